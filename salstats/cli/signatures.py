@@ -14,13 +14,14 @@ import typer
 
 from salstats.cli.values import (
     by_method,
+    by_metric,
     equations,
     joined,
+    margin,
     metric_options,
     number,
     numbers,
     pairs,
-    scale,
     score_columns,
     spacing,
     split,
@@ -32,7 +33,8 @@ _FLAGS = {"n_replicates": "replicates", "rng": "seed", "n_samples": "samples", "
 _FORMS: dict[str, tuple[Callable[..., Any], str]] = {
     "rename": (pairs, "case_id=case"),
     "columns": (score_columns, "human_iou=human:iou"),
-    "scale": (scale, "0.01 or iou=0.01"),
+    "scale": (by_metric, "0.01 or iou=0.01"),
+    "margin": (margin, "0.05, -0.05: or iou=0.05,hd95=:3"),
     "join": (joined, "features.csv or elongation=FILE"),
     "maps": (equations, "gradcam:densenet=DIR"),
     "masks": (equations, "gradcam=FILE.json"),

@@ -93,15 +93,27 @@ def score_columns(values: Sequence[str], flag: str, example: str) -> dict[str, A
     return targets
 
 
-def scale(values: Sequence[str], flag: str, example: str) -> float | dict[str, float]:
-    """Read what scores are multiplied by: all, or those of each metric."""
+def by_metric(
+    values: Sequence[str], flag: str, example: str, kind: Callable[[str], Any] = float
+) -> Any | dict[str, Any]:
+    """Read a number for all metrics, or one of each."""
     parts = split(values) or []
     try:
         if len(parts) == 1 and "=" not in parts[0]:
-            return float(parts[0])
-        return {metric: float(factor) for metric, factor in equations(parts, flag, example).items()}
+            return kind(parts[0])
+        return {metric: kind(text) for metric, text in equations(parts, flag, example).items()}
     except ValueError as error:
         raise typer.BadParameter(f"{flag} {','.join(values)!r} is no number ({error})") from error
+
+
+def margin(values: Sequence[str], flag: str, example: str) -> Any:
+    """Read a margin, or that of each metric: 0.05, or LOW:HIGH with one side left empty."""
+    return by_metric(values, flag, example, _bounds)
+
+
+def _bounds(text: str) -> float | tuple[float | None, ...]:
+    """Read a number, or two of which one may be missing."""
+    return tuple(float(part) if part else None for part in text.split(":")) if ":" in text else float(text)
 
 
 def metric_options(values: Sequence[str], flag: str, example: str) -> dict[str, dict[str, Any]]:

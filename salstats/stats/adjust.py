@@ -21,13 +21,13 @@ from salstats.checks import (
 )
 from salstats.frames import combined_codes
 from salstats.stats.bonferroni import bonferroni_limits
+from salstats.stats.equivalence import SIDES, is_below, sides_and_claims, verdicts
 from salstats.stats.monte_carlo import p_floors, warn_if_replicates_are_few, warn_if_undecided, warn_of_floors
 
 INTERCEPT = "(Intercept)"
-VERDICTS = ("lower", "higher", "inconclusive")
 #: What 1 - conf_level is where the frame has no conf_level.
 _ALPHA = 0.05
-_ADDED = ("p_adjusted", "n_tests", "procedure")
+_ADDED = ("p_adjusted", "p_margin_adjusted", "n_tests", "procedure")
 # 1 - 0.95 is not 0.05 in binary: values this close count as equal
 _ROUNDING = 1e-9
 
@@ -88,17 +88,16 @@ def adjust(
     ColumnError, ValueRangeError, SalstatsError
         No column `p_value`, or none that the limits are made from; a p-value outside 0 to 1; `n_tests`
         smaller than a family; `intervals=True` for an interval that cannot be widened from what the frame
-        holds (percentile, bca, wild, profile, ...) in a family of 2 and more: the message says at which level
-        the function that made it gives it; or with `procedure="none"`.
+        holds (percentile, bca, profile, ...) in a family of 2 and more, or with `procedure="none"`.
 
     Warns
     -----
     SalstatsWarning
         An adjusted p-value of .01 and more is only a bound, with the replicates that would do; one from
         replicates lies within Monte-Carlo error of 1 - `conf_level`; or the
-        p-values come from B replicates (column `n_replicates`; the smallest possible is 2 / (B + 1), where
-        the column `test` says signflip 1 / (B + 1), wild half of that), and B is too small for a single test
-        of the family to get below 1 - `conf_level` (0.05 without one) once it is adjusted.
+        p-values come from B replicates (column `n_replicates`; the smallest possible is 2 / (B + 1), or
+        1 / (B + 1) where the column `test` says signflip), and B is too small for a single test of the
+        family to get below 1 - `conf_level` (0.05 without one) once it is adjusted.
 
     Notes
     -----
@@ -156,8 +155,8 @@ def adjust(
     least = np.where(p <= floors * (1 + _ROUNDING), 0.0, p)
     adjusted, lowest = np.full((2, len(p)), np.nan)
     size = np.zeros(len(p), dtype=np.int64)
-    for code in range(int(codes.max()) + 1):
-        rows = np.flatnonzero(codes == code)
+    families = [np.flatnonzero(codes == code) for code in range(int(codes.max()) + 1)]
+    for rows in families:
         family = rows[in_family[rows]]
         adjusted[family] = adjust_p_values(p[family], name, n_tests)
         lowest[family] = adjust_p_values(least[family], name, n_tests)
@@ -172,12 +171,22 @@ def adjust(
         result["p_adjusted_floor"] = np.where(lowest < adjusted, adjusted, np.nan)
     result["n_tests"] = size
     result["procedure"] = name
-    if "verdict" in result.columns and result["verdict"].isin(VERDICTS).all():
+    claimed = np.ones(len(p), dtype=bool)
+    if "p_margin" in result.columns:
+        of_margin = np.full(len(p), np.nan)
+        against = check_numeric(estimates, "p_margin", "estimates")
+        for rows in families:
+            of_margin[rows] = adjust_p_values(against[rows], name, n_tests)
+        result.insert(result.columns.tolist().index("p_margin") + 1, "p_margin_adjusted", of_margin)
+        claimed = is_below(of_margin, _alpha(estimates))
+    said = sides_and_claims(result["verdict"]) if "verdict" in result.columns else None
+    if said is not None:
         # not "at or above": NaN is not below either
-        undecided = ~(adjusted < _alpha(estimates) * (1 - _ROUNDING))
+        undecided = ~is_below(adjusted, _alpha(estimates))
         if intervals:
             undecided |= ((result["conf_low"] <= 0) & (result["conf_high"] >= 0)).to_numpy(dtype=bool)
-        result["verdict"] = result["verdict"].mask(undecided, "inconclusive")
+        sides, claims = np.where(undecided, SIDES[-1], said[0]), np.where(claimed, said[1], "")
+        result["verdict"] = pd.Series(verdicts(sides, claims), result.index, dtype=result["verdict"].dtype)
     if "n_replicates" in result.columns and name != "none":
         family, alpha = result[in_family], _alpha(estimates)[in_family]
         if not warn_if_replicates_are_few(family, alpha, name):

@@ -61,7 +61,8 @@ def absent_column(keys: pd.DataFrame, rows: pd.DataFrame, data: pd.DataFrame) ->
     by = list(rows.columns)
     pooled = np.zeros((len(keys), len(by)), dtype=bool)
     for place, column in enumerate(by):
-        pooled[:, place] = keys[column].isin({AVERAGE, OVERALL}.difference(data[column].unique()))
+        held = data[column].unique() if column in data.columns else ()
+        pooled[:, place] = keys[column].isin({AVERAGE, OVERALL}.difference(held))
     counts = np.zeros(len(keys), dtype=np.int64)
     for over in np.unique(pooled, axis=0):
         own = [c for c, is_over in zip(by, over, strict=True) if not is_over]

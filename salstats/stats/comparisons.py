@@ -1,7 +1,7 @@
 """Each score beside the reference's on the same case, by key, and what a comparison of both is made of."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import pandas as pd
@@ -22,6 +22,8 @@ from salstats.stats.units import Units
 
 #: Which scores are compared: those of complete pairs, or each side's own.
 PAIRS = ("complete", "available")
+#: What `reference=` says for every two methods, unless a method is called so.
+ALL = "all"
 #: What an observation is of, and what else tells it apart where all sides have it.
 ALWAYS = ("dataset", "case", "task", "metric")
 IF_GIVEN = ("reader", "model", "seed")
@@ -35,8 +37,9 @@ class Pairs:
     #: of the methods in their order, then rows of the reference that a method lacks.
     own: np.ndarray
     partner: np.ndarray
-    #: (n_pairs,): A row of the method, which tells its name also where `own` is -1.
+    #: (n_pairs,): A row of the method, which tells its name also where `own` is -1, and one of the reference.
     like: np.ndarray
+    reference: np.ndarray
 
     @property
     def source(self) -> np.ndarray:
@@ -44,8 +47,31 @@ class Pairs:
         return np.where(self.own >= 0, self.own, self.partner)
 
 
-def pair_rows(codes: ColumnCodes, reference: str) -> Pairs:
-    """Pairs of every method with `reference`.
+def references_of(scores: pd.DataFrame, reference: str) -> list[str]:
+    """Methods that others are compared with: the one named, or of "all" every one, in order of appearance.
+
+    Those without a reader, model or seed stand first: one of their rows serves several of others.
+    """
+    methods = pd.unique(scores["method"])
+    if reference != ALL or reference in methods:
+        return [reference]
+    given = scores[[c for c in IF_GIVEN if c in scores.columns]].notna()
+    told = given.groupby(scores["method"], observed=True).any().sum(axis=1)
+    return sorted(methods, key=lambda method: told[method])
+
+
+def compared_rows(codes: ColumnCodes, reference: str) -> Pairs:
+    """Pairs of every method with `reference`; with "all" of every two, the later one against the earlier."""
+    methods = references_of(codes.frame, reference)
+    if len(methods) == 1:
+        return pair_rows(codes, methods[0])
+    parts = [pair_rows(codes, method, methods[:i]) for i, method in enumerate(methods[:-1])]
+    names = [field.name for field in fields(Pairs)]
+    return Pairs(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+def pair_rows(codes: ColumnCodes, reference: str, without: Sequence[str] = ()) -> Pairs:
+    """Pairs of every method, but those `without`, with `reference`.
 
     Pairs are formed on data set, case, task and metric, and on reader, model and seed where both
     the reference and the methods have them: so one human score per case serves the five seeds of a
@@ -55,8 +81,9 @@ def pair_rows(codes: ColumnCodes, reference: str) -> Pairs:
     scores = codes.frame
     is_reference = (scores["method"] == reference).to_numpy()
     _check_reference(scores, reference, is_reference)
+    is_method = ~is_reference & ~scores["method"].isin(list(without)).to_numpy()
     on = [c for c in ALWAYS if c in scores.columns]
-    on += [c for c in IF_GIVEN if c in scores.columns and _both_have(scores[c], is_reference)]
+    on += [c for c in IF_GIVEN if c in scores.columns and _both_have(scores[c], is_reference, is_method)]
     keys = codes.combined(on)
     n_keys = int(keys.max()) + 1
     theirs = np.flatnonzero(is_reference)
@@ -70,7 +97,7 @@ def pair_rows(codes: ColumnCodes, reference: str) -> Pairs:
             f"method {reference!r} has several rows for one key ({shown}), so a score has several to be "
             "compared with; average them first, or keep one"
         )
-    own = np.flatnonzero(~is_reference)
+    own = np.flatnonzero(is_method)
     groups = codes.combined([c for c in ("task", "metric") if c in scores.columns])
     methods = codes.column("method").codes
     lacking, like = [], []
@@ -85,6 +112,7 @@ def pair_rows(codes: ColumnCodes, reference: str) -> Pairs:
         np.concatenate([own, np.full(len(lacked), -1)]),
         np.concatenate([position[keys[own]], lacked]),
         np.concatenate([own, *like]),
+        np.full(len(own) + len(lacked), theirs[0]),
     )
 
 
@@ -113,6 +141,10 @@ def reference_in_every_group(
     People belong to no network: grouped by it they are the reference of each. Anything else stays as it is.
     """
     columns = () if by is None else (by,) if isinstance(by, str) else tuple(by)
+    if len(methods := references_of(scores, reference)) > 1:
+        for method in methods:
+            scores = reference_in_every_group(scores, method, by)
+        return scores
     for column in (c for c in ("model", "seed") if c in columns and c in scores.columns):
         of_reference = scores["method"] == reference
         held = scores[column]
@@ -120,7 +152,7 @@ def reference_in_every_group(
             continue
         shared, others = scores[of_reference], scores[~of_reference]
         copies = [shared.assign(**{column: value}) for value in others[column].unique()]
-        scores = pd.concat([others, *copies], ignore_index=True)
+        scores = pd.concat([*copies, others], ignore_index=True)
     return scores
 
 
@@ -136,10 +168,10 @@ def _check_reference(scores: pd.DataFrame, reference: str, is_reference: np.ndar
         raise SalstatsError(f"{reference!r} is the only method of these scores; there is nothing to compare")
 
 
-def _both_have(column: pd.Series, is_reference: np.ndarray) -> bool:
+def _both_have(column: pd.Series, is_reference: np.ndarray, is_method: np.ndarray) -> bool:
     """Whether the reference and the methods fill in a column."""
     given = column.notna().to_numpy()
-    return bool(given[is_reference].any() and given[~is_reference].any())
+    return bool(given[is_reference].any() and given[is_method].any())
 
 
 @dataclass(frozen=True)
@@ -180,7 +212,7 @@ def compare(kind: str, codes: ColumnCodes, units: Units, asked: Comparison) -> C
     """Cells of methods and reference, what to estimate from them, and the pairs they came from."""
     scores = codes.frame
     warn_uneven_rows(codes, [*asked.by, "method"])
-    pairs = pair_rows(codes, asked.reference)
+    pairs = compared_rows(codes, asked.reference)
     values = scores["score"].to_numpy(dtype=np.float64)
     own = np.where(pairs.own >= 0, values[pairs.own], np.nan)
     other = np.where(pairs.partner >= 0, values[pairs.partner], np.nan)
@@ -201,7 +233,7 @@ def compare(kind: str, codes: ColumnCodes, units: Units, asked: Comparison) -> C
                 "tasks; add 'task' to by=, or take pairs='complete'"
             )
         method = cells_of(own)
-        reference = _own_cells_of_reference(codes, asked, units, pairs.source[first])
+        reference = _own_cells_of_reference(codes, asked, units, pairs, first)
     n_pairs = np.bincount(groups[complete], minlength=len(keys))
     method = replace(method, n_missing=np.bincount(groups[~complete], minlength=len(keys)))
     target, n_pairs, members = _target(kind, method, reference, keys, n_pairs, asked)
@@ -226,6 +258,10 @@ def _target(
     if asked.after:
         # the task's own decrease is what is averaged, and it is undefined from a reference of 0
         defined &= reference.means() != 0
+    # one reference of all need not be told in messages
+    of_all = keys["reference"].iloc[0]
+    alike = ["reference"] if keys["reference"].nunique() == 1 else []
+    keys = keys.drop(columns=alike)
     n_missing = method.n_missing
     averaged, belongs, averages = average_over(keys, asked.average, defined)
     pairs_averaged, missing_averaged = n_pairs @ averaged, n_missing @ belongs
@@ -250,35 +286,43 @@ def _target(
     first, then = (each, rows) if asked.after else (rows, None)
     nothing = np.zeros_like(first)
     estimand = Estimand(kind, np.vstack([first, nothing]), np.vstack([nothing, first]), then)
-    shown = append_keys(all_keys, averages).assign(reference=asked.reference)
+    shown = append_keys(all_keys, averages).assign(**dict.fromkeys(alike, of_all))
     n_missing = np.concatenate([n_missing, missing_averaged]).astype(np.int64)
     n_pairs = np.concatenate([n_pairs, pairs_averaged]).astype(np.int64)
     return Target(kind, method.beside(reference), estimand, shown, n_missing), n_pairs, members
 
 
 def _groups(codes: ColumnCodes, by: list[str], pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
-    """Group of each pair, by the grouping columns and then the method, and the first pair of each."""
+    """Group of each pair, by the grouping columns, the method, the reference, and each one's first pair."""
     methods = codes.column("method")
     both = codes.combined(by)[pairs.source] * methods.n_codes + methods.codes[pairs.like]
+    both = both * methods.n_codes + methods.codes[pairs.reference]
     _, first, groups = np.unique(both, return_index=True, return_inverse=True)
     return groups, first
 
 
 def _keys(scores: pd.DataFrame, by: list[str], pairs: Pairs, which: np.ndarray) -> pd.DataFrame:
-    """Grouping columns and method of some pairs."""
-    source, like = pairs.source[which], pairs.like[which]
+    """Grouping columns, method and reference of some pairs."""
+    source, methods = pairs.source[which], scores["method"].array
     keys = {c: scores[c].array.take(source) for c in by}
-    return pd.DataFrame({**keys, "method": scores["method"].array.take(like)})
+    keys |= {"method": methods.take(pairs.like[which]), "reference": methods.take(pairs.reference[which])}
+    return pd.DataFrame(keys).astype({"reference": "str"})
 
 
-def _own_cells_of_reference(codes: ColumnCodes, asked: Comparison, units: Units, rows: np.ndarray) -> Cells:
-    """Cells of all the reference's own scores, for the groups that `rows` are of (repeated over methods)."""
-    theirs = (codes.frame["method"] == asked.reference).to_numpy()
-    groups = codes.combined(asked.by)
+def _own_cells_of_reference(
+    codes: ColumnCodes, asked: Comparison, units: Units, pairs: Pairs, first: np.ndarray
+) -> Cells:
+    """Cells of all the own scores of each group's reference (repeated over methods)."""
+    methods, by = codes.column("method"), codes.combined(asked.by)
+    groups = by * methods.n_codes + methods.codes
+    here = by[pairs.source[first]] * methods.n_codes + methods.codes[pairs.reference[first]]
+    wanted, place = np.unique(here, return_inverse=True)
+    theirs = np.isin(groups, wanted)
     values = codes.frame["score"].to_numpy(dtype=np.float64)[theirs]
-    cells = sum_cells(values, units.codes[theirs], units.n, groups[theirs], int(groups.max()) + 1)
-    here = groups[rows]
-    return Cells(cells.sums[:, here], cells.counts[:, here], cells.n_missing[here], np.arange(len(here)))
+    cells = sum_cells(
+        values, units.codes[theirs], units.n, np.searchsorted(wanted, groups[theirs]), len(wanted)
+    )
+    return Cells(cells.sums[:, place], cells.counts[:, place], cells.n_missing[place], np.arange(len(place)))
 
 
 def _absent(scores: pd.DataFrame, pairs: Pairs) -> np.ndarray:

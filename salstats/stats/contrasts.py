@@ -15,6 +15,7 @@ from salstats.stats.advice import ROUNDING, UNDEFINED_SHARE, warn_beyond_range
 from salstats.stats.carried import absent_column, how_scored
 from salstats.stats.comparisons import PAIRS, Comparison, compare, reference_in_every_group
 from salstats.stats.design import check_one_metric, display_order, warn_pooled_by_default
+from salstats.stats.equivalence import Margin, against_margin
 from salstats.stats.inference import Estimates, Options, check_options, infer
 from salstats.stats.paired_tests import TESTS, p_values_of_pairs
 from salstats.stats.units import Unit, inference_to, resolve_unit
@@ -38,6 +39,7 @@ def difference(
     overall: bool = False,
     test: str | None = None,
     adjust: str = "none",
+    margin: Margin | None = None,
 ) -> pd.DataFrame:
     """Mean difference method - reference of each method, paired on the same cases.
 
@@ -47,7 +49,9 @@ def difference(
         A scores frame with the reference among its methods.
     reference : str
         The method to compare with, such as "human". Where it has no `model` or `seed` and `by` names them,
-        as people have none, it is compared with in every one of them.
+        as people have none, it is compared with in every one of them. "all" compares every two methods
+        once, the later one in the scores with the earlier (those without reader, model or seed standing
+        first); scores of a method that is itself called "all" are compared with that.
     by : str or list of str, optional
         Grouping columns besides `method`; by default those of `metric, task` that are present.
     unit, level, n_replicates, rng, draws
@@ -68,6 +72,10 @@ def difference(
         one.
     adjust : str
         Correction of the p-values over all rows, see `adjust`; `p_adjusted` is written unless "none".
+    margin : float, pair or dict, optional
+        What differences are too small to matter: 0.05 for those between -0.05 and 0.05, which tests
+        equivalence, or bounds of which one may be None, as in (-0.05, None), which tests non-inferiority; or
+        that of each metric, {"iou": 0.05}. See Notes.
 
     Returns
     -------
@@ -86,7 +94,10 @@ def difference(
         - `reference_mean`, `method_mean`, `n_pairs` (both scores defined);
         - `verdict`: the method is "lower" or "higher" than the reference where the interval excludes
           equality (and, with `adjust`, `p_adjusted` is below 1 - `conf_level`), else "inconclusive", as
-          where more than 1 % of the replicates are undefined or the interval has width 0;
+          where more than 1 % of the replicates are undefined or the interval has width 0; with `margin`
+          also "equivalent", "not inferior", "not superior", "lower, equivalent", ..., see Notes;
+        - with `margin`, `margin_low` and `margin_high` (infinite where there is no bound), and `p_margin`
+          (`p_margin_adjusted`);
         - `test`, `n_replicates`.
 
     Raises
@@ -117,11 +128,28 @@ def difference(
     McNemar's mid-P; of a decrease the hypothesis is method = theta * reference. Rows with fewer units than
     a level needs (6 for 0.95) have the limits and P of `cr2`, and their `interval` and `test` say so.
 
+    `p_margin` is the P value of the hypothesis that the difference lies at the `margin` or beyond: the
+    larger of two one-sided P values (TOST, Schuirmann 1987), or the only one, each of the test that the
+    interval inverts. It is below alpha = 1 - level where the interval of level 1 - 2 alpha, by default of
+    90 %, lies inside the margin; tests at 2.5 % are those of level=0.975. Then the verdict is "equivalent";
+    of a margin with one bound "not inferior" where that bounds how much worse the method may be (lower, of
+    metrics of which less is better higher), else "not superior". It stands instead of "inconclusive", and
+    behind "lower" and "higher": "lower, equivalent" is a difference that is there, and too small to
+    matter. `adjust` adjusts `p_margin` over all rows too, as a family of its own.
+
     An average over tasks, and `overall`, leave out a task that is undefined on one side; a replicate that
     drew no score of one of its tasks is undefined, so that all replicates estimate the same thing
     (`interval="order"`, the scripts' rule, averages the tasks that are there). The variance of an average
     adds up each unit's influence with a factor G/(G-1) per task, and has Satterthwaite's degrees of
     freedom, at most those of all its units; with `pairs="available"` G is the smaller side's.
+
+    References
+    ----------
+    Cameron AC, Gelbach JB, Miller DL. Bootstrap-based improvements for inference with clustered errors.
+    Rev Econ Stat 2008. doi:10.1162/rest.90.3.414
+
+    Schuirmann DJ. A comparison of the two one-sided tests procedure and the power approach for assessing the
+    equivalence of average bioavailability. J Pharmacokinet Biopharm 1987. doi:10.1007/BF01068419
 
     Examples
     --------
@@ -136,7 +164,9 @@ def difference(
         # the difference of averages is the average of differences
         average = average if average in np.atleast_1d(by or ()) else average.removesuffix("_mean")
     asked = Comparison(reference, [], pairs, average, overall)
-    return _contrast("difference", scores, asked, options, by=by, unit=unit, test=test, adjust=adjust)
+    return _contrast(
+        "difference", scores, asked, options, by=by, unit=unit, test=test, adjust=adjust, margin=margin
+    )
 
 
 def percent_decrease(
@@ -155,6 +185,7 @@ def percent_decrease(
     overall: bool = False,
     test: str | None = None,
     adjust: str = "none",
+    margin: Margin | None = None,
     force: bool = False,
 ) -> pd.DataFrame:
     """Percentage decrease of each method's mean from the reference's.
@@ -167,6 +198,10 @@ def percent_decrease(
     ----------
     scores, reference, by, unit, level, n_replicates, rng, draws, pairs, overall, test, adjust
         As for `difference`.
+    margin : float, pair or dict, optional
+        What decreases are too small to matter, in percent: 10 for those between -10 and 10, which tests
+        equivalence, or bounds of which one may be None, as in (None, 10), which tests non-inferiority; or
+        that of each metric. As for `difference`.
     interval : str, optional
         A name of `intervals.names_of("percent_decrease")`: by default `wild`, as for `difference`; `delta`
         (delta method) and `fieller`, both with t quantiles of units - 1 degrees of freedom and clustered
@@ -229,7 +264,9 @@ def percent_decrease(
         raise SalstatsError(f"interval='fieller' is for one ratio, not for average={average!r}")
     column = str(average).removesuffix("_mean") if after else average
     asked = Comparison(reference, [], pairs, column, overall, after)
-    return _contrast("percent_decrease", scores, asked, options, by=by, unit=unit, test=test, adjust=adjust)
+    return _contrast(
+        "percent_decrease", scores, asked, options, by=by, unit=unit, test=test, adjust=adjust, margin=margin
+    )
 
 
 def _contrast(
@@ -242,6 +279,7 @@ def _contrast(
     unit: Unit,
     test: str | None,
     adjust: str,
+    margin: Margin | None,
 ) -> pd.DataFrame:
     """Check, compare, infer, test and lay out the frame."""
     test = test or options.test
@@ -273,11 +311,12 @@ def _contrast(
     if tested.floor is not None:
         table["p_floor"] = np.where(np.isnan(tested.p_value), np.nan, tested.floor)
     drawn = options.resampled or tested.floor is not None
+    metrics = target.keys["metric"] if "metric" in target.keys.columns else scores["metric"].iloc[[0]]
     special = {
         "reference_mean": reference_mean,
         "method_mean": method_mean,
         "n_pairs": compared.n_pairs,
-        "verdict": _verdicts(found, method_mean - reference_mean),
+        **_verdicts(found, reference_mean, method_mean, metrics, margin),
         **({"conf_set": found.conf_set} if found.conf_set is not None else {}),
         "test": np.where(found.by_cr2, "cr2", test) if test == "wild" and found.by_cr2 is not None else test,
         **({"n_replicates": options.n_replicates} if drawn else {}),
@@ -291,19 +330,30 @@ def _contrast(
     return frame
 
 
-def _verdicts(found: Estimates, gap: np.ndarray) -> np.ndarray:
-    """Lower, higher or inconclusive, by whether the interval excludes 0.
+def _verdicts(
+    found: Estimates,
+    reference_mean: np.ndarray,
+    method_mean: np.ndarray,
+    metrics: pd.Series,
+    margin: Margin | None,
+) -> dict[str, np.ndarray]:
+    """Lower, higher or inconclusive, by whether the interval excludes 0, and what is shown with a margin.
 
     The side is that of the difference: a decrease from a negative mean is a method above it.
     """
-    excluded = (found.conf_low > 0) | (found.conf_high < 0)
+    excluded, gap = (found.conf_low > 0) | (found.conf_high < 0), method_mean - reference_mean
     if found.options.flipped and found.flips is not None:
         # a limit may be 0 itself, on either side of the level
         decided = found.flips.p_value <= 1 - found.options.level
         excluded = np.where(found.taken == "wild", decided, excluded)
     if found.zero_in_gap is not None:
         excluded |= found.zero_in_gap
-    excluded &= found.n_undefined <= UNDEFINED_SHARE * found.options.n_replicates
     # an interval of width 0 says that nothing varies, not that nothing is uncertain
-    excluded &= ~(found.conf_high - found.conf_low <= ROUNDING * found.scale)
-    return np.where(excluded & (gap < 0), "lower", np.where(excluded & (gap > 0), "higher", "inconclusive"))
+    sound = ~(found.conf_high - found.conf_low <= ROUNDING * found.scale)
+    sound &= found.n_undefined <= UNDEFINED_SHARE * found.options.n_replicates
+    excluded &= sound
+    side = np.where(excluded & (gap < 0), "lower", np.where(excluded & (gap > 0), "higher", "inconclusive"))
+    if margin is None:
+        return {"verdict": side}
+    sense = np.ones(len(side)) if found.target.term == "difference" else np.where(reference_mean < 0, 1, -1)
+    return against_margin(found, margin, np.resize(metrics, len(side)), sense, side, sound)

@@ -87,6 +87,7 @@ class Estimates:
 
     target: Target
     options: Options
+    basis: Basis = field(repr=False)
     estimate: np.ndarray
     std_error: np.ndarray
     df: np.ndarray
@@ -201,8 +202,8 @@ def infer(
     if record.kind != "share" and record.needs != "cr2":
         low, high = (np.where(smallest < 2, np.nan, limit) for limit in (low, high))
     found = Estimates(
-        target, options, estimate, std_error, df, low, high, n_units, smallest, bias, n_undefined, scale,
-        replicates, gap_replicates, conf_set, zero_in_gap, flipped, by_cr2,
+        target, options, basis, estimate, std_error, df, low, high, n_units, smallest, bias, n_undefined,
+        scale, replicates, gap_replicates, conf_set, zero_in_gap, flipped, by_cr2,
     )  # fmt: skip
     _warn(found, sizes, constant)
     return found

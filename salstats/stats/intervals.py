@@ -15,6 +15,7 @@ from salstats.stats import limits
 from salstats.stats.coefficients import fisher_limits
 from salstats.stats.limits import Limits
 from salstats.stats.roc import area_limits
+from salstats.stats.tails import Tails, fieller_tails, flip_tails, percentile_tails, t_tails
 from salstats.stats.wild import Flipped
 
 
@@ -80,8 +81,8 @@ class Interval:
     needs: str = ""
     #: Whether it has to be said that it knows which rows belong to one unit.
     clustered: bool = False
-    #: Where its limits are estimate -+ quantile * standard error: nowhere; as they stand; on Fisher's z; on
-    #: the log odds; or "remade", where an estimates frame holds all of the `Basis` that they are made from.
+    #: Where its limits are estimate -+ quantile * standard error: nowhere; as they stand; so, cut off at 0
+    #: and 1; on Fisher's z; on the log odds.
     scale: str = ""
     #: Whether its limits stay among the values that scores can take.
     bounded: bool = False
@@ -91,6 +92,8 @@ class Interval:
     recommended: tuple[str, ...] = ()
     #: Rows that it is not for, which get the limits of `cr2`.
     instead: Callable[[Basis], np.ndarray] | None = None
+    #: One-sided P values of bounds, by the test whose limits these are: at or below, and at or above.
+    tails: Callable[[Basis, np.ndarray], Tails] | None = None
 
 
 def _share(kernel: Callable[[np.ndarray, np.ndarray, float], Limits]) -> Callable[[Basis], Limits]:
@@ -140,6 +143,24 @@ def _delta(b: Basis) -> Limits:
     return kernel(b.estimate, b.std_error, b.df, b.level)
 
 
+def _t_tails(b: Basis, bound: np.ndarray) -> Tails:
+    return t_tails(b.estimate, b.std_error, b.df, bound)
+
+
+def _flip_tails(b: Basis, bound: np.ndarray) -> Tails:
+    assert b.flipped is not None
+    if not b.ratio:
+        return flip_tails(b.flipped, b.estimate, b.rounding, bound)
+    # the decrease is the larger the smaller the ratio
+    at_or_above, at_or_below = flip_tails(b.flipped, 1 - b.estimate / 100, b.rounding / 100, 1 - bound / 100)
+    return at_or_below, at_or_above
+
+
+def _fieller_tails(b: Basis, bound: np.ndarray) -> Tails:
+    assert b.levels is not None
+    return fieller_tails(*b.levels, b.df, bound)
+
+
 def _fieller(b: Basis) -> tuple[np.ndarray, ...]:
     """Limits, infinite where a set is unbounded; what the sets hold; whether 0 lies in a gap of them."""
     assert b.levels is not None
@@ -172,6 +193,7 @@ RECORDS = (
         "percentile bootstrap intervals (Davison and Hinkley 1997)",
         of=(*_MEANS, "within_case_sd", "rank", "clustered_correlation"), bounded=True,
         recommended=("within_case_sd", "rank", "clustered_correlation"),
+        tails=lambda b, bound: percentile_tails(b.replicates, b.rounding, bound),
     ),
     Interval(
         "order", "bootstrap, order statistics of the replicates", "bootstrap",
@@ -209,6 +231,7 @@ RECORDS = (
     Interval(
         "t", "Student's t", "t", _t, "from Student's t distribution with standard errors clustered by {unit}",
         of=("mean", "curve", "difference", "regression"), brief="t", clustered=True, scale="identity",
+        tails=_t_tails,
     ),
     Interval(
         "cr2", "Student's t, CR2 standard errors", "t", _t,
@@ -216,6 +239,7 @@ RECORDS = (
         "Satterthwaite's degrees of freedom (Pustejovsky and Tipton 2018)",
         of=("mean", "curve", "difference", "pooled_difference"), brief="CR2", needs="cr2", clustered=True,
         scale="identity", recommended=("pooled_difference",),
+        tails=_t_tails,
     ),
     Interval(
         "wilson_t", "Wilson score of a bounded mean, CR2 variance", "t", _wilson_t,
@@ -223,7 +247,7 @@ RECORDS = (
         "variance clustered by {unit} and Student's quantile with Satterthwaite's degrees of freedom (Wilson "
         "1927; Franco et al. 2019)",
         of=("mean", "curve", "pooled_rate"), brief="Wilson score", needs="cr2", clustered=True, bounded=True,
-        recommended=("mean", "curve", "pooled_rate"), instead=lambda b: b.beyond, scale="remade",
+        recommended=("mean", "curve", "pooled_rate"), instead=lambda b: b.beyond,
     ),
     Interval(
         "wild", "wild cluster bootstrap", "flips", _wild,
@@ -231,27 +255,28 @@ RECORDS = (
         "(Cameron et al. 2008)",
         of=("difference", "percent_decrease"), brief="wild cluster bootstrap", needs="cr2", clustered=True,
         recommended=("difference", "percent_decrease"), instead=_too_few_to_flip,
+        tails=_flip_tails,
     ),
     Interval(
         "wilson", "Wilson score", "share", _share(limits.wilson),
         "Wilson score intervals, with a design effect for several rows of one {unit}",
-        of=("mean",), clustered=True, bounded=True, scale="remade",
+        of=("mean",), clustered=True, bounded=True,
     ),
     Interval(
         "exact", "Clopper-Pearson", "share", _share(limits.exact),
         "Clopper-Pearson intervals, with a design effect for several rows of one {unit}",
-        of=("mean",), clustered=True, bounded=True, scale="remade",
+        of=("mean",), clustered=True, bounded=True,
     ),
     Interval(
         "delta", "delta method", "t", _delta,
         "from the delta method with standard errors clustered by {unit} and Student's t distribution",
         of=("percent_decrease", "pooled_rate", "pooled_difference"),
-        brief="delta-method", clustered=True, scale="remade",
+        brief="delta-method", clustered=True, scale="identity", tails=_t_tails,
     ),
     Interval(
         "fieller", "Fieller", "t", _fieller,
         "Fieller sets with standard errors clustered by {unit} (Fieller 1954)",
-        of=("percent_decrease",), needs="levels", clustered=True,
+        of=("percent_decrease",), needs="levels", clustered=True, tails=_fieller_tails,
     ),
     Interval("wald", "Wald", "t", _t, of=("regression",), scale="identity"),
     Interval(
@@ -278,8 +303,8 @@ RECORDS = (
         "logit", "DeLong variance on the logit scale", "area", lambda b: _area(b, on_logit=True),
         of=("auroc",), brief="logit", clustered=True, scale="logit", recommended=("auroc",),
     ),
-    Interval("delong", "DeLong", "area", _area, of=("auroc",), scale="remade"),
-    Interval("obuchowski", "Obuchowski", "area", _area, of=("auroc",), clustered=True, scale="remade"),
+    Interval("delong", "DeLong", "area", _area, of=("auroc",), scale="share"),
+    Interval("obuchowski", "Obuchowski", "area", _area, of=("auroc",), clustered=True, scale="share"),
 )  # fmt: skip
 #: What `interval=None` stands for.
 RECOMMENDED = "recommended"

@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 
 from salstats.stats.draws import few_threads, sign_blocks
-from salstats.stats.max_t import Drawn
 
 #: Statistics that differ by less than this share of their size are equal.
 _EQUAL = 1e-11
@@ -38,18 +37,25 @@ class Contrast(NamedTuple):
 
 
 class Flipped(NamedTuple):
-    """What flips say: `p_value` of `theta`, what it was counted from, and the ends of each flip's set.
+    """What flips say: `p_value` of `theta`, `floor` the smallest possible, and the ends of each flip's set.
 
     `low, high` (n_flips, n_rows) bound the values of theta at which a flip is at least as far from 0 as the
     data; one that is so everywhere, as it flips all or nothing, is counted in `n_always` instead.
     """
 
     p_value: np.ndarray
-    drawn: Drawn
+    floor: float
     low: np.ndarray
     high: np.ndarray
     n_always: np.ndarray
     n_patterns: int
+
+    def p_value_of(self, theta: np.ndarray, rounding: np.ndarray) -> np.ndarray:
+        """Mid-P of other values of theta, as `flip` would find it; ends within `rounding` of it are at it."""
+        inside = (self.low < theta - rounding) & (theta + rounding < self.high)
+        at_end = ~inside & (self.low <= theta + rounding) & (theta - rounding <= self.high)
+        counted = inside.sum(axis=0) + (at_end.sum(axis=0) + self.n_always) / 2
+        return np.asarray(counted / self.n_patterns)
 
     def limits(self, level: float | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The interval of theta whose P value is above 1 - level; infinite where none is below."""
@@ -91,8 +97,8 @@ def flip(
     2013. doi:10.1186/1471-2288-13-91
     """
     own, other, own_parts, other_parts, leverage = contrast
-    lows, highs, reached = [], [], []
-    always = np.zeros(len(own), dtype=np.int64)
+    lows, highs = [], []
+    beyond, equal, always = (np.zeros(len(own), dtype=np.int64) for _ in range(3))
     null = own - theta * other
     size = np.abs(own) + np.abs(other * theta) + np.abs(own_parts).sum(axis=0)
     n = 0
@@ -100,7 +106,10 @@ def flip(
         for block in signs:
             flips = block.astype(np.float64)
             own_sum, other_sum, kept = flips @ own_parts, flips @ other_parts, flips @ leverage
-            reached.append(own_sum - theta * other_sum + null * kept)
+            distance = np.abs(own_sum - theta * other_sum + null * kept) - np.abs(null)
+            same = np.abs(distance) <= _EQUAL * size
+            beyond += ((distance > 0) & ~same).sum(axis=0)
+            equal += same.sum(axis=0)
             low, high, everywhere = _set_of_flip(contrast, own_sum, other_sum, kept, size)
             always += everywhere.sum(axis=0)
             lows.append(low)
@@ -108,11 +117,9 @@ def flip(
             n += len(block)
     n_patterns = n if complete else n + 1
     extra = 0 if complete else 1
-    # flips leave the sum of squares under the hypothesis as it is
-    spread = np.sqrt(((own_parts - theta * other_parts + null * leverage) ** 2).sum(axis=0))
-    drawn = Drawn.of(null, np.concatenate(reached), spread, _EQUAL * size, 0.5, complete=complete)
+    p_value = (beyond + (equal + extra) / 2) / n_patterns
     return Flipped(
-        drawn.p_values(), drawn, np.concatenate(lows), np.concatenate(highs), always + extra, n_patterns
+        p_value, 0.5 / n_patterns, np.concatenate(lows), np.concatenate(highs), always + extra, n_patterns
     )
 
 

@@ -236,6 +236,26 @@ def test_a_column_with_a_comma_in_its_name_and_percentages_are_read(folder):
     assert ss.read_scores("long.csv")["score"].tolist() == [0.57, 0.4]
 
 
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [("0.2", 0.2), ("-0.3:", (-0.3, None)), ("iou=:0.4", {"iou": (None, 0.4)})],
+)
+def test_margins_and_all_pairs_are_asked_for_as_in_python(folder, said, meant):
+    scores = ss.read_scores("scores.csv")
+    arguments = ["--reference", "all", "--by", "metric", "--margin", said, "-o", "out.csv"]
+    assert run(["difference", "scores.csv", *arguments]) == 0
+    expected = ss.difference(scores, reference="all", by="metric", margin=meant)
+    got = pd.read_csv("out.csv")
+    pd.testing.assert_frame_equal(got, expected, check_dtype=False)
+    assert got["margin_low"].notna().all()
+
+
+@pytest.mark.parametrize("said", ["wide", "iou=a", "0.1:0.2", "1:2:3"])
+def test_a_margin_that_is_none_is_one_line(capsys, folder, said):
+    assert run(["difference", "scores.csv", "--reference", "human", "--margin", said]) == 2
+    assert "--margin" in error_line(capsys)
+
+
 @pytest.mark.parametrize("sep", ["tab", "\\t", "\t"])
 def test_a_tab_has_a_name(folder, sep):
     study().to_csv("tabs.csv", sep="\t", index=False)

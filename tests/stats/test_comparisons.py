@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import salstats as ss
 from salstats.checks import ColumnError, SalstatsError
 from salstats.stats.comparisons import pair_with_reference
 
@@ -67,3 +68,73 @@ def test_a_reference_with_several_rows_for_a_key_is_refused():
 def test_an_unknown_reference_lists_the_methods():
     with pytest.raises(SalstatsError, match=r"'human' is not a method.*'cam'"):
         pair_with_reference(scores([("a", "cam", 0.5)]), "human")
+
+
+@pytest.fixture
+def three():
+    rng = np.random.default_rng(2)
+    rows = [
+        (f"c{case}", task, method, rng.beta(2, 3), case // 2)
+        for method in ("zeta", "human", "alpha")
+        for case in range(24)
+        for task in ("x", "y")
+        if (case, method) != (3, "alpha")
+    ]
+    return scores(rows, ("case", "task", "method", "score", "patient"))
+
+
+@pytest.mark.parametrize("pairs", ["complete", "available"])
+@pytest.mark.parametrize("kind", ["difference", "percent_decrease"])
+def test_all_pairs_are_those_of_each_reference(three, kind, pairs):
+    function = getattr(ss, kind)
+    options = {"average": "task", "overall": True, "interval": "cr2", "pairs": pairs}
+    options |= {"interval": "delta"} if kind == "percent_decrease" else {}
+    got = function(three, reference="all", **options)
+    # the order of appearance, not of the alphabet
+    parts = [
+        function(three[three["method"].isin([method, reference])], reference=reference, **options)
+        for method, reference in (("human", "zeta"), ("alpha", "zeta"), ("alpha", "human"))
+    ]
+    keys = ["task", "method", "reference"]
+    wanted = pd.concat(parts, ignore_index=True)
+    both = [frame.sort_values(keys, ignore_index=True) for frame in (got, wanted[got.columns])]
+    pd.testing.assert_frame_equal(*both, rtol=1e-12)
+    assert len(got) == 3 * 4
+    assert got["reference"].dtype == wanted["reference"].dtype
+
+
+def test_p_values_of_all_pairs_are_one_family(three):
+    got = ss.difference(three, reference="all", by="metric", interval="cr2", adjust="bonferroni")
+    assert (got["n_tests"] == 3).all()
+    np.testing.assert_allclose(got["p_adjusted"], np.minimum(3 * got["p_value"], 1))
+
+
+def test_a_method_called_all_is_the_reference(three):
+    renamed = three.replace({"method": {"human": "all"}})
+    got = ss.difference(renamed, reference="all", by="metric", interval="cr2")
+    assert got[["method", "reference"]].to_numpy().tolist() == [["alpha", "all"], ["zeta", "all"]]
+
+
+def test_one_score_of_a_human_serves_every_seed_in_all_pairs():
+    rng = np.random.default_rng(3)
+    rows = [
+        (f"c{case:02d}", method, seed, rng.beta(2, 3))
+        for method, seeds in (("cam", "12"), ("ig", "12"), ("human", [None]))
+        for case in range(20)
+        for seed in seeds
+    ]
+    frame = scores(rows, ("case", "method", "seed", "score"))
+    got = ss.difference(frame, reference="all", by="metric", interval="cr2")
+    assert got[["method", "reference"]].to_numpy().tolist() == [
+        ["cam", "human"], ["ig", "cam"], ["ig", "human"],
+    ]  # fmt: skip
+    by_seed = ss.difference(frame, reference="all", by=["metric", "seed"], interval="cr2")
+    assert len(by_seed) == 6
+    human = by_seed[by_seed["reference"] == "human"].reset_index(drop=True)
+    own = ss.difference(frame, reference="human", by=["metric", "seed"], interval="cr2")
+    pd.testing.assert_frame_equal(human, own)
+
+
+def test_a_single_method_has_no_pairs(three):
+    with pytest.raises(SalstatsError, match="'zeta' is the only method"):
+        ss.difference(three[three["method"] == "zeta"], reference="all", by="metric")

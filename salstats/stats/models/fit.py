@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 
 from salstats.checks import SalstatsError
+from salstats.stats.equivalence import Margin
 from salstats.stats.models.fit_summaries import glance, observations
 from salstats.stats.models.joint_tests import joint_tests
 from salstats.stats.models.margins import marginal_contrasts, marginal_means, marginal_slopes
@@ -203,6 +204,7 @@ class Fit(Fitted):
         average: str = "grid",
         level: float = 0.95,
         adjust: str = "none",
+        margin: Margin | None = None,
     ) -> pd.DataFrame:
         """Differences of the marginal means of a factor's levels, on the scale of the score.
 
@@ -211,24 +213,28 @@ class Fit(Fitted):
         term, by, average, level
             As for `means`.
         reference : str or number, optional
-            The level that is taken away from each other one; by default every pair, the later level minus
-            the earlier.
+            The level that is taken away from each other one; by default, or by "all" where no level is
+            called so, every pair, the later level minus the earlier.
         adjust : str
             `none`, or a procedure of `adjust()`; the family is the rows shown.
+        margin : float, pair or dict, optional
+            As for `difference`, on the scale of the score; a dict is by the left sides of the formulas.
 
         Returns
         -------
         DataFrame
             As `means`, a row for each difference: `reference_level` behind the level says what was taken
             away, and `statistic, p_value` (`p_adjusted`) stand where they do in `regress`. Where a group
-            lacks the reference its rows are NaN, with a warning.
+            lacks the reference its rows are NaN, with a warning. With `margin` last come `verdict,
+            margin_low, margin_high, p_margin` (`p_margin_adjusted`) as in `difference`; a difference is
+            "lower" or "higher" by its P value.
 
         Raises
         ------
         ValueRangeError
-            As `means`; `reference` is no level of any group.
+            As `means`; `reference` is no level of any group; an invalid margin.
         """
-        return marginal_contrasts(self, term, _columns(by), reference, average, level, adjust)
+        return marginal_contrasts(self, term, _columns(by), reference, average, level, adjust, margin)
 
     def slopes(
         self,

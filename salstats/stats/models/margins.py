@@ -10,6 +10,15 @@ import pandas as pd
 from salstats.checks import ColumnError, ValueRangeError, check_choice, check_level, quoted
 from salstats.stats.adjust import adjust as adjust_estimates
 from salstats.stats.adjust import check_procedure
+from salstats.stats.comparisons import ALL
+from salstats.stats.equivalence import (
+    SIDES,
+    Margin,
+    check_margin,
+    is_below,
+    margin_columns,
+    p_of_tails,
+)
 from salstats.stats.models.models import Fitted, Model, Notes, warn_of
 from salstats.stats.models.predictions import (
     Codes,
@@ -22,12 +31,13 @@ from salstats.stats.models.predictions import (
     slopes_at,
 )
 from salstats.stats.models.standard_errors import inferred, of_combinations
+from salstats.stats.tails import t_tails
 
 AVERAGES = ("grid", "rows")
 #: Column of the level that a contrast takes away.
 _REFERENCE = "reference_level"
 #: What is known of a margin: its value, and how it moves with each coefficient.
-Margin = tuple[float, np.ndarray]
+Marginal = tuple[float, np.ndarray]
 
 
 def marginal_means(fitted: Fitted, term: str, by: Sequence[str], average: str, level: float) -> pd.DataFrame:
@@ -50,6 +60,7 @@ def marginal_contrasts(
     average: str,
     level: float,
     adjust: str,
+    margin: Margin | None,
 ) -> pd.DataFrame:
     """The rows of `Fit.contrasts`."""
     _check(average, level, adjust)
@@ -58,7 +69,8 @@ def marginal_contrasts(
     parts, notes = [], fitted.doubts.copy()
     for model in fitted.models:
         _check_factors(model, (*by, term))
-        against = None if reference is None else code_of(fitted, model, term, reference)
+        every = reference is None or (reference == ALL and not _has_level(fitted, term, ALL))
+        against = None if every else code_of(fitted, model, term, reference)
         cells = _cells(model, term, by, against)
         populations = [_population(model, cell, by, average) for cell in cells]
         means = _averages(fitted, model, populations, notes)
@@ -75,7 +87,27 @@ def marginal_contrasts(
         parts.append((model, compared, margins))
     columns = {c: c for c in (*by, term)} | {_REFERENCE: term}
     frame = _frame(fitted, parts, columns, average, level, notes)
+    if margin is not None:
+        responses = [m.formula.response.columns[0] for m, compared, _ in parts for _ in compared]
+        frame = frame.assign(**_against(frame, margin, np.array(responses), -1 if fitted.reference else 1))
     return frame if adjust.lower() == "none" else adjust_estimates(frame, procedure=adjust)
+
+
+def _has_level(fitted: Fitted, term: str, level: str) -> bool:
+    """Whether a factor has a level of this name in some model."""
+    return any(level in (m.variables[term].levels or ()) for m in fitted.models if term in m.variables)
+
+
+def _against(frame: pd.DataFrame, margin: Margin, responses: np.ndarray, sense: int) -> dict[str, Any]:
+    """Verdict, margin and P value of each contrast; `sense` is -1 of gaps reference - method."""
+    estimate, std_error, df = (frame[c].to_numpy(dtype=np.float64) for c in ("estimate", "std_error", "df"))
+    df = np.where(frame["interval"] == "wald", np.inf, df)
+    low, high = check_margin(margin, responses)
+    p_value = p_of_tails(lambda bound: t_tails(estimate, std_error, df, bound), low, high)
+    alpha = 1 - frame["conf_level"].to_numpy()
+    side = np.where(estimate < 0, SIDES[0], SIDES[1])
+    side = np.where(is_below(frame["p_value"].to_numpy(), alpha), side, SIDES[2])
+    return margin_columns(side, responses, (low, high, p_value), is_below(p_value, alpha), sense)
 
 
 def marginal_slopes(
@@ -156,7 +188,7 @@ def _population(model: Model, cell: dict[str, float], by: Sequence[str], average
 
 def _averages(
     fitted: Fitted, model: Model, populations: Sequence[Codes], notes: Notes, along: str | None = None
-) -> list[Margin]:
+) -> list[Marginal]:
     """The mean (or its slope along a covariate) over populations, and its derivative by each coefficient."""
     solution, link = model.solution, fitted.family.link
     if solution is None:
@@ -184,7 +216,7 @@ def _averages(
 
 def _frame(
     fitted: Fitted,
-    parts: Sequence[tuple[Model, list[dict[str, float]], list[Margin]]],
+    parts: Sequence[tuple[Model, list[dict[str, float]], list[Marginal]]],
     shown_as: Mapping[str, str],
     average: str,
     level: float,

@@ -261,3 +261,39 @@ def test_a_line_held_at_a_level_that_a_group_lacks_is_nan_there(lacking):
         line = ss.fit_line(lacking, "score ~ x + site", by="task", hold={"site": "a"}, n_points=3)
     assert line["estimate"].isna().equals(line["task"] == "q")
     assert (line["site"] == "a").all()
+
+
+@pytest.mark.parametrize(
+    ("model", "errors"), [("crossed", "classical"), ("crossed", "cluster"), ("logit", "classical")]
+)
+def test_margins_of_contrasts_are_tested_as_emmeans_does(scores, model, errors):
+    expected = pd.read_csv(REFERENCE / "equivalence.csv").query("model == @model and errors == @errors")
+    fit = fitted(scores, model, errors)
+    for (width, side), rows in expected.groupby(["margin", "side"]):
+        margin = {"equivalence": width, "low": (-width, None), "high": (None, width)}[side]
+        got = fit.contrasts("method", margin=margin)
+        names = got["method"] + " - " + got["reference_level"]
+        theirs = rows.set_index("contrast")["p_margin"].loc[names]
+        # P of 1e-30 lies far out in a tail
+        np.testing.assert_allclose(got["p_margin"], theirs, rtol=1e-4 if model == "logit" else 1e-7)
+        shown = got["verdict"].str.contains("equivalent" if side == "equivalence" else "not ")
+        assert (shown == (theirs.to_numpy() < 0.05)).all()
+        lower = got["verdict"].str.startswith("lower")
+        assert (lower == ((got["p_value"] < 0.05) & (got["estimate"] < 0))).all()
+    assert len(expected) == 27
+
+
+def test_all_is_every_pair_unless_a_level_is_called_so(scores):
+    fit = ss.fit(scores, "score ~ method + site", by=(), errors="cr2", unit="patient")
+    pd.testing.assert_frame_equal(fit.contrasts("method", reference="all"), fit.contrasts("method"))
+    renamed = scores.replace({"method": {"lime": "all"}})
+    fit = ss.fit(renamed, "score ~ method + site", by=(), errors="cr2", unit="patient")
+    assert set(fit.contrasts("method", reference="all")["reference_level"]) == {"all"}
+
+
+def test_a_margin_of_gaps_bounds_the_other_side():
+    scores = ss.datasets.load_simulated()
+    gaps = ss.fit(scores, "iou ~ task", reference="human", by="method", errors="cr2", unit="patient")
+    got = gaps.contrasts("task", margin=(None, 0.2))
+    # gaps are reference - method: what is bounded is how much worse a method is
+    assert got["verdict"].str.contains("not inferior").all()
