@@ -11,6 +11,7 @@ from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ValueRa
 from salstats.stats.adjust import adjust
 from salstats.stats.coefficients import fisher_limits, fisher_std_error
 from salstats.stats.correlation import correlate
+from salstats.stats.influences import influences
 
 # R's manifest promises 1e-9; sums over up to 1400 pairs are done in another order than in R
 R_AGREES = 1e-9
@@ -62,7 +63,7 @@ def assert_columns_match(result, oracle, columns):
 
 def test_pearson_is_r_cor_test(pairs, oracle):
     assert_columns_match(
-        correlated(pairs, oracle, test="pearson"),
+        correlated(pairs, oracle, test="pearson", interval="fisher"),
         oracle,
         {
             "estimate": "pearson",
@@ -121,7 +122,7 @@ def test_kendall_is_r_cor_test_without_exact_tables(pairs, oracle, interval):
 def test_stratified_correlation_is_the_pooled_fisher_z_of_r(synth1, r_expected, variable):
     expected = r_expected("cor_pooled_fisherz").set_index("var").loc[variable]
     table = synth1.drop(columns=["case", "patient"])
-    result = correlate(table, "iou", variable, stratified="task").loc[0]
+    result = correlate(table, "iou", variable, stratified="task", interval="fisher").loc[0]
     for ours, theirs in {
         "estimate": "pooled_r",
         "conf_low": "lo",
@@ -149,7 +150,7 @@ def test_a_stratum_without_a_correlation_is_left_out_and_named():
 def test_saporta_2021_area_and_overlap(shared):
     """Saporta et al. 2021 (medRxiv): Spearman of mIoU and AUROC over ten pathologies, -0.5515, p 0.0984."""
     table = pd.read_csv(shared / "data" / "published" / "saporta2021_auroc_hit.csv")
-    result = correlate(table, "miou", "auroc").loc[0]
+    result = correlate(table, "miou", "auroc", interval="fisher").loc[0]
     np.testing.assert_allclose(result["estimate"], -0.5515, atol=PRINTED)
     np.testing.assert_allclose(result["p_value"], 0.0984, atol=PRINTED)
 
@@ -169,7 +170,9 @@ def test_model_assurance_of_the_chexlocalize_scripts(shared, metric, file):
     scores = scores.merge(prob, on=["img_id", "task"], validate="one_to_one")
     scores = scores.rename(columns={"img_id": "case"}).assign(method="gradcam", metric=metric)
     with pytest.warns(SalstatsWarning, match="rows repeat a case .*Overall"):
-        result = correlate(scores, metric, "prob", by=("method", "task"), overall=True, unit="case")
+        result = correlate(
+            scores, metric, "prob", by=("method", "task"), overall=True, unit="case", interval="fisher"
+        )
     result = result.set_index("task")
     assert result.index.tolist() == [*sorted(expected.index.drop("Overall")), "Overall"]
     expected = expected.loc[result.index]
@@ -184,10 +187,8 @@ def test_model_assurance_of_the_chexlocalize_scripts(shared, metric, file):
 
 def test_a_metric_of_a_scores_frame_is_what_its_column_was(synth1, synth1_scores):
     options = {"by": "task", "unit": None}
-    with pytest.warns(SalstatsWarning, match="rows repeat a patient"):
-        long = correlate(synth1_scores[synth1_scores["method"] == "gradcam"], "iou", "prob", **options)
-    with pytest.warns(SalstatsWarning, match="rows repeat a patient"):
-        wide = correlate(synth1, "iou", "prob", **options)
+    long = correlate(synth1_scores[synth1_scores["method"] == "gradcam"], "iou", "prob", **options)
+    wide = correlate(synth1, "iou", "prob", **options)
     pd.testing.assert_frame_equal(long, wide)
     assert long["unit"].unique().tolist() == ["patient"]
     assert (long["n"] + long["n_missing"] == 300).all()
@@ -195,8 +196,7 @@ def test_a_metric_of_a_scores_frame_is_what_its_column_was(synth1, synth1_scores
 
 def test_two_metrics_are_paired_by_key_and_not_by_row(synth1, synth1_scores):
     shuffled = synth1_scores.sample(frac=1, random_state=3)
-    with pytest.warns(SalstatsWarning, match="rows repeat a patient"):
-        result = correlate(shuffled, "iou", "hit", by=("method", "task"))
+    result = correlate(shuffled, "iou", "hit", by=("method", "task"))
     one = result[(result["method"] == "human") & (result["task"] == "Edema")]
     rows = synth1[synth1["task"] == "Edema"]
     expected = stats.spearmanr(rows["human_iou"], rows["human_hit"], nan_policy="omit")
@@ -262,9 +262,22 @@ def test_two_pairs_are_no_correlation_and_three_have_no_limits():
     table = pd.DataFrame({"x": [1.0, 2, 3], "y": [1.0, 3, 2]})
     with pytest.warns(SalstatsWarning, match="2 complete pairs"):
         assert correlate(table[:2], "x", "y")["estimate"].isna().all()
-    three = correlate(table, "x", "y")
+    with pytest.warns(SalstatsWarning, match=r"too few units .* no test and no limits \(NaN\) for all rows$"):
+        three = correlate(table, "x", "y")
     assert three["estimate"].tolist() == [0.5]
-    assert three[["conf_low", "conf_high"]].isna().all(axis=None)
+    assert three[["statistic", "df", "p_value", "conf_low", "conf_high"]].isna().all(axis=None)
+    alone = correlate(table, "x", "y", interval="fisher")
+    assert alone[["conf_low", "conf_high"]].isna().all(axis=None)
+
+
+def test_three_patients_are_too_few_however_many_rows_they_have():
+    random = np.random.default_rng(4)
+    table = pd.DataFrame({"patient": np.arange(30) % 3, "x": random.random(30), "y": random.random(30)})
+    with pytest.warns(SalstatsWarning, match="too few units for a variance") as said:
+        row = correlate(table, "x", "y").loc[0]
+    assert len(said) == 1
+    assert row[["statistic", "df", "p_value", "conf_low", "conf_high"]].isna().all()
+    assert correlate(table.assign(patient=np.arange(30) % 4), "x", "y")["df"].between(1, 3).all()
 
 
 @pytest.mark.parametrize("test", ["spearman", "kendall"])
@@ -294,7 +307,7 @@ def test_points_on_a_line_have_neither_p_value_nor_limits_of_pearson(slope):
 def test_repeated_units_warn_with_the_numbers():
     table = pd.DataFrame({"case": list("aabbcc"), "x": [1.0, 2, 3, 4, 5, 6], "y": [1.0, 3, 2, 5, 4, 6]})
     with pytest.warns(SalstatsWarning, match=r"repeat a case \(all rows: 6 rows of 3\)"):
-        result = correlate(table, "x", "y")
+        result = correlate(table, "x", "y", interval="fisher")
     assert result[["unit", "n", "n_units"]].to_numpy().tolist() == [["case", 6, 3]]
 
 
@@ -331,11 +344,90 @@ def test_clustered_correlation_learns_nothing_from_a_case_that_stands_twice(test
     assert found[1]["conf_low"] == pytest.approx(found[0]["conf_low"], abs=0.02)
 
 
+def clustered_by_definition(table, test):
+    """Fisher's z, its CR2 standard error and degrees of freedom with the matrices written out."""
+    x, y, n = table["x"].to_numpy(), table["y"].to_numpy(), len(table)
+    r = {"spearman": stats.spearmanr, "pearson": stats.pearsonr}[test](x, y).statistic
+    pulls = influences(x, y, test) / (1 - r**2)
+    same = table["patient"].to_numpy()[:, None] == table["patient"].unique()
+    residual = np.eye(n) - 1 / n
+    roots = []
+    for rows in same.T:
+        values, vectors = np.linalg.eigh(residual[np.ix_(rows, rows)])
+        root = np.zeros(n)
+        root[rows] = (vectors / np.sqrt(np.where(values > 1e-9, values, np.inf)) @ vectors.T).sum(axis=1) / n
+        roots.append(root)
+    parts = np.array(roots) @ residual
+    variance = ((parts @ pulls) ** 2).sum()
+    spread = parts @ parts.T
+    satterthwaite = np.trace(spread) ** 2 / (spread**2).sum()
+    squares = (same.T @ pulls) ** 2
+    kurtosis = 2 * squares.sum() ** 2 / ((squares - squares.mean()) ** 2).sum()
+    least = np.sqrt((1 + r**2 / 2) / (n - 3) if test == "spearman" else 1 / (n - 3))
+    std_error, df = np.sqrt(variance), min(satterthwaite, kurtosis)
+    if same.shape[1] < n:
+        return np.arctanh(r), max(std_error, least), df
+    wider = stats.norm.ppf(0.975) * least > stats.t.ppf(0.975, df) * std_error
+    return (np.arctanh(r), least, np.inf) if wider else (np.arctanh(r), std_error, df)
+
+
+@pytest.mark.parametrize("test", ["spearman", "pearson"])
+@pytest.mark.parametrize("outcome", ["clustered", "rare hit", "rows for themselves", "their rare hit"])
+def test_the_default_is_cr2_of_the_influence_function(test, outcome):
+    random = np.random.default_rng(8)
+    patient = np.repeat(np.arange(12), [9, 1, 2, 3, 4, 2, 1, 2, 6, 1, 1, 2])
+    if outcome in ("rows for themselves", "their rare hit"):
+        patient = np.arange(len(patient))
+    x = random.normal(size=len(patient)) + 2 * random.normal(size=12)[patient % 12]
+    y = x + random.normal(size=len(x)) + 3 * random.normal(size=12)[patient % 12]
+    y = (y > np.sort(y)[2]).astype(float) if "rare hit" in outcome else y
+    table = pd.DataFrame({"patient": patient, "x": x, "y": y})
+    row = correlate(table, "x", "y", test=test).loc[0]
+    z, std_error, df = clustered_by_definition(table, test)
+    got = row[["statistic", "df", "p_value", "conf_low", "conf_high"]].astype(float)
+    reach = stats.t.ppf(0.975, df) * std_error
+    shown = df if np.isfinite(df) else np.nan
+    want = [
+        z / std_error,
+        shown,
+        2 * stats.t.sf(abs(z / std_error), df),
+        np.tanh(z - reach),
+        np.tanh(z + reach),
+    ]
+    np.testing.assert_allclose(got, want, rtol=R_AGREES)
+    assert row["interval"] == "cr2"
+    pd.testing.assert_series_equal(row, correlate(table, "x", "y", test=test, interval="recommended").loc[0])
+
+
+@pytest.mark.slow
+def test_limits_of_a_rare_hit_hold_where_two_patients_have_most_images():
+    """50 units of 1 to 5 images, two of 40; nine of ten hit. Rows for themselves lose 25 points of 95."""
+    random, n_studies = np.random.default_rng(3), 400
+    parts = []
+    for study in range(n_studies):
+        patient = np.repeat(np.arange(50), np.concatenate([[40, 40], random.integers(1, 6, 48)]))
+        x, own = np.sqrt(0.8) * random.normal(size=(2, 50))[:, patient] + np.sqrt(0.2) * random.normal(
+            size=(2, len(patient))
+        )
+        parts.append(
+            pd.DataFrame({"study": study, "patient": patient, "x": x, "y": own > stats.norm.ppf(0.1)})
+        )
+    table = pd.concat(parts, ignore_index=True).astype({"y": float})
+    table["patient"] += 50 * table["study"]
+    held = correlate(table, "x", "y", by="study")
+    alone = correlate(table.drop(columns="patient"), "x", "y", by="study", interval="bonett-wright")
+    # one in 10,000 runs would fall below; of a correlation of 0 the limits hold 94 %
+    assert ((held["conf_low"] <= 0) & (held["conf_high"] >= 0)).sum() >= stats.binom.ppf(
+        1e-4, n_studies, 0.94
+    )
+    assert ((alone["conf_low"] <= 0) & (alone["conf_high"] >= 0)).mean() < 0.8
+
+
 @pytest.mark.parametrize("test", ["spearman", "pearson", "kendall"])
 def test_clustered_limits_exclude_0_where_p_is_small(test):
     rng = np.random.default_rng(2)
     patient = np.repeat(np.arange(30), 3)
-    for slope in (0.0, 0.2, 0.4):
+    for slope in (0.0, 0.1, 0.2, 0.4):
         x = rng.normal(size=90) + rng.normal(size=30)[patient]
         table = pd.DataFrame(
             {"patient": patient, "case": np.arange(90), "x": x, "y": slope * x + rng.normal(size=90)}

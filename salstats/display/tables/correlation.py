@@ -92,13 +92,15 @@ def table_correlation(
         constant = [c for c in placement.constant if c not in ("x", "y")]
         about = _about(frame, placement.constant, names)
         table = fill(lay_out(frame, placement, names), [value], names)
+    of_units = frame["interval"].eq("cr2").all() if "interval" in frame else False
     test = "z test" if "stratum" in frame.columns else known and known.test
+    test = "t test on Fisher's z scale" if of_units else test
     below = [
         notes.paragraph(
             about,
             _stratum_note(frame, names),
             notes.estimates_note(frame, names, constant, ("pair", "incomplete")),
-            _repeats_note(frame),
+            "" if of_units else _repeats_note(frame),
         ),
         notes.paragraph(
             f"P values: two-sided, {test}." if given.note and known else "",

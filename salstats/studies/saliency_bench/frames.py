@@ -170,7 +170,8 @@ def correlations(means: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
     if table.empty or not pairs:
         columns = ["model", "method", "term", "estimate", "conf_low", "conf_high", "n", "x", "y"]
         return pd.DataFrame(columns=columns)
-    found = [ss.correlate(table, x, y, by=["model", "method"], test="pearson") for x, y in pairs]
+    options: dict[str, Any] = {"by": ["model", "method"], "test": "pearson", "interval": "fisher"}
+    found = [ss.correlate(table, x, y, **options) for x, y in pairs]
     return pd.concat(found, ignore_index=True)
 
 

@@ -123,7 +123,7 @@ def correlate_as_published(data: pd.DataFrame, x: str, y: str, **groups: object)
     with warnings.catch_warnings():
         repeat = r"in \d+ of \d+ groups rows repeat"
         warnings.filterwarnings("ignore", message=repeat, category=SalstatsWarning)
-        result = correlate(data, x, y, **groups)  # type: ignore[arg-type]
+        result = correlate(data, x, y, interval="fisher", **groups)  # type: ignore[arg-type]
     low, high = published_fisher_limits(result["estimate"].to_numpy(), result["n"].to_numpy())
     return result.assign(conf_low=low, conf_high=high)
 

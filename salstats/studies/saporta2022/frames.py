@@ -346,7 +346,7 @@ def _spearman(rows: pd.DataFrame, metric: str, choice: Choice, **groups: object)
         return correlate_as_published(rows, metric, "prob", **groups)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*rows repeat", category=SalstatsWarning)
-        return ss.correlate(rows, metric, "prob", **groups)  # type: ignore[arg-type]
+        return ss.correlate(rows, metric, "prob", interval="fisher", **groups)  # type: ignore[arg-type]
 
 
 def confidence_rows(frames: Frames, metric: str) -> pd.DataFrame:

@@ -119,7 +119,7 @@ def test_correlations_stand_above_the_points_in_the_order_of_the_legend(scores, 
     texts = layer_data(figure, "geom_text")
     row = correlations.query("method == 'gradcam' and task == 'Edema'").iloc[0]
     shown = texts.query("panel == 'Edema' and group == 'Grad-CAM'")["text"].iloc[0]
-    assert shown.strip().startswith(f"ρ = {row['estimate']:.2f} (−0.13, {row['conf_high']:.2f})")
+    assert shown.strip().startswith(f"ρ = {row['estimate']:.2f} (−0.14, {row['conf_high']:.2f})")
     assert len(texts) == len(correlations)
     for _, panel in texts.groupby("panel", observed=True):
         assert list(panel["group"]) == ["Human benchmark", "Grad-CAM", "Occlusion"]

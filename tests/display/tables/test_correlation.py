@@ -41,14 +41,15 @@ def test_tasks_are_rows_methods_columns_and_the_note_says_what_is_correlated(by_
 
 
 @pytest.mark.parametrize(
-    ("test", "name", "p_value"),
+    ("test", "interval", "name", "p_value"),
     [
-        ("pearson", "Pearson's r", "t test"),
-        ("kendall", "Kendall's \u03c4-b", "normal approximation"),
+        ("pearson", "fisher", "Pearson's r", "t test"),
+        ("kendall", "fieller", "Kendall's \u03c4-b", "normal approximation"),
+        ("pearson", None, "Pearson's r", "t test on Fisher's z scale"),
     ],
 )
-def test_the_coefficient_and_its_test_are_named(scores, quietly, read, test, name, p_value):
-    table = quietly(ss.correlate, scores, "iou", "prob", test=test)
+def test_the_coefficient_and_its_test_are_named(scores, quietly, read, test, interval, name, p_value):
+    table = quietly(ss.correlate, scores, "iou", "prob", test=test, interval=interval)
     seen = read(ss.table_correlation(table))
     assert seen.head == [["Method", f"{name} (95% CI)"]]
     assert f"P values: two-sided, {p_value}." in seen.note
@@ -115,16 +116,18 @@ def test_two_correlations_in_one_cell_are_an_error(pairs, by_task):
         ss.table_correlation(pd.concat([by_task, by_task.iloc[:1]]))
 
 
-def test_notes_say_interval_n_incomplete_pairs_and_that_pairs_are_independent(by_task, read):
+def test_notes_say_interval_n_incomplete_pairs_and_what_is_independent(scores, quietly, by_task, read):
     note = read(ss.table_correlation(by_task)).note
-    assert "95% CI: Fisher z transformation." in note
+    assert "95% CI: Fisher z transformation, CR2 standard error" in note
     assert f"n, {by_task['n'].min()} to {by_task['n'].max()} pairs of 100 to 116 patients each" in note
     assert "0 to 5 incomplete." in note
-    assert "Pairs of one patient are taken as independent." in note
+    assert "independent" not in note
+    fisher = quietly(ss.correlate, scores, "iou", "prob", by=["method", "task"], interval="fisher")
+    assert "Pairs of one patient are taken as independent." in read(ss.table_correlation(fisher)).note
 
 
 def test_stratified_correlations_say_so(scores, quietly, read):
-    table = quietly(ss.correlate, scores, "iou", "prob", stratified="task")
+    table = quietly(ss.correlate, scores, "iou", "prob", stratified="task", interval="fisher")
     note = read(ss.table_correlation(table)).note
     assert "Within values of Task, combined on Fisher's z scale." in note
     assert "P values: two-sided, z test." in note
