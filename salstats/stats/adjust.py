@@ -88,16 +88,17 @@ def adjust(
     ColumnError, ValueRangeError, SalstatsError
         No column `p_value`, or none that the limits are made from; a p-value outside 0 to 1; `n_tests`
         smaller than a family; `intervals=True` for an interval that cannot be widened from what the frame
-        holds (percentile, bca, profile, ...) in a family of 2 and more, or with `procedure="none"`.
+        holds (percentile, bca, wild, profile, ...) in a family of 2 and more: the message says at which level
+        the function that made it gives it; or with `procedure="none"`.
 
     Warns
     -----
     SalstatsWarning
         An adjusted p-value of .01 and more is only a bound, with the replicates that would do; one from
         replicates lies within Monte-Carlo error of 1 - `conf_level`; or the
-        p-values come from B replicates (column `n_replicates`; the smallest possible is 2 / (B + 1), or
-        1 / (B + 1) where the column `test` says signflip), and B is too small for a single test of the
-        family to get below 1 - `conf_level` (0.05 without one) once it is adjusted.
+        p-values come from B replicates (column `n_replicates`; the smallest possible is 2 / (B + 1), where
+        the column `test` says signflip 1 / (B + 1), wild half of that), and B is too small for a single test
+        of the family to get below 1 - `conf_level` (0.05 without one) once it is adjusted.
 
     Notes
     -----

@@ -81,8 +81,8 @@ class Interval:
     needs: str = ""
     #: Whether it has to be said that it knows which rows belong to one unit.
     clustered: bool = False
-    #: Where its limits are estimate -+ quantile * standard error: nowhere; as they stand; so, cut off at 0
-    #: and 1; on Fisher's z; on the log odds.
+    #: Where its limits are estimate -+ quantile * standard error: nowhere; as they stand; on Fisher's z; on
+    #: the log odds; or "remade", where an estimates frame holds all of the `Basis` that they are made from.
     scale: str = ""
     #: Whether its limits stay among the values that scores can take.
     bounded: bool = False
@@ -247,7 +247,7 @@ RECORDS = (
         "variance clustered by {unit} and Student's quantile with Satterthwaite's degrees of freedom (Wilson "
         "1927; Franco et al. 2019)",
         of=("mean", "curve", "pooled_rate"), brief="Wilson score", needs="cr2", clustered=True, bounded=True,
-        recommended=("mean", "curve", "pooled_rate"), instead=lambda b: b.beyond,
+        recommended=("mean", "curve", "pooled_rate"), instead=lambda b: b.beyond, scale="remade",
     ),
     Interval(
         "wild", "wild cluster bootstrap", "flips", _wild,
@@ -260,18 +260,18 @@ RECORDS = (
     Interval(
         "wilson", "Wilson score", "share", _share(limits.wilson),
         "Wilson score intervals, with a design effect for several rows of one {unit}",
-        of=("mean",), clustered=True, bounded=True,
+        of=("mean",), clustered=True, bounded=True, scale="remade",
     ),
     Interval(
         "exact", "Clopper-Pearson", "share", _share(limits.exact),
         "Clopper-Pearson intervals, with a design effect for several rows of one {unit}",
-        of=("mean",), clustered=True, bounded=True,
+        of=("mean",), clustered=True, bounded=True, scale="remade",
     ),
     Interval(
         "delta", "delta method", "t", _delta,
         "from the delta method with standard errors clustered by {unit} and Student's t distribution",
         of=("percent_decrease", "pooled_rate", "pooled_difference"),
-        brief="delta-method", clustered=True, scale="identity", tails=_t_tails,
+        brief="delta-method", clustered=True, scale="remade", tails=_t_tails,
     ),
     Interval(
         "fieller", "Fieller", "t", _fieller,
@@ -303,8 +303,8 @@ RECORDS = (
         "logit", "DeLong variance on the logit scale", "area", lambda b: _area(b, on_logit=True),
         of=("auroc",), brief="logit", clustered=True, scale="logit", recommended=("auroc",),
     ),
-    Interval("delong", "DeLong", "area", _area, of=("auroc",), scale="share"),
-    Interval("obuchowski", "Obuchowski", "area", _area, of=("auroc",), clustered=True, scale="share"),
+    Interval("delong", "DeLong", "area", _area, of=("auroc",), scale="remade"),
+    Interval("obuchowski", "Obuchowski", "area", _area, of=("auroc",), clustered=True, scale="remade"),
 )  # fmt: skip
 #: What `interval=None` stands for.
 RECOMMENDED = "recommended"

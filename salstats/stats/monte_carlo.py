@@ -9,7 +9,7 @@ from salstats.checks import check_numeric, warn
 # 1 - 0.95 is not 0.05 in binary: values this close count as equal
 ROUNDING = 1e-9
 #: Smallest p-value that B replicates allow, times B + 1; other tests do not rest on replicates.
-SIDES = {"bootstrap": 2.0, "signflip": 1.0, "wild": 1.0}
+SIDES = {"bootstrap": 2.0, "signflip": 1.0, "wild": 0.5}
 #: Below it a p-value is printed as "<0.001", whatever it is.
 _PRINTED = 0.001
 #: A bound as large as this says little of a p-value.
@@ -28,7 +28,7 @@ def p_floors(estimates: pd.DataFrame) -> np.ndarray:
 
 
 def _sides(estimates: pd.DataFrame) -> np.ndarray:
-    """How many sides of 0 a row's p-value counts replicates on, NaN where it counts none."""
+    """Smallest p-value of each row times B + 1, NaN where it does not rest on replicates."""
     if "test" not in estimates.columns:
         return np.full(len(estimates), SIDES["bootstrap"])
     sides: np.ndarray = estimates["test"].map(SIDES).to_numpy(dtype=np.float64, na_value=np.nan)
@@ -47,15 +47,16 @@ def warn_of_floors(family: pd.DataFrame) -> None:
         enough = int(np.ceil(bound[row] / _PRINTED * (family["n_replicates"].iloc[row] + 1)))
         warn(
             f"{int(bounds.sum())} adjusted p-values are at the floor of their replicates, and so only bounds "
-            f"(the largest is P < {bound[row]:.3g}, see p_adjusted_floor); about {enough} replicates would "
-            f"take it below {_PRINTED}, and test='t' has no floor"
+            f"(the largest is P < {bound[row]:.3g}, see p_adjusted_floor); about {enough:,} replicates would "
+            f"take it below {_PRINTED}, and test='cr2' has no floor"
         )
 
 
 def warn_if_undecided(family: pd.DataFrame, alpha: np.ndarray) -> None:
     """Warn where another seed could put an adjusted p-value on the other side of alpha."""
-    replicates = check_numeric(family, "n_replicates", "estimates")
-    sides = _sides(family)
+    replicates, floors = check_numeric(family, "n_replicates", "estimates"), p_floors(family)
+    # p-values of one side count replicates on both
+    sides = np.maximum(_sides(family), 1)
     p = family["p_value"].to_numpy(dtype=np.float64)
     adjusted = family["p_adjusted"].to_numpy(dtype=np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -64,14 +65,15 @@ def warn_if_undecided(family: pd.DataFrame, alpha: np.ndarray) -> None:
         error = _MONTE_CARLO * sides * np.sqrt(share * (1 - share) / replicates)
         low, high = (adjusted / p * np.maximum(p + sign * error, 0) for sign in (-1, 1))
         # at the smallest p-value possible no replicate lies beyond, and the + 1 is on the safe side
-        smallest = p <= p_floors(family) * (1 + ROUNDING)
+        smallest = p <= floors * (1 + ROUNDING)
         undecided = np.where(adjusted < alpha, (high >= alpha) & ~smallest, low < alpha)
+    # without a floor it is exact
+    undecided &= ~np.isnan(floors)
     if undecided.any():
         warn(
             f"{int(undecided.sum())} adjusted p-values lie within Monte-Carlo error of "
-            f"{alpha[undecided][0]:.3g} with {replicates[undecided][0]:.0f} replicates: another seed may "
-            "decide otherwise; "
-            f"{10 * replicates[undecided][0]:.0f} would settle most"
+            f"{alpha[undecided][0]:.3g} with {replicates[undecided][0]:,.0f} replicates: another seed may "
+            f"decide otherwise; {10 * replicates[undecided][0]:,.0f} would settle most"
         )
 
 
@@ -92,8 +94,16 @@ def warn_if_replicates_are_few(family: pd.DataFrame, alpha: np.ndarray, procedur
     # what may help a test of this size; nothing with bonferroni
     others = {"bonferroni": "", "holm": " as the smallest of them"}
     warn(
-        f"with {replicates[row]:.0f} replicates the smallest p-value possible is {smallest[row]:.3g}, which "
+        f"with {replicates[row]:,.0f} replicates the smallest p-value possible is {smallest[row]:.3g}, which "
         f"in a family of {size[row]} tests does not get below {alpha[row]:.3g} after {procedure}"
-        f"{others.get(procedure, ' unless others are small too')}; {enough} replicates or more would do"
+        f"{others.get(procedure, ' unless others are small too')}; {enough:,} replicates or more would do"
     )
     return True
+
+
+def fewest_replicates(level: float, *, flips: bool = False) -> int:
+    """Replicates that limits at a level need at least, so that one lies beyond each: 2 / (1 - level).
+
+    Flips lie on both sides at once, and half as many do.
+    """
+    return int(np.ceil(round((1 if flips else 2) / (1 - level), 6)))

@@ -15,8 +15,8 @@ from salstats.stats.cr2 import cr2
 from salstats.stats.design import group_label
 from salstats.stats.draws import few_threads, sign_blocks
 from salstats.stats.estimands import ratio
-from salstats.stats.inference import Estimates, bootstrap_p_values, check_binary
-from salstats.stats.monte_carlo import SIDES
+from salstats.stats.inference import Estimates, bootstrap_p_values, check_binary, moments
+from salstats.stats.max_t import Drawn
 from salstats.stats.units import Units
 from salstats.stats.variances import analytic_variance, influence_weights
 
@@ -87,13 +87,15 @@ TESTS = tuple(RECORDS)
 class Tested(NamedTuple):
     """Statistic, degrees of freedom and p-value of each row, NaN where the test has none.
 
-    `floor` is the smallest p-value that replicates allow, None of a test without any.
+    `floor` is the smallest p-value that replicates allow, None of a test without any, and `drawn` what they
+    are counted from.
     """
 
     statistic: np.ndarray
     df: np.ndarray
     p_value: np.ndarray
     floor: np.ndarray | float | None = None
+    drawn: Drawn | None = None
 
 
 def p_values_of_pairs(test: str, compared: Compared, found: Estimates, units: Units) -> Tested:
@@ -109,10 +111,12 @@ def p_values_of_pairs(test: str, compared: Compared, found: Estimates, units: Un
         assert found.gap_replicates is not None
         replicates = np.where(special, found.replicates, found.gap_replicates)
         p_value, floor = bootstrap_p_values(replicates, ROUNDING * scale)
-        return Tested(none, none, np.where(found.smallest < 2, np.nan, p_value), floor)
+        value, (_, spread, _) = np.where(special, found.estimate, gap.value(means)), moments(replicates)
+        drawn = Drawn.of(value, np.nan_to_num(replicates - value), spread, ROUNDING * scale)
+        return Tested(none, none, np.where(found.smallest < 2, np.nan, p_value), floor, drawn)
     if test == "wild" and found.by_cr2 is None:
         assert found.flips is not None
-        return Tested(none, none, found.flips.p_value, found.flips.floor)
+        return Tested(none, none, found.flips.p_value, found.flips.drawn.floor, found.flips.drawn)
     if test in ("t", "cr2", "wild"):
         parts = []
         for what in (gap, estimand):
@@ -129,14 +133,14 @@ def p_values_of_pairs(test: str, compared: Compared, found: Estimates, units: Un
         assert found.flips is not None
         assert found.by_cr2 is not None
         p_value = np.where(found.by_cr2, tested.p_value, found.flips.p_value)
-        return Tested(none, none, p_value, np.where(found.by_cr2, np.nan, found.flips.floor))
+        floor = np.where(found.by_cr2, np.nan, found.flips.drawn.floor)
+        return Tested(none, none, p_value, floor, found.flips.drawn)
     if test == "signflip":
-        n_replicates = found.options.n_replicates
         per_sum, _ = influence_weights(gap.gradient(means), means, cells.counts.sum(axis=0))
-        signs = sign_blocks(n_replicates, units.n, found.options.rng)
-        p_value = sign_flip(cells.sums @ per_sum.T, signs, scale)
-        p_value = np.where(special | (found.smallest < 2), np.nan, p_value)
-        return Tested(none, none, p_value, SIDES[test] / (n_replicates + 1))
+        signs = sign_blocks(found.options.n_replicates, units.n, found.options.rng)
+        drawn = sign_flips(cells.sums @ per_sum.T, signs, scale)
+        p_value = np.where(special | (found.smallest < 2), np.nan, drawn.p_values())
+        return Tested(none, none, p_value, drawn.floor, drawn)
     if test == "none":
         return Tested(none, none, none)
     return _test_of_single_rows(test, compared, scale, units.name)
@@ -214,23 +218,15 @@ def mcnemar(method: np.ndarray, reference: np.ndarray) -> tuple[float, float]:
     return float(only_method), float(stats.binomtest(only_method, discordant, 0.5).pvalue)
 
 
-def sign_flip(sums: np.ndarray, signs: Iterable[np.ndarray], scale: np.ndarray) -> np.ndarray:
-    """Two-sided p-values of sign-flip permutation tests of differences with mean 0.
+def sign_flips(sums: np.ndarray, signs: Iterable[np.ndarray], scale: np.ndarray) -> Drawn:
+    """Sign-flip permutation of differences with mean 0: its P is (1 + count) / (number of flips + 1).
 
     `sums` (n_units, n_rows) are each unit's part of the mean difference, whose rows are flipped together;
-    `signs` come a block (rows, n_units) of replicates at a time. (1 + number of flips at least as far from 0
-    as the data) / (n_replicates + 1), sums that differ by less than 1e-12 of `scale` being equal.
+    `signs` come a block (rows, n_units) of flips at a time. Sums below 1e-12 of `scale` are 0.
     """
-    observed = np.abs(sums.sum(axis=0))
-    # a flip that gives the same sum in another order of summation must count as equal
-    least = observed - 1e-12 * scale
-    reached, n_replicates = np.zeros(sums.shape[1], dtype=np.int64), 0
     with few_threads(*sums.shape):
-        for block in signs:
-            reached += (np.abs(block.astype(np.float64) @ sums) >= least).sum(axis=0)
-            n_replicates += len(block)
-    p: np.ndarray = (1 + reached) / (n_replicates + 1)
-    return p
+        flipped = np.concatenate([block.astype(np.float64) @ sums for block in signs])
+    return Drawn.of(sums.sum(axis=0), flipped, np.sqrt((sums**2).sum(axis=0)), 1e-12 * scale)
 
 
 def check_independent(units: np.ndarray, keys: pd.DataFrame, row: int, unit: str) -> None:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from salstats.stats.draws import few_threads, sign_blocks
+from salstats.stats.max_t import Drawn
 
 #: Statistics that differ by less than this share of their size are equal.
 _EQUAL = 1e-11
@@ -37,14 +38,14 @@ class Contrast(NamedTuple):
 
 
 class Flipped(NamedTuple):
-    """What flips say: `p_value` of `theta`, `floor` the smallest possible, and the ends of each flip's set.
+    """What flips say: `p_value` of `theta`, what it was counted from, and the ends of each flip's set.
 
     `low, high` (n_flips, n_rows) bound the values of theta at which a flip is at least as far from 0 as the
     data; one that is so everywhere, as it flips all or nothing, is counted in `n_always` instead.
     """
 
     p_value: np.ndarray
-    floor: float
+    drawn: Drawn
     low: np.ndarray
     high: np.ndarray
     n_always: np.ndarray
@@ -97,8 +98,8 @@ def flip(
     2013. doi:10.1186/1471-2288-13-91
     """
     own, other, own_parts, other_parts, leverage = contrast
-    lows, highs = [], []
-    beyond, equal, always = (np.zeros(len(own), dtype=np.int64) for _ in range(3))
+    lows, highs, reached = [], [], []
+    always = np.zeros(len(own), dtype=np.int64)
     null = own - theta * other
     size = np.abs(own) + np.abs(other * theta) + np.abs(own_parts).sum(axis=0)
     n = 0
@@ -106,10 +107,7 @@ def flip(
         for block in signs:
             flips = block.astype(np.float64)
             own_sum, other_sum, kept = flips @ own_parts, flips @ other_parts, flips @ leverage
-            distance = np.abs(own_sum - theta * other_sum + null * kept) - np.abs(null)
-            same = np.abs(distance) <= _EQUAL * size
-            beyond += ((distance > 0) & ~same).sum(axis=0)
-            equal += same.sum(axis=0)
+            reached.append(own_sum - theta * other_sum + null * kept)
             low, high, everywhere = _set_of_flip(contrast, own_sum, other_sum, kept, size)
             always += everywhere.sum(axis=0)
             lows.append(low)
@@ -117,9 +115,11 @@ def flip(
             n += len(block)
     n_patterns = n if complete else n + 1
     extra = 0 if complete else 1
-    p_value = (beyond + (equal + extra) / 2) / n_patterns
+    # flips leave the sum of squares under the hypothesis as it is
+    spread = np.sqrt(((own_parts - theta * other_parts + null * leverage) ** 2).sum(axis=0))
+    drawn = Drawn.of(null, np.concatenate(reached), spread, _EQUAL * size, 0.5, complete=complete)
     return Flipped(
-        p_value, 0.5 / n_patterns, np.concatenate(lows), np.concatenate(highs), always + extra, n_patterns
+        drawn.p_values(), drawn, np.concatenate(lows), np.concatenate(highs), always + extra, n_patterns
     )
 
 

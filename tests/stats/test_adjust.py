@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+import salstats as ss
 from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.stats.adjust import adjust, adjust_p_values
 
@@ -110,6 +111,69 @@ def test_limits_that_cannot_be_widened_are_refused_by_name(interval):
         adjust(table_with_limits(interval), intervals=True)
 
 
+@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.parametrize(
+    ("function", "given"),
+    [
+        *((ss.summarize, {"interval": one}) for one in ("wilson_t", "cr2", "t", "wilson", "exact", "normal")),
+        (ss.difference, {"interval": "cr2", "reference": "human"}),
+        (ss.percent_decrease, {"interval": "delta", "reference": "human"}),
+        *((ss.correlate, {"interval": one}) for one in ("fisher", "bonett-wright", "cr2")),
+        *((ss.auroc, {"interval": one}) for one in ("logit", "delong", "obuchowski")),
+    ],
+)  # fmt: skip
+def test_limits_are_those_that_the_function_makes_at_the_level_of_the_family(function, given):
+    """Hits, where Wilson's and Clopper and Pearson's know too; a family of 40 tests."""
+    scores = ss.datasets.load_simulated().query("metric == 'hit'")
+    columns = {ss.correlate: ["hit", "prob"], ss.auroc: ["prob", "label"]}.get(function, [])
+    single = function(scores, *columns, **given)
+    widened = adjust(single.assign(p_value=0.01), intervals=True, n_tests=40)
+    want = function(scores, *columns, level=1 - 0.05 / 40, **given)
+    assert (widened["interval"] == given["interval"]).all()
+    for column in ("conf_low", "conf_high", "conf_level"):
+        np.testing.assert_allclose(widened[column], want[column], rtol=QUANTILE, atol=QUANTILE)
+
+
+def test_limits_of_pooled_rates_are_widened_on_the_scale_of_log_odds():
+    rng = np.random.default_rng(3)
+    counts = {c: rng.integers(1, 50, 40) for c in ("tp", "fp", "fn", "tn")}
+    scores = pd.DataFrame({"case": np.arange(40), "method": "m", "metric": "iou", "score": 0.5, **counts})
+    single = ss.pooled_rates(scores, interval="delta").assign(p_value=0.01)
+    want = ss.pooled_rates(scores, interval="delta", level=1 - 0.05 / 3)
+    for column in ("conf_low", "conf_high"):
+        np.testing.assert_allclose(adjust(single, intervals=True)[column], want[column], rtol=QUANTILE)
+
+
+@pytest.mark.parametrize(
+    ("interval", "n_replicates", "more"),
+    [
+        # 2 / 0.00125 for limits on two sides, half as many for flips that lie on both
+        ("percentile", 999, " and n_replicates=1,600 or more"),
+        ("percentile", 1600, ""),
+        ("wild", 499, " and n_replicates=800 or more"),
+        ("wild", 800, ""),
+        ("fieller", 40, ""),
+    ],
+)
+def test_a_refusal_says_which_level_and_how_many_replicates_would_do(interval, n_replicates, more):
+    table = table_with_limits(interval).assign(n_replicates=n_replicates, term="percent_decrease")
+    said = rf"pass level=0.99875 \(1 - 0.05 / 40 tests\){more} to the function that made them"
+    with pytest.raises(SalstatsError, match=said):
+        adjust(table, intervals=True, n_tests=40)
+
+
+def test_an_exact_p_value_has_no_floor_and_no_monte_carlo_error():
+    """Seven units, 64 patterns of signs that are all listed: 0.5 / 64 is a P value and no bound."""
+    frame = pd.DataFrame(
+        {"p_value": [0.5 / 64, 0.2], "p_floor": np.nan, "test": "wild", "n_replicates": 10_000}
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for near in (0.5 / 64, 0.0249):
+            adjusted = adjust(frame.assign(p_value=[near, 0.2]))
+            assert "p_adjusted_floor" not in adjusted.columns
+
+
 def test_a_family_of_one_needs_no_wider_limits():
     table = table_with_limits("percentile")[:2]
     result = adjust(table, intervals=True)
@@ -123,7 +187,7 @@ def test_a_family_of_one_needs_no_wider_limits():
 def test_limits_that_only_call_themselves_symmetric_are_refused():
     table = table_with_limits()
     table["conf_high"] += 0.1
-    with pytest.raises(SalstatsError, match="not symmetric"):
+    with pytest.raises(SalstatsError, match="not those of the std_error"):
         adjust(table, intervals=True)
 
 
@@ -137,9 +201,11 @@ def test_a_column_the_limits_need_is_named(column):
 def test_too_few_replicates_for_the_family_warn_with_how_many_would_do(procedure, enough):
     """10 tests: 10 * 2 / (B + 1) < 0.05 from B = 400; BY takes 1 + ... + 1/10 = 2.929 times as many."""
     table = pd.DataFrame({"p_value": np.full(10, 0.1), "n_replicates": 299})
-    with pytest.warns(SalstatsWarning, match=f"possible is 0.00667, .* {enough} replicates or more would do"):
+    with pytest.warns(
+        SalstatsWarning, match=f"possible is 0.00667, .* {enough:,} replicates or more would do"
+    ):
         adjust(table, procedure=procedure)
-    with pytest.warns(SalstatsWarning, match=f"below 0.05 after {procedure}.*; {enough} replicates"):
+    with pytest.warns(SalstatsWarning, match=f"below 0.05 after {procedure}.*; {enough:,} replicates"):
         adjust(table.assign(n_replicates=enough - 1), procedure=procedure)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -152,6 +218,8 @@ def test_too_few_replicates_for_the_family_warn_with_how_many_would_do(procedure
     [
         # 10 / (B + 1) < 0.05
         ({"test": "signflip"}, 200),
+        # 10 * 0.5 / (B + 1) < 0.05
+        ({"test": "wild"}, 100),
         # 10 * 2 / (B + 1) < 0.1
         ({"test": "bootstrap", "conf_level": 0.9}, 200),
         # 10 * 2 / (B + 1) < 0.01
@@ -162,7 +230,7 @@ def test_too_few_replicates_for_the_family_warn_with_how_many_would_do(procedure
 )
 def test_how_many_replicates_would_do_depends_on_the_test_and_the_level(columns, enough):
     table = pd.DataFrame({"p_value": np.full(10, 0.1), "n_replicates": enough - 1, **columns})
-    with pytest.warns(SalstatsWarning, match=f"; {enough} replicates or more would do"):
+    with pytest.warns(SalstatsWarning, match=f"; {enough:,} replicates or more would do"):
         adjust(table)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -176,7 +244,7 @@ def test_an_adjusted_p_value_near_the_level_says_that_the_seed_decides():
     p = np.array([2 * 2 / 1001, 2 * 31 / 1001] + [0.9] * 8)
     frame = pd.DataFrame({"p_value": p, "test": "bootstrap", "n_replicates": 1000})
     with pytest.warns(
-        SalstatsWarning, match=r"1 adjusted p-values lie within Monte-Carlo error.*10000 would"
+        SalstatsWarning, match=r"1 adjusted p-values lie within Monte-Carlo error.*10,000 would"
     ):
         adjust(frame)
     # the smallest p-value possible is on the safe side already, and one far off is decided

@@ -94,7 +94,9 @@ def test_sign_flip_equals_r_on_its_signs(boot60, r_data, r_expected):
     signs = r_data("signflip_n60_R999").drop(columns="rep").to_numpy()
     sums = ((wide["human"] - wide["gradcam"]) / 60).to_numpy()[:, None]
     want = r_expected("signflip").iloc[0]
-    np.testing.assert_allclose(paired.sign_flip(sums, [signs], np.ones(1)), [want["p_plus1"]], rtol=1e-12)
+    np.testing.assert_allclose(
+        paired.sign_flips(sums, [signs], np.ones(1)).p_values(), [want["p_plus1"]], rtol=1e-12
+    )
     np.testing.assert_allclose(sums.sum(), want["t0"], rtol=1e-12)
 
 

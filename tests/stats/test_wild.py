@@ -85,6 +85,7 @@ def test_drawn_signs_agree_with_all_of_them() -> None:
     signs, complete = signs_of(12, 2_000, rng)
     drawn = flip(contrast, 0.0, signs, complete=complete)
     assert not complete
+    assert drawn.drawn.floor == 0.5 / 2_001
     assert abs(drawn.p_value - every.p_value)[0] < 4 * np.sqrt(0.25 / 2_000)
     width = np.diff([limit[0] for limit in every.limits(0.9)])
     for one, other in zip(drawn.limits(0.9), every.limits(0.9), strict=True):
@@ -94,7 +95,9 @@ def test_drawn_signs_agree_with_all_of_them() -> None:
 def test_units_too_few_for_a_level_have_no_limits() -> None:
     contrast, _ = _contrast(np.array([0.2, 0.3, 0.5]), None, np.arange(3))
     found = flip(contrast, 0.0, all_signs(3), complete=True)
-    assert found.p_value == found.floor == 0.125
+    assert found.p_value == 0.125
+    # all patterns are there: the smallest P value is no bound
+    assert np.isnan(found.drawn.floor)
     assert np.isinf(found.limits(0.95)).all()
     assert np.isfinite(found.limits(0.7)).all()
 
@@ -150,3 +153,12 @@ def test_a_mean_of_decreases_is_tested_as_it_stands() -> None:
     by_t, by_cr2 = (ss.percent_decrease(scores, test=test, **options).iloc[-1] for test in ("t", "cr2"))
     assert by_cr2["statistic"] == pytest.approx(by_t["statistic"], rel=0.1)
     assert by_cr2["statistic"] > 0
+
+
+@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+def test_a_group_without_pairs_has_no_p_value() -> None:
+    scores = _paired(25, np.random.default_rng(8))
+    scores.loc[(scores["task"] == "B") & (scores["method"] == "cam"), "score"] = np.nan
+    found = ss.difference(scores, reference="human", by="task").set_index("task")
+    assert found.loc["B", ["estimate", "p_value", "p_floor", "conf_low", "conf_high"]].isna().all()
+    assert found["p_value"].notna()["A"]

@@ -228,6 +228,7 @@ def _run_contrasts(done: Analyses, scores: pd.DataFrame, settings: Settings, opt
 def _judged(decrease: pd.DataFrame, difference: pd.DataFrame) -> pd.DataFrame:
     """Decreases with the P values, their family and the verdicts of the differences."""
     judged = ["statistic", "df", "p_value", "p_adjusted", "verdict", "test", "n_tests", "procedure"]
+    judged += ["p_floor", "p_adjusted_floor"]
     judged = [c for c in judged if c in difference.columns]
     keys = list(difference.columns[: difference.columns.get_loc("term")])
     own = decrease.drop(columns=[c for c in judged if c in decrease.columns])

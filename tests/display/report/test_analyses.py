@@ -74,6 +74,16 @@ def test_a_method_that_always_fails_is_worse_although_its_decrease_has_no_interv
     assert "compared with the human benchmark, Grad-CAM scored worse" in sentences_of(hits)
 
 
+@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+def test_decreases_have_the_bounds_of_the_differences_p_values(small):
+    frames = frames_of(small, test="bootstrap", n_replicates=99)
+    keys = ["metric", "method", "task"]
+    both = frames["decrease"].merge(frames["difference"], on=keys, suffixes=("", "_of_gap"))
+    assert both["p_adjusted_floor"].notna().any()
+    for column in ("p_adjusted", "p_floor", "p_adjusted_floor"):
+        np.testing.assert_array_equal(both[column], both[f"{column}_of_gap"])
+
+
 def test_the_t_interval_takes_fieller_for_decreases(small):
     frames = frames_of(small, interval="t")
     assert set(frames["means"]["interval"]) == set(frames["difference"]["interval"]) == {"t"}

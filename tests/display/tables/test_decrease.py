@@ -1,5 +1,7 @@
 """Contrasts with the reference: columns per method, order, underline, P."""
 
+from zipfile import ZipFile
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -35,6 +37,20 @@ def test_each_method_has_its_pairs_both_means_the_decrease_and_p(decrease, read)
         f"<{row['p_floor']:.3f}",
     ]
     assert row["p_value"] == row["p_floor"]
+
+
+@pytest.mark.parametrize("kind", ["html", "tex", "docx", "csv"])
+def test_every_file_of_a_table_says_that_a_p_value_is_a_bound(decrease, tmp_path, kind):
+    one = decrease[decrease["metric"] == "iou"].head(2)
+    bounds = one.assign(
+        p_value=[0.002, 0.04], p_floor=0.002, p_adjusted=[0.04, 0.5], p_adjusted_floor=[0.04, np.nan]
+    )
+    file = ss.save_table(ss.table_decrease(bounds), tmp_path / f"table.{kind}")
+    text = ZipFile(file).read("word/document.xml") if kind == "docx" else file.read_bytes()
+    below = {"html": "&lt;", "docx": "&lt;", "tex": r"\textless{}", "csv": "<"}[kind]
+    assert f"{below}0.040".encode() in text
+    assert f"{below}0.500".encode() not in text
+    assert b"0.500" in text
 
 
 def test_rows_by_size_start_with_the_furthest_below_and_end_with_the_average(decrease, differences, read):

@@ -55,6 +55,16 @@ def test_p_values_are_never_printed_as_zero():
     assert number_text(None) == "—"
 
 
+def test_p_values_at_their_floor_are_printed_as_bounds():
+    frame = pd.DataFrame({"p_value": [0.02, 0.03], "p_floor": 0.02, "p_adjusted": 0.06})
+    table = lines(frame.assign(p_adjusted_floor=[0.06, np.nan]))
+    assert [line.split() for line in table] == [
+        ["p_value", "p_adjusted"],
+        ["<0.020", "<0.060"],
+        ["0.030", "0.060"],
+    ]
+
+
 def test_whole_numbers_that_may_be_missing_are_printed():
     counts = pd.array([15118, None], dtype="Int64")
     assert [row.split() for row in lines(pd.DataFrame({"tp": counts}))] == [["tp"], ["15118"], ["—"]]

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -17,6 +18,7 @@ from salstats.display.text.format import (
     p_text,
     p_used,
     percent_text,
+    row_p_text,
     star_text,
 )
 
@@ -85,6 +87,20 @@ def test_named_p_values():
     # 25 tests at the floor of 999 replicates are not below .05, and nor is what is printed of them
     assert p_text(25 * 0.002, "ama", named=True, floor=25 * 0.002) == "P ≤ .05"
     assert p_text(0.0499, "ama", named=True, floor=0.0499) == "P < .05"
+
+
+def test_a_p_value_at_its_floor_is_a_bound_and_an_exact_one_is_not():
+    """At the floor, above it, and of 64 patterns that are all listed."""
+    rows = pd.DataFrame(
+        {"estimate": 1.0, "p_value": [0.01, 0.01, 0.5 / 64], "p_floor": [0.01, 0.002, np.nan]}
+    )
+    assert [row_p_text(row) for row in rows.to_dict("records")] == ["<0.010", "0.010", "0.008"]
+    adjusted = rows.assign(p_adjusted=5 * rows["p_value"], p_adjusted_floor=[0.05, np.nan, np.nan])
+    assert [row_p_text(row) for row in adjusted.to_dict("records")] == ["≤0.050", "0.050", "0.039"]
+    assert (
+        inline_text(adjusted.assign(p_adjusted=0.1, p_adjusted_floor=0.1), p_values=True)[0]
+        == "1.000 [P < 0.100]"
+    )
 
 
 def test_stars_are_strict_and_divided_by_the_family():

@@ -1,0 +1,92 @@
+"""Step-down max-t: one family of tests, from flips or replicates that all of its rows share."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
+
+#: Statistics, which are standard errors away from 0, that differ by less are equal.
+_EQUAL = 1e-9
+
+
+class Drawn(NamedTuple):
+    """How far from the hypothesis the data lie, and each flip or replicate, in standard errors.
+
+    `observed` (n_rows,) and `drawn` (n_drawn, n_rows); of a draw as far as the data the share `ties` counts.
+    Where all patterns of signs are there (`complete`) the data are one of them, else they are one more.
+    """
+
+    observed: np.ndarray
+    drawn: np.ndarray
+    ties: float = 1.0
+    complete: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        observed: np.ndarray,
+        drawn: np.ndarray,
+        std_error: np.ndarray,
+        rounding: np.ndarray,
+        ties: float = 1.0,
+        *,
+        complete: bool = False,
+    ) -> "Drawn":
+        """Distances in standard errors; where these are but `rounding` nothing is far from anything."""
+        unit = np.where(std_error <= rounding, np.inf, std_error)
+        return cls(np.abs(observed) / unit, np.abs(drawn) / unit, ties, complete)
+
+    @property
+    def floor(self) -> float:
+        """Smallest P value that draws allow, NaN where all are there and P is exact."""
+        return np.nan if self.complete else self.ties / (len(self.drawn) + 1)
+
+    def p_values(self) -> np.ndarray:
+        """Share of draws at least as far as the data in each row."""
+        distance = self.drawn - self.observed
+        beyond, equal = (distance > _EQUAL).sum(axis=0), (np.abs(distance) <= _EQUAL).sum(axis=0)
+        more = 0 if self.complete else 1
+        p = (beyond + self.ties * (equal + more)) / (len(distance) + more)
+        return np.where(np.isnan(self.observed), np.nan, p)
+
+    def rows(self, rows: np.ndarray) -> "Drawn":
+        """Those of some rows."""
+        return self._replace(observed=self.observed[rows], drawn=self.drawn[:, rows])
+
+
+def step_down(family: Drawn) -> np.ndarray:
+    """P values (n_rows,) adjusted for the family that all rows are, the largest statistic first.
+
+    Of the hypotheses from a row on down, the share of draws whose largest statistic is at least the row's,
+    and no less than the P value of the row before.
+
+    References
+    ----------
+    Westfall PH, Young SS. Resampling-Based Multiple Testing. Wiley 1993. Romano JP, Wolf M. Stepwise multiple
+    testing as formalized data snooping. Econometrica 2005;73:1237-1282.
+    doi:10.1111/j.1468-0262.2005.00615.x
+    """
+    order = np.argsort(-family.observed, kind="stable")
+    sorted_rows = family.rows(order)
+    largest = np.maximum.accumulate(sorted_rows.drawn[:, ::-1], axis=1)[:, ::-1]
+    adjusted = np.empty(len(order))
+    adjusted[order] = np.maximum.accumulate(sorted_rows._replace(drawn=largest).p_values())
+    return adjusted
+
+
+def joint_level(family: Drawn, level: float) -> float:
+    """Level at which each row's own limits are made so that all of them hold together at `level`.
+
+    Single-step and balanced (Beran 1988): 1 less the largest P value that, as the smallest of the rows', no
+    more than 1 - level of the draws have; Bonferroni's level where that is lower.
+
+    References
+    ----------
+    Beran R. Balanced simultaneous confidence sets. J Am Stat Assoc 1988;83:679-686.
+    doi:10.1080/01621459.1988.10478649
+    """
+    n, n_rows = family.drawn.shape
+    ranks = stats.rankdata(np.round(family.drawn / _EQUAL), axis=0)
+    least = np.sort(((n - ranks + 0.5) / n).min(axis=1))
+    fewer = least[least < least[int((1 - level) * n + _EQUAL)]]
+    return 1 - max(fewer[-1] if len(fewer) else 0.0, (1 - level) / n_rows)
