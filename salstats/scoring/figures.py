@@ -221,10 +221,10 @@ def report(
     covariates: str | Sequence[str] | None = None,
     only: Mapping[str, Any] | None = None,
     level: float = 0.95,
-    interval: str = "percentile",
+    interval: str | None = None,
     n_replicates: int = N_REPLICATES,
     rng: int = 0,
-    test: str = "t",
+    test: str | None = None,
     adjust: str = "holm",
     style: str = "nature",
     labels: Mapping[str, Any] | None = None,
@@ -260,15 +260,15 @@ def report(
         Column -> value: the report is on these rows. Needed where `dataset` or `model` has several values.
     level : float
         Confidence level.
-    interval : str
-        Interval of means and contrasts, as in `summarize`: from replicates, or `t`.
+    interval : str, optional
+        Interval of contrasts, as in `difference`, and of means where they have it; by default what is
+        recommended for each.
     n_replicates : int
-        Bootstrap replicates.
+        Bootstrap replicates, or flips.
     rng : int
         Seed of the replicates.
-    test : str
-        Test of the contrasts, as in `difference`. The default, clustered by unit, has no smallest p-value,
-        which that of a bootstrap has and a correction for many tests multiplies.
+    test : str, optional
+        Test of the contrasts, as in `difference`; by default that of the interval.
     adjust : str
         Procedure for multiple tests, as in `adjust`.
     style : {"nature", "radiology", "ama", "brackets"}

@@ -237,9 +237,8 @@ RECORDS = (
         "cr2", "Student's t, CR2 standard errors", "t", _t,
         "from Student's t distribution, with bias-reduced standard errors (CR2) clustered by {unit} and "
         "Satterthwaite's degrees of freedom (Pustejovsky and Tipton 2018)",
-        of=("mean", "curve", "difference", "pooled_difference"), brief="CR2", needs="cr2", clustered=True,
-        scale="identity", recommended=("pooled_difference",),
-        tails=_t_tails,
+        of=_MEANS, brief="CR2", needs="cr2", clustered=True, scale="identity",
+        recommended=("pooled_difference",), tails=_t_tails,
     ),
     Interval(
         "wilson_t", "Wilson score of a bounded mean, CR2 variance", "t", _wilson_t,

@@ -15,6 +15,7 @@ from salstats.display.text.format import joined
 from salstats.display.text.labels import LAST, Labels
 from salstats.frames import DEFAULT_BY, IDENTIFIER_COLUMNS, ColumnCodes, check_scores, warn_of_range
 from salstats.metrics.registry import has_true_zero, known_metric
+from salstats.stats.intervals import names_of
 from salstats.stats.units import resolve_unit
 from salstats.study import HUMAN
 
@@ -176,7 +177,8 @@ class Analyses:
 def call_text(function: Callable[..., object], *said: object, **options: object) -> str:
     """Call of a public function on what the first word names: "ss.regress(scores, 'iou ~ prob')"."""
     data, *arguments = said
-    texts = [str(data), *map(repr, arguments), *(f"{name}={value!r}" for name, value in options.items())]
+    given = (f"{name}={value!r}" for name, value in options.items() if value is not None)
+    texts = [str(data), *map(repr, arguments), *given]
     return f"ss.{function.__name__}({', '.join(texts)})"
 
 
@@ -194,7 +196,8 @@ def run_analyses(scores: pd.DataFrame, settings: Settings) -> Analyses:
     done.run("flow", ss.case_flow, scores, reference=reference, unit=unit)
     done.run("describe", ss.describe, scores, by=["metric", "method"], unit=unit)
     by = [c for c in DEFAULT_BY if c in scores.columns]
-    done.run("means", ss.summarize, scores, by=by, **drawn)
+    of_means = settings.interval if settings.interval in names_of("mean") else None
+    done.run("means", ss.summarize, scores, by=by, **drawn | {"interval": of_means})
     if reference is not None:
         _run_contrasts(done, scores, settings, {"reference": reference, **drawn, "test": settings.test})
     if "prob" in scores.columns:

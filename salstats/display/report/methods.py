@@ -67,7 +67,7 @@ def _settings(frames: Mapping[str, pd.DataFrame], words: Words) -> Known:
     found = versions()
     packages = joined([f"{name} {found[key]}" for key, name in _COMPUTED_WITH.items()])
     kept, clusters = "formed one cluster in every analysis", ""
-    if words.settings.interval in BOOTSTRAP:
+    if any(f["interval"].isin(BOOTSTRAP).any() for f in frames.values() if "interval" in f.columns):
         kept = f"were kept together when {words.units} were resampled"
         clusters = " and formed one cluster in regressions" if "regression" in frames else ""
     unit = words.settings.unit
@@ -178,9 +178,11 @@ def _means(frames: Mapping[str, pd.DataFrame], words: Words) -> Known:
     averaged = any(pooled_rows(frame).any() for frame in there.values())
     kinds: dict[str, list[str]] = {}
     for key, frame in there.items():
-        for kind in frame["interval"].astype("str").unique():
-            kinds.setdefault(kind, []).append(_NOUNS[key])
-    tested = "difference" in there and words.settings.test == "bootstrap"
+        taken = frame["interval"].astype("str").value_counts()
+        for kind, n in taken.items():
+            some = f"{count_text(n)} of the {count_text(len(frame))} " if len(taken) > 1 else ""
+            kinds.setdefault(str(kind), []).append(f"{some}{_NOUNS[key]}")
+    tested = "difference" in there and (there["difference"]["test"] == "bootstrap").any()
     drawn = tested or bool(set(kinds) & set(BOOTSTRAP))
     most = max((f["n_undefined"].max() for f in there.values() if "n_undefined" in f.columns), default=0)
     return {
@@ -210,7 +212,10 @@ def _contrasts(frames: Mapping[str, pd.DataFrame], words: Words) -> Known:
         rule = f" and its {words.p_name(frame)} was below {words.alpha}"
     if frame["interval"].isin(BOOTSTRAP).any():
         rule += ", and no more than 1% of its replicates were undefined"
-    test = TESTS[words.settings.test].note
+    tests = frame["test"].value_counts()
+    how = [TESTS[str(name)].note for name in tests.index]
+    if len(how) > 1:
+        how[1:] = [f"Of {count_text(n)} of them: {note}" for n, note in zip(tests[1:], how[1:], strict=True)]
     lacking = set(frame["metric"]) - set(decrease["metric"]) if decrease is not None else set()
     return {
         "reference": words.method(words.settings.reference),
@@ -218,7 +223,7 @@ def _contrasts(frames: Mapping[str, pd.DataFrame], words: Words) -> Known:
         "decrease": _flag(decrease is not None),
         "averaged_decrease": _flag(decrease is not None and pooled_rows(decrease).any()),
         "without_zero": words.metrics(words.labels.order("metric", sorted(lacking))) if lacking else None,
-        "test": test.format(unit=words.unit, replicates=count_text(words.settings.n_replicates)),
+        "test": " ".join(how).format(unit=words.unit, replicates=count_text(words.settings.n_replicates)),
         "adjusted": _adjustment("differences", frame, words),
         "rule": rule,
     }

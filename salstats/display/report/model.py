@@ -11,7 +11,7 @@ import pandas as pd
 from salstats.checks import InputFileError, SalstatsError, check_choice, check_count, check_level
 from salstats.display.text.format import STYLES
 from salstats.stats.adjust import check_procedure
-from salstats.stats.intervals import names_of
+from salstats.stats.intervals import choose_interval
 from salstats.stats.paired_tests import TESTS
 
 #: Bootstrap replicates of a report: what is printed should not hang on the seed. Of 10,000 replicates the
@@ -31,10 +31,10 @@ class Settings:
     covariates: str | Sequence[str] | None = None
     only: Mapping[str, Any] | None = None
     level: float = 0.95
-    interval: str = "percentile"
+    interval: str | None = None
     n_replicates: int = N_REPLICATES
     seed: int = 0
-    test: str = "t"
+    test: str | None = None
     adjust: str = "holm"
     style: str = "nature"
     labels: Mapping[str, Any] | None = None
@@ -45,8 +45,9 @@ class Settings:
         """Raise where one of them is none of its choices."""
         check_choice(self.style, tuple(STYLES), "style")
         check_level(self.level)
-        check_choice(self.interval, names_of("difference"), "interval")
-        check_choice(self.test, TESTS, "test")
+        choose_interval(self.interval, "difference")
+        if self.test is not None:
+            check_choice(self.test, TESTS, "test")
         check_procedure(self.adjust, "adjust")
         check_count(self.n_replicates, "n_replicates")
         for file in self.inputs:

@@ -14,6 +14,7 @@ from salstats.checks import InputFileError
 from salstats.display.report.model import Settings
 from salstats.display.text.format import count_text, joined, level_text
 from salstats.stats.adjust import find_procedure
+from salstats.stats.intervals import RECOMMENDED
 
 #: Packages whose numbers or pictures a report holds, in the order they are listed.
 PACKAGES = ("numpy", "pandas", "scipy", "statsmodels", "plotnine", "great-tables", "matplotlib")
@@ -54,10 +55,10 @@ def provenance_rows(settings: Settings, scores: pd.DataFrame) -> tuple[tuple[str
         "Reference": settings.reference or "none",
         "Unit of resampling and of clusters": settings.unit,
         "Confidence level": f"{level_text(settings.level)}%",
-        "Interval of means and contrasts": settings.interval,
-        "Bootstrap replicates": count_text(settings.n_replicates),
+        "Interval of means and contrasts": settings.interval or RECOMMENDED,
+        "Bootstrap replicates, or flips": count_text(settings.n_replicates),
         "Seed": str(settings.seed),
-        "Test of contrasts": settings.test,
+        "Test of contrasts": settings.test or "that of the interval",
         "Adjustment for multiple tests": (procedure.label if procedure else "") or "none",
         "Style of numbers": settings.style,
         "Covariates": joined(list(settings.covariates or ["none"])),

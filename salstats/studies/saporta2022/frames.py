@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -51,6 +52,11 @@ class Choice:
 
     published: bool
     n_replicates: int = 1000
+
+    @property
+    def resampled(self) -> dict[str, Any]:
+        """How our estimates get their intervals: as the study's, but for the unit."""
+        return {"interval": "percentile", "n_replicates": self.n_replicates}
 
 
 @dataclass(frozen=True)
@@ -221,7 +227,7 @@ def means(
     if choice.published:
         found = summarize_as_published(scores, by=by, n_replicates=choice.n_replicates)
         return _less_absent(found)
-    found = ss.summarize(present(scores), by=by, average="task", n_replicates=choice.n_replicates)
+    found = ss.summarize(present(scores), by=by, average="task", **choice.resampled)
     return _wilson_of_hits(found, present(scores), list(by))
 
 
@@ -231,8 +237,7 @@ def decreases(scores: pd.DataFrame, choice: Choice, reference: str = HUMAN) -> p
         found = percent_decrease_as_published(scores, reference=reference, n_replicates=choice.n_replicates)
         return _less_absent(found)
     return ss.percent_decrease(
-        present(scores), reference=reference, by=["metric", "task"], average="task",
-        n_replicates=choice.n_replicates,
+        present(scores), reference=reference, by=["metric", "task"], average="task", **choice.resampled
     )  # fmt: skip
 
 

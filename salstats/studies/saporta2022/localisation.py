@@ -140,7 +140,7 @@ def otsu_and_tuned(frames: Frames) -> Made:
     ]
     gap = ss.difference(
         present(pd.concat(pair, ignore_index=True)), reference="tuned", by=["metric", "task"], average="task",
-        n_replicates=choice.n_replicates,
+        **choice.resampled,
     )  # fmt: skip
     return Made(
         gap,
@@ -155,10 +155,10 @@ def pooled(frames: Frames) -> Made:
     """Extended Data 2: precision, recall and specificity of the pixels of all cases."""
     choice = frames.choice
     rows = main_rows(frames, frames.scores)
-    rates = ss.pooled_rates(rows, by=["method", "task"], n_replicates=choice.n_replicates)
+    rates = ss.pooled_rates(rows, by=["method", "task"], **choice.resampled)
     gap = None
     if {MAPS, PEOPLE} <= frames.there:
-        gap = ss.pooled_difference(rows, reference=HUMAN, by="task", n_replicates=choice.n_replicates)
+        gap = ss.pooled_difference(rows, reference=HUMAN, by="task", **choice.resampled)
     note = (
         "pixels pooled over cases, so that large images and findings count more; cases without any finding "
         "are not in the truth, so specificity is not that of the data set"
@@ -266,7 +266,7 @@ def full_slice(frames: Frames) -> Made:
     if {MAPS, PEOPLE} <= frames.there:
         gap = ss.difference(
             present(main_rows(frames, frames.full)), reference=HUMAN, by=["metric", "task"], average="task",
-            test="none", n_replicates=choice.n_replicates,
+            test="none", **choice.resampled,
         )  # fmt: skip
         gap = gap[gap["task"].isin(found["task"])].reset_index(drop=True)
     return Made(
