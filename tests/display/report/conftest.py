@@ -25,7 +25,7 @@ def simulated(tmp_path_factory) -> tuple[Path, dict[str, pd.DataFrame]]:
     """The folder of a report on the simulated study, which has patients, and the frames it returned."""
     folder = tmp_path_factory.mktemp("simulated") / "report"
     return folder, ss.report(
-        ss.datasets.load_simulated(), folder, title="A simulated study", n_replicates=999, jobs=1
+        ss.datasets.load_simulated(), folder, title="A simulated study", n_replicates=9_999, jobs=1
     )
 
 

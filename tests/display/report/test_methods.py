@@ -212,7 +212,7 @@ def test_unadjusted_and_single_tests_are_told_to_be_so():
     ],
 )
 def test_tests_are_named(test, text):
-    said = told(replace(SETTINGS, test=test), **contrasts())
+    said = told(**{key: rows.assign(test=test) for key, rows in contrasts().items()})
     assert text in said
     assert "taken from the bootstrap replicates" not in said
 

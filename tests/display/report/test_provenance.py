@@ -62,7 +62,8 @@ def test_settings_and_versions_stand_in_the_rows(small):
     rows = dict(provenance_rows(replace(SETTINGS, n_replicates=10_000, seed=42, **chosen), small))
     expected = {
         "Rows used": "dataset = chexpert", "Number of rows": "3", "Reference": "human",
-        "Unit of resampling and of clusters": "patient", "Bootstrap replicates": "10,000", "Seed": "42",
+        "Unit of resampling and of clusters": "patient", "Bootstrap replicates, or flips": "10,000",
+        "Seed": "42",
         "Adjustment for multiple tests": "Benjamini-Hochberg", "Covariates": "age and prob_2",
         "Version of salstats": ss.__version__, "Version of Python": platform.python_version(),
     }  # fmt: skip

@@ -65,7 +65,7 @@ def test_frames_are_written_in_full_precision(simulated, key):
 
 def test_the_frames_are_what_the_public_functions_give(simulated, scores):
     _, frames = simulated
-    options = {"reference": "human", "average": "task", "test": "t", "n_replicates": 999}
+    options = {"reference": "human", "average": "task", "n_replicates": 9_999}
     difference = ss.difference(scores, adjust="holm", **options)
     pd.testing.assert_frame_equal(frames["difference"], difference)
     # a hypothesis is tested once: the decrease has the P values and verdicts of the difference

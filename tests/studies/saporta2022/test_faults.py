@@ -70,7 +70,7 @@ def test_b2_hits_belong_to_the_case_that_made_them(tmp_path):
 
 def test_b4_undefined_replicates_are_counted_and_move_no_limit(made_up_study, scores):
     rows = scores.query("metric == 'iou' and method == 'saliency' and task == 'Pleural Effusion'")
-    few = ss.summarize(rows, by="task", unit="case", n_replicates=1000).iloc[0]
+    few = ss.summarize(rows, by="task", unit="case", interval="percentile", n_replicates=1000).iloc[0]
     assert few["n_undefined"] > 0
     replicates = ss.bootstrap(rows, by="task", unit="case", n_replicates=1000)["estimate"].dropna()
     assert few["conf_high"] == pytest.approx(np.quantile(replicates, 0.975), rel=1e-12)
