@@ -96,7 +96,7 @@ COMMANDS = (
         "regress",
         "regress",
         TABLE,
-        'scores.csv "iou ~ area_ratio" --normalize area_ratio --errors cluster',
+        'scores.csv "iou ~ area_ratio" --normalize area_ratio --adjust holm',
         arguments={"formula": "FORMULA..."},
         run=runs.run_regress,
         more=(

@@ -98,8 +98,8 @@ def shown(scores: pd.DataFrame, every: pd.DataFrame) -> list[tuple[str, pd.DataF
             decrease[decrease["task"] == "Average"].reset_index(drop=True),
         ),
         (
-            "ss.regress(ss.normalize(saliency, ['area_ratio']), 'iou ~ area_ratio', errors='cr2')",
-            ss.regress(ss.normalize(saliency, ["area_ratio"]), "iou ~ area_ratio", errors="cr2"),
+            "ss.regress(ss.normalize(saliency, ['area_ratio']), 'iou ~ area_ratio')",
+            ss.regress(ss.normalize(saliency, ["area_ratio"]), "iou ~ area_ratio"),
         ),
         (
             "ss.summarize(insertion, by=['metric', 'method'])",

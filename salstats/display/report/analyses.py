@@ -270,7 +270,7 @@ def _run_confidence(done: Analyses, scores: pd.DataFrame, settings: Settings) ->
         ),
     )
     formula = f"{_name(metrics[0])} ~ prob"
-    done.run("confidence", ss.fit_line, compared, formula, by=by, errors="cr2", unit=unit, level=level)
+    done.run("confidence", ss.fit_line, compared, formula, by=by, unit=unit, level=level)
 
 
 def _run_covariates(done: Analyses, scores: pd.DataFrame, settings: Settings) -> None:
@@ -284,7 +284,6 @@ def _run_covariates(done: Analyses, scores: pd.DataFrame, settings: Settings) ->
     formulas = [f"{_name(m)} ~ {adjustment}{_name(c)}" for m in metric_order(scores) for c in columns]
     options: dict[str, Any] = {
         "by": "method",
-        "errors": "cr2",
         "unit": settings.unit,
         "level": settings.level,
     }

@@ -200,10 +200,11 @@ def fit_rows(
     single = {place: rows[0] for place, rows in models.items() if len(rows) == 1}
     rows = _parameters(frame, parameters, single, labels, digits)
     n_heading, unit = labels.column("n"), notes.single(frame, "unit")
-    for heading, column in ((n_heading, "n"), (plural(str(unit)).capitalize(), "n_units")):
-        if column == "n" or unit is not None:
-            counts = numbers(frame, column)
-            rows[heading] = {place: count_text(counts[row]) for place, row in single.items()}
+    n = numbers(frame, "n")
+    rows[n_heading] = {place: count_text(n[row]) for place, row in single.items()}
+    if unit is not None and (numbers(frame, "n_units") < n).any():
+        n_units = numbers(frame, "n_units")
+        rows[plural(str(unit)).capitalize()] = {p: count_text(n_units[row]) for p, row in single.items()}
     if fit is not None:
         whole = combine(fit, (), "fit")
         rows |= _statistics(whole, _fit_of(frame, whole, single), n_heading, digits)

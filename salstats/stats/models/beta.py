@@ -40,8 +40,9 @@ def beta_regression(matrix: np.ndarray, response: np.ndarray, intercept: bool) -
             size /= 2
             continue
         (coefficients, precision), likelihood = tried, reached
-        scores, information = _scores(matrix, logits, response, coefficients, precision)
-        step, size = np.linalg.solve(information, scores.sum(axis=0)), 1.0
+        rows, errors = _step(matrix, logits, response, coefficients, precision)
+        information = rows.T @ rows
+        step, size = np.linalg.solve(information, rows.T @ errors), 1.0
         if np.abs(step).max() <= _CONVERGED * max(1.0, np.abs(coefficients).max()):
             break
     else:
@@ -51,6 +52,7 @@ def beta_regression(matrix: np.ndarray, response: np.ndarray, intercept: bool) -
     shared = information[:-1, -1] / information[-1, -1]
     bread = np.linalg.inv(information[:-1, :-1] - np.outer(shared, information[:-1, -1]))
     weights = dispersion * _weights(fitted, precision)
+    scores = (rows * errors[:, None]).reshape(n, 2, -1).sum(axis=1)
     return Solution(
         coefficients=coefficients,
         matrix=matrix,
@@ -67,6 +69,7 @@ def beta_regression(matrix: np.ndarray, response: np.ndarray, intercept: bool) -
         log_likelihood=likelihood,
         intercept=intercept,
         parameters={"precision": precision},
+        step=(rows, errors),
     )
 
 
@@ -83,26 +86,34 @@ def _weights(mean: np.ndarray, precision: float) -> np.ndarray:
     return np.asarray((precision * bernoulli_variance(mean)) ** 2 * curvature)
 
 
-def _scores(
+def _step(
     matrix: np.ndarray,
     logits: np.ndarray,
     response: np.ndarray,
     coefficients: np.ndarray,
     precision: float,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Derivatives of each row's log-likelihood by the coefficients and log phi, and the information."""
+    """The least squares of a step of scoring, two rows for each score: (2 n, r + 1) and (2 n,).
+
+    What a score tells of its linear predictor and of log phi, the derivatives d of its log-likelihood, has
+    the covariance LL' (Cholesky). Its rows are L'[x 0; 0 1], its errors L^-1 d.
+    """
     mean = special.expit(matrix @ coefficients)
     a, b = mean * precision, (1 - mean) * precision
-    slope = precision * bernoulli_variance(mean)
-    apart = logits - special.digamma(a) + special.digamma(b)
-    of_precision = mean * apart + np.log1p(-response) - special.digamma(b) + special.digamma(precision)
-    scores = np.column_stack([matrix * (slope * apart)[:, None], precision * of_precision])
     first, second = special.polygamma(1, a), special.polygamma(1, b)
-    shared = matrix.T @ (slope * precision * (first * mean - second * (1 - mean)))
-    own = (first * mean**2 + second * (1 - mean) ** 2 - special.polygamma(1, precision)).sum()
-    of_coefficients = (matrix.T * _weights(mean, precision)) @ matrix
-    information = np.block([[of_coefficients, shared[:, None]], [shared[None, :], precision**2 * own]])
-    return scores, information
+    apart = logits - special.digamma(a) + special.digamma(b)
+    of_mean = precision * bernoulli_variance(mean) * apart
+    of_precision = precision * (
+        mean * apart + np.log1p(-response) - special.digamma(b) + special.digamma(precision)
+    )
+    root = np.sqrt(_weights(mean, precision))
+    shared = precision**2 * bernoulli_variance(mean) * (first * mean - second * (1 - mean)) / root
+    own = precision**2 * (first * mean**2 + second * (1 - mean) ** 2 - special.polygamma(1, precision))
+    left = np.sqrt(own - shared**2)
+    rows = np.zeros((len(response), 2, matrix.shape[1] + 1))
+    rows[:, 0, :-1], rows[:, 0, -1], rows[:, 1, -1] = matrix * root[:, None], shared, left
+    errors = np.column_stack([of_mean / root, (of_precision - shared * of_mean / root) / left])
+    return rows.reshape(2 * len(response), -1), errors.ravel()
 
 
 def _not_between(response: np.ndarray) -> str | None:
@@ -122,7 +133,7 @@ BETA = Family(
     variance=bernoulli_variance,
     check=_not_between,
     solve=beta_regression,
-    errors=("classical", "hc0", "hc1", "cluster"),
+    errors=("cr2", "cluster", "hc0", "hc1", "classical"),
     normal=True,
     n_spread=1,
 )

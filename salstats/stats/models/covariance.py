@@ -24,15 +24,11 @@ class Errors:
 
 _KINDS = (
     Errors(
-        "classical", "classical", "classical standard errors",
-        "Standard errors were those for independent errors of equal variance.",
-    ),
-    *(
-        Errors(
-            f"hc{i}", f"robust (HC{i})", f"heteroscedasticity-robust standard errors (HC{i})",
-            f"Standard errors were heteroscedasticity-consistent (HC{i}).",
-        )
-        for i in range(4)
+        "cr2", "cluster-robust (CR2)", "bias-reduced standard errors clustered by {unit} (CR2)",
+        "Standard errors were clustered by {unit}, with the bias-reduced linearization (CR2) of Bell and "
+        "McCaffrey 2002; P values and confidence intervals were from Student's t distribution with "
+        "Satterthwaite's degrees of freedom (Pustejovsky and Tipton 2018).",
+        clustered=True,
     ),
     Errors(
         "cluster", "cluster-robust (CR1)", "standard errors clustered by {unit} (CR1)",
@@ -42,23 +38,31 @@ _KINDS = (
         "distribution with G \N{MINUS SIGN} 1 degrees of freedom.",
         clustered=True,
     ),
+    *(
+        Errors(
+            f"hc{i}", f"robust (HC{i})", f"heteroscedasticity-robust standard errors (HC{i})",
+            f"Standard errors were heteroscedasticity-consistent (HC{i}).",
+        )
+        for i in range(4)
+    ),
     Errors(
-        "cr2", "cluster-robust (CR2)", "standard errors clustered by {unit} (CR2)",
-        "Standard errors were clustered by {unit} with the CR2 correction for few clusters; P values and "
-        "confidence intervals were from Student's t distribution with Satterthwaite's degrees of freedom "
-        "(Pustejovsky and Tipton 2018).",
-        clustered=True,
+        "classical", "classical", "classical standard errors",
+        "Standard errors were those for independent errors of equal variance.",
     ),
 )  # fmt: skip
-#: Every kind by its name.
+#: Every kind by its name; the first is recommended.
 ERRORS = {kind.name: kind for kind in _KINDS}
 CLUSTERED = tuple(kind.name for kind in _KINDS if kind.clustered)
 #: What rows leave free of a direction (1 - leverage), below which they determine it by themselves.
 _SATURATED = 1e-10
 #: Clusters up to which the degrees of freedom come from the matrix written out, which cancels nothing.
-_DIRECT = 500
+_DIRECT = 100
 #: Numbers of a block of clusters.
 _BLOCK = 1 << 18
+#: Rows of a cluster up to which the root of a matrix of its rows is taken.
+_ROOTED = 500
+#: Share of the largest eigenvalue of such a matrix that is zero but for rounding.
+_NULL = 1e-13
 #: Share of a coefficient's classical variance in such directions that is more than rounding.
 _LOADING = 1e-12
 #: Variance over the classical one, below which it is zero but for rounding.
@@ -87,12 +91,12 @@ def unidentified(matrix: np.ndarray, bread: np.ndarray, clusters: np.ndarray | N
         unseen = (influence[leverage > 1 - _SATURATED] ** 2).sum(axis=0)
         return np.asarray(unseen > _LOADING * np.diag(bread))
     unseen = np.zeros(len(bread))
-    for rows in cluster_rows(clusters):
-        # the singular values' squares sum to the leverages' sum
-        if leverage[rows].sum() > 1 - _SATURATED:
-            left, singular, _ = np.linalg.svd(basis[rows], full_matrices=False)
-            own = left[:, 1 - singular**2 <= _SATURATED]
-            unseen += ((own.T @ influence[rows]) ** 2).sum(axis=0)
+    groups = cluster_rows(clusters)
+    # the singular values' squares sum to the leverages' sum
+    for g in np.flatnonzero(np.bincount(clusters, leverage) > 1 - _SATURATED):
+        left, singular, _ = np.linalg.svd(basis[groups[g]], full_matrices=False)
+        own = left[:, 1 - singular**2 <= _SATURATED]
+        unseen += ((own.T @ influence[groups[g]]) ** 2).sum(axis=0)
     return np.asarray(unseen > _LOADING * np.diag(bread))
 
 
@@ -170,17 +174,22 @@ def bias_reduced(
     bread: np.ndarray,
     clusters: np.ndarray,
     contrasts: np.ndarray | None = None,
+    spread: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """CR2 of a linear model without weights, and Satterthwaite degrees of freedom of combinations.
+    """CR2 of least squares, and Satterthwaite degrees of freedom of combinations.
 
-    `contrasts` (q, k) are the combinations, by default the coefficients; NaN for a single cluster.
+    `contrasts` (q, k) are the combinations, by default the coefficients; NaN for a single cluster. Of other
+    models `matrix` and `residual` are rows of X and of y - mu over their standard deviation, that is times
+    and over the root of their weights, so that bread is (X'X)^-1 of them too.
 
     Residuals of cluster g are multiplied by A = (I - H_gg)^(-1/2), the symmetric root, with the
     pseudo-inverse where a cluster determines a direction by itself (`unidentified` coefficients have no
     CR2). From the singular values s and left vectors U of Q_g, X = QR, this is
-    I + U diag((1 - s^2)^(-1/2) - 1) U', so that only k x k work is done however large a cluster is. With
-    p_g = A X_g M c for a combination c, the variance is a quadratic form in independent errors
-    with B_gh = p_g'(I - H)_gh p_h, and df = tr(B)^2 / tr(B^2).
+    I + U diag((1 - s^2)^(-1/2) - 1) U', so that only k x k work is done however large a cluster is. Where
+    the `spread` V (n,), variances by the model, differs within a cluster, A is the other root
+    V (V (I - H_gg) V)^(-1/2), which R's clubSandwich takes; either is unbiased under the model, and clusters
+    of more than 500 rows have the first. With p_g = A X_g M c for a combination c, the variance is a
+    quadratic form in independent errors with B_gh = p_g'(I - H)_gh p_h, and df = tr(B)^2 / tr(B^2).
 
     References
     ----------
@@ -201,7 +210,7 @@ def bias_reduced(
     # sums over the rows of a cluster: p'p and X'p, for every combination
     own = np.empty((len(groups), q))
     crossed = np.empty((len(groups), k, q))
-    for which, rows, adjusted in _adjusted(matrix, groups):
+    for which, rows, adjusted in _adjusted(matrix, groups, spread):
         scores[which] = np.einsum("gik,gi->gk", adjusted, residual[rows])
         weights = adjusted @ directions
         own[which] = (weights**2).sum(axis=1)
@@ -224,25 +233,45 @@ def _satterthwaite(own: np.ndarray, sums: np.ndarray, bread: np.ndarray) -> floa
 
 
 def _adjusted(
-    matrix: np.ndarray, groups: Sequence[np.ndarray]
+    matrix: np.ndarray, groups: Sequence[np.ndarray], spread: np.ndarray | None
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """(I - H_gg)^(-1/2) X_g of clusters of one size: their numbers, rows and values (g, i, k)."""
+    """A X_g of clusters of one size: their numbers, rows and values (g, i, k)."""
     basis = np.linalg.qr(matrix)[0]
     sizes = np.array([len(rows) for rows in groups])
     for size in np.unique(sizes):
         alike = np.flatnonzero(sizes == size)
+        numbers = len(alike) * size * max(matrix.shape[1], min(size, _ROOTED))
         # some thousand numbers at a time stay in the processor's cache
-        for which in np.array_split(alike, -(-len(alike) * size * matrix.shape[1] // _BLOCK)):
+        for which in np.array_split(alike, -(-numbers // _BLOCK)):
             rows = np.array([groups[g] for g in which])
-            part = matrix[rows]
-            left, singular, _ = np.linalg.svd(basis[rows], full_matrices=False)
-            free = 1 - singular**2
-            factor = np.where(free > _SATURATED, 1 / np.sqrt(np.maximum(free, _SATURATED)), 0.0) - 1
-            across = left.transpose(0, 2, 1) @ part
-            yield which, rows, part + left @ (factor[:, :, None] * across)
+            part, own = matrix[rows], basis[rows]
+            if size == 1:
+                free = 1 - (own**2).sum(axis=2, keepdims=True)
+                yield which, rows, part * _inverse_root(free, _SATURATED)
+            elif spread is None or size > _ROOTED or (np.ptp(spread[rows], axis=1) == 0).all():
+                left, singular, _ = np.linalg.svd(own, full_matrices=False)
+                factor = _inverse_root(1 - singular**2, _SATURATED) - 1
+                yield which, rows, part + left @ (factor[:, :, None] * (left.transpose(0, 2, 1) @ part))
+            else:
+                relative = (spread[rows] / spread[rows].max(axis=1, keepdims=True))[:, :, None]
+                form = relative * (np.eye(size) - own @ own.transpose(0, 2, 1)) * relative.transpose(0, 2, 1)
+                values, vectors = np.linalg.eigh(form)
+                turned = _inverse_root(values, _NULL)[:, :, None] * (vectors.transpose(0, 2, 1) @ part)
+                yield which, rows, relative * (vectors @ turned)
 
 
-def hotelling_df(matrix: np.ndarray, bread: np.ndarray, clusters: np.ndarray, tested: Sequence[int]) -> float:
+def _inverse_root(values: np.ndarray, floor: float) -> np.ndarray:
+    """Values ^ (-1/2), 0 up to a floor."""
+    return np.where(values > floor, 1 / np.sqrt(np.maximum(values, floor)), 0.0)
+
+
+def hotelling_df(
+    matrix: np.ndarray,
+    bread: np.ndarray,
+    clusters: np.ndarray,
+    tested: Sequence[int],
+    spread: np.ndarray | None = None,
+) -> float:
     """The degrees of freedom eta of the Wishart distribution closest to CR2's of the coefficients `tested`.
 
     Q = b' V^-1 b is then taken for Hotelling's T^2, (eta - q + 1) / (eta q) Q for F(q, eta - q + 1); NaN
@@ -253,25 +282,38 @@ def hotelling_df(matrix: np.ndarray, bread: np.ndarray, clusters: np.ndarray, te
     tr(N_gh)^2 + tr(N_gh^2) over pairs of clusters. For q = 1 this is Satterthwaite's df of
     `bias_reduced`. Any root of Omega gives the same eta; it is Cholesky's here.
     """
-    q = len(tested)
+    q, k = len(tested), len(bread)
     groups = cluster_rows(clusters)
     if len(groups) < 2:
         return float("nan")
     root = np.linalg.cholesky(bread[np.ix_(tested, tested)])
     standard = np.linalg.solve(root, bread[tested]).T
     own = np.empty((len(groups), q, q))
-    crossed = np.empty((len(groups), bread.shape[0], q))
-    for which, rows, adjusted in _adjusted(matrix, groups):
+    crossed = np.empty((len(groups), k, q))
+    for which, rows, adjusted in _adjusted(matrix, groups, spread):
         weights = adjusted @ standard
         own[which] = weights.transpose(0, 2, 1) @ weights
         crossed[which] = matrix[rows].transpose(0, 2, 1) @ weights
+    if len(groups) > _DIRECT:
+        # N_gh = -F_g'F_h but for g = h: sums over pairs are products of sums over clusters
+        factor = np.linalg.cholesky(bread).T @ crossed
+        flat = factor.reshape(len(groups), -1)
+        gram = (flat.T @ flat).reshape(k, q, k, q)
+        product = factor.transpose(0, 2, 1) @ factor
+        pairs = (gram**2).sum() + (gram * gram.transpose(0, 3, 2, 1)).sum()
+        return float(q * (q + 1) / (pairs - _squares(product) + _squares(own - product)))
     variance = 0.0
     for g in range(len(groups)):
         # a row of blocks at a time: all of them may not fit into memory
         blocks = -np.einsum("ks,hkt->hst", bread @ crossed[g], crossed)
         blocks[g] += own[g]
-        variance += (np.trace(blocks, axis1=1, axis2=2) ** 2).sum() + np.einsum("hst,hts->", blocks, blocks)
+        variance += _squares(blocks)
     return float(q * (q + 1) / variance)
+
+
+def _squares(blocks: np.ndarray) -> float:
+    """The sum of tr(N)^2 + tr(N^2) over matrices N."""
+    return float((np.trace(blocks, axis1=1, axis2=2) ** 2).sum() + np.einsum("hst,hts->", blocks, blocks))
 
 
 def wald_statistic(coefficients: np.ndarray, covariance: np.ndarray, classical: np.ndarray) -> float:

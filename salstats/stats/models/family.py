@@ -65,6 +65,10 @@ class Solution:
     intercept: bool
     #: What is estimated beside the coefficients, such as a precision.
     parameters: Mapping[str, float] = field(default_factory=dict)
+    #: Rows and errors of the least squares that a last step of scoring solves, the errors' variance being 1
+    #: by the model: (m, p) and (m,), m / n for each row, parameters behind the coefficients. None where they
+    #: are X and y - mu times and over the root of W.
+    step: tuple[np.ndarray, np.ndarray] | None = None
     #: (r,): Where the columns stand in the whole model matrix.
     kept: np.ndarray = field(default_factory=lambda: np.arange(0))
 
@@ -100,7 +104,7 @@ class Family:
     check: Callable[[np.ndarray], str | None]
     #: The kernel: model matrix of full rank, outcome, and whether the first column is an intercept.
     solve: Callable[[np.ndarray, np.ndarray, bool], Solution]
-    #: The `errors=` that it has; the first stands for None.
+    #: The `errors=` that it has; the first is recommended.
     errors: tuple[str, ...]
     #: Whether classical and heteroscedastic errors go with the normal distribution instead of Student's t.
     normal: bool

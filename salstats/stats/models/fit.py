@@ -66,8 +66,8 @@ def fit(
 
     For a linear model of one factor without interactions the two agree. Standard errors are by the delta
     method, sqrt(g'V g) with V the covariance by `errors` and g the derivative of the average by the
-    coefficients; the rows averaged over are taken as given. Degrees of freedom are those of the fit: n - k,
-    G - 1, with `cr2` Satterthwaite's of the combination g, none (the normal distribution) for binomial
+    coefficients; the rows averaged over are taken as given. Degrees of freedom are Satterthwaite's of the
+    combination g with `cr2`, else those of the fit: G - 1, n - k, none (the normal distribution) for binomial
     models. Limits are estimate ± quantile × standard error, which may leave 0 to 1 where `predict`'s, made
     on the logit scale, do not.
 
@@ -83,7 +83,7 @@ def fit(
     --------
     >>> import salstats as ss
     >>> scores = ss.datasets.load_simulated()
-    >>> model = ss.fit(scores, "iou ~ method * task + prob", errors="cr2")
+    >>> model = ss.fit(scores, "iou ~ method * task + prob")
     >>> model
     Fit of 'iou ~ method * task + prob': 1 gaussian model, errors='cr2'
     >>> model.means("method")[["method", "estimate", "std_error", "conf_low", "conf_high"]].round(3)

@@ -1,14 +1,16 @@
 """The other two of broom's three: one row per model, and one row per observation."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from scipy import special
 
 from salstats.checks import ColumnError, ValueRangeError, quoted
 from salstats.stats.models.family import Family, Solution
-from salstats.stats.models.models import Fitted, fit_models, model_keys
+from salstats.stats.models.joint_tests import joint
+from salstats.stats.models.models import Fitted, Model, Notes, fit_models, model_counts, model_keys, warn_of
+from salstats.stats.units import Unit
 
 _STATISTICS = (
     "r_squared",
@@ -17,6 +19,7 @@ _STATISTICS = (
     "statistic",
     "p_value",
     "df",
+    "df_denominator",
     "log_lik",
     "aic",
     "bic",
@@ -34,6 +37,8 @@ def fit_statistics(
     *,
     by: str | Sequence[str] | None = None,
     family: str = "gaussian",
+    errors: str | None = None,
+    unit: Unit = None,
     reference: str | None = None,
     overall: bool = False,
 ) -> pd.DataFrame:
@@ -41,8 +46,8 @@ def fit_statistics(
 
     Parameters
     ----------
-    data, formula, by, family, reference, overall
-        As for `regress`. None of the numbers depends on `errors`.
+    data, formula, by, family, errors, unit, reference, overall
+        As for `regress`. Only the F test depends on `errors`.
 
     Returns
     -------
@@ -55,9 +60,9 @@ def fit_statistics(
             Share of variance explained (about zero in a model without intercept, as in R); gaussian only.
         sigma
             Residual standard deviation, n - k; gaussian only.
-        statistic, p_value, df
-            The classical F test of all terms and its numerator degrees of freedom; gaussian only, NaN for
-            an intercept alone. `joint_test` makes it with robust errors.
+        statistic, p_value, df, df_denominator
+            The F test of all terms by `errors`, as `joint_test` makes it, and its degrees of freedom;
+            gaussian only, NaN for an intercept alone. R's is classical: `errors="classical"`.
         log_lik, aic, bic
             Of families with a likelihood; a linear model's sigma counts as a parameter, as in R (statsmodels
             does not count it).
@@ -67,6 +72,8 @@ def fit_statistics(
             The same of the model with an intercept alone; logit families only, as in broom.
         nobs, n_missing
             Rows used, and left out because a variable of the formula is missing.
+        unit, n_units, errors
+            As in `regress`.
         what a family estimates beside its coefficients
             By its name, such as `precision`.
 
@@ -87,26 +94,35 @@ def fit_statistics(
     >>> table = pd.DataFrame({"score": [0.1, 0.3, 0.2, 0.5, 0.4, 0.6], "size": [1, 2, 3, 4, 5, 6]})
     >>> ss.fit_statistics(table, "score ~ size")[["r_squared", "sigma", "statistic", "aic", "nobs"]].round(3)
        r_squared  sigma  statistic   aic  nobs
-    0      0.784  0.097     14.561 -7.39     6
+    0      0.784  0.097     33.328 -7.39     6
     """
-    fitted = fit_models(data, formula, by=by, family=family, reference=reference, overall=overall)
+    fitted = fit_models(
+        data, formula, by=by, family=family, errors=errors, unit=unit, reference=reference, overall=overall
+    )
     return glance(fitted)
 
 
 def glance(fitted: Fitted) -> pd.DataFrame:
     """The rows of `fit_statistics`, of models that are fitted."""
-    family = fitted.family
+    notes: Notes = defaultdict(list)
     solutions = [model.solution for model in fitted.models]
     others = dict.fromkeys(name for one in solutions if one is not None for name in one.parameters)
     rows = pd.DataFrame(
-        [{} if one is None else _statistics(one, family) for one in solutions],
+        [
+            {} if one is None else _statistics(one, fitted.family) | _f_test(model, notes)
+            for model, one in zip(fitted.models, solutions, strict=True)
+        ],
         columns=[*_STATISTICS, *others],
         index=range(len(solutions)),
         dtype=np.float64,
     )
-    counts = {"nobs": [len(m.rows) for m in fitted.models], "n_missing": [m.n_missing for m in fitted.models]}
-    result = pd.concat([model_keys(fitted), rows[list(_STATISTICS)]], axis=1).assign(**counts)
-    return result.assign(**{name: rows[name] for name in others})
+    warn_of(notes)
+    counted = model_counts(fitted)
+    counts = {c: counted[c] for c in ("n_missing", "unit", "n_units") if c in counted}
+    result = pd.concat([model_keys(fitted), rows[list(_STATISTICS)]], axis=1)
+    return result.assign(
+        nobs=counted["n"], **counts, errors=fitted.errors, **{name: rows[name] for name in others}
+    )
 
 
 def augment(
@@ -219,19 +235,23 @@ def _statistics(solution: Solution, family: Family) -> dict[str, float]:
     if not family.linear:
         return row | {"null_deviance": solution.null_deviance, "df_null": float(n - intercept)}
     row["sigma"] = float(np.sqrt(solution.dispersion))
-    df = rank - intercept
-    if df == 0:
+    if rank == intercept:
         return row | {"r_squared": 0.0, "adj_r_squared": 0.0}
     if np.isnan(solution.dispersion):
         return row
     centre = solution.fitted.mean() if intercept else 0.0
     explained = float(((solution.fitted - centre) ** 2).sum())
     share = explained / (explained + solution.deviance)
-    statistic = explained / df / solution.dispersion
     return row | {
         "r_squared": share,
         "adj_r_squared": 1 - (1 - share) * (n - intercept) / (n - rank),
-        "statistic": statistic,
-        "p_value": float(special.fdtrc(df, n - rank, statistic)),
-        "df": float(df),
     }
+
+
+def _f_test(model: Model, notes: Notes) -> dict[str, float]:
+    """The test of all terms of a linear model."""
+    solution, n_terms = model.solution, len(model.formula.terms)
+    if solution is None or not model.family.linear or solution.rank == solution.intercept:
+        return {}
+    names = "statistic", "df", "df_denominator", "p_value"
+    return dict(zip(names, joint(model, range(n_terms), notes), strict=True))

@@ -21,7 +21,7 @@ from salstats.stats.models.models import (
     model_keys,
     warn_of,
 )
-from salstats.stats.models.standard_errors import covariance, note_few_clusters
+from salstats.stats.models.standard_errors import covariance, least_squares, note_few_clusters
 from salstats.stats.units import Unit
 
 
@@ -41,7 +41,7 @@ def joint_test(
     """Wald test that all coefficients of some terms are zero, one row per model: `fit(...).joint(terms)`.
 
     This tests a subgroup's interaction as a whole: `joint_test(scores, "iou ~ method * site",
-    "method:site", errors="cr2")` asks whether the methods differ in the same way at every site.
+    "method:site")` asks whether the methods differ in the same way at every site.
 
     Parameters
     ----------
@@ -64,12 +64,14 @@ def joint_test(
             The terms tested, joined by " + ".
         statistic, df
             F = b' V^-1 b / q, of the q coefficients that could be estimated, and its numerator degrees of
-            freedom, q; with `errors="cr2"` times (eta - q + 1) / eta. NaN where V is undefined or singular.
+            freedom, q; with `cr2` times (eta - q + 1) / eta. NaN where V is undefined or singular.
         p_value, p_adjusted
             From F(q, df_residual); p_adjusted with `adjust`, which also adds `n_tests, procedure`.
         df_residual
-            Denominator: n - k; G - 1 with `errors="cluster"`; eta - q + 1 with `cr2`; NaN for the binomial
-            family, errors not clustered, whose q F is compared with chi^2(q).
+            Denominator: eta - q + 1 with `cr2`, G - 1 with `errors="cluster"`, else n - k; NaN for the
+            binomial family, errors not clustered, whose q F is compared with chi^2(q).
+        family, errors
+            As they were used.
 
     Raises
     ------
@@ -78,12 +80,12 @@ def joint_test(
 
     Notes
     -----
-    With clusters prefer `errors="cr2"` (gaussian): "cluster" needs many of them for each coefficient, and
-    fewer than 20 q warn. Where nothing is there and the terms vary between 15 clusters, q = 5, it gives p <
-    0.05 in half of all studies; with 40 and q = 3 in an eighth. CR2 with the approximate Hotelling test of
-    Pustejovsky and Tipton (2018; eta as in clubSandwich's `Wald_test(test = "HTZ")`) keeps to 0.05 or
-    below; with few clusters it is cautious, and where eta <= q - 1 it cannot be made: NaN. For a balanced
-    design of methods and cases it is Hotelling's T^2 of the cases' differences.
+    CR2 with the approximate Hotelling test of Pustejovsky and Tipton (2018; eta as in clubSandwich's
+    `Wald_test(test = "HTZ")`) keeps to 0.05 or below; with few clusters it is cautious, and where eta <= q -
+    1 it cannot be made: NaN. For a balanced design of methods and cases it is Hotelling's T^2 of the cases'
+    differences. "cluster" needs many clusters for each coefficient, and fewer than 20 q warn: where nothing
+    is there and the terms vary between 15 of them, q = 5, it gives p < 0.05 in half of all studies; with 40
+    and q = 3 in an eighth.
 
     With `errors="classical"` this is the F test of R's `anova` and `waldtest`; with `hc3` that of
     `waldtest(vcov = vcovHC)`. For clusters R's `waldtest` takes n - k for the denominator; here it is
@@ -95,9 +97,9 @@ def joint_test(
     >>> import pandas as pd, salstats as ss
     >>> table = pd.DataFrame({"score": [1, 2, 4, 3, 6, 9, 11, 13.0], "site": list("aaaabbbb"),
     ...     "size": [1, 2, 3, 4, 1, 2, 3, 4]})
-    >>> ss.joint_test(table, "score ~ size * site", "size:site").round(4).drop(columns="formula")
-            term  statistic   df  p_value  n  n_missing  df_residual
-    0  size:site    10.7143  1.0   0.0307  8          0          4.0
+    >>> ss.joint_test(table, "score ~ size * site", "size:site").iloc[:, 1:5].round(4)
+            term  statistic   df  p_value
+    0  size:site     9.6626  1.0   0.0526
     """
     check_procedure(adjust, "adjust")
     fitted = fit_models(
@@ -116,11 +118,12 @@ def joint_tests(
     for model in fitted.models:
         name, positions = _positions(model.formula, terms)
         names.append(name)
-        tests.append(_joint(model, positions, notes))
+        tests.append(joint(model, positions, notes))
     warn_of(notes)
     statistic, df, df_residual, p_value = np.asarray(tests).T
     columns = {"term": names, "statistic": statistic, "df": df, "p_value": p_value}
-    result = estimates_frame(model_keys(fitted), columns | model_counts(fitted), {"df_residual": df_residual})
+    made = {"df_residual": df_residual, "family": fitted.family.name, "errors": fitted.errors}
+    result = estimates_frame(model_keys(fitted), columns | model_counts(fitted), made)
     return result if adjust.lower() == "none" else adjust_estimates(result, procedure=adjust)
 
 
@@ -145,7 +148,7 @@ def _positions(formula: Formula, terms: str | Sequence[str] | None) -> tuple[str
     return " + ".join(shown[i] for i in unique), unique
 
 
-def _joint(model: Model, positions: Sequence[int], notes: Notes) -> tuple[float, float, float, float]:
+def joint(model: Model, positions: Sequence[int], notes: Notes) -> tuple[float, float, float, float]:
     """F, its two degrees of freedom (NaN for infinity) and the p-value."""
     solution, errors = model.solution, model.errors
     if solution is None:
@@ -165,9 +168,9 @@ def _joint(model: Model, positions: Sequence[int], notes: Notes) -> tuple[float,
     if np.isinf(residual_df):
         return statistic, float(q), float("nan"), float(special.chdtrc(q, q * statistic))
     if errors == "cr2":
-        assert model.clusters is not None
         # CR2's b' V^-1 b / q is Hotelling's T^2 over q
-        eta = hotelling_df(solution.matrix, solution.bread, model.clusters, tested)
+        rows, _, bread, clusters, spread = least_squares(model)
+        eta = hotelling_df(rows, bread, clusters, tested, spread)
         residual_df = eta - q + 1
         known = residual_df > 0 and not np.isnan(statistic)
         statistic, residual_df = (statistic * residual_df / eta, residual_df) if known else (np.nan, np.nan)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from salstats.stats.models.covariance import ERRORS
 from salstats.stats.models.family import Family, Link, Solution, decomposed
 
 #: Residual mean square over mean square of the fit, below which a fit is perfect but for rounding (R's
@@ -63,7 +64,7 @@ GAUSSIAN = Family(
     variance=np.ones_like,
     check=any_number,
     solve=least_squares,
-    errors=("classical", "hc0", "hc1", "hc2", "hc3", "cluster", "cr2"),
+    errors=tuple(ERRORS),
     normal=False,
     n_spread=1,
 )

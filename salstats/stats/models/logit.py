@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 from scipy import optimize, special
 
+from salstats.stats.models.covariance import ERRORS
 from salstats.stats.models.family import Family, Link, NotEstimableError, Solution, decomposed
 
 #: Pearson's dispersion, residual variance over mu (1 - mu), of a perfect fit: IRLS leaves 1e-12.
@@ -147,7 +148,7 @@ BINOMIAL = Family(
     variance=bernoulli_variance,
     check=_not_binary,
     solve=logit,
-    errors=("classical", "hc0", "hc1", "hc2", "hc3", "cluster"),
+    errors=tuple(ERRORS),
     normal=True,
     n_spread=0,
 )
@@ -159,8 +160,7 @@ FRACTIONAL = Family(
     variance=bernoulli_variance,
     check=_no_fraction,
     solve=fractional_logit,
-    # nobody believes its variance
-    errors=("hc1", "classical", "hc0", "hc2", "hc3", "cluster"),
+    errors=tuple(ERRORS),
     normal=False,
     n_spread=0,
 )

@@ -19,7 +19,8 @@ from salstats.checks import (
 from salstats.frames import SCORES_COLUMNS, ColumnCodes, coded_scores
 from salstats.stats.carried import is_absent
 from salstats.stats.design import row_groups, warn_pooled_methods
-from salstats.stats.models.covariance import CLUSTERED
+from salstats.stats.intervals import RECOMMENDED
+from salstats.stats.models.covariance import CLUSTERED, ERRORS
 from salstats.stats.models.design import Design, Variable, build_design, complete_rows, read_variable
 from salstats.stats.models.families import FAMILIES
 from salstats.stats.models.family import Family, NotEstimableError, Solution, fit_model
@@ -30,8 +31,6 @@ from salstats.stats.units import Unit, Units, fixed_readers, readers_column, res
 Notes = defaultdict[str, list[str]]
 """What went wrong: the kind, and the models (or why) of each."""
 
-#: What `errors=` may be.
-ERRORS = tuple(dict.fromkeys(("classical", *(e for family in FAMILIES.values() for e in family.errors))))
 _SHOWN = 5
 
 
@@ -72,7 +71,7 @@ class Fitted:
     models: tuple[Model, ...]
     by: tuple[str, ...]
     family: Family
-    #: Also where none were asked for.
+    #: What was taken, also where none were asked for.
     errors: str
     #: Column of the clusters; None unless errors are clustered.
     unit: Unit
@@ -119,9 +118,12 @@ def fit_models(
         told = _where_units_are(frame, used)
         clustered = used in CLUSTERED
         units = None
-        if clustered or says_units(told):
-            units = resolve_unit(ColumnCodes(told), unit if clustered else None, "data")
-        clustered_by = units.name if units and used in CLUSTERED else None
+        if says_units(told, unit) or used == "cluster":
+            units = resolve_unit(ColumnCodes(told), unit, "data")
+        elif clustered:
+            # nothing says that rows belong together: each is a unit by itself
+            units = Units("row", np.arange(len(frame)), len(frame))
+        clustered_by = units.name if units and clustered else None
         variables = {column: read_variable(frame, column) for column in one.columns}
         # in any other table a label or a reason says nothing of findings
         absent = is_absent(frame.assign(score=frame[one.columns[0]])) & is_scores
@@ -167,8 +169,9 @@ def _where_units_are(frame: pd.DataFrame, errors: str) -> pd.DataFrame:
 
 def _check_errors(family: Family, errors: str | None, unit: Unit) -> str:
     """The errors that are meant, which the family has and the unit goes with."""
-    used = family.errors[0] if errors is None else errors
-    check_choice(used, ERRORS, "errors")
+    used = check_choice(RECOMMENDED if errors is None else errors, (RECOMMENDED, *ERRORS), "errors")
+    if used == RECOMMENDED:
+        return family.errors[0]
     if used not in family.errors:
         others = quoted(f.name for f in FAMILIES.values() if used in f.errors)
         raise ValueRangeError(
@@ -176,7 +179,7 @@ def _check_errors(family: Family, errors: str | None, unit: Unit) -> str:
             f"{quoted(family.errors)}"
         )
     if unit is not None and used not in CLUSTERED:
-        raise ValueRangeError(f"unit={unit!r} does nothing with errors={used!r}; use errors='cluster'")
+        raise ValueRangeError(f"unit={unit!r} does nothing with errors={used!r}; use errors='cr2'")
     return used
 
 
@@ -233,7 +236,7 @@ def _note_repeats(units: Units, rows: np.ndarray, label: str, notes: Notes) -> N
     """Note a model whose rows repeat a unit."""
     n_units = len(np.unique(units.codes[rows]))
     if n_units < len(rows):
-        notes["rows of one unit taken as independent (errors='cr2' or 'cluster' does not)"].append(
+        notes["rows of one unit taken as independent (errors='cr2', the default, does not)"].append(
             f"{label}: {len(rows)} rows of {n_units} {units.name}s"
         )
 

@@ -299,9 +299,9 @@ def fit_line(
     >>> line = ss.fit_line(table, "score ~ size", n_points=3)
     >>> line[["covariate", "value", "estimate", "std_error", "conf_low", "conf_high", "n"]].round(3)
       covariate  value  estimate  std_error  conf_low  conf_high  n
-    0      size    1.0     0.129       0.07    -0.067      0.324  6
-    1      size    3.5     0.350       0.04     0.240      0.460  6
-    2      size    6.0     0.571       0.07     0.376      0.767  6
+    0      size    1.0     0.129      0.054    -0.115      0.372  6
+    1      size    3.5     0.350      0.037     0.245      0.455  6
+    2      size    6.0     0.571      0.054     0.328      0.815  6
     """
     check_level(level)
     check_count(n_points, "n_points", 2)

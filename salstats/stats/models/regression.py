@@ -53,12 +53,13 @@ def regress(
         A name of `families.FAMILIES`: `binomial` is the logit of an outcome 0 or 1, `fractional` the
         quasi-binomial logit for an outcome in [0, 1], exact 0 and 1 included.
     errors : str, optional
-        `classical`, `hc0`, `hc1`, `hc2`, `hc3`, `cluster` (CR1), `cr2` (gaussian only, and there the one
-        to take for clusters: with few of them, or terms that vary between them, `cluster` gives p-values
-        that are too small), those that the family has. By default classical, and for the fractional family
-        `hc1`, since nobody believes its variance.
+        A name of `covariance.ERRORS`; by default `recommended`, which is `cr2`: rows of a unit may depend
+        on each other, with Satterthwaite's degrees of freedom. `cluster` (CR1) has p-values that are too
+        small with few units, or terms that vary between them; `hc0` ... `hc3` and `classical` take rows for
+        independent. The beta family has no `hc2` and `hc3`.
     unit : str or list of str, optional
-        Column of the clusters, or several; by default as for `summarize`.
+        Column of the clusters, or several; by default as for `summarize`, and each row by itself in a table
+        that says nothing of units.
     reference : str, optional
         A method, such as `"human"`: the left side becomes `reference - method` on the same case and task,
         so that a positive slope means that the method falls further behind as the term grows.
@@ -91,9 +92,9 @@ def regress(
             perfect fit, a single cluster, a coefficient that one cluster determines alone (one row, with hc0
             ... hc3). The columns that depend on it are NaN too.
         df
-            Degrees of freedom of Student's t: n - k for the gaussian and fractional families, G - 1 with
-            `errors="cluster"`, Satterthwaite's with `cr2`. NaN means the normal distribution: families of a
-            full likelihood, such as the binomial, errors not clustered.
+            Degrees of freedom of Student's t: Satterthwaite's with `cr2`, G - 1 with `errors="cluster"`,
+            else n - k for the gaussian and fractional families. NaN means the normal distribution: families
+            of a full likelihood, such as the binomial, errors not clustered.
         p_value, p_adjusted
             Two-sided; `p_adjusted`, and the last columns `n_tests, procedure`, only with `adjust`.
         conf_low, conf_high, conf_level
@@ -101,7 +102,7 @@ def regress(
         interval
             `t`, or `wald` for the normal distribution.
         unit, n_units
-            With clustered errors: the column of the clusters, and their number, G.
+            With clustered errors: the column of the clusters, "row" where each is one, and their number, G.
         inference_to
             "these readers" where rows are of several readers, as in `summarize`.
         n, n_missing
@@ -141,13 +142,16 @@ def regress(
     With s_i = x_i (y_i - mu_i), e_i = y_i - mu_i, M = (X'WX)^-1 (W = 1, or mu (1 - mu) for the logit) and
     h_i the leverages of the weighted design, the covariance is
 
+    - cr2: as in R's clubSandwich, for the logit families too: residuals of each cluster are multiplied by a
+      matrix that makes the sum over clusters unbiased if the model held, and degrees of freedom are matched
+      to how it then varies. Where each row is a cluster this is hc2. A beta model is taken for the least
+      squares that its last step of scoring is, with two rows for each score (of its mean, of phi);
     - classical: phi M, phi = RSS / (n - k), 1 (binomial), Pearson's chi^2 / (n - k) (fractional);
     - hc0: M [sum s_i s_i'] M; hc1: times n / (n - k); hc2, hc3: e_i^2 over 1 - h_i, (1 - h_i)^2. The logit
       families have all of them, as in R's sandwich (statsmodels silently gives HC0);
     - cluster: CR1, G / (G - 1) * (n - 1) / (n - k) M [sum_g s_g s_g'] M with s_g the sum over a cluster, and
       t with G - 1 in every family; this is Stata's, and sandwich's `vcovCL(type = "HC1")`, whose `coeftest`
-      takes n - k however;
-    - cr2: Bell and McCaffrey, as in R's clubSandwich.
+      takes n - k however.
 
     All but the classical see errors only through residuals. A covariate that is 1 in one cluster alone (a
     level with one row) leaves residuals there that sum to 0 whatever the data; R prints standard errors for
@@ -160,6 +164,13 @@ def regress(
 
     References
     ----------
+    Bell RM, McCaffrey DF. Bias reduction in standard errors for linear regression with multi-stage samples.
+    Survey Methodology 2002;28:169-181.
+
+    Pustejovsky JE, Tipton E. Small-sample methods for cluster-robust variance estimation and hypothesis
+    testing in fixed effects models. J Bus Econ Stat 2018;36:672-683.
+    https://doi.org/10.1080/07350015.2016.1247004
+
     Robinson D, Hayes A, Couch S. broom: convert statistical objects into tidy tibbles.
     https://doi.org/10.32614/CRAN.package.broom
 
@@ -176,9 +187,9 @@ def regress(
     ...     "score": [0.1, 0.3, 0.2, 0.5, 0.4, 0.6], "size": [1, 2, 3, 4, 5, 6]})
     >>> table = ss.regress(scores, "iou ~ size")
     >>> table[["method", "term", "estimate", "std_error", "df", "p_value", "n"]].round(4)
-        method         term  estimate  std_error   df  p_value  n
-    0  gradcam  (Intercept)    0.0400     0.0904  4.0   0.6810  6
-    1  gradcam         size    0.0886     0.0232  4.0   0.0188  6
+        method         term  estimate  std_error      df  p_value  n
+    0  gradcam  (Intercept)    0.0400     0.0654  1.9941   0.6032  6
+    1  gradcam         size    0.0886     0.0153  2.4134   0.0183  6
     """
     check_level(level)
     check_procedure(adjust, "adjust")

@@ -14,6 +14,7 @@ from salstats.stats.models.covariance import (
     unidentified,
     zero_variances,
 )
+from salstats.stats.models.family import decomposed
 from salstats.stats.models.models import Model, Notes
 
 _SHOWN = 5
@@ -32,16 +33,16 @@ def covariance(
     solution, errors = model.solution, model.errors
     assert solution is not None
     df = np.full(solution.rank, np.inf if model.family.normal else solution.df_residual)
+    clusters = model.clusters if errors in CLUSTERED else None
     if np.isnan(solution.dispersion):
-        return np.full_like(solution.bread, np.nan), df
+        return np.full_like(solution.bread, np.nan), df if clusters is None else np.full_like(df, np.nan)
     if errors == "classical":
         return solution.dispersion * solution.bread, df
-    clusters = model.clusters if errors in CLUSTERED else None
     bread, free = solution.bread, solution.df_residual
     if clusters is None:
         values = heteroscedastic(solution.scores, bread, solution.leverage, free, errors)
     elif errors == "cr2":
-        values, df = bias_reduced(solution.matrix, solution.residual, bread, clusters)
+        values, df = _cr2(model, np.eye(solution.rank))
     else:
         values = cluster_robust(solution.scores, bread, clusters, free)
         df = np.full(solution.rank, model.n_units - 1 or np.nan)
@@ -75,15 +76,9 @@ def note_few_clusters(model: Model, n_tested: int, notes: Notes) -> None:
     """Note a model with so few clusters that CR1 rejects too often."""
     if model.n_units >= _FEW_CLUSTERS * n_tested:
         return
-    better = (
-        "errors='cr2' is made for them"
-        if "cr2" in model.family.errors
-        else "errors='cr2' of a linear model is made for them"
-    )
     together = "" if n_tested == 1 else f" for {n_tested} coefficients"
-    notes[f"few clusters, with which errors='cluster' gives p-values that are too small ({better}),"].append(
-        f"{model.label}: {model.n_units} clusters{together}"
-    )
+    kind = "few clusters, with which errors='cluster' has p-values that are too small (errors='cr2' has not),"
+    notes[kind].append(f"{model.label}: {model.n_units} clusters{together}")
 
 
 def of_combinations(model: Model, combinations: np.ndarray, notes: Notes) -> tuple[np.ndarray, np.ndarray]:
@@ -106,10 +101,32 @@ def of_combinations(model: Model, combinations: np.ndarray, notes: Notes) -> tup
     if model.errors != "cr2":
         df[:] = of_coefficients[0]
     elif known.any():
-        assert model.clusters is not None
-        parts = solution.matrix, solution.residual, solution.bread, model.clusters
-        df[known] = bias_reduced(*parts, combinations[known])[1]
+        df[known] = _cr2(model, combinations[known])[1]
     return np.sqrt(np.where(known, variance, np.nan)), df
+
+
+def least_squares(model: Model) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
+    """What CR2 is made of: rows, errors, bread, clusters and spread of the least squares at the estimates."""
+    solution, clusters = model.solution, model.clusters
+    assert solution is not None
+    assert clusters is not None
+    if solution.step is None:
+        root = np.sqrt(solution.weights)
+        rows = solution.matrix * root[:, None]
+        errors = np.divide(solution.residual, root, where=root > 0, out=np.zeros(solution.n))
+        return rows, errors, solution.bread, clusters, solution.weights
+    rows, errors = solution.step
+    several = np.repeat(clusters, len(rows) // len(clusters))
+    return rows, errors, decomposed(rows)[2], several, None
+
+
+def _cr2(model: Model, combinations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """CR2 of a model's coefficients, and the degrees of freedom of combinations (q, r) of them."""
+    rows, errors, bread, clusters, spread = least_squares(model)
+    r = combinations.shape[1]
+    among_all = np.pad(combinations, ((0, 0), (0, len(bread) - r)))
+    values, df = bias_reduced(rows, errors, bread, clusters, among_all, spread)
+    return values[:r, :r], df
 
 
 def student_tail(df: np.ndarray, statistic: np.ndarray) -> np.ndarray:

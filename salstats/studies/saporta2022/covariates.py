@@ -175,7 +175,7 @@ def by_confidence(frames: Frames, metric: str) -> Made:
     choice = frames.choice
     rows, found = present(confidence_rows(frames, metric)), confidence_of(frames, metric, choice)
     tasks = [t for t in dict.fromkeys(found["task"]) if t not in ("Overall", WITHIN)]
-    errors = None if choice.published else "cr2"
+    errors = "classical" if choice.published else None
     lines = ss.fit_line(rows, f"{metric} ~ prob", by="task", errors=errors)
     ranks = found[(found["term"] == "spearman") & found["task"].isin(tasks)].assign(x=metric, y="prob")
     shown = found.drop(columns=["statistic", "df", "formula", "errors", "bias"], errors="ignore")

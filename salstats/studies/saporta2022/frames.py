@@ -316,10 +316,10 @@ def slopes_of(
 ) -> pd.DataFrame:
     """Regressions with rows for independent as the scripts have it, or with patients as clusters."""
     if not choice.published:
-        return ss.regress(data, formula, errors="cr2", **options)  # type: ignore[arg-type]
+        return ss.regress(data, formula, **options)  # type: ignore[arg-type]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="rows of|.*rows of .* cases", category=SalstatsWarning)
-        return ss.regress(data, formula, **options)  # type: ignore[arg-type]
+        return ss.regress(data, formula, errors="classical", **options)  # type: ignore[arg-type]
 
 
 def confidence(scores: pd.DataFrame, metric: str, choice: Choice) -> pd.DataFrame:

@@ -86,7 +86,8 @@ def test_references_stand_in_the_order_of_citation_and_can_be_found():
         REFERENCES["Holm 1979"],
     )
     for reference in REFERENCES.values():
-        assert re.search(r"doi:10\.\d{4,}/\S+[^.]$|https://www\.jstor\.org/stable/\d+$", reference)
+        sites = r"https://www\.jstor\.org/stable/\d+$|https://www150\.statcan\.gc\.ca/n1/en/catalogue/[\w-]+$"
+        assert re.search(rf"doi:10\.\d{{4,}}/\S+[^.]$|{sites}", reference)
 
 
 @pytest.mark.parametrize(

@@ -372,7 +372,7 @@ def test_frames_by_name_take_their_fit_by_name(scaled, read):
     [
         ("classical", "classical standard errors"),
         ("hc3", "heteroscedasticity-robust standard errors (HC3)"),
-        ("cr2", "standard errors clustered by patient (CR2)"),
+        ("cr2", "bias-reduced standard errors clustered by patient (CR2)"),
     ],
 )
 def test_the_note_names_the_standard_errors(scaled, quietly, read, errors, said):

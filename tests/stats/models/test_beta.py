@@ -37,7 +37,7 @@ def test_coefficients_and_errors_equal_betareg(squeezed, r_expected, model):
     rows, formula = rows_and_formula(squeezed, model)
     independent = rows.drop(columns=["case", "patient"])
     n, k = len(rows), len(expected)
-    classical = ss.regress(independent, formula, family="beta")
+    classical = ss.regress(independent, formula, family="beta", errors="classical")
     assert classical["term"].tolist() == expected["term"].tolist()
     names = {"estimate": "estimate", "std_error": "std.error", "statistic": "z", "conf_low": "lo"}
     for ours, theirs in names.items():
@@ -89,8 +89,8 @@ def test_outcomes_of_0_or_1_and_errors_it_does_not_have_are_refused(synth1):
     rows = synth1.drop(columns=["case", "patient"]).assign(iou=lambda d: d["iou"].clip(0, 1))
     with pytest.raises(ValueRangeError, match=r"strictly between 0 and 1, not [01]; family='fractional'"):
         ss.regress(rows.assign(iou=[0.0, *rows["iou"][1:]]), "iou ~ prob", family="beta")
-    with pytest.raises(ValueRangeError, match="errors='cr2'"):
-        ss.regress(rows, "iou ~ prob", family="beta", errors="cr2")
+    with pytest.raises(ValueRangeError, match="errors='hc3'"):
+        ss.regress(rows, "iou ~ prob", family="beta", errors="hc3")
 
 
 def test_a_constant_outcome_has_no_estimates():

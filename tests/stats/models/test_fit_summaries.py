@@ -44,7 +44,8 @@ def test_linear_models_equal_brooms_glance(synth1, r_expected):
     oracle = r_expected("lm_glance")
     assert len(oracle) == 38
     for _, row in oracle.iterrows():
-        result = ss.fit_statistics(rows_of(synth1, row["model"]), LINEAR[row["model"].split("|")[0]])
+        formula = LINEAR[row["model"].split("|")[0]]
+        result = ss.fit_statistics(rows_of(synth1, row["model"]), formula, errors="classical")
         _compare(result.iloc[0], row, GLANCE)
         assert result[["null_deviance", "df_null"]].isna().all(axis=None)
 
@@ -57,10 +58,21 @@ def test_logit_models_equal_brooms_glance(synth1, r_expected):
         assert result[["r_squared", "sigma", "statistic"]].isna().all()
 
 
+def test_the_f_test_is_the_joint_test_of_all_terms_by_the_errors_taken(synth1):
+    formulas = ["iou ~ prob + task", "iou ~ prob * elongation"]
+    ours, test = ss.fit_statistics(synth1, formulas), ss.joint_test(synth1, formulas)
+    for name, theirs in {"statistic": "statistic", "p_value": "p_value", "df": "df"}.items():
+        np.testing.assert_array_equal(ours[name], test[theirs])
+    np.testing.assert_array_equal(ours["df_denominator"], test["df_residual"])
+    assert set(ours["errors"]) == {"cr2"}
+    assert set(ours["unit"]) == {"patient"}
+    assert set(ours["n_units"]) == {180}
+
+
 def test_models_without_intercept_or_slopes_follow_r(synth1):
     rows = rows_of(synth1, "uni|Edema")[["iou", "prob"]].dropna()
     theirs = sm.OLS(rows["iou"], rows["prob"]).fit()
-    ours = ss.fit_statistics(rows, "iou ~ prob - 1").iloc[0]
+    ours = ss.fit_statistics(rows, "iou ~ prob - 1", errors="classical").iloc[0]
     assert ours["r_squared"] == pytest.approx(theirs.rsquared, rel=RTOL)
     assert ours["adj_r_squared"] == pytest.approx(theirs.rsquared_adj, rel=RTOL)
     assert ours["statistic"] == pytest.approx(theirs.fvalue, rel=RTOL)

@@ -48,7 +48,7 @@ def test_clustered_f_equals_waldtest_but_for_g_minus_1_denominator_degrees_of_fr
 
 def test_an_interaction_is_tested_as_a_whole_whatever_the_order_of_its_names(synth1):
     rows = rows_of(synth1, "all|POOLED")
-    result = ss.joint_test(rows, "iou ~ prob * task", "task:prob")
+    result = ss.joint_test(rows, "iou ~ prob * task", "task:prob", errors="classical")
     pieces = ss.fit_statistics(rows, ["iou ~ prob * task", "iou ~ prob + task"])
     full, reduced = pieces["deviance"]
     by_sums_of_squares = (reduced - full) / 5 / (full / pieces["df_residual"][0])
@@ -69,14 +69,15 @@ def test_one_coefficient_gives_the_square_of_its_t(synth1, errors):
     np.testing.assert_allclose(tests["df_residual"], terms["df"], rtol=RTOL)
     assert list(tests.columns) == [
         *("task", "formula", "term", "statistic", "df", "p_value", "unit", "n", "n_missing", "n_units"),
-        "df_residual",
+        *("df_residual", "family", "errors"),
     ]
 
 
-def test_binomial_models_are_tested_by_chi_square(synth1):
+def test_binomial_models_of_independent_rows_are_tested_by_chi_square(synth1):
     rows = rows_of(synth1, "all|POOLED")
-    test = ss.joint_test(rows, "hit ~ prob + elongation", "prob", family="binomial").iloc[0]
-    term = ss.regress(rows, "hit ~ prob + elongation", family="binomial").iloc[1]
+    options = {"family": "binomial", "errors": "classical"}
+    test = ss.joint_test(rows, "hit ~ prob + elongation", "prob", **options).iloc[0]
+    term = ss.regress(rows, "hit ~ prob + elongation", **options).iloc[1]
     assert test["statistic"] == pytest.approx(term["statistic"] ** 2, rel=RTOL)
     assert test["p_value"] == pytest.approx(term["p_value"], rel=RTOL)
     assert np.isnan(test["df_residual"])

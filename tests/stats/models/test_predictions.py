@@ -36,7 +36,8 @@ def test_columns_stand_in_the_order_of_an_estimates_frame(rows):
 
 def test_agrees_with_predict_of_r(synth1, r_expected):
     expected = r_expected("lm_predict")
-    line = ss.fit_line(synth1.drop(columns=["case", "patient"]), "iou ~ area_ratio", n_points=5)
+    rows = synth1.drop(columns=["case", "patient"])
+    line = ss.fit_line(rows, "iou ~ area_ratio", errors="classical", n_points=5)
     # R's grid is another one: the line is straight and its squared error a parabola, so five points say all
     estimate = np.polyval(np.polyfit(line["value"], line["estimate"], 1), expected["area_ratio"])
     std_error = np.sqrt(
@@ -50,7 +51,7 @@ def test_agrees_with_predict_of_r(synth1, r_expected):
 
 
 def test_agrees_with_statsmodels_for_the_logit(rows):
-    line = ss.fit_line(rows, "hit ~ x", family="binomial")
+    line = ss.fit_line(rows, "hit ~ x", family="binomial", errors="classical")
     glm = sm.GLM(rows["hit"], sm.add_constant(rows[["x"]]), family=sm.families.Binomial())
     fit = glm.fit(tol=1e-12, tol_criterion="params")
     expected = fit.get_prediction(sm.add_constant(line[["value"]].to_numpy())).summary_frame()

@@ -75,7 +75,7 @@ def test_terms_equal_broom_for_every_task_in_one_call(synth1, r_expected):
     formulas = [
         LINEAR[k] for k in LINEAR if k.startswith(("uni", "multi")) and k not in ("multi_task", "multi_int")
     ]
-    result = ss.regress(rows, formulas, by="task", overall=True)
+    result = ss.regress(rows, formulas, by="task", errors="classical", overall=True)
     kinds = {text: kind for kind, text in LINEAR.items()}
     ids = result["formula"].map(kinds) + "|" + result["task"].replace("Overall", "POOLED")
     assert ids.nunique() == 35
@@ -131,7 +131,8 @@ def test_robust_errors_of_the_logit_families_equal_sandwich(synth1, r_expected, 
 def test_exponentiated_logit_gives_odds_ratios_and_keeps_std_error_on_the_log_scale(synth1, r_expected):
     expected = r_expected("glm_tidy").query("model == 'logit|POOLED'")
     formula, family = logit_model("logit|POOLED")
-    result = ss.regress(rows_of(synth1, "logit|POOLED"), formula, family=family, exponentiate=True)
+    rows = rows_of(synth1, "logit|POOLED")
+    result = ss.regress(rows, formula, family=family, errors="classical", exponentiate=True)
     columns = {"estimate": "or", "conf_low": "or.wald.low", "conf_high": "or.wald.high"}
     unchanged = {"std_error": "std.error", "statistic": "statistic"}
     assert_columns_equal(result, expected, columns | unchanged, LOGIT_ERROR_RTOL)
@@ -145,14 +146,6 @@ def test_exponentiating_a_linear_model_warns_unless_its_left_side_is_a_log(synth
     plain = ss.regress(rows, "log1p(iou) ~ prob")
     ratio = ss.regress(rows, "log1p(iou) ~ prob", exponentiate=True)
     np.testing.assert_allclose(ratio["conf_low"], np.exp(plain["conf_low"]), rtol=EXACT)
-
-
-def test_fractional_errors_are_robust_by_default(synth1):
-    rows = synth1.drop(columns=["case", "patient"])
-    default = ss.regress(rows, "iou ~ prob", family="fractional")
-    pd.testing.assert_frame_equal(default, ss.regress(rows, "iou ~ prob", family="fractional", errors="hc1"))
-    classical = ss.regress(rows, "iou ~ prob", family="fractional", errors="classical")
-    assert not np.allclose(default["std_error"], classical["std_error"], rtol=1e-3)
 
 
 def test_a_scores_frame_gives_the_same_as_the_wide_table(synth1, synth1_scores):
@@ -233,19 +226,21 @@ def test_columns_stand_in_the_order_of_the_contract(synth1_scores):
     ].tolist()
     assert tasks == [*sorted(tasks[:-1]), "Overall"]
     assert (clustered["n"] + clustered["n_missing"]).groupby(clustered["task"]).nunique().eq(1).all()
-    plain = ss.regress(synth1_scores.drop(columns="patient").query("task == 'Edema'"), "iou ~ prob")
+    edema = synth1_scores.drop(columns="patient").query("task == 'Edema'")
+    plain = ss.regress(edema, "iou ~ prob", errors="hc2")
     assert {"unit", "n_units", "p_adjusted"}.isdisjoint(plain.columns)
     assert isinstance(clustered.index, pd.RangeIndex)
 
 
 def test_rows_that_repeat_a_unit_warn_once_with_their_numbers(synth1, synth1_scores):
     with pytest.warns(SalstatsWarning, match=r"in 2 models: .*1363 rows of 180 patients") as caught:
-        ss.regress(synth1_scores, LINEAR["multi"])
+        ss.regress(synth1_scores, LINEAR["multi"], errors="classical")
     assert len(caught) == 1
-    assert "errors='cr2' or 'cluster'" in str(caught[0].message)
+    assert "errors='cr2', the default, does not" in str(caught[0].message)
     with pytest.warns(SalstatsWarning, match=r"1363 rows of \d+ cases"):
         ss.regress(synth1.drop(columns="patient"), LINEAR["multi"], errors="hc3")
-    ss.regress(synth1.drop(columns="patient"), LINEAR["multi"], by="task")
+    ss.regress(synth1.drop(columns="patient"), LINEAR["multi"], by="task", errors="hc3")
+    ss.regress(synth1_scores, LINEAR["multi"])
 
 
 def test_scores_of_several_metrics_in_one_model_warn(synth1_scores):
@@ -322,8 +317,9 @@ def test_outcomes_outside_the_family_are_refused(synth1):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"errors": "cr2", "family": "fractional"}, "errors='cr2' is there for family='gaussian'"),
-        ({"unit": "patient"}, "unit='patient' does nothing with errors='classical'"),
+        ({"errors": "hc2", "family": "beta"}, "errors='hc2' is there for family='gaussian'"),
+        ({"errors": "robust"}, "choose one of recommended, cr2, cluster, hc0"),
+        ({"errors": "classical", "unit": "patient"}, "unit='patient' does nothing with errors='classical'"),
         ({"overall": True}, "'task' must be in by"),
     ],
 )

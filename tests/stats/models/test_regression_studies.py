@@ -75,7 +75,9 @@ def test_feature_regressions_of_chexlocalize_are_reproduced_unrounded(study, sco
     formulas = [f"{metric} ~ {feature}" for feature in expected["feature"]]
     # the script takes findings of one image as independent
     with pytest.warns(SalstatsWarning, match="rows of"):
-        result = ss.regress(scores, formulas, reference="human" if gap else None, adjust="bonferroni")
+        result = ss.regress(
+            scores, formulas, errors="classical", reference="human" if gap else None, adjust="bonferroni"
+        )
     slopes = result[(result["term"] != "(Intercept)") & (result["method"] == "gradcam")]
     _compare(slopes, expected)
     if gap:
@@ -91,7 +93,7 @@ def test_model_assurance_regressions_of_chexlocalize_are_reproduced_unrounded(st
     prob = pd.read_csv(study / "per_map.csv").rename(columns={"img_id": "case"})[["case", "task", "prob"]]
     table = ss.join_features(scores, prob)
     with pytest.warns(SalstatsWarning, match="rows of"):
-        result = ss.regress(table, f"{outcome} ~ prob", by="task", overall=True)
+        result = ss.regress(table, f"{outcome} ~ prob", by="task", errors="classical", overall=True)
     slopes = result[result["term"] == "prob"]
     assert slopes["task"].tolist() == expected["task"].tolist()
     _compare(slopes, expected)
@@ -100,7 +102,7 @@ def test_model_assurance_regressions_of_chexlocalize_are_reproduced_unrounded(st
 def test_hit_rate_on_auroc_gives_the_printed_regression_of_saporta_2021(shared):
     table = pd.read_csv(shared / "data" / "published" / "saporta2021_auroc_hit.csv")
     table["hit_rate"] = table["hits"] / table["n"]
-    intercept, slope = ss.regress(table, "hit_rate ~ auroc").itertuples()
+    intercept, slope = ss.regress(table, "hit_rate ~ auroc", errors="classical").itertuples()
     assert round(intercept.estimate, 4) == 1.1523
     assert round(intercept.std_error, 3) == 0.415
     assert round(slope.estimate, 4) == -0.8141
@@ -108,7 +110,7 @@ def test_hit_rate_on_auroc_gives_the_printed_regression_of_saporta_2021(shared):
     assert round(slope.statistic, 3) == -1.728
     assert round(slope.p_value, 3) == 0.122
     assert (round(slope.conf_low, 3), round(slope.conf_high, 3)) == (-1.900, 0.272)
-    fit = ss.fit_statistics(table, "hit_rate ~ auroc").iloc[0]
+    fit = ss.fit_statistics(table, "hit_rate ~ auroc", errors="classical").iloc[0]
     assert round(fit["r_squared"], 3) == 0.272
     assert round(fit["statistic"], 3) == 2.987
 

@@ -1,5 +1,8 @@
 """What regress does where standard errors cannot be estimated, or are not to be trusted."""
 
+from collections import defaultdict
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,10 +10,53 @@ from regression_oracle import assert_columns_equal
 
 import salstats as ss
 from salstats.checks import SalstatsWarning
+from salstats.stats.models.standard_errors import of_combinations
 
 # both sides solve by QR in double precision
 LINEAR_RTOL = 1e-10
+# IRLS stops at 1e-12 of a coefficient here and at 1e-14 of the deviance in R; df feel twice of that
+LOGIT_RTOL = 1e-8
+REFERENCE = Path(__file__).parents[2] / "reference"
 INFERENCE = ["std_error", "statistic", "p_value", "conf_low", "conf_high"]
+
+
+@pytest.mark.parametrize("unit", ["patient", "row"])
+@pytest.mark.parametrize("family", ["gaussian", "binomial", "fractional", "beta"])
+def test_what_is_recommended_is_clubsandwichs_cr2_with_satterthwaites_df(family, unit):
+    of_r = pd.read_csv(REFERENCE / "clubsandwich" / "cr2_models.csv").query(
+        "model == @family and unit == @unit"
+    )
+    scores = pd.read_csv(REFERENCE / "emmeans" / "scores.csv")
+    # without a column that says so, no rows belong together
+    rows = scores if unit == "patient" else scores.drop(columns="patient")
+    outcome = "hit" if family == "binomial" else "score"
+    fit = ss.fit(rows, f"{outcome} ~ method + site + x", by=(), family=family)
+    terms = of_r[of_r["what"] == "term"]
+    found = fit.tidy()
+    assert found["term"].tolist() == terms["name"].tolist()
+    for name in ("estimate", "std_error", "df"):
+        np.testing.assert_allclose(found[name], terms[name], rtol=LOGIT_RTOL, err_msg=name)
+    np.testing.assert_allclose(found["p_value"], terms["p_value"], rtol=1e-6)
+    joint, of_joint = fit.joint(["method", "site"]).iloc[0], of_r[of_r["what"] == "joint"].iloc[0]
+    told = joint[["statistic", "df_residual"]].tolist()
+    assert told == pytest.approx(of_joint[["estimate", "df"]].tolist(), rel=LOGIT_RTOL)
+    assert joint["p_value"] == pytest.approx(of_joint["p_value"], rel=1e-6)
+    (model,) = fit.models
+    half = np.zeros((1, 6))
+    half[0, :2] = 0.5
+    std_error, df = of_combinations(model, half, defaultdict(list))
+    combination = of_r[of_r["what"] == "combination"].iloc[0]
+    assert std_error[0] == pytest.approx(combination["std_error"], rel=LOGIT_RTOL)
+    assert df[0] == pytest.approx(combination["df"], rel=LOGIT_RTOL)
+    for frame in (found, fit.predict({"x": 1.0}), fit.means("method")):
+        assert set(frame["errors"]) == {"cr2"}
+        assert set(frame["unit"]) == {unit}
+        assert set(frame["n_units"]) == {scores[unit].nunique() if unit == "patient" else len(scores)}
+        assert set(frame["interval"]) == {"t"}
+    pd.testing.assert_frame_equal(
+        ss.fit(rows, f"{outcome} ~ method + site + x", by=(), family=family, errors="recommended").tidy(),
+        found,
+    )
 
 
 @pytest.mark.parametrize("errors", ["classical", "hc1"])

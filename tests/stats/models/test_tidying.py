@@ -22,7 +22,7 @@ def test_a_csv_of_broom_becomes_the_frame_regress_gives(shared, synth1):
     table = ss.tidy(shared / "oracles" / "r" / "expected" / "lm_tidy.csv")
     assert list(table.columns) == ["model", "term", *NUMBERS, "conf_level"]
     multi = table[table["model"] == "multi|POOLED"].reset_index(drop=True)
-    ours = ss.regress(rows_of(synth1, "multi|POOLED"), LINEAR["multi"])
+    ours = ss.regress(rows_of(synth1, "multi|POOLED"), LINEAR["multi"], errors="classical")
     pd.testing.assert_frame_equal(multi[["term", *NUMBERS]], ours[["term", *NUMBERS]], rtol=RTOL)
 
 
@@ -51,7 +51,7 @@ def test_statsmodels_ols_becomes_the_frame_regress_gives(synth1, errors):
 def test_statsmodels_glm_from_arrays_becomes_the_frame_regress_gives(synth1):
     rows = rows_of(synth1, "all|POOLED").dropna(subset=["hit", "prob"])
     fit = sm.GLM(rows["hit"], sm.add_constant(rows["prob"]), family=sm.families.Binomial()).fit(tol=1e-14)
-    ours = ss.regress(rows, "hit ~ prob", family="binomial", level=0.9)
+    ours = ss.regress(rows, "hit ~ prob", family="binomial", errors="classical", level=0.9)
     theirs = ss.tidy(fit, level=0.9)
     columns = ["term", *NUMBERS, "df", "conf_level", "interval", "n"]
     pd.testing.assert_frame_equal(theirs[columns], ours[columns], rtol=1e-8, check_dtype=False)
