@@ -48,7 +48,7 @@ def summarize(
         cases belong to: `patient`, else a column called as patients (`patient_id`, `PatientID`, `subject`,
         `mrn`) or their examinations (`study_id`) are elsewhere, else the patient at the start of every
         case's name (patient1_study1_view2), else `case`; of any but `patient` and `case` a warning says
-        which it is. A unit's rows all come along.
+        which it is. Cases without a patient's id are units of their own. A unit's rows all come along.
     interval : str, optional
         A name of `intervals.names_of("mean")`; by default `recommended`, which is `wilson_t` of scores from
         0 to 1 and `cr2` of others, or `percentile` of `draws`. `wilson_t` is Wilson's score interval with the

@@ -15,11 +15,18 @@ from salstats.frames import ColumnCodes, case_key, text_column
 Unit = str | Sequence[str] | None
 _NUMBER = r"[ _.-]?(id|ids|no|nr|num|number|uid|key|name|code|hash)?"
 #: What people call the column that we call `patient`.
-_PATIENT = re.compile(rf"(patient|subject|participant|person|subj|pat|pt|mrn){_NUMBER}", re.IGNORECASE)
+_PERSON = "(patients?|subjects?|participant|person|subj|pat|pt|mrn|pid)"
+_PATIENT = re.compile(rf"((anon\w*|deid\w*|dicom|id)[ _.-]?)?{_PERSON}{_NUMBER}", re.IGNORECASE)
 #: Examinations of a patient, of which a case is one image; where each is small, as a data set is not.
-_EXAMINATION = re.compile(rf"(study|exam|examination|accession|visit|session){_NUMBER}", re.IGNORECASE)
-#: A case's name that begins with its patient's, as in patient10001_study1_view2 and sub-01_ses-02.
-_IN_CASE = r"^((?:patient|subject|participant|person|subj|sub|pat|pt)[-_ ]?\d+)[-_./ ].+$"
+_EXAMINATION = re.compile(rf"(id|study|exam|examination|accession|visit|session){_NUMBER}", re.IGNORECASE)
+#: Where patients may be numbered anew.
+_SITE = re.compile(rf"(site|hospital|center|centre|institution|clinic){_NUMBER}", re.IGNORECASE)
+#: A case's name that begins with its patient's, as in patient10001_study1_view2 and sub-01_ses-02, or in the
+#: files of MIMIC-CXR (p10/p10000032/s50414267/...) and ChestX-ray14 (00000013_005.png).
+_IN_CASE = (
+    r"^(?:.*[/\\])?((?:patient|subject|participant|person|subj|sub|pat|pt|p(?=\d+/s\d))[-_ ]?\d+|"
+    r"000\d{5}(?=_\d{3}(?:\.\w+)?$))[-_./ ].+$"
+)
 #: Cases of an examination at most; a column of more is of another kind.
 _LARGEST_EXAMINATION = 20
 #: Whom estimates speak of where readers are taken for fixed.
@@ -36,6 +43,8 @@ class Units:
     codes: np.ndarray
     #: Number of distinct units.
     n: int
+    #: How many of them are cases of which nothing says whose they are.
+    n_alone: int = 0
 
 
 def resolve_unit(codes: ColumnCodes, unit: Unit, name: str = "scores") -> Units:
@@ -43,13 +52,15 @@ def resolve_unit(codes: ColumnCodes, unit: Unit, name: str = "scores") -> Units:
 
     Cases belong together where they share a value of `patient`, or else of a column that is called as
     patients, or their examinations, are called elsewhere, or where their names begin with a patient's; of
-    any but `patient` a warning says which it is. Choosing cases although patients have several warns with
-    their number. Where there is a column `dataset`, the same id in two data sets is two units.
+    any but `patient` a warning says which it is. A case of which nothing says whose it is is a unit by
+    itself, with a warning. Choosing cases although patients have several warns with their number. Where
+    there is a column `dataset`, the same id in two data sets is two units; of sites that share ids a warning
+    says so.
 
     Raises
     ------
     ColumnError
-        There is no such column, an empty cell in it, or no column that could serve.
+        There is no such column, an empty cell in one asked for, or no column that could serve.
     """
     frame = codes.frame
     asked = [unit] if isinstance(unit, str) else None if unit is None else list(unit)
@@ -59,21 +70,18 @@ def resolve_unit(codes: ColumnCodes, unit: Unit, name: str = "scores") -> Units:
         key = case_key(frame) if "case" in frame.columns else []
         cases = codes.combined(key) if key else np.arange(len(frame))
         first = np.unique(cases, return_index=True)[1]
-        found = ((_units_of(codes, [column]), column) for column in _candidates(frame))
+        found = ((_units_of(codes, [column], cases), column) for column in _candidates(frame))
         grouping = [(units, column) for units, column in found if _groups(units, column, cases, first)][:1]
-        if not grouping and key and "patient" not in frame.columns:
-            patients = _in_case_names(frame)
-            named = None if patients is None else _units_of(ColumnCodes(patients), ["patient"])
-            if named is not None and _groups(named, "patient", cases, first):
-                grouping = [(named, "")]
+        if not grouping and key and "patient" not in _candidates(frame):
+            named = _units_of(ColumnCodes(_in_case_names(frame)), ["patient"], cases)
+            grouping = [(named, "")] if _groups(named, "", cases, first) else []
         if grouping:
             units, column = grouping[0]
-            several = int((np.bincount(units.codes[first]) > 1).sum())
             if asked is None:
-                if column != "patient":
-                    _say_source(frame, units, column, several, len(first))
+                _say_source(frame, units, column, first)
                 return units
             if column == "patient":
+                several = int((np.bincount(units.codes[first]) > 1).sum())
                 warn(
                     f"unit='case' treats cases as independent, but {several} patients have several; "
                     "unit='patient' keeps a patient's cases together"
@@ -82,10 +90,12 @@ def resolve_unit(codes: ColumnCodes, unit: Unit, name: str = "scores") -> Units:
         asked = ["case"] if "case" in frame.columns else _candidates(frame)[:1]
         if not asked:
             raise ColumnError(f"{name} has no column 'case' or 'patient'; name the unit with unit=")
+        if asked != ["case"]:
+            return _units_of(codes, asked, cases)
     check_columns(frame, asked, name)
     for column in asked:
-        if codes.column(column).missing:
-            row = int(np.flatnonzero(frame[column].isna().to_numpy())[0])
+        if codes.column(column).missing or codes.column(column).blank:
+            row = int(np.flatnonzero(_lacking(frame, column))[0])
             raise ColumnError(f"column {column!r} of {name} is empty in row {row}; every row needs its unit")
     return _units_of(codes, asked)
 
@@ -126,8 +136,8 @@ def readers_column(said: np.ndarray) -> dict[str, Any]:
     return {"inference_to": text_column(THESE_READERS if row else None for row in said)} if said.any() else {}
 
 
-def _units_of(codes: ColumnCodes, columns: list[str]) -> Units:
-    """Units named by columns.
+def _units_of(codes: ColumnCodes, columns: list[str], cases: np.ndarray | None = None) -> Units:
+    """Units named by columns; where a single one is empty, the `cases`.
 
     Ids of cases and patients may be used again in another data set; a reader or a site is the same there.
     """
@@ -137,19 +147,28 @@ def _units_of(codes: ColumnCodes, columns: list[str]) -> Units:
     if any(isinstance(codes.frame[c].dtype, pd.CategoricalDtype) for c in used):
         # draws count units in sorted order, whatever order the categories have
         codes = ColumnCodes(codes.frame[used].astype("object"))
-    places = codes.combined(used)
-    return Units(", ".join(columns), places, int(places.max()) + 1)
+    places, n_alone = codes.combined(used), 0
+    if cases is not None and (codes.column(columns[0]).missing or codes.column(columns[0]).blank):
+        lacking = _lacking(codes.frame, columns[0])
+        n_alone = len(np.unique(cases[lacking]))
+        places = np.unique(np.where(lacking, len(places) + cases, places), return_inverse=True)[1]
+    return Units(", ".join(columns), places, int(places.max()) + 1, n_alone)
 
 
 def _candidates(frame: pd.DataFrame) -> list[str]:
     """Columns that may name patients, the surest first: `patient` alone where it is there."""
     names = [str(c) for c in frame.columns]
-    if "patient" in names:
-        return ["patient"] if frame["patient"].notna().any() else []
+    if "patient" in names and frame["patient"].notna().any():
+        return ["patient"]
     called = [c for c in names if _PATIENT.fullmatch(c)]
     if "case" in names:
         called += [c for c in names if _EXAMINATION.fullmatch(c)]
-    return [c for c in called if frame[c].notna().all()]
+    return [c for c in called if frame[c].notna().any()]
+
+
+def _lacking(frame: pd.DataFrame, column: str) -> np.ndarray:
+    """Which rows have no id."""
+    return (frame[column].isna() | frame[column].eq("")).to_numpy(dtype=bool, na_value=True)
 
 
 def _groups(units: Units, column: str, cases: np.ndarray, first: np.ndarray) -> bool:
@@ -160,19 +179,32 @@ def _groups(units: Units, column: str, cases: np.ndarray, first: np.ndarray) -> 
     return largest > 1 and not (_EXAMINATION.fullmatch(column) and largest > _LARGEST_EXAMINATION)
 
 
-def _in_case_names(frame: pd.DataFrame) -> pd.DataFrame | None:
-    """Patients that the names of all cases begin with, beside the data set."""
+def _in_case_names(frame: pd.DataFrame) -> pd.DataFrame:
+    """Patients that the names of cases begin with, missing where they do not, beside the data set."""
     patients = frame["case"].astype("str").str.extract(_IN_CASE, flags=re.IGNORECASE)[0]
-    if patients.isna().any():
-        return None
     return frame.filter(["dataset"]).assign(patient=patients.str.lower().to_numpy())
 
 
-def _say_source(frame: pd.DataFrame, units: Units, column: str, several: int, n: int) -> None:
+def _say_source(frame: pd.DataFrame, units: Units, column: str, first: np.ndarray) -> None:
     """Warn which unit was taken, and how to take another."""
-    where = (
-        f"column {column!r}" if column else f"the names of the cases, such as {str(frame['case'].iloc[0])!r}"
-    )
-    rows = "cases" if "case" in frame.columns else "rows"
-    other = "unit='case' takes cases for independent" if rows == "cases" else "unit= names another"
-    warn(f"units are told by {where}: {units.n} units of {n} {rows}, {several} with several; {other}")
+    codes = units.codes[first]
+    several = np.bincount(codes)[codes] > 1
+    if column != "patient" or units.n_alone:
+        where = f"column {column!r}"
+        if not column:
+            where = f"the names of the cases, such as {frame['case'].iloc[first[several][0]]!r}"
+        rows = "cases" if "case" in frame.columns else "rows"
+        alone = f"; the {units.n_alone} {rows} without one are units of their own" if units.n_alone else ""
+        other = "unit='case' takes cases for independent" if rows == "cases" else "unit= names another"
+        n_several = len(np.unique(codes[several]))
+        warn(
+            f"units are told by {where}: {units.n} units of {len(first)} {rows}, {n_several} with several"
+            f"{alone}; {other}"
+        )
+    for site in [str(c) for c in frame.columns if column and _SITE.fullmatch(str(c))]:
+        across = int((frame[site].iloc[first].groupby(codes).nunique() > 1).sum())
+        if across:
+            warn(
+                f"{across} of {units.n} units told by {column!r} have cases of several {site!r}: where ids "
+                f"begin anew in each, unit={[site, column]} tells them apart"
+            )

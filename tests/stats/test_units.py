@@ -56,7 +56,19 @@ def test_patient_is_the_unit_only_where_one_has_several_cases():
 
 
 @pytest.mark.parametrize(
-    "name", ["patient_id", "PatientID", "Patient ID", "subject", "mrn", "study_id", "ParticipantNo"]
+    "name",
+    [
+        "patient_id",
+        "PatientID",
+        "Patient ID",
+        "subject",
+        "mrn",
+        "pid",
+        "id_patient",
+        "study_id",
+        "ID",
+        "PatNo",
+    ],
 )
 def test_patients_under_another_name_are_seen_and_said(name):
     named = frame(case=["a", "b", "c"], **{name: ["p", "p", "q"]})
@@ -70,6 +82,13 @@ def test_patients_under_another_name_are_seen_and_said(name):
     [
         ["patient10001_study1_view1", "patient10001_study2_view1", "patient7_study1_view1"],
         ["sub-01_ses-01", "sub-01_ses-02", "sub-02_ses-01"],
+        [
+            "valid/patient1/study1/view1.jpg",
+            "valid/patient1/study1/view2.jpg",
+            "train/patient2/study1/view1.jpg",
+        ],
+        ["p10/p10000032/s50414267/a.jpg", "p10/p10000032/s53189527/b.jpg", "p10/p10000764/s57375967/c.jpg"],
+        ["00000013_005.png", "00000013_026.png", "00000079_000.png"],
     ],
 )
 def test_patients_that_cases_are_named_after_are_seen_and_said(cases):
@@ -80,21 +99,50 @@ def test_patients_that_cases_are_named_after_are_seen_and_said(cases):
 
 def test_what_names_no_patients_leaves_cases_alone():
     unknown = frame(case=["a", "b", "c"], patient_id=[None, None, "q"])
+    dates = frame(case=["20210101_001.png", "20210101_002.png"])
     single = frame(case=["a", "b", "c"], patient_id=["p", "q", "r"])
     across = frame(case=["a", "a", "b"], visit=[1, 2, 1])
     datasets = frame(case=np.arange(60), study=np.arange(60) // 30)
     numbers = frame(case=["patient1", "patient2", "view_1"])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for table in (unknown, single, across, datasets, numbers):
+        for table in (unknown, single, across, datasets, numbers, dates):
             assert units_of(table, None).name == "case"
-        assert not says_units(unknown.drop(columns="case"))
+        assert not says_units(unknown.drop(columns=["case", "patient_id"]))
+        assert units_of(unknown.drop(columns="case"), None).n == 3
 
 
 def test_the_same_patient_in_two_data_sets_is_two():
     scores = frame(case=["a", "b", "a", "b"], patient_id=[1, 1, 1, 1], dataset=["x", "x", "y", "y"])
     with pytest.warns(SalstatsWarning, match="patient_id"):
         assert units_of(scores, None).n == 2
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        {"patient": [None, None, "p", "p", "q"]},
+        {"mrn": ["", "", "p", "p", "q"]},
+        {"case": ["a", "b", "patient1_view1", "patient1_view2", "patient2_view1"]},
+        {"patient": [None] * 5, "patient_id": [np.nan, np.nan, 1, 1, 2]},
+    ],
+)
+def test_cases_of_nobody_known_are_units_of_their_own_and_that_is_said(known):
+    scores = frame(**{"case": list("abcde"), **known})
+    with pytest.warns(SalstatsWarning, match="4 units of 5 cases, 1 with several; the 2 cases without one"):
+        units = units_of(scores, None)
+    assert units.codes[2] == units.codes[3]
+    assert (units.n, len(set(units.codes))) == (4, 4)
+
+
+def test_ids_that_begin_anew_in_each_site_are_told_of_and_told_apart():
+    scores = frame(case=list("abcd"), patient=[1, 1, 1, 2], site=["x", "x", "y", "y"])
+    with pytest.warns(SalstatsWarning, match=r"1 of 2 units told by 'patient'.*unit=\['site', 'patient'\]"):
+        assert units_of(scores, None).n == 2
+    assert units_of(scores, ["site", "patient"]).codes.tolist() == [0, 0, 1, 2]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert units_of(scores.assign(patient=[1, 1, 2, 2]), None).n == 2
 
 
 def test_cases_against_repeated_patients_warn():
