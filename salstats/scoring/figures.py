@@ -29,6 +29,7 @@ from salstats.readers.case_images import ImageSource, check_images
 from salstats.scoring.masking import OTSU, Given, mask_rule
 from salstats.scoring.pictures import Look, as_scored, methods_shown, only_method, picture, series_of
 from salstats.scoring.scores import study_of
+from salstats.stats.units import Unit
 from salstats.study import HUMAN, Series, Study
 
 
@@ -217,7 +218,7 @@ def report(
     out: str | os.PathLike[str],
     *,
     reference: str | None = None,
-    unit: str | None = None,
+    unit: Unit = None,
     covariates: str | Sequence[str] | None = None,
     only: Mapping[str, Any] | None = None,
     level: float = 0.95,
@@ -251,9 +252,8 @@ def report(
         `frames/NAME.csv` (unrounded) and `report.json` (settings, versions and digests).
     reference : str, optional
         Method the others are compared with; by default `human` where there is one beside others.
-    unit : str, optional
-        What is resampled and what the clusters are; by default `patient` where it repeats over cases, else
-        `case`.
+    unit : str or list of str, optional
+        What is resampled and what the clusters are, as for `summarize`.
     covariates : str or sequence of str, optional
         Numeric columns to regress the scores on; by default all that vary and are no key.
     only : Mapping, optional
@@ -322,8 +322,9 @@ def report(
     ['figures', 'frames', 'index.html', 'report.json', 'tables']
     """
     folder = check_folder(Path(out), overwrite=overwrite)
+    columns = [unit] if isinstance(unit, str) else unit or ()
     asked = Settings(
-        reference=reference, unit=unit or "", covariates=covariates, only=only, level=level,
+        reference=reference, unit=", ".join(columns), covariates=covariates, only=only, level=level,
         interval=interval, n_replicates=n_replicates, seed=rng, test=test, adjust=adjust, style=style,
         labels=labels, title=title, inputs=inputs,
     )  # fmt: skip

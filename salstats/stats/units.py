@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -204,7 +205,8 @@ def _say_source(frame: pd.DataFrame, units: Units, column: str, first: np.ndarra
     for site in [str(c) for c in frame.columns if column and _SITE.fullmatch(str(c))]:
         across = int((frame[site].iloc[first].groupby(codes).nunique() > 1).sum())
         if across:
+            both = f"unit={[site, column]} (--unit {quote(f'{site},{column}')})"
             warn(
                 f"{across} of {units.n} units told by {column!r} have cases of several {site!r}: where ids "
-                f"begin anew in each, unit={[site, column]} tells them apart"
+                f"begin anew in each, {both} tells them apart"
             )

@@ -54,14 +54,15 @@ def settled(scores: pd.DataFrame, asked: Settings) -> tuple[pd.DataFrame, Settin
         raise SalstatsError(f"reference={reference!r} is none of the methods {quoted(sorted(methods))}")
     if reference is None and HUMAN in methods and len(methods) > 1:
         reference = HUMAN
-    units = resolve_unit(ColumnCodes(scores), asked.unit or None)
+    own = asked.unit in scores.columns or not asked.unit
+    units = resolve_unit(ColumnCodes(scores), (asked.unit or None) if own else asked.unit.split(", "))
     if units.n < 2:
         raise SalstatsError(
             f"there is one {units.name} only, so nothing can be said of others; a report needs two or more"
         )
     covariates = _covariates(scores, asked.covariates)
-    if units.name not in scores.columns:
-        # told by several columns, or by the names of the cases
+    if units.name not in scores.columns or units.n_alone:
+        # told by several columns, or by the names of the cases, or not of all
         scores = scores.assign(**{units.name: units.codes})
     return scores, replace(asked, reference=reference, unit=units.name, covariates=covariates)
 

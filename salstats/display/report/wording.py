@@ -33,7 +33,7 @@ class Words:
     def __init__(self, settings: Settings, labels: Labels) -> None:
         self.settings, self.labels = settings, labels
         unit = settings.unit or "case"
-        self.unit = unit if unit in _UNITS else f"{unit.replace('_', ' ')} cluster"
+        self.unit = unit if unit in _UNITS else f"{unit.replace('_', ' ').replace(', ', ' and ')} cluster"
         self.units = plural(self.unit)
         self.level = level_text(settings.level)
         alpha = f"{1 - settings.level:.10g}"

@@ -126,12 +126,14 @@ def count_range(values: Iterable[float]) -> str:
 
 
 def plural(word: str) -> str:
-    """The plural of a noun or of a column's name.
+    """The plural of a noun or of a column's name; several columns name clusters.
 
-    >>> plural("patient"), plural("study"), plural("class"), plural("exam_day")
-    ('patients', 'studies', 'classes', 'exam days')
+    >>> plural("patient"), plural("study"), plural("class"), plural("exam_day"), plural("site, patient")
+    ('patients', 'studies', 'classes', 'exam days', 'site and patient clusters')
     """
     word = word.replace("_", " ")
+    if ", " in word:
+        word = f"{word.replace(', ', ' and ')} cluster"
     if re.search("[^aeiou]y$", word):
         return f"{word[:-1]}ies"
     return f"{word}es" if re.search("(s|x|z|ch|sh)$", word) else f"{word}s"

@@ -102,3 +102,12 @@ def test_scores_that_say_little_still_give_a_report(small, spoil):
     text = sentences_of(spoil(small))
     assert not any(word in text.split() for word in ("nan", "NaN", "inf"))
     assert ss.__version__ in text
+
+
+@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+def test_units_of_several_columns_or_without_an_id_are_those_of_every_analysis(small):
+    frames = frames_of(small.assign(site="x"), unit="site, case")
+    assert {str(u) for frame in frames.values() if "unit" in frame for u in frame["unit"]} == {"site, case"}
+    unknown = small.assign(patient=small["case"].where(small["case"] != small["case"].iloc[0]).str[:-1])
+    counted = frames_of(unknown)["describe"]
+    assert counted["unit"].eq("patient").all()
