@@ -21,7 +21,7 @@ from salstats.checks import (
 )
 from salstats.frames import combined_codes
 from salstats.stats.bonferroni import bonferroni_limits
-from salstats.stats.equivalence import SIDES, is_below, sides_and_claims, verdicts
+from salstats.stats.equivalence import SIDES, is_below, split_verdicts, verdicts
 from salstats.stats.monte_carlo import p_floors, warn_if_replicates_are_few, warn_if_undecided, warn_of_floors
 
 INTERCEPT = "(Intercept)"
@@ -180,8 +180,8 @@ def adjust(
             of_margin[rows] = adjust_p_values(against[rows], name, n_tests)
         result.insert(result.columns.tolist().index("p_margin") + 1, "p_margin_adjusted", of_margin)
         claimed = is_below(of_margin, _alpha(estimates))
-    said = sides_and_claims(result["verdict"]) if "verdict" in result.columns else None
-    if said is not None:
+    said = split_verdicts(result["verdict"]) if "verdict" in result.columns else None
+    if said is not None and set(said[0]) <= set(SIDES):
         # not "at or above": NaN is not below either
         undecided = ~is_below(adjusted, _alpha(estimates))
         if intervals:

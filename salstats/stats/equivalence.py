@@ -148,9 +148,12 @@ def verdicts(sides: np.ndarray, claimed: np.ndarray) -> np.ndarray:
     return np.where((claimed == "") | (sides == _UNDECIDED), alone, both)
 
 
-def sides_and_claims(verdict: pd.Series) -> tuple[np.ndarray, np.ndarray] | None:
-    """What verdicts say of differences, and with margins; None where they are other words."""
+def split_verdicts(verdict: pd.Series) -> tuple[np.ndarray, np.ndarray]:
+    """What verdicts say of differences, in these words or others, and what with margins, "" where nothing."""
     parts = [str(text).split(", ") for text in verdict]
-    sides = np.array([p[0] if p[0] in SIDES else _UNDECIDED for p in parts], dtype=object)
-    claimed = np.array([p[-1] if p[-1] in CLAIMS else "" for p in parts], dtype=object)
-    return (sides, claimed) if (verdicts(sides, claimed) == verdict.to_numpy(dtype=object)).all() else None
+    claimed = [p[-1] if p[-1] in CLAIMS else "" for p in parts]
+    sides = [
+        _UNDECIDED if p == [claim] else p[0] if claim else ", ".join(p)
+        for p, claim in zip(parts, claimed, strict=True)
+    ]
+    return np.array(sides, dtype=object), np.array(claimed, dtype=object)

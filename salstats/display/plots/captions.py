@@ -9,6 +9,7 @@ import pandas as pd
 from salstats.checks import SalstatsError
 from salstats.display.text.format import STYLES, count_text, joined, level_text
 from salstats.display.text.labels import Labels
+from salstats.display.text.margins import has_margins, margin_note, margin_text
 from salstats.display.text.vocabulary import NO_INTERVAL, limits_name
 from salstats.stats.adjust import find_procedure
 from salstats.stats.advice import beyond_range
@@ -96,6 +97,14 @@ def adjusted_note(frame: pd.DataFrame) -> str:
     named = [known.label if (known := find_procedure(p)) else p for p in names]
     how = ", ".join([*named, joined(tests, "or")] if tests else named)
     return f"P values adjusted ({how})." if how else "P values adjusted."
+
+
+def margin_notes(frame: pd.DataFrame, labels: Labels, style: str, *, marked: bool) -> list[str]:
+    """Sentences on the lines of margins and, where estimates stand as text, on the mark of those inside."""
+    if not has_margins(frame):
+        return []
+    lines = "Dotted lines: margins" + ("" if marked else f", {margin_text(frame, labels)}")
+    return [f"{lines}.", *([margin_note(frame, labels, style)] if marked else [])]
 
 
 def distinct(frame: pd.DataFrame, column: str) -> list[Any]:

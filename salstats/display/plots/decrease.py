@@ -14,17 +14,20 @@ from salstats.display.plots.captions import (
     has_limits,
     in_sentence,
     interval_note,
+    margin_notes,
     p_below,
     significance_level,
     with_ci,
 )
-from salstats.display.plots.estimates import check_estimates, guide_lines, prepare
+from salstats.display.plots.estimates import check_estimates, guide_lines, margin_lines, prepare
 from salstats.display.plots.figure_rows import check_width, place_rows, row_figure
 from salstats.display.plots.theme import PALETTE, category_colours
 from salstats.display.text.format import MINUS, STYLES, interval_text, p_used
 from salstats.display.text.labels import LAST, Labels
+from salstats.display.text.margins import margin_marks, pairs_as_methods
 from salstats.display.text.vocabulary import CONTRASTS, TERMS
 from salstats.metrics.registry import direction
+from salstats.stats.equivalence import split_verdicts
 
 SORTS = ("size", "significance", "labels")
 #: Order of verdicts where rows are sorted by them: what is surely worse stands first.
@@ -47,7 +50,9 @@ def plot_decrease(
     """Forest of the decrease, or difference, of each task and method from the reference.
 
     Rows are tasks, methods stand above each other in a row, metrics are panels. A filled mark is
-    conclusive, a hollow one is not; the average over tasks is a diamond in a last row set apart.
+    conclusive, a hollow one is not; the average over tasks is a diamond in a last row set apart. Margins
+    are dotted lines, and the text of what lies inside one ends with a dagger. Every two methods of several
+    references are compared as "B vs A" or "B − A".
 
     Parameters
     ----------
@@ -99,7 +104,9 @@ def plot_decrease(
     """
     check_choice(sort, SORTS, "sort")
     check_choice(style, tuple(STYLES), "style")
-    drawing = prepare(check_contrasts(decrease), "decrease", labels)
+    contrasts = check_contrasts(decrease)
+    named = Labels(labels, contrasts)
+    drawing = prepare(pairs_as_methods(contrasts, named), "decrease", named)
     row, order = drawing.row, None
     if sort != "labels" and row:
         first = next(iter(drawing.methods), None)
@@ -126,8 +133,15 @@ def plot_decrease(
         frame,
         rows,
         x_title=contrast_title(frame, drawing.labels, term),
-        notes=[interval_note(frame), filled, adjusted_note(frame), drawing.missing],
+        notes=[
+            interval_note(frame),
+            filled,
+            adjusted_note(frame),
+            *margin_notes(frame, drawing.labels, style, marked=text),
+            drawing.missing,
+        ],
         guides=guide_lines(frame, term),
+        margins=margin_lines(frame),
         methods=drawing.methods,
         references=drawing.references,
         legend=drawing.dodges,
@@ -152,9 +166,10 @@ def check_contrasts(decrease: object, name: str = "decrease") -> pd.DataFrame:
 
 
 def verdicts(frame: pd.DataFrame) -> pd.Series:
-    """Verdict of each row: the column, else what interval and P value say."""
+    """Side of each row's verdict: that of the column, else what interval and P value say."""
     if "verdict" in frame.columns:
-        return frame["verdict"].fillna(_UNDECIDED).astype(str)
+        sides, _ = split_verdicts(frame["verdict"].fillna(_UNDECIDED))
+        return pd.Series(sides, frame.index, dtype=str)
     sure = pd.Series(True, index=frame.index)
     if has_limits(frame).any():
         sure &= (frame["conf_low"] > 0) | (frame["conf_high"] < 0)
@@ -213,8 +228,8 @@ def contrast_title(frame: pd.DataFrame, labels: Labels, term: str) -> str:
 
 def interval_texts(frame: pd.DataFrame, digits: int, style: str) -> list[str]:
     """Estimate and interval of each row."""
-    rows = zip(frame["estimate"], frame["conf_low"], frame["conf_high"], strict=True)
-    return [interval_text(estimate, low, high, digits, style) for estimate, low, high in rows]
+    rows = zip(frame["estimate"], frame["conf_low"], frame["conf_high"], margin_marks(frame), strict=True)
+    return [interval_text(estimate, low, high, digits, style, mark) for estimate, low, high, mark in rows]
 
 
 def significance_rule(frame: pd.DataFrame, style: str) -> str:

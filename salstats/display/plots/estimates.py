@@ -13,6 +13,7 @@ from salstats.display.plots.legends import method_labels
 from salstats.display.plots.text_fit import crossed, short_labels, wrapped
 from salstats.display.text.format import joined
 from salstats.display.text.labels import Labels
+from salstats.display.text.margins import has_margins
 from salstats.display.text.vocabulary import CONTRASTS, TERMS
 from salstats.frames import ESTIMATE_COLUMNS, KEY_COLUMNS
 from salstats.metrics.registry import known_metric
@@ -191,6 +192,15 @@ def guide_lines(frame: pd.DataFrame, term: str | None) -> pd.DataFrame:
     metrics = frame["metric"].astype(str) if "metric" in frame.columns else [""] * len(frame)
     guides = frame[["panel"]].assign(guide=[guide_at(m, term) for m in metrics])
     return guides.dropna().drop_duplicates().reset_index(drop=True)
+
+
+def margin_lines(frame: pd.DataFrame) -> pd.DataFrame:
+    """Where each panel has a line at the bound of a margin: columns `panel`, `bound`."""
+    if not has_margins(frame):
+        return pd.DataFrame({"panel": [], "bound": []})
+    sides = [frame[["panel"]].assign(bound=frame[c]) for c in ("margin_low", "margin_high")]
+    lines = pd.concat(sides).replace([np.inf, -np.inf], np.nan)
+    return lines.dropna().drop_duplicates().reset_index(drop=True)
 
 
 def guide_at(metric: str, term: str | None) -> float:

@@ -165,6 +165,7 @@ def row_figure(
     x_title: str,
     notes: Iterable[str],
     guides: pd.DataFrame,
+    margins: pd.DataFrame | None = None,
     methods: Mapping[Any, str] | None = None,
     references: Sequence[str] = (),
     columns: Mapping[str, Sequence[str]] | None = None,
@@ -178,8 +179,8 @@ def row_figure(
     """Figure of estimates with their bars in rows, a panel for each value of `panel`.
 
     `frame` may have `fill`, the inside of each mark, and `last`, which marks are diamonds; `guides` has
-    columns `panel` and `guide`; `columns` are texts beside the panels by their heading; `common` panels have
-    the same axis.
+    columns `panel` and `guide`, `margins` `panel` and `bound`; `columns` are texts beside the panels by their
+    heading; `common` panels have the same axis.
     """
     methods, panels = methods or {}, list(frame["panel"].cat.categories)
     beside, room = _beside(frame, columns or {})
@@ -196,6 +197,7 @@ def row_figure(
         p9.ggplot(frame, p9.aes("estimate", "y"))
         + rows.layers(striped=striped)
         + p9.geom_vline(p9.aes(xintercept="guide"), data=guides, color=GUIDE, size=0.4)
+        + ([] if margins is None or margins.empty else _margins(margins))
         + p9.geom_hline(yintercept=rows.rules, color=GUIDE, size=0.4)
         + _marks(frame, bool(methods))
         + beside
@@ -204,6 +206,13 @@ def row_figure(
             rows, panels, x_title, notes, shown, n_columns, width=width, room=room, log=log, common=common
         )
     )
+
+
+def _margins(margins: pd.DataFrame) -> list[Any]:
+    """Dotted lines at the bounds of margins."""
+    return [
+        p9.geom_vline(p9.aes(xintercept="bound"), data=margins, color="black", size=0.4, linetype="dotted")
+    ]
 
 
 def figure_width(n_columns: int, panels: Sequence[str]) -> float:

@@ -14,6 +14,7 @@ from salstats.display.plots.captions import (
     effect_text,
     interval_note,
     is_ratio,
+    margin_notes,
     with_ci,
 )
 from salstats.display.plots.decrease import contrast_title, interval_texts
@@ -23,6 +24,7 @@ from salstats.display.plots.estimates import (
     drawable,
     grouping_columns,
     guide_at,
+    margin_lines,
     panel_texts,
     quantity,
 )
@@ -40,6 +42,7 @@ from salstats.display.plots.text_fit import LABEL_CHARS, crossed, indented, shor
 from salstats.display.plots.theme import COLUMN_MM
 from salstats.display.text.format import STYLES, count_text, p_used, row_p_text
 from salstats.display.text.labels import LAST, Labels
+from salstats.display.text.margins import pairs_as_methods
 from salstats.display.text.vocabulary import CONTRASTS, TERMS
 
 #: Decimals of ratios, and of what has none of its own.
@@ -106,6 +109,7 @@ def plot_forest(
     check_choice(style, tuple(STYLES), "style")
     frame = check_estimates(estimates)
     named = Labels(labels, frame)
+    frame = pairs_as_methods(frame, named)
     levels = _levels(frame)
     metric = [c for c in ("metric",) if c in frame.columns]
     check_distinct(frame, [*metric, *levels], "estimates")
@@ -131,8 +135,15 @@ def plot_forest(
         frame.assign(last=last),
         rows,
         x_title=_axis_title(frame, named, term, ratio),
-        notes=[interval_note(frame), adjusted_note(frame) if p_values else "", cut, missing],
+        notes=[
+            interval_note(frame),
+            adjusted_note(frame) if p_values else "",
+            *margin_notes(frame, named, style, marked=True),
+            cut,
+            missing,
+        ],
         guides=guides,
+        margins=margin_lines(frame),
         columns=columns,
         width=width,
         log=ratio,

@@ -12,6 +12,7 @@ from salstats.display.plots.captions import (
     distinct,
     in_sentence,
     interval_note,
+    margin_notes,
     with_ci,
 )
 from salstats.display.plots.decrease import (
@@ -27,12 +28,14 @@ from salstats.display.plots.estimates import (
     check_estimates,
     grouping_columns,
     guide_lines,
+    margin_lines,
     prepare,
     quantity,
 )
 from salstats.display.plots.figure_rows import place_rows, row_figure
 from salstats.display.text.format import STYLES, fixed_text
 from salstats.display.text.labels import Labels
+from salstats.display.text.margins import pairs_as_methods
 from salstats.display.text.vocabulary import CONTRASTS
 
 SORTS = ("auto", "decrease", "estimate", "labels")
@@ -111,7 +114,8 @@ def plot_intervals(
     frame = check_estimates(estimates)
     if reference is None and contrasts is not None:
         reference = _reference(contrasts, frame)
-    drawing = prepare(frame, "estimates", labels, reference)
+    named = Labels(labels, frame)
+    drawing = prepare(pairs_as_methods(frame, named), "estimates", named, reference)
     order, how = None, ""
     if sort == "estimate":
         order = _by_estimate(drawing)
@@ -126,8 +130,16 @@ def plot_intervals(
         frame,
         rows,
         x_title=_axis_title(drawing),
-        notes=[interval_note(frame), how, areas, chance, drawing.missing],
+        notes=[
+            interval_note(frame),
+            how,
+            areas,
+            chance,
+            *margin_notes(frame, drawing.labels, style, marked=False),
+            drawing.missing,
+        ],
         guides=guides,
+        margins=margin_lines(frame),
         methods=drawing.methods,
         references=drawing.references,
         legend=drawing.dodges,

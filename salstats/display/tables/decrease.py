@@ -14,10 +14,18 @@ from salstats.display.tables.grid import Value, check_display, fill, interval_te
 from salstats.display.tables.layout import build
 from salstats.display.tables.marks import numbers
 from salstats.display.tables.placement import Placement, Slots, grouping_columns, lay_out, varies
-from salstats.display.text.format import count_text, fixed_text, p_used, row_p_text
+from salstats.display.text.format import count_text, fixed_text, p_text, p_used, row_p_text
 from salstats.display.text.labels import Labels
+from salstats.display.text.margins import (
+    has_margins,
+    margin_heading,
+    margin_marks,
+    margin_note,
+    pairs_as_methods,
+)
 from salstats.display.text.vocabulary import TERMS
 from salstats.metrics.registry import direction
+from salstats.stats.equivalence import SIDES, split_verdicts
 
 #: Methods that stand beside each other before they become groups of rows.
 _BESIDE = 3
@@ -41,7 +49,8 @@ def table_decrease(
 
     One row per task (without tasks, per method), metrics and other grouping columns as groups of rows.
     Each method has the number of pairs, the reference's and its own mean, the decrease with its interval,
-    and P. Decreases with a verdict are underlined; an average stands last, set apart.
+    and P. Significant decreases are underlined, those inside their margin have a dagger and the P of its
+    test; an average stands last, set apart. Pairs of several references are rows such as "B vs A".
 
     Parameters
     ----------
@@ -83,6 +92,7 @@ def table_decrease(
     frame = check_display(decrease, digits, style, "decrease", needed)
     check_choice(sort, ("label", "size"), "sort")
     names = Labels(labels, frame)
+    frame = pairs_as_methods(frame, names)
     placement = _placement(frame, wide)
     slots = lay_out(frame, placement, names)
     if sort == "size":
@@ -98,6 +108,7 @@ def table_decrease(
         notes.paragraph(
             _underline_note(frame, len(table.underline)),
             notes.tested_note(frame, adjust),
+            margin_note(frame, names, style),
             notes.dash_note(table.cells),
         ),
     ]
@@ -146,9 +157,11 @@ def _values(
     gap = TERMS["percent_decrease" if percent else "difference"].heading
     same = notes.single(frame, "reference")
     reference = labels.column("reference") if same is None else labels.value("reference", str(same))
-    differs = frame["verdict"].isin(("lower", "higher")) if "verdict" in frame.columns else []
+    differs = np.zeros(len(frame), dtype=bool)
+    if "verdict" in frame.columns:
+        differs = np.isin(split_verdicts(frame["verdict"])[0], SIDES[:2])
     means = {name: [fixed_text(v, digits[0]) for v in numbers(frame, name)] for name in _MEANS}
-    gaps = interval_texts(frame, digits[percent], style)
+    gaps = interval_texts(frame, digits[percent], style, margin_marks(frame))
     values = (
         [Value(labels.column("n"), [count_text(v) for v in numbers(frame, "n_pairs")], "right")] if n else []
     )
@@ -160,6 +173,9 @@ def _values(
     rows = frame.to_dict("records")
     if not np.isnan([p_used(row) for row in rows]).all():
         values.append(Value("P", [row_p_text(row, style) for row in rows]))
+    if has_margins(frame):
+        known = "p_margin_adjusted" if "p_margin_adjusted" in frame.columns else "p_margin"
+        values.append(Value(margin_heading(frame), [p_text(p, style) for p in numbers(frame, known)]))
     return values
 
 

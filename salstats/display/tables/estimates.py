@@ -15,6 +15,7 @@ from salstats.display.tables.marks import best_rows, differing_rows, numbers, st
 from salstats.display.tables.placement import Placement, grouping_columns, lay_out, place, varies
 from salstats.display.text.format import count_text
 from salstats.display.text.labels import Labels
+from salstats.display.text.margins import margin_note
 from salstats.display.text.vocabulary import TERMS
 
 
@@ -62,7 +63,8 @@ def table_estimates(
         know the metric.
     differences : DataFrame, optional
         A frame of `difference` or `percent_decrease` with the same grouping columns: estimates whose
-        paired difference from the reference has a verdict are underlined.
+        paired difference from the reference is significant are underlined, and those that lie inside its
+        margin have a dagger.
     n : bool
         Give the number of scores: in one column where it is the same for all columns, else in each.
     stars : bool
@@ -113,11 +115,15 @@ def table_estimates(
     slots = lay_out(frame, placement, names)
     given = stars_of(frame, stars, n_tests, adjust)
     best, best_said = _best(frame, keys, bold, exclude, names, directions)
-    differing, underline_said = set[int](), ""
+    differing, marks, underline_said = set[int](), given.texts, ""
     if differences is not None:
-        differing, untested = differing_rows(frame, keys, differences)
-        underline_said = notes.underline_note(differences, len(differing), untested, names, adjust)
-    texts = interval_texts(frame, digits, style, given.texts)
+        differing, inside, untested = differing_rows(frame, keys, differences)
+        marks = [*map(str.__add__, given.texts, inside)]
+        underline_said = notes.paragraph(
+            notes.underline_note(differences, len(differing), untested, names, adjust),
+            margin_note(differences, names, style),
+        )
+    texts = interval_texts(frame, digits, style, marks)
     values = [Value(_heading(frame, placement, names), texts, bold=best, underline=differing)]
     front: list[Value] = []
     if n:

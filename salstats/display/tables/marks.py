@@ -17,8 +17,10 @@ from salstats.checks import (
 )
 from salstats.display.tables.placement import grouping_columns, varies
 from salstats.display.text.format import count_range, counted, star_note, star_text
+from salstats.display.text.margins import margin_marks
 from salstats.metrics.registry import direction
 from salstats.stats.adjust import INTERCEPT, check_procedure, find_procedure
+from salstats.stats.equivalence import SIDES, split_verdicts
 
 
 def numbers(frame: pd.DataFrame, column: str, name: str = "estimates") -> np.ndarray:
@@ -91,8 +93,8 @@ def best_rows(
 
 def differing_rows(
     frame: pd.DataFrame, keys: Sequence[str], differences: pd.DataFrame
-) -> tuple[set[int], int]:
-    """The rows whose difference has a verdict, and how many estimates were compared with none."""
+) -> tuple[set[int], list[str], int]:
+    """The rows that differ, each row's mark of its margin, and how many estimates were compared with none."""
     check_frame(differences, "differences")
     check_columns(differences, ["method", "reference", "verdict"], "differences")
     their_keys = grouping_columns(differences)
@@ -109,15 +111,17 @@ def differing_rows(
             "keep the rows of one"
         )
     shared = [c for c in keys if c in their_keys]
-    of = dict(zip(_texts(differences, shared), differences["verdict"], strict=True))
+    said = zip(split_verdicts(differences["verdict"])[0], margin_marks(differences), strict=True)
+    of = dict(zip(_texts(differences, shared), said, strict=True))
     if len(of) < len(differences):
         raise SalstatsError("differences have two rows with the same grouping columns; keep one of them")
-    verdicts = [of.get(key) for key in _texts(frame, shared)]
-    marked = {i for i, verdict in enumerate(verdicts) if verdict in ("lower", "higher")}
+    found = [of.get(key, (None, "")) for key in _texts(frame, shared)]
+    sides, inside = [side for side, _ in found], [mark for _, mark in found]
+    marked = {i for i, side in enumerate(sides) if side in SIDES[:2]}
     method = frame["method"] if "method" in frame.columns else [None] * len(frame)
-    given = zip(verdicts, method, numbers(frame, "estimate"), strict=True)
+    given = zip(sides, method, numbers(frame, "estimate"), strict=True)
     reference = differences["reference"].iloc[0]
-    return marked, sum(v is None and own != reference and e == e for v, own, e in given)
+    return marked, inside, sum(v is None and own != reference and e == e for v, own, e in given)
 
 
 def _texts(frame: pd.DataFrame, columns: Sequence[str]) -> list[tuple[str, ...]]:

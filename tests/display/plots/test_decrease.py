@@ -35,6 +35,36 @@ def fills(figure, number=0):
     return dict(zip(data["task"], data["fill"], strict=True))
 
 
+MARGIN = {"margin_low": -np.inf, "margin_high": 30.0, "p_margin": 0.01}
+
+
+def test_margins_are_dotted_lines_and_what_lies_inside_has_a_dagger():
+    said = ["lower, not inferior", "not inferior", "lower", "higher, not inferior"]
+    frame = decreases(VALUES, verdict=said, **MARGIN)
+    figure = ss.plot_decrease(frame)
+    lines = layer_data(figure, "geom_vline", 1)
+    # the infinite bound is nowhere
+    assert lines["bound"].tolist() == [30.0]
+    marks = dict(zip(figure.data["task"], texts(figure)[0][0], strict=True))
+    assert {task for task, text in marks.items() if text.endswith("†")} == {"A", "B", "D"}
+    assert "Dotted lines: margins. †Not inferior: shown to lie below 30%" in caption(figure)
+    # what is conclusive is the difference, as without a margin
+    assert fills(figure) == fills(ss.plot_decrease(decreases(VALUES)))
+    order = row_labels(ss.plot_decrease(frame, sort="significance"))
+    assert order == row_labels(ss.plot_decrease(decreases(VALUES), sort="significance"))
+    without = ss.plot_decrease(frame, text=False)
+    assert "Dotted lines: margins, below 30%." in caption(without)
+    assert "†" not in caption(without)
+    figure.draw()
+
+
+def test_every_two_methods_of_several_references_are_told_apart():
+    pairs = [decreases(VALUES, method=m, reference=r) for m, r in (("b", "a"), ("c", "a"), ("c", "b"))]
+    figure = ss.plot_decrease(pd.concat(pairs, ignore_index=True), labels={"a": "A"})
+    assert list(legend(figure)) == ["b vs A", "c vs A", "c vs b"]
+    assert figure.labels.x == "Decrease from reference (%)"
+
+
 def test_rows_stand_by_size_significance_or_label_with_the_average_last():
     frame = decreases(VALUES | {"Average": 99.0})
     assert row_labels(ss.plot_decrease(frame)) == ["C", "A", "B", "D", "Average"]

@@ -73,6 +73,35 @@ def test_undefined_decreases_stand_behind_the_others_by_size(decrease, read):
     assert seen.rows["Atelectasis"][3] == "—"
 
 
+@pytest.fixture(scope="module")
+def against_margin(scores):
+    iou = scores.query("metric == 'iou'")
+    return ss.difference(iou, reference="gradcam", by="metric", margin=0.05, interval="cr2")
+
+
+def test_what_lies_inside_its_margin_has_a_dagger_and_the_p_of_it(against_margin, read):
+    row = against_margin.query("method == 'occlusion'").iloc[0]
+    assert row["verdict"] == "lower, equivalent"
+    seen = read(ss.table_decrease(against_margin))
+    human, occlusion = (seen.rows[method] for method in ("Human benchmark", "Occlusion"))
+    assert occlusion[-3].endswith(")†")
+    assert human[-3].endswith(")")
+    assert seen.head[-1][-1] == "P, equivalence"
+    assert (occlusion[-1], human[-1]) == (f"{row['p_margin']:.3f}", ">0.999")
+    # a difference that is there is underlined all the same
+    assert {name for name, _ in seen.underline} == {"Human benchmark", "Occlusion"}
+    assert "†Equivalent: shown to lie within −0.05 to 0.05 (two one-sided tests, P < 0.05)." in seen.note
+
+
+def test_every_two_methods_are_rows(scores, read):
+    pairs = ss.difference(scores, reference="all", by="metric", interval="cr2")
+    seen = read(ss.table_decrease(pairs.query("metric == 'iou'")))
+    assert sorted(seen.rows) == [
+        "Human benchmark − Grad-CAM", "Human benchmark − Occlusion", "Occlusion − Grad-CAM",
+    ]  # fmt: skip
+    assert seen.head[-1][2:4] == ["Reference", "Method"]
+
+
 def test_only_verdicts_are_underlined_and_the_note_says_when(decrease, read):
     iou = decrease.query("metric == 'iou'").assign(verdict="inconclusive")
     iou.loc[iou["task"] == "Edema", "verdict"] = "lower"

@@ -192,6 +192,19 @@ def test_significant_differences_are_underlined_and_the_note_says_against_what(i
     assert "No difference from Human benchmark on the same cases was shown" in none.note
 
 
+def test_estimates_inside_their_margin_have_a_dagger(iou, scores, read):
+    found = ss.difference(
+        scores.query("metric == 'iou'"), reference="gradcam", average="task", interval="cr2", margin=0.05
+    )
+    inside = found[found["verdict"].str.contains("equivalent")]
+    assert 0 < len(inside) < len(found)
+    seen = read(ss.table_estimates(iou, differences=found, stars=False))
+    marked = {task for task, cells in seen.rows.items() if cells[2].endswith("†")}
+    assert marked == set(inside["task"])
+    assert not any(cell.endswith("†") for cells in seen.rows.values() for cell in cells[:2])
+    assert "†Equivalent: shown to lie within −0.05 to 0.05" in seen.note
+
+
 def test_unadjusted_differences_say_no_correction(means, scores, read):
     found = ss.difference(scores, reference="human", n_replicates=99)
     seen = read(ss.table_estimates(means, differences=found))

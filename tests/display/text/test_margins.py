@@ -1,0 +1,71 @@
+"""Margins in words: their mark, the sentence on it, and pairs of methods as methods."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from salstats.display.text.labels import Labels
+from salstats.display.text.margins import MARK, margin_heading, margin_marks, margin_note, pairs_as_methods
+
+
+def frame(*rows, term="difference"):
+    columns = ["metric", "verdict", "margin_low", "margin_high", "p_margin"]
+    return pd.DataFrame(rows, columns=columns).assign(term=term, conf_level=0.95)
+
+
+EQUIVALENT = ("iou", "lower, equivalent", -0.05, 0.05, 0.01)
+NOT_INFERIOR = ("hit", "not inferior", -0.1, np.inf, 0.01)
+OPEN = ("iou", "lower", -0.05, 0.05, 0.9)
+
+
+@pytest.mark.parametrize(
+    ("rows", "note"),
+    [
+        (
+            [EQUIVALENT, OPEN],
+            "†Equivalent: shown to lie within −0.05 to 0.05 (two one-sided tests, P < 0.05).",
+        ),
+        ([NOT_INFERIOR], "†Not inferior: shown to lie above −0.1 (one-sided test, P < 0.05)."),
+        ([OPEN], "None was shown to lie within −0.05 to 0.05 (two one-sided tests, P < 0.05)."),
+        (
+            [NOT_INFERIOR, EQUIVALENT],
+            "†Equivalent or not inferior: shown to lie within −0.05 to 0.05 (IoU) and above −0.1 (Hit rate) "
+            "(two one-sided tests, P < 0.05).",
+        ),
+    ],
+)
+def test_the_note_says_what_was_shown_of_which_margin(rows, note):
+    assert margin_note(frame(*rows), Labels(), "nature") == note
+    assert margin_note(frame(*rows), Labels(), "ama") == note.replace("0.05).", ".05).")
+
+
+def test_adjusted_p_values_and_percent_are_said():
+    rows = frame(("iou", "not inferior", -np.inf, 10.0, 0.01), term="percent_decrease")
+    note = margin_note(rows.assign(p_margin_adjusted=0.02, conf_level=0.9), Labels(), "nature")
+    assert note == "†Not inferior: shown to lie below 10% (one-sided test, adjusted P < 0.1)."
+
+
+def test_marks_stand_where_something_was_shown():
+    rows = frame(EQUIVALENT, NOT_INFERIOR, OPEN)
+    assert margin_marks(rows) == [MARK, MARK, ""]
+    assert margin_marks(rows.drop(columns="p_margin")) == [""] * 3
+    assert margin_note(rows.drop(columns="p_margin"), Labels(), "nature") == ""
+    assert [margin_heading(frame(r)) for r in (EQUIVALENT, NOT_INFERIOR)] == ["P, equivalence", "P, margin"]
+
+
+def test_pairs_are_methods_in_the_order_of_labels():
+    pairs = pd.DataFrame({"method": ["b", "c", "c"], "reference": ["a", "a", "b"], "term": "difference"})
+    labels = Labels({"method": ["c", "b", "a"], "a": "A"}, pairs)
+    named = pairs_as_methods(pairs, labels)
+    assert named["method"].tolist() == ["b − A", "c − A", "c − b"]
+    assert list(named["method"].cat.categories) == ["c − A", "b − A", "c − b"]
+    assert "reference" not in named
+    of_ratios = pairs_as_methods(pairs.assign(term="percent_decrease"), labels)
+    assert of_ratios["method"].iloc[0] == "b vs A"
+
+
+def test_one_reference_and_models_stay_as_they_are():
+    one = pd.DataFrame({"method": ["b", "c"], "reference": "a", "term": "difference"})
+    gaps = pd.DataFrame({"method": ["b", "c"], "reference": ["a", "d"], "term": "prob"})
+    for rows in (one, gaps):
+        assert pairs_as_methods(rows, Labels()) is rows
