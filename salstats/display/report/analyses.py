@@ -246,27 +246,16 @@ def _run_confidence(done: Analyses, scores: pd.DataFrame, settings: Settings) ->
     task = ["task"] if "task" in scores.columns else []
     level, unit = settings.level, settings.unit
     if several(scores, "label"):
-        done.run(
-            "auroc",
-            ss.auroc,
-            scores,
-            "prob",
-            "label",
-            by=task or None,
-            unit=unit,
-            interval="logit",
-            level=level,
-        )
+        done.run("auroc", ss.auroc, scores, "prob", "label", by=task or None, unit=unit, level=level)
     compared, by = compared_methods(scores, settings), ["method", *task]
-    metrics, cases = metric_order(compared), first_cases(compared)
-    options: dict[str, Any] = {"by": by, "interval": "bonett-wright", "level": level}
-    of, one = ("cases", "  # one case per patient") if repeated_patients(compared) else ("scores", "")
-    call = " and ".join(call_text(ss.correlate, of, m, "prob", **options) for m in metrics)
+    metrics = metric_order(compared)
+    options: dict[str, Any] = {"by": by, "unit": unit, "level": level}
+    call = " and ".join(call_text(ss.correlate, "scores", m, "prob", **options) for m in metrics)
     done.attempt(
         "correlation",
-        f"{call}; then ss.adjust(all of them, procedure={settings.adjust!r}){one}",
+        f"{call}; then ss.adjust(all of them, procedure={settings.adjust!r})",
         lambda: ss.adjust(
-            pd.concat([ss.correlate(cases, m, "prob", **options) for m in metrics], ignore_index=True),
+            pd.concat([ss.correlate(compared, m, "prob", **options) for m in metrics], ignore_index=True),
             procedure=settings.adjust,
         ),
     )
@@ -307,26 +296,6 @@ def _run_covariates(done: Analyses, scores: pd.DataFrame, settings: Settings) ->
         f"{call}{again}; then ss.adjust(the covariates' terms, procedure={settings.adjust!r})",
         regressions,
     )
-
-
-def repeated_patients(scores: pd.DataFrame) -> bool:
-    """Whether a patient has several cases."""
-    return "patient" in scores.columns and bool((scores.groupby("patient")["case"].nunique() > 1).any())
-
-
-def first_cases(scores: pd.DataFrame) -> pd.DataFrame:
-    """One score per patient (or case), since a correlation takes rows for independent.
-
-    Of a patient's cases it is the first by id that has a score, for each method, metric and task; over
-    seeds and readers of that case it is the mean.
-    """
-    defined = scores.dropna(subset=["score", "prob"])
-    keys = [c for c in DEFAULT_BY if c in scores.columns]
-    if repeated_patients(scores):
-        first = defined.groupby(["patient", *keys], observed=True)["case"].transform("min")
-        defined = defined[defined["case"] == first]
-    groups = defined.groupby(["case", *keys], observed=True, sort=False, as_index=False)
-    return groups[["score", "prob"]].mean() if defined.duplicated(["case", *keys]).any() else defined
 
 
 def _name(column: str) -> str:

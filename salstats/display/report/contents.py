@@ -15,7 +15,6 @@ from salstats.display.report.analyses import (
     Analyses,
     compared_methods,
     metric_order,
-    repeated_patients,
     several,
 )
 from salstats.display.report.examples import PICKS, Examples
@@ -125,10 +124,7 @@ def _draw_means(means: pd.DataFrame, c: Contents) -> Any:
 
 
 def _draw_correlation(frame: pd.DataFrame, c: Contents) -> Any:
-    note = "One row per case."
-    if repeated_patients(c.scores):
-        note = "One case per patient: the first, by identifier, of those with a score."
-    return ss.table_correlation(frame, **c.style).tab_source_note(note)
+    return ss.table_correlation(frame, **c.style)
 
 
 def _draw_examples(picks: pd.DataFrame, c: Contents) -> p9.ggplot:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from salstats.display.report.analyses import repeated_patients, several
+from salstats.display.report.analyses import several
 from salstats.display.report.associations import of_gaps, outcomes, target_words, with_task
 from salstats.display.report.levels import undefined_scores
 from salstats.display.report.provenance import versions
@@ -275,21 +275,12 @@ def _correlations(frames: Mapping[str, pd.DataFrame], words: Words, scores: pd.D
     frame = frames["correlation"]
     by = [name for name in ("method", "task") if name in frame.columns and frame[name].nunique() > 1]
     record = find_interval(frame["interval"].iloc[0], frame["term"].iloc[0])
-    one_case = ""
-    if repeated_patients(scores):
-        one_case = (
-            "; where a patient had several cases, only the first with a score, in order of case identifier, "
-            "was used"
-        )
-    elif words.settings.unit not in ("case", "patient"):
-        one_case = f"; cases of the same {words.unit} were taken as independent"
     before = [frames[key] for key in ("difference", "regression") if key in frames]
     return {
         "coefficient": str(frame["term"].iloc[0]).capitalize(),
         "prob": words.column(str(frame["y"].iloc[0])),
         "separately": f", separately by {joined(by)}" if by else "",
-        "one_case": one_case,
-        "fisher": record.note if record else None,
+        "correlation_interval": record.note.format(unit=words.unit) if record else None,
         "perfect": _flag((frame["estimate"].abs() == 1).any()),
         "adjusted_correlations": _adjustment("correlations", frame, words, before),
     }

@@ -118,11 +118,8 @@ TEMPLATE = (
         Said("{adjusted_slopes}"),
     ),
     (
-        Said("{coefficient}'s correlations of each metric with {prob} were computed{separately}{one_case}."),
-        Said(
-            f"Their P values were from Student's t distribution with n {MINUS} 2 degrees of freedom, their "
-            "intervals from Fisher's z transformation with standard error {fisher}."
-        ),
+        Said("{coefficient}'s correlations of each metric with {prob} were computed{separately}."),
+        Said("Their P values and intervals were {correlation_interval}."),
         Said(
             f"At a correlation of {MINUS}1 or 1 the P value is exact and there is no interval.",
             when="perfect",

@@ -255,7 +255,7 @@ def test_the_second_adjustment_refers_to_the_first():
     assert text.count("Holm 1979") == 1
 
 
-def test_correlations_are_told_with_which_case_was_used():
+def test_correlations_are_told_with_their_interval():
     table = frame(*(correlation_row(m, r, 0.1, task=t) for m, r in (("a", 0.2), ("b", -1)) for t in "AB"))
     text = told(correlation=table)
     assert (
@@ -264,13 +264,9 @@ def test_correlations_are_told_with_which_case_was_used():
     )
     assert "P values of correlations were not adjusted for multiple tests." in text
     assert "At a correlation of −1 or 1 the P value is exact" in text
-    repeated = SCORES.assign(patient="p")
-    rule = "; where a patient had several cases, only the first with a score, in order of case identifier"
-    assert rule in told(correlation=table, scores=repeated)
-    # whatever the unit is
-    assert rule in told(replace(SETTINGS, unit="case"), correlation=table, scores=repeated)
-    text = told(replace(SETTINGS, unit="site"), correlation=table)
-    assert "; cases of the same site cluster were taken as independent." in text
+    clustered = told(correlation=table.assign(interval="cr2"))
+    assert "on Fisher's z scale with bias-reduced standard errors (CR2)" in clustered
+    assert "clustered by patient" in clustered
 
 
 @pytest.mark.parametrize(("n_units", "source"), [(30, "DeLong et al. 1988"), (20, "Obuchowski 1997")])

@@ -76,10 +76,12 @@ def test_the_frames_are_what_the_public_functions_give(simulated, scores):
     pd.testing.assert_frame_equal(frames["decrease"][shared], difference[shared])
 
 
-def test_correlations_rest_on_one_scored_case_per_patient(simulated, scores):
-    found = simulated[1]["correlation"].query("x == 'iou' and method == 'gradcam'").set_index("task")["n"]
+def test_correlations_rest_on_every_case_with_patients_as_clusters(simulated, scores):
+    found = simulated[1]["correlation"].query("x == 'iou' and method == 'gradcam'").set_index("task")
     defined = scores.dropna(subset=["score"]).query("metric == 'iou' and method == 'gradcam'")
-    assert found.to_dict() == defined.groupby("task")["patient"].nunique().to_dict()
+    by_task = defined.groupby("task")["patient"]
+    assert found["n"].to_dict() == by_task.size().to_dict()
+    assert found["n_units"].to_dict() == by_task.nunique().to_dict()
 
 
 def test_the_page_says_how_the_numbers_came_about(simulated, scores):
