@@ -143,7 +143,7 @@ def test_a_rate_without_pixels_below_the_line_is_undefined():
     with pytest.warns(SalstatsWarning, match="40 of 40 replicates are undefined"):
         got = pooled_rates(frame, rates="precision", interval="percentile", n_replicates=40).iloc[0]
     assert np.isnan(got["estimate"])
-    assert (got["n"], got["n_units"], got["n_undefined"]) == (2, 0, 20)
+    assert (got["n"], got["n_units"], got["n_undefined"]) == (2, 0, 40)
 
 
 def test_average_is_the_mean_of_tasks_and_overall_pools_their_pixels():
