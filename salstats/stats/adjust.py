@@ -327,12 +327,12 @@ RECORDS = (
     Procedure("fdr", "Benjamini-Hochberg", _step_up, _BH),
     Procedure(
         "max-t", "step-down max-t", None,
-        f"the step-down max-t procedure (Westfall and Young 1993; Romano and Wolf 2005), {_JOINTLY}",
+        f"the step-down max-t procedure (Romano and Wolf 2005), {_JOINTLY}",
         joint=step_down,
     ),
     Procedure(
         "min-p", "step-down min-p", None,
-        f"the step-down min-p procedure (Westfall and Young 1993), {_JOINTLY}",
+        f"the step-down min-p procedure (Ge et al. 2003), {_JOINTLY}",
         joint=step_down_min_p,
     ),
     Procedure("none", "", lambda p, size: p),

@@ -173,6 +173,9 @@ def difference(
 
     Westfall PH, Young SS. Resampling-Based Multiple Testing. Wiley 1993.
 
+    Ge Y, Dudoit S, Speed TP. Resampling-based multiple testing for microarray data analysis. Test 2003.
+    doi:10.1007/BF02595811
+
     Romano JP, Wolf M. Stepwise multiple testing as formalized data snooping. Econometrica 2005.
     doi:10.1111/j.1468-0262.2005.00615.x
 

@@ -87,6 +87,11 @@ def step_down_min_p(family: Drawn) -> np.ndarray:
 
     Where rows' draws reach differently far, as with a few large units, max-t lets those that reach furthest
     decide for all.
+
+    References
+    ----------
+    Ge Y, Dudoit S, Speed TP. Resampling-based multiple testing for microarray data analysis. Test 2003.
+    doi:10.1007/BF02595811
     """
     return step_down(family.balanced())
 
