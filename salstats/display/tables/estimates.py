@@ -15,7 +15,7 @@ from salstats.display.tables.marks import best_rows, differing_rows, numbers, st
 from salstats.display.tables.placement import Placement, grouping_columns, lay_out, place, varies
 from salstats.display.text.format import count_text
 from salstats.display.text.labels import Labels
-from salstats.display.text.margins import margin_note
+from salstats.display.text.margins import margin_marks, margin_note
 from salstats.display.text.vocabulary import TERMS
 
 
@@ -115,13 +115,14 @@ def table_estimates(
     slots = lay_out(frame, placement, names)
     given = stars_of(frame, stars, n_tests, adjust)
     best, best_said = _best(frame, keys, bold, exclude, names, directions)
-    differing, marks, underline_said = set[int](), given.texts, ""
+    differing, underline_said = set[int](), margin_note(frame, names, style)
+    marks = [*map(str.__add__, given.texts, margin_marks(frame))]
     if differences is not None:
         differing, inside, untested = differing_rows(frame, keys, differences)
-        marks = [*map(str.__add__, given.texts, inside)]
+        marks = [*map(str.__add__, marks, inside)]
         underline_said = notes.paragraph(
             notes.underline_note(differences, len(differing), untested, names, adjust),
-            margin_note(differences, names, style),
+            underline_said or margin_note(differences, names, style),
         )
     texts = interval_texts(frame, digits, style, marks)
     values = [Value(_heading(frame, placement, names), texts, bold=best, underline=differing)]

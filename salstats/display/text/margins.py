@@ -53,7 +53,8 @@ def margin_note(frame: pd.DataFrame, labels: Labels, style: str) -> str:
     if not has_margins(frame):
         return ""
     claimed = split_verdicts(frame["verdict"])[1]
-    level = f"{1 - frame['conf_level'].min():.10g}"
+    # limits of several rows together are wider, their tests are not
+    level = f"{1 - frame['family_level' if 'family_level' in frame.columns else 'conf_level'].min():.10g}"
     level = level if STYLES[style].p_zero else level.removeprefix("0")
     p_value = "adjusted P" if "p_margin_adjusted" in frame.columns else "P"
     tests = "two one-sided tests" if _two_sided(frame).any() else "one-sided test"

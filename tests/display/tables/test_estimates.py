@@ -205,6 +205,14 @@ def test_estimates_inside_their_margin_have_a_dagger(iou, scores, read):
     assert "†Equivalent: shown to lie within −0.05 to 0.05" in seen.note
 
 
+def test_contrasts_of_a_fit_have_the_dagger_of_their_own_margin(scores, read):
+    fit = ss.fit(scores, "iou ~ method + task", errors="cr2", unit="patient")
+    contrasts = fit.contrasts("method", reference="gradcam", margin=0.05)
+    seen = read(ss.table_estimates(contrasts))
+    assert {m for m, cells in seen.rows.items() if cells[0].endswith("†")} == {"Occlusion"}
+    assert "†Equivalent: shown to lie within −0.05 to 0.05" in seen.note
+
+
 def test_unadjusted_differences_say_no_correction(means, scores, read):
     found = ss.difference(scores, reference="human", n_replicates=99)
     seen = read(ss.table_estimates(means, differences=found))

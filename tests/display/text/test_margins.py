@@ -41,8 +41,11 @@ def test_the_note_says_what_was_shown_of_which_margin(rows, note):
 
 def test_adjusted_p_values_and_percent_are_said():
     rows = frame(("iou", "not inferior", -np.inf, 10.0, 0.01), term="percent_decrease")
-    note = margin_note(rows.assign(p_margin_adjusted=0.02, conf_level=0.9), Labels(), "nature")
-    assert note == "†Not inferior: shown to lie below 10% (one-sided test, adjusted P < 0.1)."
+    rows = rows.assign(p_margin_adjusted=0.02, conf_level=0.9)
+    note = "†Not inferior: shown to lie below 10% (one-sided test, adjusted P < 0.1)."
+    assert margin_note(rows, Labels(), "nature") == note
+    widened = rows.assign(conf_level=0.99, family_level=0.9)
+    assert margin_note(widened, Labels(), "nature") == note
 
 
 def test_marks_stand_where_something_was_shown():
