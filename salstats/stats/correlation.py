@@ -23,7 +23,7 @@ from salstats.stats.coefficients import (
 from salstats.stats.cr2 import cr2
 from salstats.stats.design import group_label, group_list, row_groups, warn_pooled_methods
 from salstats.stats.influences import influences
-from salstats.stats.intervals import names_of
+from salstats.stats.intervals import choose_interval, names_of
 from salstats.stats.units import Unit, Units, inference_to, resolve_unit, says_units
 from salstats.stats.wide import columns_to_correlate
 
@@ -185,9 +185,7 @@ def correlate(
     0  spearman    0.8857   0.0396    0.0664     0.9916  6
     """
     check_choice(test, TESTS, "test")
-    if interval is None or interval == "recommended":
-        interval = "cr2"
-    check_choice(interval, ("recommended", *names_of("spearman")), "interval")
+    interval = choose_interval(interval, "spearman").name
     if test == "pearson" and interval not in names_of(test):
         raise ValueRangeError(f"interval={interval!r} is for rank correlations; test='pearson' has 'fisher'")
     check_procedure(adjust, "adjust")

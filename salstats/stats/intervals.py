@@ -181,6 +181,8 @@ def _fisher(b: Basis) -> Limits:
 def _area(b: Basis, *, on_logit: bool = False) -> Limits:
     upper = (1 + b.level) / 2
     quantile = np.where(np.isnan(b.df), special.ndtri(upper), special.stdtrit(b.df, upper))
+    if b.term == "auroc_difference":
+        return b.estimate - quantile * b.std_error, b.estimate + quantile * b.std_error
     return area_limits(b.estimate, b.std_error, quantile, on_logit=on_logit)
 
 
@@ -237,8 +239,8 @@ RECORDS = (
         "cr2", "Student's t, CR2 standard errors", "t", _t,
         "from Student's t distribution, with bias-reduced standard errors (CR2) clustered by {unit} and "
         "Satterthwaite's degrees of freedom (Pustejovsky and Tipton 2018)",
-        of=_MEANS, brief="CR2", needs="cr2", clustered=True, scale="identity",
-        recommended=("pooled_difference",), tails=_t_tails,
+        of=(*_MEANS, "auroc_difference"), brief="CR2", needs="cr2", clustered=True, scale="identity",
+        recommended=("pooled_difference", "auroc_difference"), tails=_t_tails,
     ),
     Interval(
         "wilson_t", "Wilson score of a bounded mean, CR2 variance", "t", _wilson_t,
@@ -297,13 +299,25 @@ RECORDS = (
         "function, clustered by {unit}, no smaller than those of independent rows, and Student's t with "
         "Satterthwaite's degrees of freedom",
         of=("spearman", "pearson", "kendall"), brief="CR2", clustered=True, scale="atanh",
+        recommended=("spearman", "pearson", "kendall"),
     ),
     Interval(
         "logit", "DeLong variance on the logit scale", "area", lambda b: _area(b, on_logit=True),
+        "Student's t distribution on the logit scale, with DeLong's variance (DeLong et al. 1988), "
+        "bias-reduced and clustered by {unit} (CR2; Pustejovsky and Tipton 2018), and Welch's degrees of "
+        "freedom",
         of=("auroc",), brief="logit", clustered=True, scale="logit", recommended=("auroc",),
     ),
-    Interval("delong", "DeLong", "area", _area, of=("auroc",), scale="remade"),
-    Interval("obuchowski", "Obuchowski", "area", _area, of=("auroc",), clustered=True, scale="remade"),
+    Interval(
+        "delong", "DeLong", "area", _area,
+        "the normal distribution with a variance for independent cases (DeLong et al. 1988)",
+        of=("auroc", "auroc_difference"), scale="remade",
+    ),
+    Interval(
+        "obuchowski", "Obuchowski", "area", _area,
+        "Student's t distribution with a variance clustered by {unit} (Obuchowski 1997)",
+        of=("auroc", "auroc_difference"), clustered=True, scale="remade",
+    ),
 )  # fmt: skip
 #: What `interval=None` stands for.
 RECOMMENDED = "recommended"

@@ -5,34 +5,54 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special, stats
 
+from salstats.stats.cr2 import cr2
+
 #: Share of a variance's terms below which their sum is rounding.
 _ROUNDING = 1e-12
 
 
 class RocArea(NamedTuple):
-    """An area, its sampling variance and what that rests on, and the numbers of positives and negatives."""
+    """An area, or the difference of two, its sampling variance and what that rests on.
+
+    `n_least` is the fewer of the clusters with positives and those with negatives, `of_reference` the area
+    that is taken off.
+    """
 
     estimate: float
     variance: float
     df: float
     n_positive: int
     n_negative: int
+    n_least: int
+    of_reference: float = np.nan
 
 
-def roc_area(scores: np.ndarray, labels: np.ndarray, clusters: np.ndarray | None = None) -> RocArea:
-    """Area under the ROC curve and its variance; with `clusters`, rows of one may depend on each other.
+def roc_area(
+    scores: np.ndarray,
+    labels: np.ndarray,
+    clusters: np.ndarray | None = None,
+    *,
+    reference: np.ndarray | None = None,
+    obuchowski: bool = False,
+) -> RocArea:
+    """Area under the ROC curve, less that of the scores of a `reference`, and its variance.
 
-    `estimate` is NaN without positives or negatives, `variance` and `df` where fewer than two clusters
-    have positives or negatives. Placement values come from midranks (Sun and Xu 2014): V10 of a positive
-    is the share of negatives below it, V01 of a negative the share of positives above it. With sums over
-    clusters of V10 - A and of V01 - A, a_k and b_k, m positives in I10 clusters, n negatives in I01, I
-    clusters in all,
+    Rows of one cluster may depend on each other. `estimate` is NaN without positives or negatives,
+    `variance` and `df` where fewer than two clusters have positives or negatives. Placement values come from
+    midranks (Sun and Xu 2014): V10 of a positive is the share of negatives below it, V01 of a negative the
+    share of positives above it. The area is the mean of either; of a difference they are differences too.
+
+    The variance is that of the mean of V10 plus the mean of V01: bias-reduced (CR2), with Satterthwaite's
+    degrees of freedom where V10 and V01 have the variances that they have here. With every row its own
+    cluster these are DeLong's variance and Welch's degrees of freedom.
+
+    With `obuchowski`, of sums over clusters of V10 - A and of V01 - A, a_k and b_k, m positives in I10
+    clusters, n negatives in I01, I clusters in all,
 
     variance = I10/(I10-1) sum a_k² / m² + I01/(I01-1) sum b_k² / n² + 2 I/(I-1) sum a_k b_k / (m n)
 
-    (Obuchowski 1997). With every row its own cluster the last term is 0 and this is DeLong's variance.
-    Negative dependence within clusters can take it to 0 and below. `df` is min(I10, I01) - 1: as for
-    means of two samples with unequal variances, the smaller one is the safe choice.
+    (Obuchowski 1997). Negative dependence within clusters can take it to 0 and below. `df` is then
+    min(I10, I01) - 1: as for means of two samples with unequal variances, the smaller one is the safe choice.
 
     References
     ----------
@@ -40,31 +60,54 @@ def roc_area(scores: np.ndarray, labels: np.ndarray, clusters: np.ndarray | None
     https://doi.org/10.1109/LSP.2014.2337313
     """
     positive = np.asarray(labels, dtype=bool)
-    n_positive, n_negative = int(positive.sum()), int((~positive).sum())
+    classes = np.column_stack([positive, ~positive])
+    n_positive, n_negative = (int(n) for n in classes.sum(axis=0))
     if not n_positive or not n_negative:
-        return RocArea(np.nan, np.nan, np.nan, n_positive, n_negative)
-    ranks = stats.rankdata(scores)
-    placement = np.empty(len(ranks))
-    placement[positive] = (ranks[positive] - stats.rankdata(scores[positive])) / n_negative
-    placement[~positive] = 1 - (ranks[~positive] - stats.rankdata(scores[~positive])) / n_positive
+        return RocArea(np.nan, np.nan, np.nan, n_positive, n_negative, 0)
+    placement, of_reference = _placements(scores, positive), np.nan
+    if reference is not None:
+        its = _placements(reference, positive)
+        placement, of_reference = placement - its, float(its[positive].mean())
     area = float(placement[positive].mean())
-    codes = np.arange(len(ranks)) if clusters is None else np.unique(clusters, return_inverse=True)[1]
+    codes = np.arange(len(positive)) if clusters is None else np.unique(clusters, return_inverse=True)[1]
     n_clusters = int(codes.max()) + 1
-    deviation = placement - area
-    of_positives = np.bincount(codes[positive], deviation[positive], n_clusters)
-    of_negatives = np.bincount(codes[~positive], deviation[~positive], n_clusters)
-    with_positives = len(np.unique(codes[positive]))
-    with_negatives = len(np.unique(codes[~positive]))
-    if with_positives < 2 or with_negatives < 2:
-        return RocArea(area, np.nan, np.nan, n_positive, n_negative)
-    own = (
-        with_positives / (with_positives - 1) * (of_positives @ of_positives) / n_positive**2
-        + with_negatives / (with_negatives - 1) * (of_negatives @ of_negatives) / n_negative**2
-    )
-    shared = 2 * n_clusters / (n_clusters - 1) * (of_positives @ of_negatives) / (n_positive * n_negative)
+    counts = np.column_stack([np.bincount(codes, one, n_clusters) for one in classes.T])
+    deviations = (placement - area)[:, None] * classes
+    sums = np.column_stack([np.bincount(codes, one, n_clusters) for one in deviations.T])
+    n_with = (counts > 0).sum(axis=0)
+    least = int(n_with.min())
+    shares = sums / (n_positive, n_negative)
+    own = n_with / np.maximum(n_with - 1, 1) * (shares**2).sum(axis=0)
+    if least < 2:
+        variance, df = np.nan, np.nan
+    elif obuchowski:
+        shared = 2 * n_clusters / (n_clusters - 1) * (shares[:, 0] @ shares[:, 1])
+        variance, df = float(own.sum() + shared), float(least - 1)
+    else:
+        variance, df = _bias_reduced(sums, counts, deviations)
     # terms that cancel leave rounding, which is no variance
-    variance = 0.0 if abs(own + shared) <= _ROUNDING * own else float(own + shared)
-    return RocArea(area, variance, float(min(with_positives, with_negatives) - 1), n_positive, n_negative)
+    variance = 0.0 if abs(variance) <= _ROUNDING * own.sum() else variance
+    return RocArea(area, variance, df, n_positive, n_negative, least, of_reference)
+
+
+def _placements(scores: np.ndarray, positive: np.ndarray) -> np.ndarray:
+    """Share of the other class that each row is on the right side of, ties counting one half."""
+    ranks, found = stats.rankdata(scores), np.empty(len(positive))
+    n_positive = np.count_nonzero(positive)
+    found[positive] = (ranks[positive] - stats.rankdata(scores[positive])) / (len(positive) - n_positive)
+    found[~positive] = 1 - (ranks[~positive] - stats.rankdata(scores[~positive])) / n_positive
+    return found
+
+
+def _bias_reduced(sums: np.ndarray, counts: np.ndarray, deviations: np.ndarray) -> tuple[float, float]:
+    """CR2 variance of the sum of two means of different variances, and its degrees of freedom."""
+    totals = counts.sum(axis=0)
+    spread = np.sqrt((deviations**2).sum(axis=0) / np.maximum(totals - 1, 1))
+    if not spread.any():
+        return 0.0, np.nan
+    # in units of their own spread both have the one variance of the working model
+    found = cr2(sums / np.where(spread > 0, spread, 1.0), counts, spread[None])
+    return float(found.variance[0]), max(float(found.df[0]), 1.0)
 
 
 def separation_p_value(n_positive: np.ndarray, n_negative: np.ndarray) -> np.ndarray:

@@ -1,11 +1,13 @@
 """auroc() against R's pROC, the worked example of Obuchowski (1997), and its definition."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
-from salstats.checks import ColumnError, SalstatsWarning, ValueRangeError
+from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.stats.adjust import adjust
 from salstats.stats.auroc import auroc
 from salstats.stats.roc import roc_area
@@ -71,8 +73,7 @@ def test_delong_is_proc(synth1, r_expected, score):
     ],
 )
 def test_clustered_variance_is_the_published_example(example, reader, area, std_error, s10, s01, s11):
-    result = auroc(example, reader, "label", unit="patient").loc[0]
-    assert result["interval"] == "logit"
+    result = auroc(example, reader, "label", unit="patient", interval="obuchowski").loc[0]
     assert result[["n", "n_units", "n_positive", "n_negative"]].tolist() == [65, 36, 29, 36]
     np.testing.assert_allclose(result["estimate"], area, atol=PRINTED)
     np.testing.assert_allclose(result["std_error"], std_error, atol=PRINTED)
@@ -80,7 +81,7 @@ def test_clustered_variance_is_the_published_example(example, reader, area, std_
     np.testing.assert_allclose(result["std_error"] ** 2, variance, atol=PRINTED_COMPONENTS)
 
 
-def test_clustered_limits_and_p_value_are_those_of_t(example):
+def test_obuchowski_limits_and_p_value_are_those_of_t(example):
     """Degrees of freedom: the fewer of the patients with a positive and those with a negative, less one."""
     with_label = example.groupby("label")["patient"].nunique()
     df = with_label.min() - 1
@@ -89,12 +90,91 @@ def test_clustered_limits_and_p_value_are_those_of_t(example):
     assert result["df"] == df
     np.testing.assert_allclose(result["conf_low"], area - stats.t.ppf(0.975, df) * se, rtol=ROUNDING)
     np.testing.assert_allclose(result["p_value"], 2 * stats.t.sf((area - 0.5) / se, df), rtol=1e-10)
-    on_logit = auroc(example, "reader1", "label", unit="patient").loc[0]
-    odds = np.log(area / (1 - area)) - stats.t.ppf(0.975, df) * se / (area * (1 - area))
-    np.testing.assert_allclose(on_logit["conf_low"], 1 / (1 + np.exp(-odds)), rtol=1e-10)
     # rows for themselves stay with DeLong's normal quantile
-    alone = auroc(example.drop(columns="patient"), "reader1", "label").loc[0]
+    alone = auroc(example.drop(columns="patient"), "reader1", "label", interval="obuchowski").loc[0]
     assert np.isnan(alone["df"])
+
+
+def placement_values(score, label):
+    """Share of the other class that each row is on the right side of, pair by pair."""
+    above = np.sign(score[label == 1][:, None] - score[label == 0]) / 2 + 0.5
+    found = np.empty(len(score))
+    found[label == 1], found[label == 0] = above.mean(axis=1), above.mean(axis=0)
+    return found
+
+
+def robust_by_definition(placement, label, unit):
+    """CR2 variance of the sum of both class means, and its degrees of freedom, with matrices written out.
+
+    The working model has rows that are independent with the variances of their classes.
+    """
+    design = np.column_stack([label == 1, label == 0]).astype(float)
+    residual = np.eye(len(label)) - design @ np.linalg.inv(design.T @ design) @ design.T
+    rows = []
+    for one in np.unique(unit):
+        own = unit == one
+        values, vectors = np.linalg.eigh(residual[np.ix_(own, own)])
+        root = np.zeros((len(label), len(label)))
+        root[np.ix_(own, own)] = vectors / np.sqrt(values) @ vectors.T
+        rows.append((design / design.sum(axis=0)).sum(axis=1) @ root @ residual)
+    rows = np.array(rows)
+    spread = np.where(label == 1, placement[label == 1].var(ddof=1), placement[label == 0].var(ddof=1))
+    under_model = rows * spread @ rows.T
+    return ((rows @ placement) ** 2).sum(), np.trace(under_model) ** 2 / (under_model**2).sum()
+
+
+@pytest.mark.parametrize("level", [0.9, 0.95])
+def test_the_default_is_students_t_on_log_odds_with_cr2(example, level):
+    result = auroc(example, "reader1", "label", unit="patient", level=level).loc[0]
+    score, label, unit = (example[c].to_numpy() for c in ("reader1", "label", "patient"))
+    variance, df = robust_by_definition(placement_values(score, label), label, unit)
+    area = result["estimate"]
+    np.testing.assert_allclose(result[["std_error", "df"]].astype(float), [variance**0.5, df], rtol=1e-10)
+    error = np.sqrt(variance) / (area * (1 - area))
+    odds = np.log(area / (1 - area)) + np.array([-1, 1]) * stats.t.ppf((1 + level) / 2, df) * error
+    limits = result[["conf_low", "conf_high"]].astype(float)
+    np.testing.assert_allclose(limits, 1 / (1 + np.exp(-odds)), rtol=1e-10)
+    statistic = np.log(area / (1 - area)) / error
+    np.testing.assert_allclose(result["statistic"], statistic, rtol=1e-10)
+    np.testing.assert_allclose(result["p_value"], 2 * stats.t.sf(statistic, df), rtol=1e-10)
+    assert result["interval"] == "logit"
+
+
+def test_of_independent_rows_it_is_delongs_variance_with_welchs_degrees_of_freedom(synth1, r_expected):
+    table = synth1.dropna(subset=["hit", "prob", "iou"])[["task", "hit", "prob"]]
+    expected = r_expected("auc_delong")
+    expected = expected[(expected["score"] == "prob") & (expected["set"] != "POOLED")].set_index("set")
+    result = auroc(table, "prob", "hit").set_index("task")
+    np.testing.assert_allclose(
+        result["std_error"] ** 2, expected.loc[result.index, "var_delong"], rtol=R_AGREES
+    )
+    for task, rows in table.groupby("task"):
+        label = rows["hit"].to_numpy()
+        values = placement_values(rows["prob"].to_numpy(), label)
+        # SciPy's Welch test of two samples whose variances are those of the placement values
+        welch = stats.ttest_ind(values[label == 1], values[label == 0], equal_var=False)
+        np.testing.assert_allclose(result.loc[task, "df"], welch.df, rtol=R_AGREES)
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.6, 0.8, 1.0, 3.0])
+@pytest.mark.parametrize("reference", [None, "other"])
+def test_the_interval_excludes_guessing_where_p_is_small(shift, reference):
+    random = np.random.default_rng(4)
+    study = np.repeat(np.arange(40), 24)
+    table = pd.DataFrame({"task": study, "patient": random.integers(0, 14, len(study)) + 14 * study})
+    table["label"] = (random.random(len(study)) < 0.3).astype(float)
+    table["other"] = random.normal(size=len(study))
+    table["prob"] = shift * table["label"] + random.normal(size=len(study)) + table["other"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SalstatsWarning)
+        result = auroc(table, "prob", "label", reference=reference)
+    null = 0.5 if reference is None else 0.0
+    excluded = (result["conf_low"] > null) | (result["conf_high"] < null)
+    assert (excluded == (result["p_value"] < 0.05)).all()
+    if reference is not None:
+        assert ((result["verdict"] == "inconclusive") == ~excluded).all()
+    elif shift == 3:
+        assert set(result["interval"]) == {"logit", "wilson"}
 
 
 @pytest.mark.slow
@@ -160,14 +240,15 @@ def test_one_class_gives_nan_and_a_warning_that_names_the_group():
     )
     table.loc[2, "prob"] = 0
     with pytest.warns(SalstatsWarning) as said:
-        result = auroc(table, "prob", "label")
+        result = auroc(table, "prob", "label", interval="logit")
     assert [str(w.message).rpartition(": ")[2] for w in said] == ["task b", "task a"]
     assert "labels are equal" in str(said[0].message)
     assert result.loc[1, ["estimate", "std_error", "p_value", "conf_low"]].isna().all()
     assert result["n_negative"].tolist() == [1, 0]
     assert result["estimate"][0] == 0.5
     # one negative only: an area, but no variance
-    assert result.loc[0, ["std_error", "statistic", "p_value", "conf_low", "conf_high"]].isna().all()
+    assert result.loc[0, ["std_error", "df"]].isna().all()
+    assert result.loc[0, ["statistic", "p_value", "conf_low", "conf_high"]].isna().all()
 
 
 @pytest.mark.parametrize(("n_positive", "n_negative"), [(2, 2), (3, 5), (1, 4)])
@@ -177,7 +258,7 @@ def test_complete_separation_has_the_exact_p_value_and_no_limits(n_positive, n_n
     prob = np.arange(n) if area else -np.arange(n)
     table = pd.DataFrame({"prob": prob, "label": [0] * n_negative + [1] * n_positive})
     with pytest.warns(SalstatsWarning, match=r"separates the classes completely.*exact.*: all rows$") as said:
-        result = auroc(table, "prob", "label").loc[0]
+        result = auroc(table, "prob", "label", interval="logit").loc[0]
     assert len(said) == 1
     exact = stats.mannwhitneyu(prob[n_negative:], prob[:n_negative], method="exact").pvalue
     np.testing.assert_allclose(result["p_value"], exact, rtol=ROUNDING)
@@ -186,13 +267,48 @@ def test_complete_separation_has_the_exact_p_value_and_no_limits(n_positive, n_n
     assert result[["statistic", "conf_low", "conf_high"]].isna().all()
 
 
+@pytest.mark.parametrize(("n_positive", "n_negative"), [(3, 7), (1, 9), (20, 4), (15, 15)])
+@pytest.mark.parametrize("area", [1, 0])
+def test_complete_separation_has_wilsons_limits_of_as_many_cases_as_the_rarer_class(
+    n_positive, n_negative, area
+):
+    n, rarer = n_positive + n_negative, min(n_positive, n_negative)
+    prob = np.arange(n) if area else -np.arange(n)
+    table = pd.DataFrame({"prob": prob, "label": [0] * n_negative + [1] * n_positive})
+    with pytest.warns(SalstatsWarning, match=r"separates .* Wilson's, of as many cases as units") as said:
+        result = auroc(table, "prob", "label").loc[0]
+    assert len(said) == 1
+    q = stats.norm.ppf(0.975)
+    bound = rarer / (rarer + q**2)
+    limits = [bound, 1] if area else [0, 1 - bound]
+    np.testing.assert_allclose(result[["conf_low", "conf_high"]].astype(float), limits, atol=ROUNDING)
+    # the score test of one half
+    np.testing.assert_allclose(result["p_value"], 2 * stats.norm.sf(np.sqrt(rarer)), rtol=1e-10)
+    assert (result["p_value"] < 0.05) == (bound > 0.5)
+    assert (result["interval"], result["estimate"]) == ("wilson", area)
+    assert np.isnan(result["df"])
+
+
+def test_of_patients_it_is_as_many_as_have_the_rarer_label():
+    table = pd.DataFrame(
+        {"patient": list("aaabbccdddee"), "label": [1] * 5 + [0] * 7, "prob": range(12, 0, -1)}
+    )
+    with pytest.warns(SalstatsWarning, match="separates the classes completely"):
+        result = auroc(table, "prob", "label").loc[0]
+    assert result["conf_low"] == pytest.approx(2 / (2 + stats.norm.ppf(0.975) ** 2), rel=ROUNDING)
+
+
 def test_all_scores_tied_is_not_called_separation():
     table = pd.DataFrame({"prob": 0.3, "label": [0, 0, 1, 1, 1]})
     with pytest.warns(SalstatsWarning, match=r"all scores are tied, .* \(NaN\): all rows$") as said:
-        result = auroc(table, "prob", "label").loc[0]
+        result = auroc(table, "prob", "label", interval="logit").loc[0]
     assert len(said) == 1
     assert result[["estimate", "std_error"]].tolist() == [0.5, 0]
     assert result[["statistic", "p_value", "conf_low", "conf_high"]].isna().all()
+    with pytest.warns(SalstatsWarning, match=r"all scores are tied, .* Wilson's"):
+        result = auroc(table, "prob", "label").loc[0]
+    assert result["p_value"] == 1
+    assert result["conf_low"] < 0.2 < 0.8 < result["conf_high"]
 
 
 def test_one_positive_row_and_one_positive_patient_warn_that_there_are_no_limits():
@@ -202,7 +318,7 @@ def test_one_positive_row_and_one_positive_patient_warn_that_there_are_no_limits
     )
     for table, unit in ((row, None), (patient, "patient")):
         with pytest.warns(SalstatsWarning, match=r"of one row or unit only.*\(NaN\): all rows$"):
-            result = auroc(table, "prob", "label", unit=unit).loc[0]
+            result = auroc(table, "prob", "label", unit=unit, interval="logit").loc[0]
         assert 0 < result["estimate"] < 1
         assert result[["std_error", "statistic", "df", "p_value", "conf_low", "conf_high"]].isna().all()
 
@@ -213,10 +329,14 @@ def test_a_clustered_variance_that_cancels_is_no_certainty(n_patients):
     scores = np.arange(2 * n_patients)
     table = pd.DataFrame({"patient": scores // 2, "prob": scores, "label": scores % 2})
     with pytest.warns(SalstatsWarning, match="variance is not above 0"):
-        result = auroc(table, "prob", "label", unit="patient").loc[0]
+        result = auroc(table, "prob", "label", unit="patient", interval="obuchowski").loc[0]
     np.testing.assert_allclose(result["estimate"], (n_patients + 1) / (2 * n_patients), rtol=ROUNDING)
     assert result["std_error"] == 0
     assert result[["statistic", "p_value", "conf_low", "conf_high"]].isna().all()
+    with pytest.warns(SalstatsWarning, match="variance is not above 0; limits and P value are Wilson's"):
+        result = auroc(table, "prob", "label", unit="patient").loc[0]
+    assert result["std_error"] == 0
+    assert result["conf_low"] < 0.5 < result["conf_high"]
 
 
 def test_of_a_metric_absent_findings_are_counted_apart():
@@ -236,8 +356,123 @@ def test_of_a_metric_absent_findings_are_counted_apart():
 def test_delong_asked_for_although_patients_repeat_warns(synth1):
     with pytest.warns(SalstatsWarning, match="takes rows for independent"):
         result = auroc(synth1, "prob", "hit", interval="delong")
-    without = auroc(synth1.drop(columns=["case", "patient"]), "prob", "hit")
+    without = auroc(synth1.drop(columns=["case", "patient"]), "prob", "hit", interval="delong")
     np.testing.assert_array_equal(result["std_error"], without["std_error"])
+
+
+def test_a_difference_is_procs_paired_test(synth1, r_expected):
+    """roc.test(paired=TRUE, method="delong") of 80_auc.R; the default has its standard error."""
+    table = synth1.dropna(subset=["hit", "prob", "iou"])[["task", "hit", "prob", "iou"]]
+    expected = r_expected("auc_paired_delong").set_index("set").rename({"POOLED": "Overall"})
+    delong = auroc(table, "prob", "hit", reference="iou", overall=True, interval="delong").set_index("task")
+    expected = expected.loc[delong.index]
+    for ours, theirs in {
+        "method_area": "auc_prob",
+        "reference_area": "auc_iou",
+        "statistic": "z",
+        "p_value": "p",
+        "conf_low": "diff_lo",
+        "conf_high": "diff_hi",
+    }.items():
+        np.testing.assert_allclose(delong[ours], expected[theirs], rtol=R_AGREES, err_msg=ours)
+    assert (delong[["method", "reference", "term"]] == ["prob", "iou", "auroc_difference"]).all(axis=None)
+    result = auroc(table, "prob", "hit", reference="iou", overall=True).set_index("task")
+    np.testing.assert_allclose(result["statistic"], expected["z"], rtol=R_AGREES)
+    for task, rows in table.groupby("task"):
+        label = rows["hit"].to_numpy()
+        values = placement_values(rows["prob"].to_numpy(), label)
+        values -= placement_values(rows["iou"].to_numpy(), label)
+        welch = stats.ttest_ind(values[label == 1], values[label == 0], equal_var=False)
+        row, half = result.loc[task], stats.t.ppf(0.975, welch.df) * result.loc[task, "std_error"]
+        got = row[["df", "conf_low", "conf_high"]].astype(float)
+        want = [welch.df, row["estimate"] - half, row["estimate"] + half]
+        np.testing.assert_allclose(got, want, rtol=1e-8)
+    assert (result["interval"] == "cr2").all()
+
+
+def test_a_clustered_difference_has_obuchowskis_covariance(example):
+    """Obuchowski (1997): sums over patients of what each reader's placement values leave, written out."""
+    label, patient = example["label"].to_numpy(), example["patient"].to_numpy()
+    readers = [placement_values(example[r].to_numpy(), label) for r in ("reader1", "reader2")]
+    patients, m, n = np.unique(patient), (label == 1).sum(), (label == 0).sum()
+    a, b = (
+        [
+            [(v - v[label == 1].mean())[(label == one) & (patient == p)].sum() for p in patients]
+            for v in readers
+        ]
+        for one in (1, 0)
+    )
+    with_positive, with_negative = (len(np.unique(patient[label == one])) for one in (1, 0))
+    factor = len(patients) / (len(patients) - 1)
+
+    def covariance(r, s):
+        own = with_positive / (with_positive - 1) * np.dot(a[r], a[s]) / m**2
+        own += with_negative / (with_negative - 1) * np.dot(b[r], b[s]) / n**2
+        return own + factor * (np.dot(a[r], b[s]) + np.dot(a[s], b[r])) / (m * n)
+
+    variance = covariance(0, 0) + covariance(1, 1) - 2 * covariance(0, 1)
+    options = {"reference": "reader2", "unit": "patient"}
+    row = auroc(example, "reader1", "label", interval="obuchowski", **options).loc[0]
+    np.testing.assert_allclose(row["std_error"] ** 2, variance, rtol=1e-10)
+    np.testing.assert_allclose(
+        row[["method_area", "reference_area"]].astype(float), [0.9837, 0.9852], atol=PRINTED
+    )
+    df = min(with_positive, with_negative) - 1
+    np.testing.assert_allclose(row["p_value"], 2 * stats.t.sf(abs(row["statistic"]), df), rtol=1e-10)
+    row = auroc(example, "reader1", "label", **options).loc[0]
+    variance, df = robust_by_definition(readers[0] - readers[1], label, patient)
+    np.testing.assert_allclose(row[["std_error", "df"]].astype(float), [variance**0.5, df], rtol=1e-10)
+
+
+def test_a_difference_agrees_with_exchanging_both_scores_of_patients():
+    random, n_patients = np.random.default_rng(11), 40
+    patient = np.repeat(np.arange(n_patients), random.integers(1, 4, n_patients))
+    label = (random.random(len(patient)) < 0.4).astype(float)
+    own = random.normal(size=n_patients)[patient]
+    first, second = (shift * label + own + random.normal(size=len(label)) for shift in (1.4, 0.5))
+    table = pd.DataFrame({"patient": patient, "label": label, "a": first, "b": second})
+    row = auroc(table, "a", "label", reference="b").loc[0]
+    found = []
+    for _ in range(1000):
+        turned = (random.random(n_patients) < 0.5)[patient]
+        one, other = np.where(turned, second, first), np.where(turned, first, second)
+        found.append(roc_area(one, label, patient).estimate - roc_area(other, label, patient).estimate)
+    # 1000 exchanges have a standard error of .007 at P = .05
+    assert row["p_value"] == pytest.approx(np.mean(np.abs(found) >= abs(row["estimate"]) - 1e-12), abs=0.03)
+    assert 0.005 < row["p_value"] < 0.2
+
+
+def test_a_method_is_compared_with_a_method_on_the_same_cases(synth1_scores, synth1):
+    label = synth1.set_index(["case", "task"])["n_instances"] > 1
+    keys = pd.MultiIndex.from_frame(synth1_scores[["case", "task"]])
+    long = synth1_scores.assign(label=label.reindex(keys).to_numpy().astype(float))
+    lost = long["case"].iloc[0]
+    long = long[(long["case"] != lost) | (long["method"] != "human")].sample(frac=1, random_state=1)
+    found = auroc(long, "iou", "label", reference="human")
+    wide = synth1.assign(label=label.to_numpy().astype(float))
+    wide["human_iou"] = wide["human_iou"].where(wide["case"] != lost)
+    same = auroc(wide, "iou", "label", reference="human_iou", by="task")
+    columns = ["task", "estimate", "std_error", "df", "p_value", "n", "n_missing", "n_units", "verdict"]
+    pd.testing.assert_frame_equal(found[columns], same[columns])
+    assert (found[["method", "reference"]] == ["gradcam", "human"]).all(axis=None)
+
+
+def test_scores_that_order_all_alike_have_no_test():
+    table = pd.DataFrame({"a": np.arange(8), "b": np.arange(8) ** 2, "label": [0, 0, 1, 0, 1, 1, 0, 1]})
+    with pytest.warns(SalstatsWarning, match=r"variance is not above 0; there are no test and no limits"):
+        row = auroc(table, "a", "label", reference="b").loc[0]
+    assert row["estimate"] == 0
+    assert row[["statistic", "df", "p_value", "conf_low", "conf_high"]].isna().all()
+    assert row["verdict"] == "inconclusive"
+
+
+def test_what_cannot_be_compared_is_an_error(synth1_scores, synth1):
+    with pytest.raises(SalstatsError, match="label 'hit' is not the same for gradcam and human"):
+        auroc(synth1_scores, "iou", "hit", reference="human")
+    with pytest.raises(ColumnError, match="'humans' is neither a column nor a metric"):
+        auroc(synth1_scores, "iou", "hit", reference="humans")
+    with pytest.raises(ValueRangeError, match="interval='logit' is not known"):
+        auroc(synth1, "iou", "hit", reference="prob", interval="logit")
 
 
 def test_bad_input_is_named(synth1):

@@ -12,7 +12,6 @@ from salstats.display.report.provenance import versions
 from salstats.display.report.template import TEMPLATE, Known
 from salstats.display.report.wording import Words, known_metric, pooled_rows
 from salstats.display.text.format import MINUS, count_text, joined, percent_text, plural
-from salstats.display.text.margins import has_margins, margin_text
 from salstats.display.text.vocabulary import METRICS_IN_FULL
 from salstats.files.inputs import data_folder
 from salstats.metrics.records import Metric
@@ -226,9 +225,6 @@ def _contrasts(frames: Mapping[str, pd.DataFrame], words: Words) -> Known:
         "without_zero": words.metrics(words.labels.order("metric", sorted(lacking))) if lacking else None,
         "test": " ".join(how).format(unit=words.unit, replicates=count_text(words.settings.n_replicates)),
         "adjusted": _adjustment("differences", frame, words),
-        "margin": margin_text(frame, words.labels) if has_margins(frame) else None,
-        "margin_adjusted": ", adjusted likewise as a family of its own," if words.procedure(frame) else "",
-        "alpha": words.alpha,
         "rule": rule,
     }
 
@@ -292,12 +288,13 @@ def _correlations(frames: Mapping[str, pd.DataFrame], words: Words, scores: pd.D
 
 def _areas(frame: pd.DataFrame, words: Words) -> Known:
     """How areas under ROC curves and their intervals were computed."""
-    # one interval for both designs: cases that are their own patients are clusters of one
-    how = "the logit scale and a variance for independent cases (DeLong et al. 1988)"
-    if (frame["n"] > frame["n_units"]).any():
-        how = (
-            "Student's t distribution on the logit scale and a variance that knows the cases of one "
-            f"{words.unit} (Obuchowski 1997)"
+    by_wilson = frame["interval"] == "wilson"
+    record = find_interval("logit" if by_wilson.all() else frame["interval"][~by_wilson].iloc[0], "auroc")
+    how = record.note.format(unit=words.unit) if record else None
+    if how and by_wilson.any():
+        how += (
+            "; where that has no variance, as in complete separation, they are Wilson's score interval "
+            f"(Wilson 1927) for as many cases as there were {words.unit}s with the rarer label"
         )
     return {
         "predictor": words.column(str(frame["predictor"].iloc[0])),

@@ -41,6 +41,9 @@ TERMS = {
     "percent_decrease": Term(
         "decrease, %", digits=1, contrast=True, noun="percentage decrease", nouns="percentage decreases"
     ),
+    "auroc_difference": Term(
+        "difference in AUROC", contrast=True, noun="difference in AUROC", nouns="differences in AUROC"
+    ),
     "within_case_sd": Term("SD within a case"),
 }
 #: The terms that compare a method with a reference.

@@ -74,8 +74,6 @@ def test_every_citation_that_may_be_written_has_a_reference():
     rows = [*adjust.RECORDS, *covariance.ERRORS.values(), *intervals.RECORDS, *paired_tests.RECORDS.values()]
     texts = [row.note for row in rows] + [said.text for paragraph in TEMPLATE for said in paragraph]
     # what fills a slot of the template cites, too
-    area = area_row("A", 0.9, 0.8, 0.97, interval="logit")
-    texts += [told(auroc=frame(area | {"n_units": n})) for n in (10, 30)]
     texts.append(told())
     assert set(re.findall(CITED, "\n".join(texts))) == set(REFERENCES)
 
@@ -181,16 +179,6 @@ def test_contrasts_are_told_with_formula_test_and_family():
     assert "the Bonferroni procedure, which controls" in told(**contrasts(procedure="bonferroni"))
 
 
-def test_a_margin_is_told_with_its_bounds_and_test():
-    frames = contrasts()
-    frames["difference"] = frames["difference"].assign(margin_low=-0.1, margin_high=np.inf, p_margin=0.01)
-    text = told(**frames)
-    assert "Differences were also tested against a margin, to lie above −0.1, by one-sided tests" in text
-    assert "(Schuirmann 1987): a method was taken as equivalent to the human benchmark" in text
-    assert "where the larger P value, adjusted likewise as a family of its own, was below 0.05." in text
-    assert "margin" not in told(**contrasts())
-
-
 def test_metrics_without_a_true_zero_are_named_where_no_percentage_was_taken():
     table = five_tasks()
     both = pd.concat([table, table.assign(metric="ncc")], ignore_index=True).assign(term="difference")
@@ -279,11 +267,17 @@ def test_correlations_are_told_with_their_interval():
     assert "clustered by patient" in clustered
 
 
-@pytest.mark.parametrize(("n_units", "source"), [(30, "DeLong et al. 1988"), (20, "Obuchowski 1997")])
-def test_areas_are_told_with_the_variance_that_was_used(n_units, source):
-    text = told(auroc=frame(area_row("A", 0.9, 0.8, 0.97, interval="logit", n_units=n_units)))
+@pytest.mark.parametrize(
+    ("interval", "source"),
+    [("logit", "DeLong et al. 1988"), ("delong", "DeLong et al. 1988"), ("obuchowski", "Obuchowski 1997")],
+)
+def test_areas_are_told_with_the_variance_that_was_used(interval, source):
+    row = area_row("A", 0.9, 0.8, 0.97, interval=interval)
+    text = told(auroc=frame(row))
     assert "The area under the ROC curve (AUROC) of model confidence for the presence of the finding" in text
     assert source in text
+    assert "Wilson 1927" not in text
+    assert "Wilson 1927" in told(auroc=frame(row, area_row("B", 1.0, 0.8, 1.0, interval="wilson")))
 
 
 def test_slice_and_threshold_are_told_where_the_scores_say_them():
