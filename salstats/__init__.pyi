@@ -78,6 +78,7 @@ from .display.plots.curves import plot_curves as plot_curves
 from .display.plots.correlation import plot_correlation as plot_correlation
 from .display.plots.residuals import plot_residuals as plot_residuals
 from .display.plots.flow import plot_flow as plot_flow
+from .display.plots.coverage import plot_coverage as plot_coverage
 from .scoring.figures import plot_gallery as plot_gallery
 from .scoring.figures import plot_overlay as plot_overlay
 from .display.plots.theme import theme_salstats as theme_salstats

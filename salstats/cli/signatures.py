@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -283,20 +284,19 @@ def for_shell(text: str, words: Mapping[str, str], *, optional: bool = False) ->
 
 
 def _named(text: str) -> str:
-    """Put the names of intervals, and of families of models, in the place of what gives them."""
+    """Put the names of intervals, and of a model's families and errors, in the place of what gives them."""
 
     def names(call: re.Match[str]) -> str:
         from salstats.stats.intervals import names_of
 
         return f"One of {', '.join(names_of(call[1]))}"
 
-    def families(_: re.Match[str]) -> str:
-        from salstats.stats.models.families import FAMILIES
-
-        return f"One of {', '.join(FAMILIES)}"
+    def of_models(found: re.Match[str]) -> str:
+        records = getattr(import_module(f"salstats.stats.models.{found[1]}"), found[2])
+        return f"One of {', '.join(records)}"
 
     text = re.sub(r'A name of `intervals\.names_of\("(\w+)"\)`', names, text)
-    return re.sub(r"A name of `families\.FAMILIES`", families, text)
+    return re.sub(r"A name of `(families|covariance)\.([A-Z]+)`", of_models, text)
 
 
 def plain(text: str) -> str:

@@ -7,4 +7,5 @@ from .embedded import load_digits_features as load_digits_features
 from .embedded import digits_examples as digits_examples
 from .embedded import published_names as published_names
 from .embedded import load_published as load_published
+from .embedded import load_coverage as load_coverage
 from .embedded import fetch_lanfredi2021 as fetch_lanfredi2021

@@ -161,6 +161,52 @@ def _digits() -> Path:
     return data_folder() / "digits"
 
 
+def load_coverage() -> pd.DataFrame:
+    """How often intervals and tests hold their level: studies of known truth, simulated and counted.
+
+    What a user gets without asking, beside what textbooks take, over numbers of units, sizes of clusters and
+    dependence within them. Made by `analyses/coverage.py`, which says how studies are simulated.
+
+    Returns
+    -------
+    DataFrame
+        One row per scenario, design and interval.
+
+        statistic, scenario, source
+            What is estimated ("mean", "difference", "AUROC", ...), of which scores, and whether studies are
+            "simulated" or drawn from the real scores of "digits" or "gaze".
+        n_units, cluster, icc
+            Units of a study; cases of a unit: "1", "1-5", "few huge" (1 to 5, but two units have 40) or
+            "as observed"; and the unit's share of the spread of normal scores behind the scores.
+        role, interval, taken
+            "default", "textbook" or "other"; what was asked for ("default": nothing); and what the result's
+            own column `interval` said.
+        n_studies, n_known
+            Studies, and those that had limits.
+        coverage, mc_error, missed_below, missed_above, width
+            Share of the 95 % intervals that hold the truth and its Monte-Carlo error; shares that lie below
+            and above it; median width.
+        rejected, rejected_mc_error
+            Share of studies with P <= .05 where there is nothing to find; of "family" any P of ten.
+        lowest, highest, least_rejected, most_rejected, held
+            What a default is held to, and whether it is: "yes", "within error" (outside by at most two
+            Monte-Carlo errors) or "no".
+        seconds
+            What it took, of one core.
+
+    See Also
+    --------
+    salstats.plot_coverage
+
+    Examples
+    --------
+    >>> coverage = load_coverage()
+    >>> sorted(coverage["role"].unique())
+    ['default', 'other', 'textbook']
+    """
+    return pd.read_parquet(data_folder() / "coverage" / "coverage.parquet")
+
+
 def published_names() -> list[str]:
     """The names that `load_published` knows, in alphabetical order.
 

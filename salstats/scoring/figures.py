@@ -29,6 +29,7 @@ from salstats.readers.case_images import ImageSource, check_images
 from salstats.scoring.masking import OTSU, Given, mask_rule
 from salstats.scoring.pictures import Look, as_scored, methods_shown, only_method, picture, series_of
 from salstats.scoring.scores import study_of
+from salstats.stats.equivalence import Margin
 from salstats.stats.units import Unit
 from salstats.study import HUMAN, Series, Study
 
@@ -227,6 +228,7 @@ def report(
     rng: int = 0,
     test: str | None = None,
     adjust: str = "holm",
+    margin: Margin | None = None,
     style: str = "nature",
     labels: Mapping[str, Any] | None = None,
     title: str = "Statistical report on saliency maps",
@@ -271,6 +273,8 @@ def report(
         Test of the contrasts, as in `difference`; by default that of the interval.
     adjust : str
         Procedure for multiple tests, as in `adjust`.
+    margin : float, pair or dict, optional
+        What differences from the reference are too small to matter: as in `difference`.
     style : {"nature", "radiology", "ama", "brackets"}
         How numbers are written.
     labels : Mapping, optional
@@ -325,8 +329,8 @@ def report(
     columns = [unit] if isinstance(unit, str) else unit or ()
     asked = Settings(
         reference=reference, unit=", ".join(columns), covariates=covariates, only=only, level=level,
-        interval=interval, n_replicates=n_replicates, seed=rng, test=test, adjust=adjust, style=style,
-        labels=labels, title=title, inputs=inputs,
+        interval=interval, n_replicates=n_replicates, seed=rng, test=test, adjust=adjust, margin=margin,
+        style=style, labels=labels, title=title, inputs=inputs,
     )  # fmt: skip
     examples = None if study is None else examples_of(study_of(study), check_images(images))
     return write_report(scores, folder, asked, examples=examples, jobs=jobs)

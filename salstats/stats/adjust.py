@@ -22,6 +22,7 @@ from salstats.checks import (
 from salstats.frames import combined_codes
 from salstats.stats.bonferroni import bonferroni_limits
 from salstats.stats.equivalence import SIDES, is_below, split_verdicts, verdicts
+from salstats.stats.max_t import Drawn, step_down, step_down_min_p
 from salstats.stats.monte_carlo import p_floors, warn_if_replicates_are_few, warn_if_undecided, warn_of_floors
 
 INTERCEPT = "(Intercept)"
@@ -51,7 +52,8 @@ def adjust(
     estimates : DataFrame
         Any frame with a column `p_value`.
     procedure : str
-        `bonferroni`, `holm`, `hochberg`, `hommel`, `BH` (or `fdr`), `BY`, `none`; in any case.
+        `bonferroni`, `holm`, `hochberg`, `hommel`, `BH` (or `fdr`), `BY`, `none`; in any case. `max-t` and
+        `min-p` are for `difference` and `percent_decrease` (`adjust=`), which have the flips they need.
     within : str or sequence of str, optional
         Columns whose groups are families of their own; by default all rows are one family.
     n_tests : int, optional
@@ -70,6 +72,8 @@ def adjust(
             Right after `p_value` (an old one is replaced); NaN for intercepts and where `p_value` is NaN.
         conf_low, conf_high, conf_level
             Changed only with `intervals=True`, and only in rows that are part of a family.
+        family_level
+            Only with `intervals=True`: the level at which all limits of a family hold together.
         verdict
             Where the frame has one (`difference`, `percent_decrease`): "inconclusive" instead of "lower" or
             "higher" where `p_adjusted` is not below 1 - `conf_level` of the frame given (0.05 without one) or
@@ -139,9 +143,20 @@ def adjust(
     1         size    0.020        0.04        2      holm
     2        shape    0.300        0.30        2      holm
     """
+    return adjusted_frame(estimates, check_procedure(procedure), within, n_tests, intervals)
+
+
+def adjusted_frame(
+    estimates: pd.DataFrame,
+    name: str,
+    within: str | Sequence[str] | None = None,
+    n_tests: int | None = None,
+    intervals: bool = False,
+    drawn: Drawn | None = None,
+) -> pd.DataFrame:
+    """What `adjust` gives, by its arguments or else by what the rows' P values are counted from."""
     check_frame(estimates, "estimates")
     check_columns(estimates, ["p_value"], "estimates")
-    name = check_procedure(procedure)
     groups = check_by(estimates, within, (), "estimates")
     p = _check_p_values(check_numeric(estimates, "p_value", "estimates"))
     if intervals and name == "none":
@@ -154,18 +169,28 @@ def adjust(
     floors = p_floors(estimates)
     # what the p-values at their floor may be as well: a result that this changes is a bound
     least = np.where(p <= floors * (1 + _ROUNDING), 0.0, p)
+    joint = _BY_NAME[name.lower()].joint
     adjusted, lowest = np.full((2, len(p)), np.nan)
     size = np.zeros(len(p), dtype=np.int64)
     families = [np.flatnonzero(codes == code) for code in range(int(codes.max()) + 1)]
     for rows in families:
         family = rows[in_family[rows]]
-        adjusted[family] = adjust_p_values(p[family], name, n_tests)
-        lowest[family] = adjust_p_values(least[family], name, n_tests)
+        if drawn is not None and joint is not None:
+            jointly = joint(drawn.rows(family))
+            adjusted[family] = np.maximum(jointly, p[family])
+            # min-p is made of P values, and hangs on theirs
+            at_floor = jointly <= drawn.floor * (1 + _ROUNDING)
+            at_floor |= (least[family] == 0) & (joint is step_down_min_p)
+            lowest[family] = np.maximum(np.where(at_floor, 0, jointly), least[family])
+        else:
+            adjusted[family] = adjust_p_values(p[family], name, n_tests)
+            lowest[family] = adjust_p_values(least[family], name, n_tests)
         size[rows] = len(family) if n_tests is None else n_tests
 
     result = estimates.drop(columns=[c for c in (*_ADDED, "p_adjusted_floor") if c in estimates.columns])
     if intervals:
         family_rows = np.flatnonzero(in_family)
+        result["family_level"] = 1 - _alpha(estimates)
         _widen(result, family_rows, size[family_rows])
     result.insert(result.columns.tolist().index("p_value") + 1, "p_adjusted", adjusted)
     if not np.isnan(floors).all():
@@ -190,7 +215,9 @@ def adjust(
         result["verdict"] = pd.Series(verdicts(sides, claims), result.index, dtype=result["verdict"].dtype)
     if "n_replicates" in result.columns and name != "none":
         family, alpha = result[in_family], _alpha(estimates)[in_family]
-        if not warn_if_replicates_are_few(family, alpha, name):
+        if joint is not None:
+            warn_if_undecided(family.assign(p_value=family["p_adjusted"]), alpha)
+        elif not warn_if_replicates_are_few(family, alpha, name):
             warn_of_floors(family)
             warn_if_undecided(family, alpha)
     return result
@@ -217,7 +244,9 @@ def adjust_p_values(p: np.ndarray, procedure: str, n_tests: int | None = None) -
     adjusted = np.full(p.shape, np.nan)
     if len(present):
         order = present[np.argsort(p[present], kind="stable")]
-        adjusted[order] = np.minimum(_BY_NAME[name.lower()].formula(p[order], size), 1.0)
+        formula = _BY_NAME[name.lower()].formula
+        assert formula is not None
+        adjusted[order] = np.minimum(formula(p[order], size), 1.0)
     return adjusted
 
 
@@ -266,13 +295,16 @@ class Procedure:
     label: str
     #: Adjusted values of p-values in ascending order and the size of their family, before they are cut off
     #: at 1.
-    formula: Callable[[np.ndarray, int], np.ndarray]
+    formula: Callable[[np.ndarray, int], np.ndarray] | None
     #: How a Methods section cites it, and what it controls.
     note: str = ""
+    #: Adjusted values where P values do not suffice, from what they are counted from.
+    joint: Callable[[Drawn], np.ndarray] | None = None
 
 
 _FAMILYWISE = "which controls the family-wise error rate"
 _DISCOVERY = "which controls the false discovery rate"
+_JOINTLY = f"{_FAMILYWISE} and takes account of how the tests depend on each other"
 _POSITIVE = "for independent or positively dependent tests"
 _BH = f"the Benjamini-Hochberg procedure (Benjamini and Hochberg 1995), {_DISCOVERY} {_POSITIVE}"
 #: Every procedure, in the order in which lists of names have them; `fdr` is another name of BH.
@@ -293,9 +325,22 @@ RECORDS = (
         f"the Benjamini-Yekutieli procedure (Benjamini and Yekutieli 2001), {_DISCOVERY}",
     ),
     Procedure("fdr", "Benjamini-Hochberg", _step_up, _BH),
+    Procedure(
+        "max-t", "step-down max-t", None,
+        f"the step-down max-t procedure (Romano and Wolf 2005), {_JOINTLY}",
+        joint=step_down,
+    ),
+    Procedure(
+        "min-p", "step-down min-p", None,
+        f"the step-down min-p procedure (Ge et al. 2003), {_JOINTLY}",
+        joint=step_down_min_p,
+    ),
     Procedure("none", "", lambda p, size: p),
 )  # fmt: skip
-PROCEDURES = tuple(record.name for record in RECORDS)
+#: Those that P values suffice for.
+PROCEDURES = tuple(record.name for record in RECORDS if record.joint is None)
+#: Those that take what P values are counted from.
+JOINT = tuple(record.name for record in RECORDS if record.joint is not None)
 _BY_NAME = {record.name.lower(): record for record in RECORDS}
 
 
@@ -304,10 +349,17 @@ def find_procedure(name: object) -> Procedure | None:
     return _BY_NAME.get(name.lower()) if isinstance(name, str) else None
 
 
-def check_procedure(procedure: str, option: str = "procedure") -> str:
-    """Procedure in R's spelling."""
+def check_procedure(procedure: str, option: str = "procedure", *, drawn: bool = False) -> str:
+    """Procedure in R's spelling; where P values are `drawn`, one that needs more than these is known too."""
     known = find_procedure(procedure)
-    return known.name if known else check_choice(procedure, PROCEDURES, option)
+    if known is None:
+        return check_choice(procedure, (*PROCEDURES, *(JOINT if drawn else ())), option)
+    if known.joint is not None and not drawn:
+        raise SalstatsError(
+            f"{option}={known.name!r} needs the flips or replicates that P values are counted from; pass "
+            f"adjust={known.name!r} to difference() or percent_decrease()"
+        )
+    return known.name
 
 
 def _check_p_values(p: np.ndarray) -> np.ndarray:
@@ -335,10 +387,11 @@ def _widen(result: pd.DataFrame, rows: np.ndarray, size: np.ndarray) -> None:
 
 
 def _alpha(estimates: pd.DataFrame) -> np.ndarray:
-    """1 - conf_level of each row, 0.05 where there is none."""
-    if "conf_level" not in estimates.columns:
+    """1 - level of each row, or of its family where the limits are those of one; 0.05 where there is none."""
+    name = "family_level" if "family_level" in estimates.columns else "conf_level"
+    if name not in estimates.columns:
         return np.full(len(estimates), _ALPHA)
-    level = check_numeric(estimates, "conf_level", "estimates")
+    level = check_numeric(estimates, name, "estimates")
     for one in np.unique(level[~np.isnan(level)]):
         check_level(float(one))
     return np.where(np.isnan(level), _ALPHA, 1 - level)

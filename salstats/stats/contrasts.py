@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -9,15 +10,15 @@ import pandas as pd
 from salstats.checks import SalstatsError, ValueRangeError, check_by, check_choice
 from salstats.frames import coded_scores, estimates_frame
 from salstats.metrics.registry import has_true_zero
-from salstats.stats.adjust import adjust as adjust_estimates
-from salstats.stats.adjust import check_procedure
+from salstats.stats.adjust import JOINT, adjusted_frame, check_procedure
 from salstats.stats.advice import ROUNDING, UNDEFINED_SHARE, warn_beyond_range
 from salstats.stats.carried import absent_column, how_scored
 from salstats.stats.comparisons import PAIRS, Comparison, compare, reference_in_every_group
 from salstats.stats.design import check_one_metric, display_order, warn_pooled_by_default
 from salstats.stats.equivalence import Margin, against_margin
-from salstats.stats.inference import Estimates, Options, check_options, infer
-from salstats.stats.paired_tests import TESTS, p_values_of_pairs
+from salstats.stats.inference import Estimates, Options, at_level, check_options, infer
+from salstats.stats.max_t import joint_level
+from salstats.stats.paired_tests import RECORDS, TESTS, p_values_of_pairs
 from salstats.stats.units import Unit, inference_to, resolve_unit
 
 _BY = ("metric", "task")
@@ -39,6 +40,7 @@ def difference(
     overall: bool = False,
     test: str | None = None,
     adjust: str = "none",
+    simultaneous: bool = False,
     margin: Margin | None = None,
 ) -> pd.DataFrame:
     """Mean difference method - reference of each method, paired on the same cases.
@@ -71,7 +73,10 @@ def difference(
         `wild` and `cr2` beside those, `bootstrap` beside one from replicates, `t` beside another analytic
         one.
     adjust : str
-        Correction of the p-values over all rows, see `adjust`; `p_adjusted` is written unless "none".
+        Correction of the p-values over all rows, see `adjust`, or `max-t` or `min-p`, see Notes; `p_adjusted`
+        is written unless "none".
+    simultaneous : bool
+        With `max-t` and `min-p`: limits that hold for all rows together, see Notes.
     margin : float, pair or dict, optional
         What differences are too small to matter: 0.05 for those between -0.05 and 0.05, which tests
         equivalence, or bounds of which one may be None, as in (-0.05, None), which tests non-inferiority; or
@@ -86,7 +91,8 @@ def difference(
         - the grouping columns, `method`, `reference`;
         - `term` ("difference"), `estimate`, `std_error`; `statistic`, `df` of the test, where it has them
           (`df` of the interval beside a test without statistic); `p_value`, `p_adjusted`; of a test from
-          replicates `p_floor`, the smallest p-value that they allow: one that is equal to it is printed "<";
+          replicates `p_floor`, the smallest p-value that they allow: one that is equal to it is printed "<"
+          (NaN where every pattern of signs is there, and `p_value` is exact);
         - `conf_low`, `conf_high`, `conf_level`, `interval`, `unit`, `inference_to` as in `summarize`;
         - `n` scores of the method that were used, `n_missing` pairs where one score or both are
           undefined or not there (`n_absent`, where there is any, those of absent findings), `n_units`,
@@ -128,6 +134,23 @@ def difference(
     McNemar's mid-P; of a decrease the hypothesis is method = theta * reference. Rows with fewer units than
     a level needs (6 for 0.95) have the limits and P of `cr2`, and their `interval` and `test` say so.
 
+    `adjust="max-t"` and `"min-p"` are step-down procedures (Westfall and Young 1993, Romano and Wolf 2005) of
+    all rows as one family, from the flips or replicates that P values are counted from (`test` is then
+    `wild`, `signflip` or `bootstrap`): a unit has one sign for all its rows, so it is known how much the rows
+    have in common, and methods that are nearly alike cost less than with `holm`. A row's `p_adjusted` is the
+    share of flips that reach the row in their largest statistic, of this row and of all whose own is smaller;
+    it is no smaller than that of the row before, nor than `p_value`. Flips that are exactly as far count as
+    in `p_value`: of a single row both are the same. The statistic of `max-t` is the difference in standard
+    errors, which of `wild` and `signflip` are the root of the sum of squares that flips leave as it is; that
+    of `min-p` is the P value of each flip among those of its row. Where a few units are large, the flips of
+    some rows reach further than those of others, and `min-p` finds more; its floor is up to `n_tests` times
+    that of `max-t`.
+
+    With `simultaneous=True` all limits hold together at `level`, which is written as `family_level`: those of
+    each row are made as `interval` says at one common level, `conf_level`, the lowest at which no more than
+    1 - `level` of the flips leave any row outside (single-step and balanced, Beran 1988), at most
+    Bonferroni's. Near the line they may disagree with step-down P values, which are sharper.
+
     `p_margin` is the P value of the hypothesis that the difference lies at the `margin` or beyond: the
     larger of two one-sided P values (TOST, Schuirmann 1987), or the only one, each of the test that the
     interval inverts. It is below alpha = 1 - level where the interval of level 1 - 2 alpha, by default of
@@ -150,6 +173,16 @@ def difference(
     Cameron AC, Gelbach JB, Miller DL. Bootstrap-based improvements for inference with clustered errors.
     Rev Econ Stat 2008. doi:10.1162/rest.90.3.414
 
+    Westfall PH, Young SS. Resampling-Based Multiple Testing. Wiley 1993.
+
+    Ge Y, Dudoit S, Speed TP. Resampling-based multiple testing for microarray data analysis. Test 2003.
+    doi:10.1007/BF02595811
+
+    Romano JP, Wolf M. Stepwise multiple testing as formalized data snooping. Econometrica 2005.
+    doi:10.1111/j.1468-0262.2005.00615.x
+
+    Beran R. Balanced simultaneous confidence sets. J Am Stat Assoc 1988. doi:10.1080/01621459.1988.10478649
+
     Schuirmann DJ. A comparison of the two one-sided tests procedure and the power approach for assessing the
     equivalence of average bioavailability. J Pharmacokinet Biopharm 1987. doi:10.1007/BF01068419
 
@@ -166,9 +199,8 @@ def difference(
         # the difference of averages is the average of differences
         average = average if average in np.atleast_1d(by or ()) else average.removesuffix("_mean")
     asked = Comparison(reference, [], pairs, average, overall)
-    return _contrast(
-        "difference", scores, asked, options, by=by, unit=unit, test=test, adjust=adjust, margin=margin
-    )
+    of_rows = Asked(test or options.test, adjust, simultaneous, margin)
+    return _contrast("difference", scores, asked, options, of_rows, by=by, unit=unit)
 
 
 def percent_decrease(
@@ -187,6 +219,7 @@ def percent_decrease(
     overall: bool = False,
     test: str | None = None,
     adjust: str = "none",
+    simultaneous: bool = False,
     margin: Margin | None = None,
     force: bool = False,
 ) -> pd.DataFrame:
@@ -198,7 +231,7 @@ def percent_decrease(
 
     Parameters
     ----------
-    scores, reference, by, unit, level, n_replicates, rng, draws, pairs, overall, test, adjust
+    scores, reference, by, unit, level, n_replicates, rng, draws, pairs, overall, test, adjust, simultaneous
         As for `difference`.
     margin : float, pair or dict, optional
         What decreases are too small to matter, in percent: 10 for those between -10 and 10, which tests
@@ -266,9 +299,36 @@ def percent_decrease(
         raise SalstatsError(f"interval='fieller' is for one ratio, not for average={average!r}")
     column = str(average).removesuffix("_mean") if after else average
     asked = Comparison(reference, [], pairs, column, overall, after)
-    return _contrast(
-        "percent_decrease", scores, asked, options, by=by, unit=unit, test=test, adjust=adjust, margin=margin
-    )
+    of_rows = Asked(test or options.test, adjust, simultaneous, margin)
+    return _contrast("percent_decrease", scores, asked, options, of_rows, by=by, unit=unit)
+
+
+class Asked(NamedTuple):
+    """What is asked of each row, and of all of them as a family."""
+
+    test: str
+    adjust: str
+    simultaneous: bool
+    margin: Margin | None
+
+    def check(self) -> "Asked":
+        """Check that they go together; names as records have them."""
+        test = check_choice(self.test, TESTS, "test")
+        adjust = check_procedure(self.adjust, "adjust", drawn=True)
+        jointly = adjust in JOINT
+        if jointly and not RECORDS[test].drawn:
+            raise SalstatsError(
+                f"adjust={adjust!r} needs a test from flips or replicates, and test={test!r} is none; take "
+                "test='wild'"
+            )
+        if jointly and self.margin is not None:
+            raise SalstatsError(f"adjust={adjust!r} is not for margin=; take adjust='holm'")
+        if self.simultaneous and not jointly:
+            raise SalstatsError(
+                f"simultaneous=True is for adjust={' or '.join(map(repr, JOINT))}, not for {adjust!r}; "
+                "ss.adjust(..., intervals=True) makes limits of other procedures"
+            )
+        return self._replace(test=test, adjust=adjust)
 
 
 def _contrast(
@@ -276,18 +336,14 @@ def _contrast(
     scores: pd.DataFrame,
     asked: Comparison,
     options: Options,
+    of_rows: Asked,
     *,
     by: str | Sequence[str] | None,
     unit: Unit,
-    test: str | None,
-    adjust: str,
-    margin: Margin | None,
 ) -> pd.DataFrame:
     """Check, compare, infer, test and lay out the frame."""
-    test = test or options.test
+    test, adjust, simultaneous, margin = of_rows.check()
     check_choice(asked.pairs, PAIRS, "pairs")
-    check_choice(test, TESTS, "test")
-    check_procedure(adjust, "adjust")
     if test == "signflip" and asked.pairs != "complete":
         raise SalstatsError("test='signflip' flips pairs, so it needs pairs='complete'")
     if isinstance(scores, pd.DataFrame) and "method" in scores.columns:
@@ -301,8 +357,11 @@ def _contrast(
     target = compared.target
     found = infer(target, options, gaps=test == "bootstrap", flips=test == "wild")
     tested = p_values_of_pairs(test, compared, found, units)
+    shown, order, known = found, display_order(target.keys), ~np.isnan(tested.p_value)
+    if simultaneous and tested.drawn is not None and known.any():
+        shown = at_level(found, joint_level(tested.drawn.rows(known), options.level))
     method_mean, reference_mean = target.estimand.row_levels(target.cells.means())
-    table = found.columns(units.name) | absent_column(target.keys, compared.absent, scores)
+    table = shown.columns(units.name) | absent_column(target.keys, compared.absent, scores)
     table |= inference_to(scores, units.codes, target.keys)
     # of the test where it has a statistic, else of the interval
     table["df"] = found.df if np.isnan(tested.statistic).all() else tested.df
@@ -314,21 +373,24 @@ def _contrast(
         table["p_floor"] = np.where(np.isnan(tested.p_value), np.nan, tested.floor)
     drawn = options.resampled or tested.floor is not None
     metrics = target.keys["metric"] if "metric" in target.keys.columns else scores["metric"].iloc[[0]]
-    special = {
+    special: dict[str, Any] = {
         "reference_mean": reference_mean,
         "method_mean": method_mean,
         "n_pairs": compared.n_pairs,
-        **_verdicts(found, reference_mean, method_mean, metrics, margin),
-        **({"conf_set": found.conf_set} if found.conf_set is not None else {}),
+        **_verdicts(shown, reference_mean, method_mean, metrics, margin),
+        **({"conf_set": shown.conf_set} if shown.conf_set is not None else {}),
         "test": np.where(found.by_cr2, "cr2", test) if test == "wild" and found.by_cr2 is not None else test,
         **({"n_replicates": options.n_replicates} if drawn else {}),
         **how_scored(scores, target.keys),
     }
-    frame = estimates_frame(target.keys, table, special, display_order(target.keys))
+    if simultaneous:
+        special["family_level"] = options.level
+    frame = estimates_frame(target.keys, table, special, order)
     if not options.interval.bounded:
         warn_beyond_range(frame)
-    if adjust.lower() != "none" and "p_value" in frame.columns:
-        frame = adjust_estimates(frame, procedure=adjust)
+    if adjust != "none" and "p_value" in frame.columns:
+        counted = None if tested.drawn is None or adjust not in JOINT else tested.drawn.rows(order)
+        frame = adjusted_frame(frame, adjust, drawn=counted)
     return frame
 
 

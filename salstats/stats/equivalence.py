@@ -13,7 +13,7 @@ import pandas as pd
 from salstats.checks import SalstatsError, ValueRangeError, did_you_mean, quoted
 from salstats.metrics.registry import direction
 from salstats.stats.inference import Estimates
-from salstats.stats.intervals import RECORDS, find_interval
+from salstats.stats.intervals import RECORDS, Basis, Interval, find_interval
 from salstats.stats.tails import Tails
 
 #: Bounds of a margin, None where it has none: a number stands for both.
@@ -79,19 +79,25 @@ def against_margin(
     low, high = check_margin(margin, metrics)
     p_value = np.full(len(low), np.nan)
     for name in map(str, np.unique(found.taken)):
-        record = find_interval(name, found.target.term)
-        if record is None or record.tails is None:
-            known = [r.name for r in RECORDS if r.tails is not None and found.target.term in r.of]
-            raise SalstatsError(
-                f"margin= takes its P value from the test that the interval inverts, and interval={name!r} "
-                f"has none; choose from {quoted(known)}"
-            )
-        own = p_of_tails(partial(record.tails, found.basis), low, high)
+        tails = check_tails(find_interval(name, found.target.term), found.target.term)
+        own = p_of_tails(partial(tails, found.basis), low, high)
         p_value = np.where(found.taken == name, own, p_value)
     # where nothing varies, or a single unit does, nothing is known of others
     p_value = np.where(found.conf_high > found.conf_low, p_value, np.nan)
     shown = sound & is_below(p_value, 1 - found.options.level)
     return margin_columns(sides, metrics, (low, high, p_value), shown, sense)
+
+
+def check_tails(interval: Interval | None, term: str) -> Callable[[Basis, np.ndarray], Tails]:
+    """One-sided P values of the test that an interval inverts; SalstatsError where there are none."""
+    if interval is None or interval.tails is None:
+        known = [r.name for r in RECORDS if r.tails is not None and term in r.of]
+        name = interval.name if interval else "none"
+        raise SalstatsError(
+            f"margin= takes its P value from the test that the interval inverts, and interval={name!r} "
+            f"has none; choose from {quoted(known)}"
+        )
+    return interval.tails
 
 
 def p_of_tails(tails: Callable[[np.ndarray], Tails], low: np.ndarray, high: np.ndarray) -> np.ndarray:

@@ -18,7 +18,7 @@ from salstats.stats.cr2 import Robust, cr2
 from salstats.stats.draws import few_threads, weight_blocks
 from salstats.stats.estimands import Cells, Estimand, Target, ratio
 from salstats.stats.intervals import Basis, Interval, choose_interval
-from salstats.stats.monte_carlo import SIDES
+from salstats.stats.monte_carlo import SIDES, fewest_replicates
 from salstats.stats.variances import (
     analytic_variance,
     drawn_variances,
@@ -76,6 +76,7 @@ def check_options(
     check_count(n_replicates, "n_replicates")
     generator = check_generator(rng)
     if draws is None:
+        _check_replicates(record, level, n_replicates)
         return Options(record, level, n_replicates, generator)
     matrix = np.asarray(draws)
     return Options(record, level, len(matrix) if matrix.ndim else 0, generator, matrix)
@@ -186,27 +187,51 @@ def infer(
         flipped, _is_ratio(estimand),
         np.zeros(len(estimate), bool) if cells.beyond is None else cells.beyond @ estimand.cells_of_rows(),
     )  # fmt: skip
+    smallest = np.where(estimand.cells_of_rows(), cells.sample_units()[:, None], np.inf).min(axis=0)
+    if record.needs != "cr2":
+        # of one unit nothing is known of how others differ
+        std_error = np.where(smallest < 2, np.nan, std_error)
+    found = Estimates(
+        target, options, basis, estimate, std_error, df, none, none, n_units, smallest, bias, n_undefined,
+        scale, replicates, gap_replicates, flips=flipped,
+    )  # fmt: skip
+    found = at_level(found, options.level)
+    if constant:
+        low, high = (np.where(basis.std_error == 0, estimate, e) for e in (found.conf_low, found.conf_high))
+        found = replace(found, conf_low=low, conf_high=high)
+    _warn(found, sizes, constant)
+    return found
+
+
+def at_level(found: Estimates, level: float) -> Estimates:
+    """Estimates with their limits at a level."""
+    record, basis = found.options.interval, replace(found.basis, level=level)
+    _check_replicates(record, level, found.options.n_replicates)
     low, high, *sets = record.limits(basis)
     conf_set, zero_in_gap = sets or (None, None)
     by_cr2 = None
     if record.instead is not None and (rows := record.instead(basis)).any():
         by_cr2 = rows
-        by_t = limits.t_limits(estimate, std_error, df, options.level)
+        by_t = limits.t_limits(basis.estimate, basis.std_error, basis.df, level)
         low, high = (np.where(by_cr2, other, own) for own, other in zip((low, high), by_t, strict=True))
-    if constant:
-        low, high = (np.where(std_error == 0, estimate, limit) for limit in (low, high))
-    smallest = np.where(estimand.cells_of_rows(), cells.sample_units()[:, None], np.inf).min(axis=0)
-    if record.needs != "cr2":
-        # of one unit nothing is known of how others differ
-        std_error = np.where(smallest < 2, np.nan, std_error)
     if record.kind != "share" and record.needs != "cr2":
-        low, high = (np.where(smallest < 2, np.nan, limit) for limit in (low, high))
-    found = Estimates(
-        target, options, basis, estimate, std_error, df, low, high, n_units, smallest, bias, n_undefined,
-        scale, replicates, gap_replicates, conf_set, zero_in_gap, flipped, by_cr2,
+        low, high = (np.where(found.smallest < 2, np.nan, limit) for limit in (low, high))
+    return replace(
+        found, options=replace(found.options, level=level), basis=basis, conf_low=low, conf_high=high,
+        conf_set=conf_set, zero_in_gap=zero_in_gap, by_cr2=by_cr2,
     )  # fmt: skip
-    _warn(found, sizes, constant)
-    return found
+
+
+def _check_replicates(record: Interval, level: float, n_replicates: int) -> None:
+    """Raise where replicates are too few for limits at a level."""
+    if record.kind not in ("bootstrap", "flips") or record.scale:
+        return
+    enough = fewest_replicates(level, flips=record.kind == "flips")
+    if n_replicates < enough:
+        raise ValueRangeError(
+            f"interval={record.name!r} needs at least {enough:,} replicates at level {level:.6g}, not "
+            f"{n_replicates:,}; give n_replicates={enough} or more"
+        )
 
 
 def _warn(found: Estimates, sizes: np.ndarray, constant: bool) -> None:

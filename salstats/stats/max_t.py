@@ -53,9 +53,17 @@ class Drawn(NamedTuple):
         """Those of some rows."""
         return self._replace(observed=self.observed[rows], drawn=self.drawn[:, rows])
 
+    def balanced(self) -> "Drawn":
+        """Each row on the scale of its own draws, the data being one: the share that lie less far."""
+        observed, drawn = np.round(self.observed / _EQUAL), np.round(self.drawn / _EQUAL)
+        every = drawn if self.complete else np.vstack([drawn, observed])
+        shares = (stats.rankdata(every, axis=0) - 0.5) / len(every)
+        own = ((every < observed).sum(axis=0) + (every == observed).sum(axis=0) / 2) / len(every)
+        return self._replace(observed=own, drawn=shares[: len(drawn)])
+
 
 def step_down(family: Drawn) -> np.ndarray:
-    """P values (n_rows,) adjusted for the family that all rows are, the largest statistic first.
+    """P values (n_rows,) adjusted for the family that all rows are, the largest statistic first: max-t.
 
     Of the hypotheses from a row on down, the share of draws whose largest statistic is at least the row's,
     and no less than the P value of the row before.
@@ -74,6 +82,20 @@ def step_down(family: Drawn) -> np.ndarray:
     return adjusted
 
 
+def step_down_min_p(family: Drawn) -> np.ndarray:
+    """P values as of `step_down`, the smallest P value first: the min-p of Westfall and Young.
+
+    Where rows' draws reach differently far, as with a few large units, max-t lets those that reach furthest
+    decide for all.
+
+    References
+    ----------
+    Ge Y, Dudoit S, Speed TP. Resampling-based multiple testing for microarray data analysis. Test 2003.
+    doi:10.1007/BF02595811
+    """
+    return step_down(family.balanced())
+
+
 def joint_level(family: Drawn, level: float) -> float:
     """Level at which each row's own limits are made so that all of them hold together at `level`.
 
@@ -86,7 +108,6 @@ def joint_level(family: Drawn, level: float) -> float:
     doi:10.1080/01621459.1988.10478649
     """
     n, n_rows = family.drawn.shape
-    ranks = stats.rankdata(np.round(family.drawn / _EQUAL), axis=0)
-    least = np.sort(((n - ranks + 0.5) / n).min(axis=1))
-    fewer = least[least < least[int((1 - level) * n + _EQUAL)]]
-    return 1 - max(fewer[-1] if len(fewer) else 0.0, (1 - level) / n_rows)
+    least = np.sort(1 - family.balanced().drawn.max(axis=1))
+    fewer = least[least < least[int((1 - level) * n + _EQUAL)] - _EQUAL]
+    return 1 - float(max(fewer[-1] if len(fewer) else 0.0, (1 - level) / n_rows))

@@ -196,7 +196,8 @@ def bootstrap(
     >>> list(replicates.columns), len(replicates)
     (['metric', 'method', 'replicate', 'estimate'], 1200)
     """
-    options = check_options("mean", "percentile", 0.95, n_replicates, rng, draws)
+    # no limits are made of them
+    options = check_options("mean", "normal", 0.95, n_replicates, rng, draws)
     codes = coded_scores(scores)
     columns = check_by(scores, by, DEFAULT_BY)
     warn_pooled_by_default(scores, by, columns)

@@ -23,7 +23,7 @@ def six():
 
 def test_few_hits_are_sent_to_intervals_of_proportions_which_stay_inside(six):
     with pytest.warns(SalstatsWarning, match="interval='wilson' or 'exact' of 0/1 scores"):
-        ss.summarize(six, interval="percentile", n_replicates=20)
+        ss.summarize(six, interval="percentile", n_replicates=40)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for interval in ("wilson", "exact"):

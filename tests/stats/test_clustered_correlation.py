@@ -88,7 +88,7 @@ def test_limits_of_strata_are_those_of_combined_correlations_of_resampled_patien
 @pytest.mark.filterwarnings("ignore:in . of . groups rows repeat a patient:salstats.checks.SalstatsWarning")
 @pytest.mark.parametrize("options", [{"by": "task", "overall": True}, {"by": (), "stratified": "task"}])
 def test_estimates_are_those_of_correlate(table, options):
-    ours = correlate_clustered(table, "iou", "prob", n_replicates=10, **options)
+    ours = correlate_clustered(table, "iou", "prob", n_replicates=40, **options)
     theirs = ss.correlate(table, "iou", "prob", **options)
     for column in ("estimate", "n", "n_missing", "n_units"):
         np.testing.assert_allclose(ours[column], theirs[column], rtol=RTOL)

@@ -65,9 +65,31 @@ def test_undefined_replicates_sort_last_under_the_order_rule():
     assert (low.item(), high.item()) == (25, 975)
 
 
-def test_order_rule_refuses_too_few_replicates(boot60):
-    with pytest.raises(ValueRangeError, match="at least 40 replicates"):
-        ss.summarize(boot60, interval="order", n_replicates=39)
+@pytest.mark.parametrize(
+    ("interval", "level", "enough"),
+    [("order", 0.95, 40), ("percentile", 0.95, 40), ("bca", 0.99, 200), ("percentile", 0.9999, 20_000)],
+)
+def test_a_level_that_replicates_do_not_reach_is_refused(boot60, interval, level, enough):
+    """One replicate has to lie beyond each limit: 2 / (1 - level)."""
+    said = (
+        f"interval='{interval}' needs at least {enough:,} replicates at level {level:g}, not {enough - 1:,}"
+    )
+    with pytest.raises(ValueRangeError, match=said):
+        ss.summarize(boot60, interval=interval, level=level, n_replicates=enough - 1)
+    if enough < 1000:
+        limits(ss.summarize(boot60, interval=interval, level=level, n_replicates=enough))
+
+
+def test_a_level_that_flips_do_not_reach_is_refused():
+    """Flips lie on both sides at once: 1 / (1 - level); the normal interval takes no quantile."""
+    scores = ss.datasets.load_simulated().query("metric == 'iou' and task == 'Edema'")
+    with pytest.raises(
+        ValueRangeError, match=r"interval=.wild. needs at least 100 replicates at level 0\.99"
+    ):
+        ss.difference(scores, reference="human", level=0.99, n_replicates=99)
+    found = ss.difference(scores, reference="human", level=0.99, n_replicates=100)
+    assert np.isfinite(found[["conf_low", "conf_high"]]).all(axis=None)
+    assert ss.summarize(scores, interval="normal", level=0.99, n_replicates=20)["conf_low"].notna().all()
 
 
 @pytest.mark.parametrize("interval", ["wilson", "exact"])

@@ -140,10 +140,10 @@ def test_cases_without_counts_are_missing_and_empty_masks_are_not():
 
 def test_a_rate_without_pixels_below_the_line_is_undefined():
     frame = scores_of([(0, 0, 5, 45), (0, 0, 3, 47)])
-    with pytest.warns(SalstatsWarning, match="20 of 20 replicates are undefined"):
-        got = pooled_rates(frame, rates="precision", interval="percentile", n_replicates=20).iloc[0]
+    with pytest.warns(SalstatsWarning, match="40 of 40 replicates are undefined"):
+        got = pooled_rates(frame, rates="precision", interval="percentile", n_replicates=40).iloc[0]
     assert np.isnan(got["estimate"])
-    assert (got["n"], got["n_units"], got["n_undefined"]) == (2, 0, 20)
+    assert (got["n"], got["n_units"], got["n_undefined"]) == (2, 0, 40)
 
 
 def test_average_is_the_mean_of_tasks_and_overall_pools_their_pixels():

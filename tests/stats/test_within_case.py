@@ -53,7 +53,7 @@ def test_icc_is_that_of_a_one_way_analysis_of_variance(frame):
     rows = frame[frame["method"] == "rise"]
     table = anova_lm(ols("score ~ C(case)", rows).fit())
     between, within = table["mean_sq"]
-    found = within_case_sd(rows, n_replicates=20).iloc[0]
+    found = within_case_sd(rows, n_replicates=40).iloc[0]
     # the model solves normal equations, which costs some digits
     assert found["icc"] == pytest.approx((between - within) / (between + 2 * within), abs=1e-9)
 
@@ -61,7 +61,7 @@ def test_icc_is_that_of_a_one_way_analysis_of_variance(frame):
 def test_cases_weigh_by_their_degrees_of_freedom(frame):
     rows = frame[frame["method"] == "rise"].reset_index(drop=True)
     rows.loc[[0, 3, 4, 6, 7, 8], "score"] = np.nan
-    found = within_case_sd(rows, n_replicates=20, unit="patient").iloc[0]
+    found = within_case_sd(rows, n_replicates=40, unit="patient").iloc[0]
     groups = rows.groupby("case")["score"]
     df = (groups.count() - 1).clip(lower=0)
     expected = np.sqrt((groups.var().fillna(0) * df).sum() / df.sum())
@@ -72,10 +72,10 @@ def test_cases_weigh_by_their_degrees_of_freedom(frame):
 
 def test_what_was_made_once_has_no_sd_within_cases(frame):
     once = frame[(frame["seed"] == 0) & (frame["method"] == "rise")].assign(method="gradcam", seed=np.nan)
-    found = within_case_sd(pd.concat([frame, once]), n_replicates=20).set_index("method")
+    found = within_case_sd(pd.concat([frame, once]), n_replicates=40).set_index("method")
     assert np.isnan(found.loc["gradcam", ["estimate", "conf_low", "icc"]].astype(float)).all()
     assert (found.loc["gradcam", "n"], found.loc["gradcam", "n_missing"]) == (0, 40)
-    alone = within_case_sd(frame, n_replicates=20).set_index("method")
+    alone = within_case_sd(frame, n_replicates=40).set_index("method")
     pd.testing.assert_frame_equal(found.loc[["lime", "rise"]], alone)
     with pytest.raises(ColumnError, match="nothing was repeated"):
         within_case_sd(once)
@@ -84,13 +84,13 @@ def test_what_was_made_once_has_no_sd_within_cases(frame):
 def test_models_that_are_not_repetitions_stay_apart(frame):
     shifted = frame.assign(model="b", score=frame["score"] + 10)
     both = pd.concat([frame.assign(model="a"), shifted])
-    found = within_case_sd(both, by=["metric", "method"], n_replicates=20)
-    alone = within_case_sd(frame, n_replicates=20)
+    found = within_case_sd(both, by=["metric", "method"], n_replicates=40)
+    alone = within_case_sd(frame, n_replicates=40)
     # a difference of 10 between models is none within a case; it costs digits of the squares
     np.testing.assert_allclose(found["estimate"], alone["estimate"], rtol=1e-9)
     noise = np.random.default_rng(4).normal(size=len(shifted))
     retrained = pd.concat([frame.assign(model="a"), shifted.assign(score=shifted["score"] + noise)])
-    assert within_case_sd(retrained, over="model", n_replicates=20)["estimate"].min() > 5
+    assert within_case_sd(retrained, over="model", n_replicates=40)["estimate"].min() > 5
 
 
 def test_icc_of_unequal_numbers_is_that_of_the_mixed_model_by_moments(frame):
@@ -101,7 +101,7 @@ def test_icc_of_unequal_numbers_is_that_of_the_mixed_model_by_moments(frame):
     between, within = anova_lm(ols("score ~ C(case)", used).fit())["mean_sq"]
     k = used.groupby("case").size()
     k0 = (k.sum() - (k**2).sum() / k.sum()) / (len(k) - 1)
-    found = within_case_sd(rows, n_replicates=20, unit="patient").iloc[0]
+    found = within_case_sd(rows, n_replicates=40, unit="patient").iloc[0]
     assert found["icc"] == pytest.approx((between - within) / (between + (k0 - 1) * within), abs=1e-9)
 
 
@@ -112,7 +112,7 @@ def test_a_group_that_splits_the_repetitions_of_a_case_is_refused(frame):
         within_case_sd(detected, by=["metric", "method", "detected"])
     # one that belongs to the case does not
     even = frame.assign(even=frame["case"].str[-1].isin(list("02468")))
-    assert within_case_sd(even, by=["metric", "method", "even"], n_replicates=20)["n"].tolist() == [20] * 4
+    assert within_case_sd(even, by=["metric", "method", "even"], n_replicates=40)["n"].tolist() == [20] * 4
 
 
 def test_a_mean_over_the_trainings_is_no_repetition_of_them(frame):
@@ -120,9 +120,9 @@ def test_a_mean_over_the_trainings_is_no_repetition_of_them(frame):
     keys = ["case", "patient", "method", "metric"]
     mean = each.groupby(keys, as_index=False)["score"].mean().assign(seed="mean")
     with pytest.warns(SalstatsWarning, match="seed has the value 'mean'.* leave it out"):
-        shrunk = within_case_sd(pd.concat([each, mean], ignore_index=True), n_replicates=20)
+        shrunk = within_case_sd(pd.concat([each, mean], ignore_index=True), n_replicates=40)
     # three scores with their mean as a fourth: the squares stay, the degrees of freedom are 3, not 2
-    honest = within_case_sd(each, n_replicates=20)
+    honest = within_case_sd(each, n_replicates=40)
     np.testing.assert_allclose(shrunk["estimate"], honest["estimate"] * np.sqrt(2 / 3), rtol=1e-9)
 
 

@@ -75,8 +75,8 @@ def with_ci(what: str, frame: pd.DataFrame) -> str:
 
 
 def significance_level(frame: pd.DataFrame) -> float:
-    """Level that goes with the intervals, 0.05 where they say none."""
-    levels = distinct(frame, "conf_level")
+    """Level that goes with the intervals or the family that they hold for, 0.05 where they say none."""
+    levels = distinct(frame, "family_level") or distinct(frame, "conf_level")
     return round(1 - float(levels[0]), 10) if len(levels) == 1 else 0.05
 
 

@@ -15,6 +15,7 @@ from salstats.display.text.format import joined
 from salstats.display.text.labels import LAST, Labels
 from salstats.frames import DEFAULT_BY, IDENTIFIER_COLUMNS, ColumnCodes, check_scores, warn_of_range
 from salstats.metrics.registry import has_true_zero, known_metric
+from salstats.stats.equivalence import check_margin, split_verdicts
 from salstats.stats.intervals import names_of
 from salstats.stats.units import resolve_unit
 from salstats.study import HUMAN
@@ -49,6 +50,8 @@ def settled(scores: pd.DataFrame, asked: Settings) -> tuple[pd.DataFrame, Settin
         scores = scores[kept]
     scores = scores.reset_index(drop=True)
     _check_rows(scores)
+    if asked.margin is not None:
+        check_margin(asked.margin, scores["metric"].unique())
     methods, reference = set(scores["method"].astype(str)), asked.reference
     if reference is not None and reference not in methods:
         raise SalstatsError(f"reference={reference!r} is none of the methods {quoted(sorted(methods))}")
@@ -214,7 +217,8 @@ def _run_contrasts(done: Analyses, scores: pd.DataFrame, settings: Settings, opt
     Whether a method differs is asked once, of the difference; the decrease tells the same in percent.
     """
     by = [c for c in ("metric", "task") if c in scores.columns]
-    done.run("difference", ss.difference, scores, by=by, **options, adjust=settings.adjust)
+    against: dict[str, Any] = {} if settings.margin is None else {"margin": settings.margin}
+    done.run("difference", ss.difference, scores, by=by, **options, adjust=settings.adjust, **against)
     metrics = [m for m in metric_order(scores) if known_metric(m) is not None and has_true_zero(m)]
     ratios = scores[scores["metric"].isin(metrics)]
     if len(ratios) and "difference" in done.frames:
@@ -230,13 +234,17 @@ def _run_contrasts(done: Analyses, scores: pd.DataFrame, settings: Settings, opt
 
 
 def _judged(decrease: pd.DataFrame, difference: pd.DataFrame) -> pd.DataFrame:
-    """Decreases with the P values, their family and the verdicts of the differences."""
+    """Decreases with the P values, their family and the verdicts of the differences.
+
+    A margin is one of differences, and what it shows is told of these.
+    """
     judged = ["statistic", "df", "p_value", "p_adjusted", "verdict", "test", "n_tests", "procedure"]
     judged += ["p_floor", "p_adjusted_floor"]
     judged = [c for c in judged if c in difference.columns]
     keys = list(difference.columns[: difference.columns.get_loc("term")])
     own = decrease.drop(columns=[c for c in judged if c in decrease.columns])
-    both = own.merge(difference[[*keys, *judged]], on=keys, how="left", validate="one_to_one")
+    sides = difference.assign(verdict=split_verdicts(difference["verdict"])[0])
+    both = own.merge(sides[[*keys, *judged]], on=keys, how="left", validate="one_to_one")
     order = [c for c in difference.columns if c in both.columns]
     return both[[*order, *(c for c in both.columns if c not in order)]]
 

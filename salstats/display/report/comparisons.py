@@ -16,7 +16,9 @@ from salstats.display.report.wording import (
     verdict_word,
 )
 from salstats.display.text.format import counted, joined
+from salstats.display.text.margins import has_margins, margin_text
 from salstats.display.text.vocabulary import TERMS
+from salstats.stats.equivalence import split_verdicts
 
 #: What a method did, by the state of a comparison; none of it hangs on how many methods it is said of.
 _PHRASES = {
@@ -44,6 +46,37 @@ def contrast_sentences(frame: pd.DataFrame, words: Words) -> Iterator[str]:
             yield from (_method(rows[rows["method"] == m], rows, words) for m in methods)
     yield from _notes(frame, words)
     yield from caveats(frame, words)
+
+
+def margin_sentences(frame: pd.DataFrame, words: Words) -> Iterator[str]:
+    """Yield what was shown of each method with a margin, metric by metric; nothing where there is none."""
+    if not has_margins(frame):
+        return
+    for metric, rows in words.by_metric(frame[frame["p_margin"].notna()]):
+        rows = words.ordered(rows.assign(claim=split_verdicts(rows["verdict"])[1]))
+        to = words.method(rows["reference"].iloc[0])
+        margin = f"a difference {margin_text(rows, words.labels)}"
+        n_methods, said = rows["method"].nunique(), list[str]()
+        for method, own in rows.groupby("method", sort=False, observed=True):
+            shown = own[own["claim"] != ""]
+            if len(shown):
+                claim = shown["claim"].iloc[0]
+                said.append(f"{words.method(method)} was {claim} to {to}{_places(shown, own, words)}")
+        if len(said) > WRITTEN:
+            some = " in some task" if "task" in rows.columns and rows["task"].nunique() > 1 else ""
+            said = [f"{len(said)} of {n_methods} methods were {rows['claim'].max()} to {to}{some}"]
+        text = "; ".join(said) or f"no method was shown to have {margin} from {to}"
+        yield f"On {words.metric(metric)}, {text}{f' ({margin})' if said else ''}."
+
+
+def _places(shown: pd.DataFrame, own: pd.DataFrame, words: Words) -> str:
+    """Text such as " in A and B and averaged over tasks", of rows of one method."""
+    if len(own) == 1 or "task" not in own.columns:
+        return ""
+    pooled, n_tasks = pooled_rows(shown), int((~pooled_rows(own)).sum())
+    single = shown.loc[~pooled, "task"]
+    where = [_where(single, "equivalent", n_tasks, words)] if len(single) else []
+    return f" {joined([*where, *(['averaged over tasks'] if pooled.any() else [])])}"
 
 
 def headline(frame: pd.DataFrame, words: Words) -> str:
@@ -104,7 +137,7 @@ def _states(rows: pd.DataFrame) -> pd.Series:
     """Each row's state: its verdict in words, or why there is none."""
     metric = str(rows["metric"].iloc[0]) if len(rows) else ""
     judged = {verdict: verdict_word(metric, verdict) for verdict in ("lower", "higher")}
-    states = rows["verdict"].astype("str").replace(judged)
+    states = pd.Series(split_verdicts(rows["verdict"])[0], rows.index, dtype=str).replace(judged)
     states = states.where(rows["estimate"].notna(), "undefined")
     return states.where(rows["n_pairs"] > 0, "unpaired")
 

@@ -17,6 +17,7 @@ from salstats.display.report.analyses import (
     metric_order,
     several,
 )
+from salstats.display.report.comparisons import margin_sentences
 from salstats.display.report.examples import PICKS, Examples
 from salstats.display.report.model import Item, Section
 from salstats.display.report.results import result_sentences
@@ -289,6 +290,8 @@ def _sentences(part: Part, contents: Contents) -> tuple[str, ...]:
     frames, found = contents.done.frames, list[str]()
     for key in part.told:
         frame = frames.get(key, pd.DataFrame())
+        if key == "difference":
+            found += margin_sentences(frame, contents.words)
         if key == "difference" and "decrease" in frames:
             # a metric is spoken of once: by its decrease, unless one of these is undefined
             decrease = frames["decrease"]

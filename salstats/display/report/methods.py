@@ -12,6 +12,7 @@ from salstats.display.report.provenance import versions
 from salstats.display.report.template import TEMPLATE, Known
 from salstats.display.report.wording import Words, known_metric, pooled_rows
 from salstats.display.text.format import MINUS, count_text, joined, percent_text, plural
+from salstats.display.text.margins import has_margins, margin_text
 from salstats.display.text.vocabulary import METRICS_IN_FULL
 from salstats.files.inputs import data_folder
 from salstats.metrics.records import Metric
@@ -225,6 +226,9 @@ def _contrasts(frames: Mapping[str, pd.DataFrame], words: Words) -> Known:
         "without_zero": words.metrics(words.labels.order("metric", sorted(lacking))) if lacking else None,
         "test": " ".join(how).format(unit=words.unit, replicates=count_text(words.settings.n_replicates)),
         "adjusted": _adjustment("differences", frame, words),
+        "margin": margin_text(frame, words.labels) if has_margins(frame) else None,
+        "margin_adjusted": ", adjusted likewise as a family of its own," if words.procedure(frame) else "",
+        "alpha": words.alpha,
         "rule": rule,
     }
 

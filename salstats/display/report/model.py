@@ -11,6 +11,7 @@ import pandas as pd
 from salstats.checks import InputFileError, SalstatsError, check_choice, check_count, check_level
 from salstats.display.text.format import STYLES
 from salstats.stats.adjust import check_procedure
+from salstats.stats.equivalence import Margin, check_tails
 from salstats.stats.intervals import choose_interval
 from salstats.stats.paired_tests import TESTS
 
@@ -36,6 +37,7 @@ class Settings:
     seed: int = 0
     test: str | None = None
     adjust: str = "holm"
+    margin: Margin | None = None
     style: str = "nature"
     labels: Mapping[str, Any] | None = None
     title: str = "Statistical report on saliency maps"
@@ -45,7 +47,9 @@ class Settings:
         """Raise where one of them is none of its choices."""
         check_choice(self.style, tuple(STYLES), "style")
         check_level(self.level)
-        choose_interval(self.interval, "difference")
+        interval = choose_interval(self.interval, "difference")
+        if self.margin is not None:
+            check_tails(interval, "difference")
         if self.test is not None:
             check_choice(self.test, TESTS, "test")
         check_procedure(self.adjust, "adjust")

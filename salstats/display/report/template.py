@@ -93,6 +93,12 @@ TEMPLATE = (
         Said("{test}"),
         Said("They are those of the differences, which a percentage decrease shares.", when="decrease"),
         Said("{adjusted}"),
+        Said(
+            "Differences were also tested against a margin, to lie {margin}, by one-sided tests on either "
+            "side that has a bound, each the one that the interval inverts (Schuirmann 1987): a method was "
+            "taken as equivalent to {reference}, or with one bound as not inferior or not superior, where "
+            "the larger P value{margin_adjusted} was below {alpha}."
+        ),
         Said("A difference was taken as shown where its {level}% interval excluded 0{rule}."),
     ),
     (

@@ -171,7 +171,7 @@ def is_adjusted(frame: pd.DataFrame) -> bool:
 def _procedure(frame: pd.DataFrame, adjust: str | None) -> str | None:
     """The procedure behind `p_adjusted`, None where nobody says."""
     if adjust is not None:
-        return check_procedure(adjust, "adjust")
+        return check_procedure(adjust, "adjust", drawn=True)
     named = frame["procedure"].dropna().unique() if "procedure" in frame.columns else []
     return str(named[0]) if len(named) == 1 else None
 

@@ -93,6 +93,8 @@ def interval_note(frame: pd.DataFrame) -> str:
         sentences.append(BEYOND)
     if np.isinf(np.concatenate([numbers(rows, "conf_low"), numbers(rows, "conf_high")])).any():
         sentences.append("Infinite limits: the set is unbounded.")
+    if (family := single(rows, "family_level")) is not None:
+        sentences.append(f"All of them hold together at {_percent(float(str(family)))}%.")
     if single(rows, "inference_to") is not None:
         sentences.append(FIXED_READERS)
     return " ".join(s for s in sentences if s)
@@ -239,7 +241,7 @@ def underline_note(
 
 def significance(differences: pd.DataFrame, correction: str = "") -> str:
     """When a verdict is reached."""
-    level = single(differences, "conf_level")
+    level = single(differences, "family_level") or single(differences, "conf_level")
     interval = ci_text(differences) or "interval"
     what = "decrease" if single(differences, "term") == "percent_decrease" else "paired difference"
     text = f"{interval} of the {what} excludes 0"

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from salstats.stats.intervals import RECOMMENDED
+
 
 @dataclass(frozen=True)
 class Errors:
@@ -50,8 +52,10 @@ _KINDS = (
         "Standard errors were those for independent errors of equal variance.",
     ),
 )  # fmt: skip
-#: Every kind by its name; the first is recommended.
+#: Every kind by its name.
 ERRORS = {kind.name: kind for kind in _KINDS}
+#: What `errors=` takes.
+CHOICES = (RECOMMENDED, *ERRORS)
 CLUSTERED = tuple(kind.name for kind in _KINDS if kind.clustered)
 #: What rows leave free of a direction (1 - leverage), below which they determine it by themselves.
 _SATURATED = 1e-10
@@ -173,14 +177,16 @@ def bias_reduced(
     residual: np.ndarray,
     bread: np.ndarray,
     clusters: np.ndarray,
-    contrasts: np.ndarray | None = None,
     spread: np.ndarray | None = None,
+    *,
+    contrasts: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """CR2 of least squares, and Satterthwaite degrees of freedom of combinations.
 
-    `contrasts` (q, k) are the combinations, by default the coefficients; NaN for a single cluster. Of other
-    models `matrix` and `residual` are rows of X and of y - mu over their standard deviation, that is times
-    and over the root of their weights, so that bread is (X'X)^-1 of them too.
+    `contrasts` are the combinations, of the first columns if these are fewer than k, by default the
+    coefficients; NaN for a single cluster. Of other models `matrix` and `residual` are rows of X and of
+    y - mu over their standard deviation, that is times and over the root of their weights, so that bread is
+    (X'X)^-1 of them too.
 
     Residuals of cluster g are multiplied by A = (I - H_gg)^(-1/2), the symmetric root, with the
     pseudo-inverse where a cluster determines a direction by itself (`unidentified` coefficients have no
@@ -201,7 +207,7 @@ def bias_reduced(
     https://doi.org/10.1080/07350015.2016.1247004
     """
     k = matrix.shape[1]
-    directions = bread if contrasts is None else bread @ contrasts.T
+    directions = bread if contrasts is None else bread[:, : contrasts.shape[1]] @ contrasts.T
     q = directions.shape[1]
     groups = cluster_rows(clusters)
     if len(groups) < 2:

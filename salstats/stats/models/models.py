@@ -20,7 +20,7 @@ from salstats.frames import SCORES_COLUMNS, ColumnCodes, coded_scores
 from salstats.stats.carried import is_absent
 from salstats.stats.design import row_groups, warn_pooled_methods
 from salstats.stats.intervals import RECOMMENDED
-from salstats.stats.models.covariance import CLUSTERED, ERRORS
+from salstats.stats.models.covariance import CHOICES, CLUSTERED
 from salstats.stats.models.design import Design, Variable, build_design, complete_rows, read_variable
 from salstats.stats.models.families import FAMILIES
 from salstats.stats.models.family import Family, NotEstimableError, Solution, fit_model
@@ -169,7 +169,7 @@ def _where_units_are(frame: pd.DataFrame, errors: str) -> pd.DataFrame:
 
 def _check_errors(family: Family, errors: str | None, unit: Unit) -> str:
     """The errors that are meant, which the family has and the unit goes with."""
-    used = check_choice(RECOMMENDED if errors is None else errors, (RECOMMENDED, *ERRORS), "errors")
+    used = check_choice(RECOMMENDED if errors is None else errors, CHOICES, "errors")
     if used == RECOMMENDED:
         return family.errors[0]
     if used not in family.errors:

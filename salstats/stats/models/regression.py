@@ -53,7 +53,7 @@ def regress(
         A name of `families.FAMILIES`: `binomial` is the logit of an outcome 0 or 1, `fractional` the
         quasi-binomial logit for an outcome in [0, 1], exact 0 and 1 included.
     errors : str, optional
-        A name of `covariance.ERRORS`; by default `recommended`, which is `cr2`: rows of a unit may depend
+        A name of `covariance.CHOICES`; by default `recommended`, which is `cr2`: rows of a unit may depend
         on each other, with Satterthwaite's degrees of freedom. `cluster` (CR1) has p-values that are too
         small with few units, or terms that vary between them; `hc0` ... `hc3` and `classical` take rows for
         independent. The beta family has no `hc2` and `hc3`.

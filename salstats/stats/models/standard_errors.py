@@ -42,7 +42,9 @@ def covariance(
     if clusters is None:
         values = heteroscedastic(solution.scores, bread, solution.leverage, free, errors)
     elif errors == "cr2":
-        values, df = _cr2(model, np.eye(solution.rank))
+        values, df = bias_reduced(*least_squares(model))
+        # behind the coefficients stands what else a family estimates
+        values, df = values[: solution.rank, : solution.rank], df[: solution.rank]
     else:
         values = cluster_robust(solution.scores, bread, clusters, free)
         df = np.full(solution.rank, model.n_units - 1 or np.nan)
@@ -101,7 +103,7 @@ def of_combinations(model: Model, combinations: np.ndarray, notes: Notes) -> tup
     if model.errors != "cr2":
         df[:] = of_coefficients[0]
     elif known.any():
-        df[known] = _cr2(model, combinations[known])[1]
+        df[known] = bias_reduced(*least_squares(model), contrasts=combinations[known])[1]
     return np.sqrt(np.where(known, variance, np.nan)), df
 
 
@@ -118,15 +120,6 @@ def least_squares(model: Model) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.
     rows, errors = solution.step
     several = np.repeat(clusters, len(rows) // len(clusters))
     return rows, errors, decomposed(rows)[2], several, None
-
-
-def _cr2(model: Model, combinations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """CR2 of a model's coefficients, and the degrees of freedom of combinations (q, r) of them."""
-    rows, errors, bread, clusters, spread = least_squares(model)
-    r = combinations.shape[1]
-    among_all = np.pad(combinations, ((0, 0), (0, len(bread) - r)))
-    values, df = bias_reduced(rows, errors, bread, clusters, among_all, spread)
-    return values[:r, :r], df
 
 
 def student_tail(df: np.ndarray, statistic: np.ndarray) -> np.ndarray:

@@ -17,6 +17,7 @@ from salstats.display.export.figure_files import size_inches
 from salstats.display.plots.curves import plot_curves
 
 SCORES = ss.datasets.load_simulated()
+COVERAGE = ss.datasets.load_coverage()
 #: Tasks of the simulated study by names that other programs would take for markup, or cut.
 NAMES = dict(zip(sorted(SCORES["task"].unique()), [*MARKUP, LONG], strict=True))
 ODD = SCORES.replace({"task": NAMES})
@@ -80,6 +81,7 @@ FIGURES = {
     "correlation": (ss.plot_correlation, pairs(), False),
     "residuals": (ss.plot_residuals, ss.augment(ONE.drop(columns="patient"), "score ~ prob", by=()), False),
     "flow": (ss.plot_flow, ss.case_flow(ODD, reference="human"), False),
+    "coverage": (ss.plot_coverage, COVERAGE, False),
 }
 #: Calls whose rows repeat cases: what they say of it is not what is drawn here.
 pytestmark = pytest.mark.filterwarnings("ignore:.*:salstats.checks.SalstatsWarning")
@@ -130,6 +132,7 @@ SAVED = {
         FITTED, by="task", labels={"Atelectasis": "Basal atelectasis"}, width=width
     ),
     "flow": lambda width: ss.plot_flow(ss.case_flow(SCORES, reference="human"), width=width),
+    "coverage": lambda width: ss.plot_coverage(COVERAGE, width=width),
 }
 
 

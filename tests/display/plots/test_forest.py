@@ -85,6 +85,14 @@ def test_adjusted_p_values_are_taken_first_and_said():
     assert "adjusted" not in caption(ss.plot_forest(frame))
 
 
+def test_a_p_value_at_its_floor_is_written_as_a_bound():
+    floors = {"p_floor": [0.02, 0.002, np.nan, np.nan], "p_adjusted_floor": [0.08, np.nan, np.nan, np.nan]}
+    frame = subgroups().assign(p_value=0.02, **floors)
+    assert texts(ss.plot_forest(frame, p_values=True))[0][2] == ["<0.020", "0.020", "0.020", "0.020"]
+    adjusted = frame.assign(p_adjusted=0.08, n_tests=4)
+    assert texts(ss.plot_forest(adjusted, p_values=True))[0][2] == ["<0.080", "0.080", "0.080", "0.080"]
+
+
 def test_a_line_stands_at_no_difference_or_where_it_is_asked_for():
     assert guide(ss.plot_forest(subgroups())) == set()
     assert guide(ss.plot_forest(subgroups(), null=0.25)) == {0.25}

@@ -84,6 +84,14 @@ def test_decreases_have_the_bounds_of_the_differences_p_values(small):
         np.testing.assert_array_equal(both[column], both[f"{column}_of_gap"])
 
 
+def test_a_margin_is_one_of_differences_and_decreases_keep_their_side(small):
+    frames = frames_of(small, margin=0.9)
+    difference, decrease = frames["difference"], frames["decrease"]
+    assert difference["verdict"].str.contains("equivalent").any()
+    assert set(decrease["verdict"]) <= {"lower", "higher", "inconclusive"}
+    assert "p_margin" not in decrease
+
+
 def test_the_t_interval_takes_fieller_for_decreases(small):
     frames = frames_of(small, interval="t")
     assert set(frames["means"]["interval"]) == set(frames["difference"]["interval"]) == {"t"}

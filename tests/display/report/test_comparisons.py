@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from report_frames import SETTINGS, contrast_row, five_tasks, frame, said
 
-from salstats.display.report.comparisons import headline
+from salstats.display.report.comparisons import headline, margin_sentences
 from salstats.display.report.wording import Words
 from salstats.display.text.labels import Labels
 
@@ -153,4 +153,52 @@ def test_a_headline_over_fewer_tasks_says_so():
     assert "averaged over the tasks with pairs, Grad-CAM scored worse" in text
     assert "human benchmark, averaged over tasks, Grad-CAM scored worse, with a" in headline(
         five_tasks(), words
+    )
+
+
+def with_margin(low=-0.1, high=np.inf, **verdicts):
+    """Differences in five tasks that were tested against a margin."""
+    changes = {task: {"verdict": verdict} for task, verdict in verdicts.items()}
+    return five_tasks(**changes).assign(
+        term="difference", margin_low=low, margin_high=high, p_margin=0.5, estimate=-0.3
+    )
+
+
+def of_margin(table, **labels):
+    return " ".join(margin_sentences(table, Words(SETTINGS, Labels(labels))))
+
+
+def test_what_lies_inside_its_margin_is_told_with_the_margin():
+    table = with_margin(A="lower, not inferior", B="not inferior", Average="lower, not inferior")
+    assert of_margin(table) == (
+        "On IoU, Grad-CAM was not inferior to the human benchmark in A and B and averaged over tasks "
+        "(a difference above −0.1)."
+    )
+    both = with_margin(-0.1, 0.1, **dict.fromkeys("ABCDE", "equivalent"))
+    assert of_margin(both) == (
+        "On IoU, Grad-CAM was equivalent to the human benchmark in all 5 tasks (a difference within −0.1 to "
+        "0.1)."
+    )
+
+
+def test_where_nothing_was_shown_with_a_margin_it_is_said_so():
+    assert of_margin(with_margin()) == (
+        "On IoU, no method was shown to have a difference above −0.1 from the human benchmark."
+    )
+    assert not list(margin_sentences(five_tasks(), Words(SETTINGS, Labels())))
+
+
+def test_sentences_on_differences_are_those_without_the_margin():
+    told = said("difference", with_margin(A="lower, equivalent", B="equivalent", C="inconclusive"))
+    without = five_tasks(B={"verdict": "inconclusive"}, C={"verdict": "inconclusive"})
+    assert told == said("difference", without.assign(term="difference", estimate=-0.3))
+
+
+def test_many_methods_inside_a_margin_are_counted():
+    rows = [
+        contrast_row(f"m{i}", -0.01, -0.02, 0.01, "equivalent" if i < 8 else "inconclusive") for i in range(9)
+    ]
+    table = frame(*rows).assign(term="difference", margin_low=-0.1, margin_high=0.1, p_margin=0.01)
+    assert of_margin(table) == (
+        "On IoU, 8 of 9 methods were equivalent to the human benchmark (a difference within −0.1 to 0.1)."
     )

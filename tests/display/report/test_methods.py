@@ -179,6 +179,16 @@ def test_contrasts_are_told_with_formula_test_and_family():
     assert "the Bonferroni procedure, which controls" in told(**contrasts(procedure="bonferroni"))
 
 
+def test_a_margin_is_told_with_its_bounds_and_test():
+    frames = contrasts()
+    frames["difference"] = frames["difference"].assign(margin_low=-0.1, margin_high=np.inf, p_margin=0.01)
+    text = told(**frames)
+    assert "Differences were also tested against a margin, to lie above −0.1, by one-sided tests" in text
+    assert "(Schuirmann 1987): a method was taken as equivalent to the human benchmark" in text
+    assert "where the larger P value, adjusted likewise as a family of its own, was below 0.05." in text
+    assert "margin" not in told(**contrasts())
+
+
 def test_metrics_without_a_true_zero_are_named_where_no_percentage_was_taken():
     table = five_tasks()
     both = pd.concat([table, table.assign(metric="ncc")], ignore_index=True).assign(term="difference")

@@ -147,6 +147,8 @@ def test_warnings_of_the_analyses_are_given_and_on_the_page(small, tmp_path):
     [
         ({"adjust": "bogus"}, "bogus"),
         ({"interval": "wilson"}, "interval"),
+        ({"margin": {"dice": 0.1}}, "margin= names 'dice'"),
+        ({"margin": 0.1, "interval": "bca"}, "interval='bca' has none"),
         ({"test": "z"}, "test"),
         ({"labels": {"gradcam": "X", "occlusion": "X"}}, "same label"),
         ({"covariates": ["score"]}, "no covariate"),
@@ -213,12 +215,27 @@ def test_the_command_writes_the_report_with_every_setting(small, tmp_path, capsy
     monkeypatch.chdir(tmp_path)
     small.to_csv("scores.csv", index=False)
     arguments = ["report", "scores.csv", "-o", "out", "--replicates", "999", "--label", "gradcam=Grad, new"]
-    arguments += ["--test", "signflip", "--adjust", "BH", "--style", "ama", "--seed", "7", "--level", "0.9"]
+    arguments += [
+        "--margin",
+        "-0.25:",
+        "--test",
+        "signflip",
+        "--adjust",
+        "BH",
+        "--style",
+        "ama",
+        "--seed",
+        "7",
+        "--level",
+        "0.9",
+    ]
     assert run([*arguments, "--jobs", "1"]) == 0
     assert "out/index.html" in capsys.readouterr().out
     text = page_text(tmp_path / "out")
     provenance = json.loads((tmp_path / "out" / "report.json").read_text(encoding="utf-8"))["provenance"]
-    assert {"signflip", "Benjamini-Hochberg", "ama", "7", "90%", "999", "patient"} <= set(provenance.values())
+    assert {"signflip", "Benjamini-Hochberg", "ama", "7", "90%", "999", "patient", "(-0.25, None)"} <= set(
+        provenance.values()
+    )
     assert all(f"{name} {value}" in text for name, value in provenance.items())
     assert hashlib.sha256((tmp_path / "scores.csv").read_bytes()).hexdigest() in text
     assert "Grad, new" in text

@@ -3,6 +3,7 @@
 import pandas as pd
 import pytest
 
+from salstats.display.plots.decrease import significance_rule
 from salstats.display.tables import notes
 from salstats.display.text.labels import Labels
 
@@ -71,3 +72,14 @@ def test_readers_who_are_fixed_are_said_once():
     assert notes.FIXED_READERS not in notes.interval_note(interval("t"))
     of_some = interval("t").assign(inference_to=["these readers", None])
     assert notes.interval_note(of_some).count(notes.FIXED_READERS) == 1
+
+
+def test_limits_of_a_family_hold_together_and_its_level_is_that_of_the_test():
+    family = {"family_level": 0.95, "p_value": 0.001, "p_adjusted": 0.002, "procedure": "max-t", "n_tests": 9}
+    frame = interval("wild", **family, test="wild", term="difference").assign(conf_level=0.9931)
+    assert (
+        notes.interval_note(frame) == "99.31% CI: wild cluster bootstrap. All of them hold together at 95%."
+    )
+    assert notes.tested_note(frame, None).endswith("; adjusted (step-down max-t, 9 tests).")
+    assert notes.significance(frame).endswith("significant at the 5% level")
+    assert significance_rule(frame, "nature") == "interval excludes 0 and adjusted P < 0.05"

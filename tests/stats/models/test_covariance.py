@@ -5,6 +5,7 @@ import pytest
 import statsmodels.api as sm
 from scipy import special
 
+from salstats.stats.models import covariance as kernels
 from salstats.stats.models.covariance import (
     bias_reduced,
     cluster_robust,
@@ -42,6 +43,21 @@ def test_cr2_of_single_rows_is_hc2(example):
     covariance, _ = bias_reduced(fit.matrix, fit.residual, fit.bread, np.arange(40))
     hc2 = heteroscedastic(fit.scores, fit.bread, fit.leverage, fit.df_residual, "hc2")
     np.testing.assert_allclose(covariance, hc2, rtol=RTOL)
+
+
+@pytest.mark.parametrize("rooted", [500, 1], ids=["root of the rows", "of their design"])
+def test_cr2_is_unbiased_where_the_spread_is_that_of_the_model(example, rooted, monkeypatch):
+    monkeypatch.setattr(kernels, "_ROOTED", rooted)
+    matrix, _, clusters = example
+    spread = np.random.default_rng(6).uniform(0.01, 0.25, 40)
+    rows = matrix * np.sqrt(spread)[:, None]
+    bread = np.linalg.inv(rows.T @ rows)
+    annihilator = np.eye(40) - rows @ bread @ rows.T
+    # residuals (I - H) e of independent e: CR2 is quadratic in e, its expectation the sum over unit vectors
+    each = [bias_reduced(rows, e, bread, clusters, spread)[0] for e in annihilator]
+    np.testing.assert_allclose(np.sum(each, axis=0), bread, rtol=1e-9, atol=1e-12 * np.abs(bread).max())
+    own = bias_reduced(rows, annihilator[0], bread, clusters)[0]
+    assert np.allclose(each[0], own, rtol=1e-9) == (rooted == 1)
 
 
 def _written_out(matrix, clusters):
@@ -185,7 +201,7 @@ def test_a_combination_has_the_degrees_of_freedom_of_its_coefficient_in_another_
     turned = matrix @ np.linalg.inv(basis)
     expected = bias_reduced(turned, residual, basis @ bread @ basis.T, clusters)[1][0]
     contrasts = np.vstack([combination, -3 * combination, np.eye(3)])
-    covariance, df = bias_reduced(matrix, residual, bread, clusters, contrasts)
+    covariance, df = bias_reduced(matrix, residual, bread, clusters, contrasts=contrasts)
     np.testing.assert_allclose(df[:2], expected, rtol=1e-9)
     own_covariance, own = bias_reduced(matrix, residual, bread, clusters)
     np.testing.assert_allclose(df[2:], own, rtol=1e-12)

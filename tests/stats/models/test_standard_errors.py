@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from regression_oracle import assert_columns_equal
+from scipy import stats
 
 import salstats as ss
 from salstats.checks import SalstatsWarning
@@ -59,6 +60,18 @@ def test_what_is_recommended_is_clubsandwichs_cr2_with_satterthwaites_df(family,
     )
 
 
+def test_a_mean_alone_has_the_t_interval_of_its_units():
+    values = np.random.default_rng(4).normal(size=14)
+    rows = pd.DataFrame({"score": values, "case": np.repeat(list("abcdefg"), 2)})
+    each = stats.ttest_1samp(values, 0)
+    of_pairs = stats.ttest_1samp(values.reshape(7, 2).mean(axis=1), 0)
+    for frame, test in ((rows.drop(columns="case"), each), (rows, of_pairs)):
+        mean = ss.regress(frame, "score ~ 1").iloc[0]
+        assert (mean["statistic"], mean["df"]) == pytest.approx((test.statistic, test.df), rel=LINEAR_RTOL)
+        limits = test.confidence_interval()
+        assert (mean["conf_low"], mean["conf_high"]) == pytest.approx(tuple(limits), rel=LINEAR_RTOL)
+
+
 @pytest.mark.parametrize("errors", ["classical", "hc1"])
 @pytest.mark.parametrize("family", ["gaussian", "fractional"])
 @pytest.mark.parametrize("n", [6, 5000])
@@ -98,6 +111,8 @@ def test_clusters_that_are_the_levels_of_a_term_have_no_errors(errors):
 @pytest.mark.parametrize(
     ("errors", "outcome", "family"),
     [
+        (None, "hit", "binomial"),
+        (None, "score", "gaussian"),
         ("cluster", "score", "gaussian"),
         ("cr2", "score", "gaussian"),
         ("cluster", "hit", "binomial"),

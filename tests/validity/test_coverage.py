@@ -1,0 +1,131 @@
+"""Do defaults hold their level? The stored atlas meets its bands, and a seeded part of it is run again.
+
+    pytest -q -m slow tests/validity        # some minutes of one core
+
+A cell outside its band is listed in `not_held.csv`, by name; a new one fails, and so does one that
+is held again.
+"""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import salstats as ss
+
+ROOT = Path(__file__).resolve().parents[2]
+#: Studies of a cell that is run again; it fails beyond three of their Monte-Carlo errors, 3.3 % in all.
+N_AGAIN, ERRORS = 400, 3
+#: What is run again: few units, a usual study, two units that have most of the cases.
+AGAIN = [(10, "1", 0.0), (30, "1-5", 0.3), (50, "few huge", 0.8)]
+
+
+def script():
+    spec = importlib.util.spec_from_file_location("coverage_atlas", ROOT / "analyses" / "coverage.py")
+    module = importlib.util.module_from_spec(spec)
+    # what is defined there is looked up by the module's name
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+atlas = script()
+
+
+@pytest.fixture(scope="module")
+def coverage():
+    return ss.datasets.load_coverage()
+
+
+@pytest.fixture(scope="module")
+def scenarios():
+    return atlas.scenarios()
+
+
+@pytest.fixture(scope="module")
+def not_held():
+    return pd.read_csv(Path(__file__).with_name("not_held.csv"), dtype={"cluster": "str"})
+
+
+def named(cells):
+    """Cells by name, sorted, with numbers as text."""
+    return sorted(" | ".join(str(v) for v in row) for row in cells[list(atlas.CELL)].itertuples(index=False))
+
+
+def test_every_column_of_the_atlas_is_documented(coverage):
+    assert list(coverage.columns) == list(atlas.COLUMNS)
+    assert all(column in ss.datasets.load_coverage.__doc__ for column in coverage.columns)
+
+
+def test_defaults_are_held_to_the_bands_of_the_issue(coverage):
+    defaults = coverage[coverage["role"] == "default"]
+    for row in defaults.to_dict("records"):
+        found = [row[name] for name in atlas.Band._fields]
+        np.testing.assert_array_equal(found, atlas.band(row))
+        assert row["held"] == atlas.held(row)
+    usual = defaults[(defaults["statistic"] == "difference") & (defaults["cluster"] != "few huge")]
+    at_50 = usual[(usual["n_units"] == 50) & ~usual["scenario"].str.startswith("sparse")]
+    assert (at_50[["lowest", "highest", "least_rejected", "most_rejected"]] == [0.94, 0.96, 0.04, 0.06]).all(
+        None
+    )
+
+
+def test_no_default_is_outside_its_band_but_those_that_are_listed(coverage, not_held):
+    assert named(coverage[coverage["held"] == "no"]) == named(not_held)
+
+
+def test_the_readme_shows_the_atlas(coverage):
+    assert atlas.summary(coverage) in (ROOT / "README.md").read_text()
+
+
+@pytest.mark.parametrize("margin", [atlas.IOU, atlas.SPARSE, atlas.WIDE, atlas.Margin(0.9)])
+def test_scores_have_the_mean_zeros_and_dependence_that_are_stated(margin):
+    rng = np.random.default_rng(1)
+    cases = atlas.Cases.of(atlas.Design(20_000, "1-5", 0.6), 2, rng)
+    scores = margin.of(cases.effects(rng, 1)[0])
+    # standard errors are below .003
+    assert abs(scores.mean() - margin.mean) < 0.01
+    assert abs((scores == 0).mean() - (margin.zeros if margin.precision else 1 - margin.mean)) < 0.015
+    z = pd.Series(cases.effects(rng, 1)[0]).groupby(cases.of_units(np.arange(40_000)))
+    first, second = z.nth(0), z.nth(1)
+    pairs = np.column_stack([first.iloc[np.flatnonzero(z.size() > 1)], second])
+    assert abs(np.corrcoef(pairs.T)[0, 1] - 0.6) < 0.02
+
+
+def test_units_drawn_from_real_scores_bring_their_rows():
+    table = pd.DataFrame({"case": list("abbccc"), "score": [1.0, 2, 2, 3, 3, 3]})
+    frame = atlas.drawn(table)(atlas.Design(4, "as observed", np.nan), 50, np.random.default_rng(0))
+    assert frame.groupby("study")["patient"].nunique().eq(4).all()
+    each = frame.groupby(["study", "patient"])["score"].agg(["first", "size", "nunique"])
+    assert (each["first"] == each["size"]).all()
+    assert each["nunique"].eq(1).all()
+    assert set(each["size"]) == {1, 2, 3}
+
+
+def test_a_cell_counts_what_each_study_says_alone():
+    scenario = next(s for s in atlas._of_pairs() if s.statistic == "difference")
+    design = atlas.Design(12, "1-5", 0.3)
+    row = atlas.measure(scenario, design, 30, "t")
+    ((_, frame),) = atlas.studies(scenario, design, 30, 250)
+    alone = pd.concat(
+        [ss.difference(own, reference="human", by=(), interval="t") for _, own in frame.groupby("study")]
+    )
+    assert row["coverage"] == np.mean((alone["conf_low"] <= 0) & (alone["conf_high"] >= 0))
+    assert row["rejected"] == np.mean(alone["p_value"] <= 0.05)
+    assert row["missed_above"] == np.mean(alone["conf_low"] > 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("statistic", sorted(ss.datasets.load_coverage()["statistic"].unique()))
+def test_defaults_hold_their_level_again(statistic, scenarios, not_held):
+    outside = []
+    for scenario in (s for s in scenarios if s.statistic == statistic and s.source == "simulated"):
+        for design in (atlas.Design(*d) for d in AGAIN):
+            for interval in (i for i in scenario.asked() if scenario.role(i) == "default"):
+                row = atlas.measure(scenario, design, N_AGAIN, interval)
+                outside += [row] if atlas.held(row, ERRORS) == "no" else []
+    found = named(pd.DataFrame(outside, columns=list(atlas.CELL)))
+    assert set(found) <= set(named(not_held)), pd.DataFrame(outside).to_string()
