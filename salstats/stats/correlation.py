@@ -286,10 +286,10 @@ def _clustered(
     ]
     sums = [np.bincount(code, pull, n_units) for code, pull in zip(of_part, pulls, strict=True)]
     counts = [np.bincount(code, minlength=n_units) for code in of_part]
-    variance, df, influence, _ = cr2(
+    variance, df, *_, spread_df = cr2(
         np.column_stack(sums), np.column_stack(counts).astype(np.float64), weights[None]
     )
-    spread, freedom = float(np.sqrt(variance[0])), min(df[0], _freedom(influence[:, 0] ** 2))
+    spread, freedom = float(np.sqrt(variance[0])), min(df[0], spread_df[0])
     # with a few hits or misses influences vary too little by chance
     of_rows = "bonett-wright" if test == "spearman" else "fisher"
     least = float(np.sqrt((weights**2 * fisher_std_error(r, np.array(sizes), test, of_rows) ** 2).sum()))
@@ -308,12 +308,6 @@ def _clustered(
         "conf_low": float(np.tanh(z - reach)),
         "conf_high": float(np.tanh(z + reach)),
     }
-
-
-def _freedom(squares: np.ndarray) -> float:
-    """Degrees of freedom of a variance, 2 sum(squares)² / sum (squares - mean)² of its terms."""
-    differ = float(((squares - squares.mean()) ** 2).sum())
-    return float(2 * squares.sum() ** 2 / differ) if differ > 0 else np.inf
 
 
 def _combined(r: np.ndarray, std_error: np.ndarray, level: float) -> dict[str, float]:

@@ -23,12 +23,17 @@ class Robust(NamedTuple):
         A unit's residuals in the estimate, unadjusted; they sum to 0.
     leverage : ndarray, shape (n_units, n_rows)
         Share of a unit in the estimate; they sum to 1.
+    spread_df : ndarray, shape (n_rows,)
+        Degrees of freedom of a sum of squares that spread as those of the units do. They are few where a few
+        units hold most of the variance, which Satterthwaite's do not see: sparse scores, units far larger
+        than others.
     """
 
     variance: np.ndarray
     df: np.ndarray
     influence: np.ndarray
     leverage: np.ndarray
+    spread_df: np.ndarray
 
 
 def cr2(sums: np.ndarray, counts: np.ndarray, slopes: np.ndarray) -> Robust:
@@ -38,6 +43,10 @@ def cr2(sums: np.ndarray, counts: np.ndarray, slopes: np.ndarray) -> Robust:
     a_c = slope_c / n_c, the variance is sum_g (sum_c a_c e_gc / sqrt(1 - m_gc / n_c))^2. A cell whose scores
     are all of one unit says nothing of its own variance; it gets that of a score in the other cells of the
     estimate, weighted by their scores.
+
+    With q_g the squares that the variance is the sum of, and G of them, `spread_df` is 2 (sum q)^2 /
+    sum (q - mean q)^2, at least 1: twice the squared mean of a variance over its own variance, as of a
+    chi-squared variable, with that of G independent q.
 
     Parameters
     ----------
@@ -60,7 +69,11 @@ def cr2(sums: np.ndarray, counts: np.ndarray, slopes: np.ndarray) -> Robust:
     alone = (share > 1 - 1e-12).any(axis=0)
     adjust = np.where(alone, 0.0, 1 / np.sqrt(np.where(alone, 1.0, 1 - share)))
     scaled = residuals * adjust
-    variance = ((scaled @ weights.T) ** 2).sum(axis=0)
+    squares = (scaled @ weights.T) ** 2
+    variance = squares.sum(axis=0)
+    n_units = ((counts > 0).astype(np.float64) @ used.T > 0).sum(axis=0)
+    around = (squares**2).sum(axis=0) - ratio(variance**2, n_units)
+    spread_df = np.maximum(ratio(2 * variance**2, np.where(around > 0, around, 0.0)), 1.0)
     # the matrix B of Pustejovsky and Tipton: a diagonal less one square per cell
     pull = adjust * counts / np.sqrt(np.where(totals > 0, totals, np.nan))
     pull = np.nan_to_num(pull)
@@ -75,4 +88,4 @@ def cr2(sums: np.ndarray, counts: np.ndarray, slopes: np.ndarray) -> Robust:
     variance = variance + np.where(borrowed.any(axis=1), (squared * borrowed) @ totals * per_score, 0.0)
     variance = np.where(several.any(axis=1), variance, np.nan)
     leverage = ratio(counts @ squared.T, (squared @ totals)[None])
-    return Robust(variance, df, residuals @ weights.T, leverage)
+    return Robust(variance, df, residuals @ weights.T, leverage, spread_df)

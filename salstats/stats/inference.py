@@ -155,8 +155,13 @@ def infer(
     n_units = (sizes > 0).sum(axis=0)
     std_error = variance = df = np.full(len(estimate), np.nan)
     flipped = None
+    beyond = np.zeros(len(estimate), bool)
+    if cells.beyond is not None:
+        beyond = cells.beyond @ estimand.cells_of_rows()
     if record.needs == "cr2":
-        variance, df, *_ = cr2(cells.sums, cells.counts, estimand.gradient(means))
+        variance, df, *_, spread_df = cr2(cells.sums, cells.counts, estimand.gradient(means))
+        if record.bounded:
+            df = np.where(beyond, df, np.fmin(df, spread_df))
         std_error = np.sqrt(variance)
     elif not options.resampled or record.needs == "variances":
         variance, df = analytic_variance(cells, estimand)
@@ -185,7 +190,7 @@ def infer(
         jackknife(cells, estimand) if record.needs == "jackknife" else none,
         levels_and_covariance(cells, estimand) if record.needs == "levels" else None,
         flipped, _is_ratio(estimand),
-        np.zeros(len(estimate), bool) if cells.beyond is None else cells.beyond @ estimand.cells_of_rows(),
+        beyond,
     )  # fmt: skip
     smallest = np.where(estimand.cells_of_rows(), cells.sample_units()[:, None], np.inf).min(axis=0)
     if record.needs != "cr2":

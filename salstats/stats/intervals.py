@@ -245,8 +245,8 @@ RECORDS = (
     Interval(
         "wilson_t", "Wilson score of a bounded mean, CR2 variance", "t", _wilson_t,
         "Wilson score intervals of means of scores from 0 to 1, with the effective sample size of their CR2 "
-        "variance clustered by {unit} and Student's quantile with Satterthwaite's degrees of freedom (Wilson "
-        "1927; Franco et al. 2019)",
+        "variance clustered by {unit} and Student's quantile with Satterthwaite's degrees of freedom, fewer "
+        "where some of them hold most of that variance (Wilson 1927; Franco et al. 2019)",
         of=("mean", "curve", "pooled_rate"), brief="Wilson score", needs="cr2", clustered=True, bounded=True,
         recommended=("mean", "curve", "pooled_rate"), instead=lambda b: b.beyond, scale="remade",
     ),

@@ -37,3 +37,15 @@ def test_variance_and_df_equal_clubsandwich(name: str) -> None:
     np.testing.assert_allclose(found.df, expected["df"], rtol=1e-8)
     np.testing.assert_allclose(found.influence.sum(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(found.leverage.sum(axis=0), 1, rtol=1e-12)
+
+
+def test_spread_df_is_that_of_the_variance_of_normal_scores_and_small_where_few_units_vary() -> None:
+    rng = np.random.default_rng(3)
+    values = rng.normal(size=(20_000, 1))
+    normal = cr2(values, np.ones_like(values), np.ones((1, 1)))
+    assert normal.spread_df[0] == pytest.approx(20_000, rel=0.05)
+    squares = (values[:30, 0] - values[:30].mean()) ** 2
+    some = cr2(values[:30], np.ones((30, 1)), np.ones((1, 1)))
+    assert some.spread_df[0] == pytest.approx(2 * squares.sum() ** 2 / (30 * squares.var()), rel=1e-12)
+    one_of_thirty = cr2(np.eye(30)[:, :1], np.ones((30, 1)), np.ones((1, 1)))
+    assert 1 < one_of_thirty.spread_df[0] < 2.5
