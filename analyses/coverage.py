@@ -422,9 +422,10 @@ def _of_pairs() -> Iterator[Scenario]:
 
 def _of_relations() -> Iterator[Scenario]:
     for area in (0.75, 0.95):
-        yield Scenario(
-            "AUROC", f"{area}", ratings(area), partial(pooled_area, area), _area, _named("delong"), "delong"
-        )
+        make, truth, known = ratings(area), partial(pooled_area, area), _named("delong")
+        yield Scenario("AUROC", f"{area}", make, truth, _area, known, "delong")
+        call = partial(_area, reference="y")
+        yield Scenario("AUROC difference", f"both {area}", make, 0.0, call, known, "delong", null=True)
     for what, margin in {"IoU": IOU, "sparse": SPARSE, "hits .9": Margin(0.9)}.items():
         for slope in (0.0, 0.5):
             make = covariate(margin, slope=slope)
