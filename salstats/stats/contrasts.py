@@ -146,6 +146,12 @@ def difference(
     some rows reach further than those of others, and `min-p` finds more; its floor is up to `n_tests` times
     that of `max-t`.
 
+    Simulated, 10 true hypotheses on correlated methods and 30 units, of one case each or with three of 10 to
+    25: at 5 % `max-t` with `wild` rejected one or more in 4.4 to 5.0 % of studies of normal and of 0/1
+    scores, `min-p` in 4.2 to 5.4 %, and of very skewed scores, whose differences are not symmetric, both in
+    5.9 to 6.6 %. Where half of the differences were 0.6 SD, they found 64 % of them and `holm` 61 %, with
+    large units 58 % (`max-t`), 73 % (`min-p`) and 71 %. From `bootstrap` replicates the rate was 8 to 21 %.
+
     With `simultaneous=True` all limits hold together at `level`, which is written as `family_level`: those of
     each row are made as `interval` says at one common level, `conf_level`, the lowest at which no more than
     1 - `level` of the flips leave any row outside (single-step and balanced, Beran 1988), at most

@@ -234,7 +234,7 @@ def _check_replicates(record: Interval, level: float, n_replicates: int) -> None
     enough = fewest_replicates(level, flips=record.kind == "flips")
     if n_replicates < enough:
         raise ValueRangeError(
-            f"interval={record.name!r} needs at least {enough:,} replicates at level {level:.6g}, not "
+            f"interval={record.name!r} needs at least {enough:,} replicates at level {level:.10g}, not "
             f"{n_replicates:,}; give n_replicates={enough} or more"
         )
 

@@ -106,4 +106,4 @@ def fewest_replicates(level: float, *, flips: bool = False) -> int:
 
     Flips lie on both sides at once, and half as many do.
     """
-    return int(np.ceil(round((1 if flips else 2) / (1 - level), 6)))
+    return int(np.ceil((1 if flips else 2) / (1 - level) * (1 - ROUNDING)))

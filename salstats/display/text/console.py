@@ -9,9 +9,9 @@ from salstats.display.text.format import column_text, number_text, p_text
 
 #: Settings rather than results: said once above the table where they do not vary.
 _SETTINGS = (
-    "term", "reference", "formula", "x", "y", "predictor", "response", "conf_level", "interval", "unit",
-    "margin_low", "margin_high", "test", "n_replicates", "n_tests", "procedure", "family", "errors",
-    "exponentiated", "n_undefined", "n_missing",
+    "term", "reference", "formula", "x", "y", "predictor", "response", "conf_level", "family_level",
+    "interval", "unit", "margin_low", "margin_high", "test", "n_replicates", "n_tests", "procedure", "family",
+    "errors", "exponentiated", "n_undefined", "n_missing",
 )  # fmt: skip
 #: Columns of p-values, and those that say where one is only a bound.
 _FLOORS = {"p_value": "p_floor", "p_adjusted": "p_adjusted_floor"}

@@ -68,3 +68,8 @@ def test_p_values_at_their_floor_are_printed_as_bounds():
 def test_whole_numbers_that_may_be_missing_are_printed():
     counts = pd.array([15118, None], dtype="Int64")
     assert [row.split() for row in lines(pd.DataFrame({"tp": counts}))] == [["tp"], ["15118"], ["—"]]
+
+
+def test_the_level_of_a_family_is_said_once_above():
+    table = lines(pd.DataFrame({"estimate": [0.5, 0.25], "conf_level": 0.99, "family_level": 0.95}))
+    assert table[0] == "conf_level: 0.99, family_level: 0.95"
