@@ -361,7 +361,7 @@ def clustered_by_definition(table, test):
     variance = ((parts @ pulls) ** 2).sum()
     spread = parts @ parts.T
     satterthwaite = np.trace(spread) ** 2 / (spread**2).sum()
-    squares = (same.T @ pulls) ** 2
+    squares = (parts @ pulls) ** 2
     kurtosis = 2 * squares.sum() ** 2 / ((squares - squares.mean()) ** 2).sum()
     least = np.sqrt((1 + r**2 / 2) / (n - 3) if test == "spearman" else 1 / (n - 3))
     std_error, df = np.sqrt(variance), min(satterthwaite, kurtosis)
