@@ -129,6 +129,6 @@ def test_sentences_keep_their_form_and_claim_nothing_more_in_every_corner(name):
     for text in (*report.summary, *results):
         assert not faults(text), f"{text!r} {faults(text)}"
     # what was done may be told of "no difference"
-    for text in (t for t in report.methods if "doi" not in t and "jstor" not in t):
+    for text in (t for t in report.methods if "doi" not in t and "https:" not in t):
         wrong = [f for f in faults(text) if "no difference" not in f]
         assert not wrong, f"{text!r} {wrong}"
