@@ -109,19 +109,22 @@ def scores() -> pd.DataFrame:
 @pytest.fixture(scope="session")
 def means(scores) -> pd.DataFrame:
     """Means by metric, method and task, with an average."""
-    return ss.summarize(scores, average="task", n_replicates=200).assign(n_replicates=200)
+    return ss.summarize(scores, average="task", interval="percentile", n_replicates=200)
 
 
 @pytest.fixture(scope="session")
 def differences(scores, quietly) -> pd.DataFrame:
     """Differences from the human benchmark, adjusted."""
-    return quietly(ss.difference, scores, reference="human", average="task", n_replicates=1999, adjust="holm")
+    options = {"average": "task", "interval": "percentile", "n_replicates": 1999, "adjust": "holm"}
+    return quietly(ss.difference, scores, reference="human", **options)
 
 
 @pytest.fixture(scope="session")
 def decrease(scores) -> pd.DataFrame:
     """Percentage decreases from the human benchmark."""
-    return ss.percent_decrease(scores, reference="human", average="task", n_replicates=999)
+    return ss.percent_decrease(
+        scores, reference="human", average="task", interval="percentile", n_replicates=999
+    )
 
 
 @pytest.fixture(scope="session")

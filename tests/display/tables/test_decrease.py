@@ -16,7 +16,7 @@ def test_body_is_as_it_was_looked_at(decrease, same_as_snapshot):
 
 
 def test_body_of_differences_without_tasks_is_as_it_was_looked_at(scores, same_as_snapshot):
-    table = ss.difference(scores, reference="human", by="metric", n_replicates=499)
+    table = ss.difference(scores, reference="human", by="metric", interval="percentile", n_replicates=499)
     same_as_snapshot(ss.table_decrease(table), "decrease_difference")
 
 
