@@ -45,10 +45,12 @@ def warn_of_floors(family: pd.DataFrame) -> None:
         row = int(np.nanargmax(bound))
         # the floor falls as replicates rise
         enough = int(np.ceil(bound[row] / _PRINTED * (family["n_replicates"].iloc[row] + 1)))
+        # what has a choice of tests has the flips
+        also = " or adjust='max-t'" if "test" in family.columns else ""
         warn(
             f"{int(bounds.sum())} adjusted p-values are at the floor of their replicates, and so only bounds "
-            f"(the largest is P < {bound[row]:.3g}, see p_adjusted_floor); about {enough:,} replicates would "
-            f"take it below {_PRINTED}, and test='cr2' has no floor"
+            f"(the largest is P < {bound[row]:.3g}, see p_adjusted_floor); about {enough:,} replicates{also} "
+            f"would take it below {_PRINTED}, and test='cr2' has no floor"
         )
 
 

@@ -328,3 +328,15 @@ def test_bad_input_is_named():
         adjust(table.assign(p_value=[0.5, 1.5]))
     with pytest.raises(ValueRangeError, match="smaller than the family of 2"):
         adjust(table, n_tests=1)
+
+
+def test_a_bound_says_what_would_lower_it():
+    """300 tests at the floor of 10,000 flips: 300 * 0.5 / 10,001 = 0.015; 15 times as many would do."""
+    least = 0.5 / 10_001
+    frame = pd.DataFrame({"p_value": np.full(300, least), "p_floor": least, "n_replicates": 10_000})
+    with pytest.warns(
+        SalstatsWarning, match="P < 0.015, .* about 150,000 replicates or adjust='max-t' would"
+    ):
+        adjust(frame.assign(test="wild"))
+    with pytest.warns(SalstatsWarning, match="about 150,000 replicates would take it below 0.001"):
+        adjust(frame)
