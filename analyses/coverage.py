@@ -618,7 +618,9 @@ def finish(scenario: Scenario, design: Design, n: int, interval: str, file: Path
 def grid(chosen: list[Scenario], sizes: tuple[int, ...]) -> list[tuple[Scenario, Design, str]]:
     """Cells in the order in which they are measured; of what is neither default nor textbook only some."""
     found = []
-    for role, n, scenario in itertools.product(ROLES, sizes, chosen):
+    every = itertools.product(ROLES, sizes, chosen)
+    # those of fewer sizes are slow
+    for role, n, scenario in sorted(every, key=lambda cell: (ROLES.index(cell[0]), -len(cell[2].units))):
         simulated = scenario.source == "simulated"
         designs = [Design(n, *d) for d in DEPENDENCE] if simulated else [Design(n, "as observed", np.nan)]
         if n not in scenario.units:

@@ -1,7 +1,7 @@
-"""The table and the figures of the README's first screen, made from the embedded digits study.
+"""The table and the figures of the README, made from the embedded digits study and the coverage atlas.
 
-Digits, network and maps are real, the annotator is simulated. Writes table.png, figure.png and gallery.png
-into OUT; the picture of the table needs Chromium.
+Digits, network and maps are real, the annotator is simulated. Writes table.png, figure.png, gallery.png and
+coverage.png into OUT; the picture of the table needs Chromium.
 
 Example: python analyses/make_readme_images.py -o analyses/images --overwrite
 """
@@ -72,12 +72,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     overlays = gallery.figure(picks, scores, Labels(labels))
     try:
         options.output.mkdir(parents=True, exist_ok=True)
-        ss.save_figure(
-            figure, options.output / "figure.png", width=WIDTH_MM, dpi=DPI, overwrite=options.overwrite
-        )
-        ss.save_figure(
-            overlays, options.output / "gallery.png", width=WIDTH_MM, dpi=DPI, overwrite=options.overwrite
-        )
+        coverage = ss.plot_coverage(ss.datasets.load_coverage(), width=WIDTH_MM)
+        for name, drawn in {"figure": figure, "gallery": overlays, "coverage": coverage}.items():
+            file = options.output / f"{name}.png"
+            ss.save_figure(drawn, file, width=WIDTH_MM, dpi=DPI, overwrite=options.overwrite)
         ss.save_table(table, options.output / "table.png", overwrite=options.overwrite)
         shrink(options.output / "table.png")
         with Image.open(options.output / "gallery.png") as image:

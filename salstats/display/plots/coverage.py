@@ -73,7 +73,8 @@ def plot_coverage(
     means = rows.groupby(["panel", "line", "n_units"], observed=True, as_index=False)["percent"].mean()
     grid = panel_grid(list(rows["panel"].cat.categories), n_columns, width)
     height = grid.panel_height(_SHARE)
-    ncol = min(legend_columns(list(lines), grid.width), rows["cluster"].nunique())
+    fitting = legend_columns(list(lines), grid.width)
+    ncol = fitting if fitting == len(lines) else min(fitting, rows["cluster"].nunique())
     sizes = sorted(rows["n_units"].unique())
     lowest = float(rows["percent"].min())
     return (
