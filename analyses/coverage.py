@@ -608,11 +608,16 @@ def measure(
     return row
 
 
-def finish(scenario: Scenario, design: Design, n: int, interval: str, file: Path) -> None:
-    """Measure one cell, and keep it in a file of its own."""
+def finish(scenario: Scenario, design: Design, n: int, interval: str, file: Path) -> str:
+    """Measure one cell, and keep it in a file of its own; what went wrong, if anything did."""
+    try:
+        row = measure(scenario, design, n, interval)
+    except Exception as error:  # the other cells are worth having, and this one is tried again next time
+        return f"{file.stem}: {error!r}"
     part = file.with_suffix(".part")
-    part.write_text(json.dumps(measure(scenario, design, n, interval)))
+    part.write_text(json.dumps(row))
     part.rename(file)
+    return ""
 
 
 def grid(chosen: list[Scenario], sizes: tuple[int, ...]) -> list[tuple[Scenario, Design, str]]:
@@ -638,7 +643,7 @@ def gather(parts: Path) -> pd.DataFrame:
     for row in rows:
         row |= (band(row)._asdict() if row["role"] == "default" else {}) | {"held": held(row)}
     keys = ["statistic", "source", "scenario", "cluster", "icc", "n_units", "role", "interval"]
-    return pd.DataFrame(rows).sort_values(keys, ignore_index=True)[list(COLUMNS)]
+    return pd.DataFrame(rows).sort_values(keys, ignore_index=True).reindex(columns=list(COLUMNS))
 
 
 def summary(cells: pd.DataFrame) -> str:
@@ -687,7 +692,9 @@ def main() -> None:
             work.append(joblib.delayed(finish)(scenario, design, n, interval, file))
     began = time.monotonic()
     done = joblib.Parallel(n_jobs=options.jobs, batch_size=1, return_as="generator_unordered")(work)
-    for i, _ in enumerate(done, 1):
+    for i, wrong in enumerate(done, 1):
+        if wrong:
+            print(wrong, flush=True)
         if i % 20 == 0 or i == len(work):
             print(f"{i} of {len(work)} cells, {(time.monotonic() - began) / 60:.1f} min", flush=True)
     cells = gather(parts)
