@@ -102,17 +102,21 @@ def _step(
     a, b = mean * precision, (1 - mean) * precision
     first, second = special.polygamma(1, a), special.polygamma(1, b)
     apart = logits - special.digamma(a) + special.digamma(b)
-    of_mean = precision * bernoulli_variance(mean) * apart
     of_precision = precision * (
         mean * apart + np.log1p(-response) - special.digamma(b) + special.digamma(precision)
     )
-    root = np.sqrt(_weights(mean, precision))
-    shared = precision**2 * bernoulli_variance(mean) * (first * mean - second * (1 - mean)) / root
-    own = precision**2 * (first * mean**2 + second * (1 - mean) ** 2 - special.polygamma(1, precision))
-    left = np.sqrt(own - shared**2)
+    both = first + second
+    root = precision * bernoulli_variance(mean) * np.sqrt(both)
+    shared = precision * (first * mean - second * (1 - mean)) / np.sqrt(both)
+    # not negative but for rounding: what is left of the variance of the second derivative
+    left = precision * np.sqrt(np.maximum(first / both * second - special.polygamma(1, precision), 0))
     rows = np.zeros((len(response), 2, matrix.shape[1] + 1))
     rows[:, 0, :-1], rows[:, 0, -1], rows[:, 1, -1] = matrix * root[:, None], shared, left
-    errors = np.column_stack([of_mean / root, (of_precision - shared * of_mean / root) / left])
+    first_error = apart / np.sqrt(both)
+    second_error = np.divide(
+        of_precision - shared * first_error, left, where=left > 0, out=np.zeros_like(left)
+    )
+    errors = np.column_stack([first_error, second_error])
     return rows.reshape(2 * len(response), -1), errors.ravel()
 
 

@@ -222,7 +222,9 @@ def bias_reduced(
         own[which] = (weights**2).sum(axis=1)
         crossed[which] = matrix[rows].transpose(0, 2, 1) @ weights
     half = bread @ scores.T
-    df = np.array([_satterthwaite(own[:, j], crossed[:, :, j], bread) for j in range(q)])
+    with np.errstate(invalid="ignore"):
+        # 0 / 0 where single clusters determine all of a combination
+        df = np.array([_satterthwaite(own[:, j], crossed[:, :, j], bread) for j in range(q)])
     return np.asarray(half @ half.T), df
 
 

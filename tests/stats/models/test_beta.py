@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from regression_oracle import FEATURES
+from scipy import stats
 from statsmodels.othermod.betareg import BetaModel
 
 import salstats as ss
@@ -97,3 +98,16 @@ def test_a_constant_outcome_has_no_estimates():
     rows = pd.DataFrame({"score": 0.4, "x": np.arange(9.0)})
     with pytest.warns(SalstatsWarning, match="constant"):
         assert ss.regress(rows, "score ~ x", family="beta")["estimate"].isna().all()
+
+
+def test_scores_near_0_and_1_are_fitted_though_means_go_there_on_the_way():
+    x = np.array([-2.05, 0.41, -0.53, 0.15, -0.27, -0.95, -0.42, 0.40, 0.77])
+    rows = pd.DataFrame({"score": [0.001, 0.001, 0.999, 0.999, 0.001, 0.001, 0.001, 0.999, 0.999], "x": x})
+    rows["site"] = list("bbcaaaaab")
+    fit = ss.fit(rows, "score ~ site + x", family="beta", errors="classical")
+    mean, precision = fit.augment()["fitted"], fit.glance()["precision"][0]
+    likelihood = [
+        stats.beta.logpdf(rows["score"], mean * phi, (1 - mean) * phi).sum()
+        for phi in (0.999 * precision, precision, 1.001 * precision)
+    ]
+    assert likelihood[1] == max(likelihood)
