@@ -9,7 +9,7 @@ from salstats.stats.empty_shares import empty_shares
 
 pytestmark = pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
 
-DRAWN = {"n_replicates": 20}
+DRAWN = {"n_replicates": 40}
 FUNCTIONS = {
     "summarize": lambda s: ss.summarize(s, by="task", average="task", overall=True, **DRAWN),
     "bootstrap": lambda s: ss.bootstrap(s, by="task", **DRAWN),
