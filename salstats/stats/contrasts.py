@@ -132,7 +132,7 @@ def difference(
     `n_replicates`; its mid-P counts flips exactly as far from 0 as the data half, and its limits are where
     P crosses 1 - level, so that both agree always. Of one difference it is the sign-flip test, of 0/1 scores
     McNemar's mid-P; of a decrease the hypothesis is method = theta * reference. Rows with fewer units than
-    a level needs (6 for 0.95) have the limits and P of `cr2`, and their `interval` and `test` say so.
+    a level needs (5 for 0.95) have the limits and P of `cr2`, and their `interval` and `test` say so.
 
     `adjust="max-t"` and `"min-p"` are step-down procedures (Westfall and Young 1993, Romano and Wolf 2005) of
     all rows as one family, from the flips or replicates that P values are counted from (`test` is then
@@ -419,7 +419,7 @@ def _verdicts(
     if found.zero_in_gap is not None:
         excluded |= found.zero_in_gap
     # an interval of width 0 says that nothing varies, not that nothing is uncertain
-    sound = ~(found.conf_high - found.conf_low <= ROUNDING * found.scale)
+    sound = ~(found.conf_high - found.conf_low <= ROUNDING * found.scale) & ~np.isnan(found.estimate)
     sound &= found.n_undefined <= UNDEFINED_SHARE * found.options.n_replicates
     excluded &= sound
     side = np.where(excluded & (gap < 0), "lower", np.where(excluded & (gap > 0), "higher", "inconclusive"))

@@ -219,8 +219,13 @@ def at_level(found: Estimates, level: float) -> Estimates:
         by_cr2 = rows
         by_t = limits.t_limits(basis.estimate, basis.std_error, basis.df, level)
         low, high = (np.where(by_cr2, other, own) for own, other in zip((low, high), by_t, strict=True))
-    if record.kind != "share" and record.needs != "cr2":
-        low, high = (np.where(found.smallest < 2, np.nan, limit) for limit in (low, high))
+    unknown = found.smallest < 2 if record.kind != "share" else np.zeros(len(low), dtype=bool)
+    if record.needs == "cr2":
+        # where nothing varies nothing tells how far off an estimate is; Wilson's interval knows its bounds
+        unknown = ~(basis.std_error > 0)
+        if record.bounded:
+            unknown &= False if by_cr2 is None else by_cr2
+    low, high = (np.where(unknown, np.nan, limit) for limit in (low, high))
     return replace(
         found, options=replace(found.options, level=level), basis=basis, conf_low=low, conf_high=high,
         conf_set=conf_set, zero_in_gap=zero_in_gap, by_cr2=by_cr2,

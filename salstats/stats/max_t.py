@@ -47,6 +47,8 @@ class Drawn(NamedTuple):
         beyond, equal = (distance > _EQUAL).sum(axis=0), (np.abs(distance) <= _EQUAL).sum(axis=0)
         more = 0 if self.complete else 1
         p = (beyond + self.ties * (equal + more)) / (len(distance) + more)
+        # where no draw differs from the data nothing speaks against the hypothesis
+        p = np.where(equal == len(distance), 1.0, p)
         return np.where(np.isnan(self.observed), np.nan, p)
 
     def rows(self, rows: np.ndarray) -> "Drawn":

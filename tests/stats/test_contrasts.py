@@ -372,8 +372,8 @@ def test_overall_of_available_pairs_gives_both_sides_the_same_mix_of_tasks():
         ss.difference(scores, by="metric", **options)
 
 
-@pytest.mark.parametrize("test", ["bootstrap", "wilcoxon", "signflip", "t"])
-@pytest.mark.filterwarnings("ignore:.*width 0:salstats.checks.SalstatsWarning")
+@pytest.mark.parametrize("test", ["wild", "cr2", "bootstrap", "wilcoxon", "signflip", "t"])
+@pytest.mark.filterwarnings("ignore:no wild limits:salstats.checks.SalstatsWarning")
 def test_rounding_errors_are_no_differences(test):
     human = np.random.default_rng(0).uniform(0.5, 1, 40)
     saliency = human * (1 + 4 * np.finfo(float).eps)
@@ -497,3 +497,17 @@ def test_people_who_have_no_model_are_the_reference_of_every_model(contrast):
         assert contrast(pair, reference="human", by="metric")["estimate"].item() == pytest.approx(
             row, rel=1e-12
         )
+
+
+def test_where_nothing_varies_there_are_no_limits_but_a_verdict_of_the_test():
+    never, half, all_ = np.zeros(12), np.r_[np.ones(6), np.zeros(6)], np.ones(12)
+    with pytest.warns(SalstatsWarning, match="no wild limits"):
+        lost = ss.percent_decrease(paired_scores(half, never), reference="human").iloc[0]
+    assert np.isnan([lost["conf_low"], lost["conf_high"]]).all()
+    # six pairs of twelve differ, all to one side
+    assert lost["p_value"] == 2 / 2**6 / 2
+    assert lost["verdict"] == "lower"
+    with pytest.warns(SalstatsWarning, match="no wild limits"):
+        same = ss.difference(paired_scores(all_, all_), reference="human").iloc[0]
+    assert same["p_value"] == 1
+    assert same["verdict"] == "inconclusive"
