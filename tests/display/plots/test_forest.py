@@ -198,3 +198,16 @@ def test_an_average_of_several_methods_is_a_heading_with_its_methods():
 def test_a_width_without_room_for_marks_names_one_that_has_it():
     with pytest.raises(SalstatsError, match=r"width=45 has no room for marks .* take width=(\d\d)"):
         ss.plot_forest(estimates(["Enlarged cardiomediastinum"]), width=45)
+
+
+def test_margins_and_pairs_of_methods_stand_in_a_forest():
+    margin = {"margin_low": -30.0, "margin_high": 30.0, "p_margin": 0.01}
+    pairs = [
+        decreases({"A": 3.0}, method=m, reference=r, verdict="equivalent", **margin)
+        for m, r in (("b", "a"), ("c", "a"), ("c", "b"))
+    ]
+    figure = ss.plot_forest(pd.concat(pairs, ignore_index=True))
+    assert row_labels(figure) == ["b vs a", "c vs a", "c vs b"]
+    assert sorted(layer_data(figure, "geom_vline", 1)["bound"]) == [-30.0, 30.0]
+    assert all(text.endswith("†") for text in texts(figure)[0][1])
+    assert "†Equivalent: shown to lie within −30 to 30% (two one-sided tests, P < 0.05)." in caption(figure)
