@@ -246,14 +246,37 @@ def _check_replicates(record: Interval, level: float, n_replicates: int) -> None
 
 def _warn(found: Estimates, sizes: np.ndarray, constant: bool) -> None:
     """Warn of what deserves a look."""
-    keys, kind, resampled = found.target.keys, found.options.interval, found.replicates is not None
-    compared = found.target.estimand.kind
-    if kind.kind != "share":
-        advice.warn_few_units(found.smallest, sizes, keys, kind.name, compared, resampled=resampled)
+    target, record, alone = found.target, found.options.interval, found.smallest < 2
+    estimand, keys, term = target.estimand, target.keys, target.term
     if found.replicates is not None:
+        what = f"{record.name} intervals" if found.options.resampled else "bootstrap tests"
+        advice.warn_few_units(found.smallest, keys, what, term)
         advice.warn_undefined(found.n_undefined, len(found.replicates), keys)
+    by_t = np.full(len(found.df), record.kind == "t") if found.by_cr2 is None else found.by_cr2
+    df = np.where(by_t, found.df, np.nan)
+    # limits that stay inside take few degrees of freedom from a few scores that differ, and hold
+    advice.warn_rough(np.maximum(df, found.smallest - 1) if record.bounded else df, keys)
+    if record.needs == "cr2":
+        n_cells = estimand.cells_of_rows().sum(axis=0)
+        advice.warn_rare(found.smallest, n_cells > (1 if estimand.second is None else 2), keys)
+    elif record.kind != "share":
+        few = found.smallest < advice.FEW_UNITS if found.options.resampled else df < advice.FEW_DF
+        advice.warn_unequal_units(sizes, few, keys, term)
+    if term in ("difference", "percent_decrease") and estimand.then is None:
+        advice.warn_sparse(_telling(target), found.n_units, keys, term)
+    if term == "percent_decrease":
+        advice.warn_next_to_nothing(found.estimate, found.n_units, keys)
     both = found.conf_low, found.conf_high
-    advice.warn_limits(kind.name, compared, both, found.estimate, found.scale, keys, constant=constant)
+    advice.warn_limits(record.name, target, both, found.estimate, found.scale, alone, constant=constant)
+
+
+def _telling(target: Target) -> np.ndarray:
+    """How many units have a score other than 0, of a percentage decrease on the side that has fewest."""
+    first, second = target.estimand.first, target.estimand.second
+    own, other = (np.abs(target.cells.sums) @ side > 0 for side in (first, second))
+    if target.term == "percent_decrease":
+        return np.minimum(own.sum(axis=0), other.sum(axis=0))
+    return np.asarray((own | other).sum(axis=0))
 
 
 def _is_ratio(estimand: Estimand) -> bool:

@@ -1,6 +1,7 @@
 """What is said of results that stand on little: few cases, limits at impossible values."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from salstats.checks import SalstatsWarning
 from salstats.display.plots import captions
 from salstats.display.tables import notes
 from salstats.stats.advice import beyond_range
+from salstats.stats.intervals import choose_interval
 
 
 @pytest.fixture
@@ -21,35 +23,95 @@ def six():
     return pd.concat(parts, ignore_index=True)
 
 
-def test_few_hits_are_sent_to_intervals_of_proportions_which_stay_inside(six):
-    with pytest.warns(SalstatsWarning, match="interval='wilson' or 'exact' of 0/1 scores"):
-        ss.summarize(six, interval="percentile", n_replicates=40)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for interval in ("wilson", "exact"):
-            found = ss.summarize(six, interval=interval)
-            assert found["conf_low"].ge(0).all()
-            assert found["conf_high"].le(1).all()
+def said_by(call):
+    """What a call warns of."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        call()
+    return [str(w.message) for w in said]
+
+
+def pairs(human, cam, metric="iou", **columns):
+    """Scores of cases by two methods."""
+    one = pd.DataFrame({"case": range(len(human)), "metric": metric, **columns})
+    return pd.concat([one.assign(method="human", score=human), one.assign(method="cam", score=cam)])
 
 
 @pytest.mark.parametrize(
-    ("estimate", "advised"),
+    ("term", "estimate"),
     [
-        (lambda s: ss.difference(s, reference="human", interval="percentile", n_replicates=40), "t"),
-        (
-            lambda s: ss.percent_decrease(s, reference="human", interval="percentile", n_replicates=40),
-            "fieller",
-        ),
+        ("mean", lambda s: ss.summarize(s, interval="percentile", n_replicates=40)),
+        ("difference", lambda s: ss.difference(s, reference="human", test="bootstrap", n_replicates=40)),
     ],
 )
-def test_few_pairs_are_sent_to_intervals_that_the_comparison_has(six, estimate, advised):
-    with pytest.warns(SalstatsWarning, match="rest on 6 units") as said:
-        estimate(six)
-    texts = " ".join(str(w.message) for w in said)
-    assert f"interval='{advised}'" in texts
-    assert "wilson" not in texts
+def test_few_units_are_sent_to_the_interval_that_is_recommended(six, term, estimate):
+    (text,) = [t for t in said_by(lambda: estimate(six)) if "rest on 6 units" in t]
+    record = choose_interval(None, term)
+    assert f"interval='recommended' ({record.brief}) holds better" in text
+    assert not [t for t in said_by(lambda: ss.summarize(six)) if "rest on" in t]
 
 
+#: Numbers on which little can be said, and what is said of them.
+LITTLE = {
+    "two cases": ("rest on 1 degrees of freedom", lambda: pairs([0.2, 0.6], [0.1, 0.2])),
+    "one case": ("a sample of one unit says nothing", lambda: pairs([0.2], [0.1])),
+    "mostly zeros": (
+        "only 3 of 10 units have",
+        lambda: pairs([0.3, 0.5, 0.6, *[0.0] * 7], [0.2, 0.3, 0.1, *[0.0] * 7]),
+    ),
+    "next to nothing": (
+        "next to nothing is left of the reference",
+        lambda: pairs(np.linspace(0.4, 0.9, 20), np.linspace(0.01, 0.03, 20)),
+    ),
+    "a task of one": (
+        "tasks of one or two units are in the averages",
+        lambda: pairs(np.linspace(0.4, 0.9, 21), np.linspace(0.2, 0.6, 21), task=["a"] * 20 + ["b"]),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LITTLE)
+def test_what_stands_on_little_is_said_in_one_sentence(case):
+    text, scores = LITTLE[case]
+    average = "task" if "task" in scores() else None
+    said = said_by(lambda: ss.percent_decrease(scores(), reference="human", average=average))
+    assert sum(text in s for s in said) == 1
+
+
+def test_large_units_are_said_where_the_interval_does_not_know_them():
+    scores = pairs(np.linspace(0.2, 0.9, 60), np.linspace(0.1, 0.6, 60), patient=[0] * 35 + [*range(1, 26)])
+    large = [said_by(lambda i=i: ss.difference(scores, reference="human", interval=i)) for i in ("t", "wild")]
+    assert [any("differ so much in size" in s for s in said) for said in large] == [True, False]
+
+
+def test_ordinary_scores_are_met_with_silence():
+    scores = ss.datasets.load_simulated()
+    for call in (
+        lambda: ss.summarize(scores, average="task"),
+        lambda: ss.difference(scores, reference="human", average="task"),
+        lambda: ss.percent_decrease(scores, reference="human", average="task"),
+    ):
+        assert said_by(call) == []
+
+
+def test_a_task_of_one_patient_leaves_an_average_its_limits():
+    n = 90
+    human = np.random.default_rng(0).beta(4, 3, n)
+    task = np.repeat(["a", "b", "c", "d"], [40, 30, 19, 1])
+    scores = pairs(human, 0.7 * human + 0.01 * np.arange(n) % 0.05, task=task, patient=range(n))
+    for call in (ss.summarize, *_COMPARED):
+        with pytest.warns(SalstatsWarning):
+            found = call(scores, average="task").set_index("task")
+        assert found.loc["d", ["conf_low", "conf_high"]].isna().to_numpy().all()
+        averages = found.loc[["Average"], ["conf_low", "estimate", "conf_high"]].to_numpy()
+        assert np.isfinite(averages).all()
+        assert (np.diff(averages) > 0).all()
+
+
+_COMPARED = (partial(ss.difference, reference="human"), partial(ss.percent_decrease, reference="human"))
+
+
+@pytest.mark.filterwarnings("ignore:only 2 of 6 units:salstats.checks.SalstatsWarning")
 @pytest.mark.parametrize(
     ("estimate", "limit"),
     [

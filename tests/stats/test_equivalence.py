@@ -13,7 +13,7 @@ from salstats.stats.intervals import RECORDS
 # R writes its P values to 17 digits
 RTOL = 1e-9
 # R's sets are small on purpose
-pytestmark = pytest.mark.filterwarnings("ignore:.*fewer than (20|5) gives:salstats.checks.SalstatsWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.*fewer than (20|4) gives:salstats.checks.SalstatsWarning")
 
 
 def as_scores(method, reference, metric="iou"):

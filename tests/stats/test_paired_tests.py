@@ -10,7 +10,7 @@ from salstats.stats import paired_tests as paired
 
 RTOL = 1e-9
 # R's sets are small on purpose
-pytestmark = pytest.mark.filterwarnings("ignore:.*fewer than (20|5) gives:salstats.checks.SalstatsWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.*fewer than (20|4) gives:salstats.checks.SalstatsWarning")
 
 
 @pytest.fixture(scope="session")

@@ -19,7 +19,7 @@ RTOL = 1e-12
 COUNTS = ["tp", "fp", "fn", "tn"]
 # the hand-worked examples are small on purpose, and images of the study differ in size
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:.*(fewer than (20|5) gives|units differ so much|has width 0):salstats.checks.SalstatsWarning"
+    "ignore:.*(fewer than (20|4) gives|units differ so much|has width 0):salstats.checks.SalstatsWarning"
 )
 
 

@@ -7,8 +7,8 @@ import pandas as pd
 
 from salstats.display.report.wording import Words, pooled_rows
 from salstats.display.text.format import count_text, counted, counted_range
-from salstats.stats.advice import FEW_FOR_T, FEW_UNITS, UNDEFINED_SHARE, beyond_range
-from salstats.stats.intervals import BOOTSTRAP
+from salstats.stats.advice import FEW_DF, FEW_UNITS, UNDEFINED_SHARE, beyond_range
+from salstats.stats.intervals import find_interval
 
 #: Closes a section in which something was not shown.
 NOT_EVIDENCE = (
@@ -23,7 +23,12 @@ def caveats(frame: pd.DataFrame, words: Words) -> Iterator[str]:
     low, high = (frame[c].to_numpy(dtype=np.float64) for c in ("conf_low", "conf_high"))
     given = defined & ~np.isnan(low) & ~np.isnan(high)
     units = frame["n_units"].to_numpy(dtype=np.float64)
-    few = given & (units < np.where(frame["interval"].isin(BOOTSTRAP), FEW_UNITS, FEW_FOR_T))
+    records = [find_interval(name) for name in frame["interval"]]
+    kinds = np.array(["" if r is None else r.kind for r in records])
+    by_df = np.array([r is not None and r.kind == "t" and not r.bounded for r in records])
+    df = frame["df"].to_numpy(dtype=np.float64) if "df" in frame.columns else units - 1
+    df = np.where(by_df & ~np.isnan(df), df, units - 1)
+    few = given & np.where(kinds == "bootstrap", units < FEW_UNITS, (df < FEW_DF) & (kinds != "flips"))
     if few.any():
         span = counted_range(units[few], words.unit)
         tests = " and P values likely too small" if "p_value" in frame.columns else ""
