@@ -194,7 +194,7 @@ RECORDS = (
         "percentile", "percentile bootstrap", "bootstrap", lambda b: limits.percentile(b.replicates, b.level),
         "percentile bootstrap intervals (Davison and Hinkley 1997)",
         of=(*_MEANS, "within_case_sd", "rank", "clustered_correlation"), bounded=True,
-        recommended=("within_case_sd", "rank", "clustered_correlation"),
+        recommended=("within_case_sd", "rank"),
         tails=lambda b, bound: percentile_tails(b.replicates, b.rounding, bound),
     ),
     Interval(
@@ -298,8 +298,8 @@ RECORDS = (
         "on Fisher's z scale with bias-reduced standard errors (CR2) of the correlation's influence "
         "function, clustered by {unit}, no smaller than those of independent rows, and Student's t with "
         "Satterthwaite's degrees of freedom",
-        of=("spearman", "pearson", "kendall"), brief="CR2", clustered=True, scale="atanh",
-        recommended=("spearman", "pearson", "kendall"),
+        of=("spearman", "pearson", "kendall", "clustered_correlation"), brief="CR2", clustered=True,
+        scale="atanh", recommended=("spearman", "pearson", "kendall", "clustered_correlation"),
     ),
     Interval(
         "logit", "DeLong variance on the logit scale", "area", lambda b: _area(b, on_logit=True),

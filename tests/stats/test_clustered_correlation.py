@@ -85,20 +85,26 @@ def test_limits_of_strata_are_those_of_combined_correlations_of_resampled_patien
     assert got["n_strata"] == 3
 
 
-@pytest.mark.filterwarnings("ignore:in . of . groups rows repeat a patient:salstats.checks.SalstatsWarning")
 @pytest.mark.parametrize("options", [{"by": "task", "overall": True}, {"by": (), "stratified": "task"}])
 def test_estimates_are_those_of_correlate(table, options):
-    ours = correlate_clustered(table, "iou", "prob", n_replicates=40, **options)
+    ours = correlate_clustered(table, "iou", "prob", interval="percentile", n_replicates=40, **options)
     theirs = ss.correlate(table, "iou", "prob", **options)
     for column in ("estimate", "n", "n_missing", "n_units"):
         np.testing.assert_allclose(ours[column], theirs[column], rtol=RTOL)
+
+
+@pytest.mark.parametrize("options", [{"by": "task", "overall": True}, {"by": (), "stratified": "task"}])
+def test_the_default_is_that_of_correlate(table, options):
+    ours = correlate_clustered(table, "iou", "prob", **options)
+    pd.testing.assert_frame_equal(ours, ss.correlate(table, "iou", "prob", **options))
+    assert (ours["interval"] == "cr2").all()
 
 
 def test_few_units_and_undefined_replicates_are_said():
     # one hit among nine cases: a third of the resamples miss it
     frame = pd.DataFrame({"case": list("abcdefghi"), "hit": [1.0] + 8 * [0.0], "prob": np.arange(9.0)})
     with pytest.warns(SalstatsWarning) as caught:
-        got = correlate_clustered(frame, "hit", "prob", n_replicates=200).iloc[0]
+        got = correlate_clustered(frame, "hit", "prob", interval="percentile", n_replicates=200).iloc[0]
     said = [str(w.message) for w in caught]
     assert len(said) == 2
     assert "rest on fewer than 20 units (the fewest: 9) for all rows" in said[0]
@@ -109,7 +115,7 @@ def test_few_units_and_undefined_replicates_are_said():
 
 def test_what_cannot_be_resampled_is_an_error(table):
     with pytest.raises(SalstatsError, match="no column 'case' or 'patient' to resample"):
-        correlate_clustered(table[["iou", "prob"]], "iou", "prob")
+        correlate_clustered(table[["iou", "prob"]], "iou", "prob", interval="percentile")
     with pytest.raises(ColumnError, match="stratified='task' is also in by"):
         correlate_clustered(table, "iou", "prob", by="task", stratified="task")
     with pytest.raises(ValueRangeError, match="x and y are both 'iou'"):

@@ -12,7 +12,6 @@ from salstats.checks import SalstatsError, SalstatsWarning
 from salstats.frames import ESTIMATE_COLUMNS
 from salstats.readers.case_images import ImageSource
 from salstats.stats.carried import NOTHING_THERE
-from salstats.stats.clustered_correlation import correlate_clustered
 from salstats.studies.engine import if_possible, not_made
 from salstats.studies.saporta2022.as_published import (
     correlate_as_published,
@@ -346,7 +345,7 @@ def confidence(scores: pd.DataFrame, metric: str, choice: Choice) -> pd.DataFram
 def _spearman(rows: pd.DataFrame, metric: str, choice: Choice, **groups: object) -> pd.DataFrame:
     """Spearman's correlations of a metric and confidence, of groups or within strata."""
     if not choice.published:
-        return correlate_clustered(rows, metric, "prob", n_replicates=choice.n_replicates, **groups)  # type: ignore[arg-type]
+        return ss.correlate(rows, metric, "prob", **groups)  # type: ignore[arg-type]
     if "overall" in groups:
         return correlate_as_published(rows, metric, "prob", **groups)
     with warnings.catch_warnings():
