@@ -307,9 +307,11 @@ def flip_units(cells: Cells, estimand: Estimand, options: Options) -> Flipped:
         contrast = Contrast(side * own, side * other, side * own_parts, side * other_parts, leverage)
         null = 1.0
     else:
-        found, null = robust(estimand), 0.0
-        nothing = np.zeros_like(found.influence)
-        contrast = Contrast(estimand.value(means), np.ones(n_rows), found.influence, nothing, found.leverage)
+        found, null, least = robust(estimand), 0.0, ROUNDING * estimand.scale(means)
+        parts = np.where(np.sqrt(found.variance) <= least, 0.0, found.influence)
+        value, nothing = estimand.value(means), np.zeros_like(parts)
+        value = np.where(np.abs(value) <= least, 0.0, value)
+        contrast = Contrast(value, np.ones(n_rows), parts, nothing, found.leverage)
     signs, complete = signs_of(len(cells.sums), options.n_replicates, options.rng)
     return flip(contrast, null, signs, complete=complete)
 
