@@ -71,19 +71,27 @@ def plot_coverage(
         raise SalstatsError("coverage has no row whose role is 'default' or 'textbook' with a coverage")
     rows, lines = _drawn(rows, Labels(labels, frame))
     means = rows.groupby(["panel", "line", "n_units"], observed=True, as_index=False)["percent"].mean()
+    means = means[means.groupby(["panel", "line"], observed=True)["n_units"].transform("size") > 1]
     grid = panel_grid(list(rows["panel"].cat.categories), n_columns, width)
     height = grid.panel_height(_SHARE)
     fitting = legend_columns(list(lines), grid.width)
     ncol = fitting if fitting == len(lines) else min(fitting, rows["cluster"].nunique())
     sizes = sorted(rows["n_units"].unique())
     lowest = float(rows["percent"].min())
+    # a guide of its own for each scale
+    # a line of one point is none
+    joined = [] if means.empty else [
+        p9.geom_line(p9.aes(linetype="line"), means, size=0.6),
+        p9.scale_linetype_manual([kind for _, kind in lines.values()], limits=list(lines), name=""),
+        p9.guides(linetype=p9.guide_legend(ncol=ncol, byrow=True)),
+    ]  # fmt: skip
     return (
         p9.ggplot(rows, p9.aes("n_units", "percent", color="line"))
         + p9.annotate(
             "rect", xmin=sizes[0] / 1.2, xmax=sizes[-1] * 1.2, ymin=_BAND[0], ymax=_BAND[1], fill="#DDDDDD"
         )
-        + p9.geom_point(size=0.8, alpha=0.4, stroke=0, show_legend=False)
-        + p9.geom_line(p9.aes(linetype="line"), means, size=0.6)
+        + p9.geom_point(size=0.8, alpha=0.4, stroke=0, show_legend=means.empty)
+        + joined
         + p9.scale_x_log10(breaks=sizes, labels=_apart, minor_breaks=[], expand=(0, 0))
         + p9.scale_y_continuous(
             breaks=lambda limits: axis_breaks(limits, 1.6 * height), labels=tick_texts, minor_breaks=[]
@@ -96,10 +104,7 @@ def plot_coverage(
             legend=list(lines),
         )
         + p9.scale_color_manual([colour for colour, _ in lines.values()], limits=list(lines), name="")
-        + p9.scale_linetype_manual([kind for _, kind in lines.values()], limits=list(lines), name="")
-        + p9.guides(
-            color=p9.guide_legend(ncol=ncol, byrow=True), linetype=p9.guide_legend(ncol=ncol, byrow=True)
-        )
+        + p9.guides(color=p9.guide_legend(ncol=ncol, byrow=True))
     )
 
 

@@ -1,5 +1,6 @@
 """Coverage against units: what is drawn, and where."""
 
+import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 from display.plots.estimate_figures import nth_data
@@ -39,6 +40,13 @@ def test_lines_are_means_over_scenarios():
     assert of_mean["n_units"].tolist() == [10, 100]
     # 94 and 98; 95
     assert of_mean["percent"].tolist() == [96, 95]
+
+
+def test_one_number_of_units_has_points_and_no_line():
+    figure = ss.plot_coverage(cells().query("n_units == 10"))
+    assert len(figure.layers) == 2
+    # a line of one point warns
+    plt.close(figure.draw(show=False))
 
 
 def test_nothing_to_draw_is_said():
