@@ -58,7 +58,7 @@ def summarize(
         degrees of freedom; `wilson` and `exact` are for 0/1 scores, with a design effect where units have
         several rows; the others are from replicates.
     level : float
-        Confidence level.
+        Confidence level; limits between replicates need 2 / (1 - level) of these or more, flips half as many.
     n_replicates : int
         Number of bootstrap replicates, or of flips.
     rng : int or numpy.random.Generator
