@@ -200,11 +200,14 @@ def test_clustered_limits_of_few_patients_hold_the_truth():
     assert with_normal < stats.binom.ppf(1e-4, n_studies, 0.9)
 
 
-@pytest.mark.parametrize("interval", ["obuchowski", "logit"])
-def test_bonferroni_limits_are_those_made_at_the_corrected_level(synth1, interval):
-    at = {
-        level: auroc(synth1, "prob", "hit", interval=interval, level=level) for level in (0.95, 1 - 0.05 / 6)
-    }
+@pytest.mark.parametrize(
+    ("interval", "reference"),
+    [("obuchowski", None), ("logit", None), ("cr2", "iou"), ("delong", "iou"), ("obuchowski", "iou")],
+)
+@pytest.mark.filterwarnings("ignore:interval='delong' takes rows for independent")
+def test_bonferroni_limits_are_those_made_at_the_corrected_level(synth1, interval, reference):
+    options = {"interval": interval, "reference": reference}
+    at = {level: auroc(synth1, "prob", "hit", level=level, **options) for level in (0.95, 1 - 0.05 / 6)}
     widened = adjust(at[0.95], intervals=True)
     for column in ("conf_low", "conf_high", "conf_level"):
         np.testing.assert_allclose(widened[column], at[1 - 0.05 / 6][column], rtol=1e-10)

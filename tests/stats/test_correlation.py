@@ -234,10 +234,16 @@ def test_stratified_counts_the_pairs_that_were_used():
 
 @pytest.mark.parametrize(
     ("test", "interval"),
-    [("spearman", "fisher"), ("spearman", "bonett-wright"), ("spearman", "fieller"), ("kendall", "fisher")],
+    [
+        ("spearman", "fisher"),
+        ("spearman", "bonett-wright"),
+        ("spearman", "fieller"),
+        ("kendall", "fisher"),
+        ("spearman", "cr2"),
+    ],
 )
 def test_bonferroni_limits_are_those_made_at_the_corrected_level(synth1, test, interval):
-    table = synth1.drop(columns=["case", "patient"])
+    table = synth1 if interval == "cr2" else synth1.drop(columns=["case", "patient"])
     options = {"by": "task", "test": test, "interval": interval}
     widened = adjust(correlate(table, "iou", "prob", **options), procedure="holm", intervals=True)
     expected = correlate(table, "iou", "prob", **options, level=1 - 0.05 / 6)
