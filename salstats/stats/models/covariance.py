@@ -248,15 +248,16 @@ def _adjusted(
     sizes = np.array([len(rows) for rows in groups])
     for size in np.unique(sizes):
         alike = np.flatnonzero(sizes == size)
-        numbers = len(alike) * size * max(matrix.shape[1], min(size, _ROOTED))
+        rooted = spread is not None and size <= _ROOTED
+        numbers = len(alike) * size * max(matrix.shape[1], size if rooted else 1)
         # some thousand numbers at a time stay in the processor's cache
-        for which in np.array_split(alike, -(-numbers // _BLOCK)):
+        for which in np.array_split(alike, min(len(alike), -(-numbers // _BLOCK))):
             rows = np.array([groups[g] for g in which])
             part, own = matrix[rows], basis[rows]
             if size == 1:
                 free = 1 - (own**2).sum(axis=2, keepdims=True)
                 yield which, rows, part * _inverse_root(free, _SATURATED)
-            elif spread is None or size > _ROOTED or (np.ptp(spread[rows], axis=1) == 0).all():
+            elif spread is None or not rooted or (np.ptp(spread[rows], axis=1) == 0).all():
                 left, singular, _ = np.linalg.svd(own, full_matrices=False)
                 factor = _inverse_root(1 - singular**2, _SATURATED) - 1
                 yield which, rows, part + left @ (factor[:, :, None] * (left.transpose(0, 2, 1) @ part))
