@@ -145,7 +145,7 @@ def correlate(
 
     In simulations (400 to 600 samples each; 10 to 100 units of one row, of 1 to 5, or with two of 40 rows;
     intraclass correlation 0 to .8; Spearman's correlation 0 or that of normal scores with .5) 95 % limits
-    held 93 to 99 % of continuous scores and IoU, 91 to 99 % of hits of which one in ten misses; Bonett and
+    held 92 to 99 % of continuous scores and IoU, 91 to 100 % of hits of which one in ten misses; Bonett and
     Wright's, rows for independent, 87 to 91 % with 1 to 5 rows of a unit and 36 to 74 % with two of 40.
 
     With the others q is the normal quantile. Kendall's is from Fieller et al. (1957); Bonett and Wright
