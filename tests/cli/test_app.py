@@ -139,10 +139,8 @@ CALLS = {
         lambda s: ss.difference(s, reference="human", test="t", interval="t", adjust="holm"),
     ),
     "regress": (
-        "'iou ~ area_ratio + prob' --normalize area_ratio --within task --errors hc3",
-        lambda s: ss.regress(
-            ss.normalize(s, ["area_ratio"], within="task"), "iou ~ area_ratio + prob", errors="hc3"
-        ),
+        "'iou ~ area_ratio + prob' --normalize area_ratio --within task --errors recommended",
+        lambda s: ss.regress(ss.normalize(s, ["area_ratio"], within="task"), "iou ~ area_ratio + prob"),
     ),
     "correlate": (
         "iou prob --by method --by ' task' --test pearson --adjust BH",
