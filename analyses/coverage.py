@@ -538,13 +538,14 @@ def band(cell: Mapping[str, Any]) -> Band:
     if cell["cluster"] == "few huge":
         return Band(0.92, 1.0, 0.0, 0.07)
     rejected = (0.0, 0.065) if n < 30 else (0.04, 0.06)
-    if scenario.startswith("sparse"):
-        return Band(0.92 if n >= 30 else np.nan, 1.0, *rejected)
-    if (cell["statistic"], scenario) == ("AUROC", "0.95"):
-        return Band(0.93 if n >= 30 else np.nan, 1.0, *rejected)
+    lowest, highest = (0.94, 0.96) if n >= 50 else (0.93, 0.97) if n >= 20 else (0.92, 1.0)
+    if scenario.startswith("sparse") and n < 50:
+        lowest, highest = 0.92, 1.0
+    if (cell["statistic"], scenario) == ("AUROC", "0.95") and n < 50:
+        highest = 1.0
     if (cell["statistic"], scenario) == ("hit rate", "0.99"):
-        return Band(0.93, 1.0, *rejected)
-    return Band(*((0.94, 0.96) if n >= 50 else (0.93, 0.97) if n >= 20 else (0.92, 1.0)), *rejected)
+        lowest, highest = 0.93, 1.0
+    return Band(lowest, highest, *rejected)
 
 
 def held(cell: Mapping[str, Any], errors: float = 2) -> str | None:

@@ -201,8 +201,8 @@ def load_coverage() -> pd.DataFrame:
     Examples
     --------
     >>> coverage = load_coverage()
-    >>> sorted(coverage["role"].unique())
-    ['default', 'other', 'textbook']
+    >>> list(coverage.columns[:4])
+    ['statistic', 'scenario', 'source', 'n_units']
     """
     return pd.read_parquet(data_folder() / "coverage" / "coverage.parquet")
 
