@@ -111,7 +111,6 @@ def test_a_task_of_one_patient_leaves_an_average_its_limits():
 _COMPARED = (partial(ss.difference, reference="human"), partial(ss.percent_decrease, reference="human"))
 
 
-@pytest.mark.filterwarnings("ignore:only 2 of 6 units:salstats.checks.SalstatsWarning")
 @pytest.mark.parametrize(
     ("estimate", "limit"),
     [
@@ -156,3 +155,8 @@ def test_what_is_not_above_0_is_said_to_have_no_logarithm(shift):
         found = ss.summarize(scores, interval="bootstrap_t_log", n_replicates=40)
     assert found["conf_low"].isna().all()
     assert not any("one unit" in str(w.message) for w in said)
+
+
+def test_zeros_of_hits_are_no_matter():
+    hits = pairs([1.0, 1, 1, *[0] * 37], [1.0, *[0] * 39], metric="hit")
+    assert said_by(lambda: ss.difference(hits, reference="human")) == []

@@ -402,7 +402,6 @@ def test_constant_differences_have_no_t_test():
     assert "p_value" not in got.index
 
 
-@pytest.mark.filterwarnings("ignore:only . of 30 units:salstats.checks.SalstatsWarning")
 def test_p_value_of_a_decrease_is_that_of_the_difference_even_from_a_reference_near_0():
     human, saliency = np.r_[1, np.zeros(29)], np.r_[np.ones(6), np.zeros(24)]
     scores = paired_scores(human, saliency, metric="hit")
