@@ -114,8 +114,8 @@ def difference(
     Warns
     -----
     SalstatsWarning
-        As for `summarize`; and where, with `adjust`, even the smallest p-value that `n_replicates`
-        allow stays above 1 - level.
+        As for `summarize`; scores that are mostly 0, and decreases that leave next to nothing, of few units;
+        and where, with `adjust`, even the smallest p-value that `n_replicates` allow stays above 1 - level.
 
     Notes
     -----
