@@ -213,8 +213,11 @@ def warn_limits(
             "the estimate"
         )
     unbounded = np.isinf(low)
+    near_0 = "the reference's mean does not differ from 0"
+    if kind != "fieller":
+        near_0 = f"too few units have scores that speak against any value, or {near_0}"
     for which, why in (
-        (unbounded & ~alone, "the reference's mean does not differ from 0"),
+        (unbounded & ~alone, near_0),
         (unbounded & alone, "a task of one unit has too much of the weight"),
     ):
         if which.any():

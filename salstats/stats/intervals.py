@@ -133,9 +133,8 @@ def _wild(b: Basis) -> Limits:
 
 
 def _too_few_to_flip(b: Basis) -> np.ndarray:
-    """Rows whose flips reach no P value of 1 - level, whatever the data."""
-    assert b.flipped is not None
-    return b.flipped.n_always / (2 * b.flipped.n_patterns) > 1 - b.level
+    """Rows of so few units that no pattern of signs has a P value of 1 - level, whatever the data."""
+    return 0.5**b.n_units > 1 - b.level
 
 
 def _delta(b: Basis) -> Limits:

@@ -500,6 +500,7 @@ def test_people_who_have_no_model_are_the_reference_of_every_model(contrast):
         )
 
 
+@pytest.mark.filterwarnings("ignore:next to nothing is left:salstats.checks.SalstatsWarning")
 def test_where_nothing_varies_there_are_no_limits_but_a_verdict_of_the_test():
     never, half, all_ = np.zeros(12), np.r_[np.ones(6), np.zeros(6)], np.ones(12)
     with pytest.warns(SalstatsWarning, match="no wild limits"):
@@ -512,3 +513,14 @@ def test_where_nothing_varies_there_are_no_limits_but_a_verdict_of_the_test():
         same = ss.difference(paired_scores(all_, all_), reference="human").iloc[0]
     assert same["p_value"] == 1
     assert same["verdict"] == "inconclusive"
+
+
+def test_a_decrease_of_two_units_that_have_any_score_may_be_anything():
+    human, saliency = np.r_[0.4, 0.5, np.zeros(10)], np.r_[0.1, 0.3, np.zeros(10)]
+    with pytest.warns(SalstatsWarning) as said:
+        got = ss.percent_decrease(paired_scores(human, saliency), reference="human").iloc[0]
+    assert np.isneginf(got["conf_low"])
+    # two units have two patterns up to the sign of all: half of them lie as far
+    assert got["p_value"] == pytest.approx(0.25, abs=0.02)
+    assert got["verdict"] == "inconclusive"
+    assert any("unbounded" in str(w.message) for w in said)
