@@ -55,10 +55,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     for column, value in ONLY.items():
         scores = scores[scores[column] == value]
     scores = scores[scores["method"].isin(METHODS) & scores["metric"].isin(["iou", "hit"])]
-    means = ss.summarize(scores, average="task", n_replicates=10_000)
-    decrease = ss.percent_decrease(
-        scores, reference="human", average="task", test="t", adjust="holm", n_replicates=10_000
-    )
+    means = ss.summarize(scores, average="task")
+    decrease = ss.percent_decrease(scores, reference="human", average="task", adjust="holm")
     auroc = ss.auroc(scores, "prob", "label", by="task")
     labels = {"method": METHODS, "human": METHODS["human"]}
     figure = ss.plot_intervals(means, decrease=decrease, auroc=auroc, labels=labels)

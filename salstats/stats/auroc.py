@@ -22,6 +22,7 @@ from salstats.stats.adjust import check_procedure
 from salstats.stats.carried import absent_column, absent_observations
 from salstats.stats.comparisons import pair_rows
 from salstats.stats.design import group_label, named_groups, row_groups, warn_pooled_methods
+from salstats.stats.equivalence import sides
 from salstats.stats.intervals import RECOMMENDED, Basis, Interval, choose_interval
 from salstats.stats.limits import wilson
 from salstats.stats.roc import RocArea, roc_area, separation_p_value
@@ -217,7 +218,7 @@ def auroc(
         of_reference = np.array([area.of_reference for area in areas])
         low, high = columns["conf_low"], columns["conf_high"]
         more |= {"method_area": columns["estimate"] + of_reference, "reference_area": of_reference}
-        more["verdict"] = np.where(low > 0, "higher", np.where(high < 0, "lower", "inconclusive"))
+        more["verdict"] = sides(columns["estimate"], (low > 0) | (high < 0))
     result = estimates_frame(keys, columns, more)
     return result if adjust.lower() == "none" else adjust_estimates(result, procedure=adjust)
 

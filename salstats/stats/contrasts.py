@@ -15,7 +15,7 @@ from salstats.stats.advice import ROUNDING, UNDEFINED_SHARE, warn_beyond_range
 from salstats.stats.carried import absent_column, how_scored
 from salstats.stats.comparisons import PAIRS, Comparison, compare, reference_in_every_group
 from salstats.stats.design import check_one_metric, display_order, warn_pooled_by_default
-from salstats.stats.equivalence import Margin, against_margin
+from salstats.stats.equivalence import Margin, against_margin, sides
 from salstats.stats.inference import Estimates, Options, at_level, check_options, infer
 from salstats.stats.max_t import joint_level
 from salstats.stats.paired_tests import RECORDS, TESTS, p_values_of_pairs
@@ -422,7 +422,7 @@ def _verdicts(
     sound = ~(found.conf_high - found.conf_low <= ROUNDING * found.scale) & ~np.isnan(found.estimate)
     sound &= found.n_undefined <= UNDEFINED_SHARE * found.options.n_replicates
     excluded &= sound
-    side = np.where(excluded & (gap < 0), "lower", np.where(excluded & (gap > 0), "higher", "inconclusive"))
+    side = sides(gap, excluded)
     if margin is None:
         return {"verdict": side}
     sense = np.ones(len(side)) if found.target.term == "difference" else np.where(reference_mean < 0, 1, -1)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from salstats.checks import ValueRangeError, check_choice, check_level, warn
+from salstats.checks import ValueRangeError, check_choice, check_level, quoted, warn
 from salstats.frames import estimates_frame
 from salstats.stats.adjust import adjust as adjust_estimates
 from salstats.stats.adjust import check_procedure
@@ -187,7 +187,9 @@ def correlate(
     check_choice(test, TESTS, "test")
     interval = choose_interval(interval, "spearman").name
     if test == "pearson" and interval not in names_of(test):
-        raise ValueRangeError(f"interval={interval!r} is for rank correlations; test='pearson' has 'fisher'")
+        raise ValueRangeError(
+            f"interval={interval!r} is for rank correlations; test='pearson' has {quoted(names_of(test))}"
+        )
     check_procedure(adjust, "adjust")
     check_level(level)
     groups, strata, codes, first, second = columns_to_correlate(data, x, y, by, stratified, unit)

@@ -81,7 +81,8 @@ def cr2(sums: np.ndarray, counts: np.ndarray, slopes: np.ndarray) -> Robust:
     trace = (diagonal - taken).sum(axis=0)
     crossed = ((squared @ (pull.T @ pull) ** 2) * squared).sum(axis=1)
     of_square = (diagonal**2 - 2 * diagonal * taken).sum(axis=0) + crossed
-    df = ratio(trace**2, np.where(of_square > 0, of_square, np.nan))
+    # never below 1, but for rounding
+    df = np.maximum(ratio(trace**2, np.where(of_square > 0, of_square, np.nan)), 1.0)
     borrowed = used & alone
     several = (used & ~alone).astype(np.float64)
     per_score = ratio(several @ (scaled**2).sum(axis=0), several @ np.where(alone, 0.0, totals))

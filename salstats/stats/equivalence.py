@@ -27,6 +27,12 @@ _UNDECIDED = SIDES[-1]
 _ROUNDING = 1e-9
 
 
+def sides(gap: np.ndarray, excluded: np.ndarray) -> np.ndarray:
+    """Lower or higher by the sign of a gap that is not 0, where equality is excluded; else inconclusive."""
+    side = np.where(gap < 0, SIDES[0], SIDES[1])
+    return np.where(excluded & (gap != 0), side, _UNDECIDED)
+
+
 def check_margin(margin: Margin, metrics: Iterable[object]) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper bound of the margin of each metric, infinite where it has none, NaN without margin."""
     metrics = list(metrics)

@@ -163,8 +163,7 @@ def t_limits(estimate: np.ndarray, std_error: np.ndarray, df: np.ndarray, level:
 
 def t_quantile(df: np.ndarray, level: float) -> np.ndarray:
     """Two-sided t quantile, NaN where `df` is below 1."""
-    # 1 degree of freedom may come out a little below
-    q: np.ndarray = stats.t.ppf((1 + level) / 2, np.where(np.asarray(df) >= 1 - 1e-9, df, np.nan))
+    q: np.ndarray = stats.t.ppf((1 + level) / 2, np.where(np.asarray(df) >= 1, df, np.nan))
     return q
 
 

@@ -16,8 +16,10 @@ from salstats.checks import (
     quoted,
 )
 from salstats.frames import KEY_COLUMNS, ColumnCodes, coded_scores, estimates_frame
+from salstats.stats.advice import ROUNDING
 from salstats.stats.comparisons import pair_rows
 from salstats.stats.design import OVERALL, Design, display_order, index_groups, mean_of_rows_design, pool_over
+from salstats.stats.equivalence import sides
 from salstats.stats.estimands import Cells, Estimand, Target, sum_cells, target_of_cells
 from salstats.stats.inference import Estimates, check_options, infer
 from salstats.stats.units import Unit, inference_to, resolve_unit
@@ -202,12 +204,13 @@ def pooled_difference(
     table = found.columns(design.units.name) | {"n": n_cases.astype(np.int64)}
     del table["n_missing"]
     method_rate, reference_rate = estimand.row_levels(target.cells.means())
-    clear = (found.conf_low > 0) | (found.conf_high < 0)
-    side = np.where(found.estimate < 0, "lower", "higher")
+    # an interval of width 0 says that nothing varies, not that nothing is uncertain
+    wide = found.conf_high - found.conf_low > ROUNDING * found.scale
+    excluded = ((found.conf_low > 0) | (found.conf_high < 0)) & wide
     special = {
         "reference_mean": reference_rate,
         "method_mean": method_rate,
-        "verdict": np.where(clear, side, "inconclusive"),
+        "verdict": sides(found.estimate, excluded),
     }
     return _laid_out(found, design, table, special)
 

@@ -107,7 +107,7 @@ def _bias_reduced(sums: np.ndarray, counts: np.ndarray, deviations: np.ndarray) 
         return 0.0, np.nan
     # in units of their own spread both have the one variance of the working model
     found = cr2(sums / np.where(spread > 0, spread, 1.0), counts, spread[None])
-    return float(found.variance[0]), max(float(found.df[0]), 1.0)
+    return float(found.variance[0]), float(found.df[0])
 
 
 def separation_p_value(n_positive: np.ndarray, n_negative: np.ndarray) -> np.ndarray:

@@ -1,11 +1,14 @@
 """CR2 variances of cell means: those of clubSandwich."""
 
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from salstats.checks import SalstatsWarning
+from salstats.stats.contrasts import difference
 from salstats.stats.cr2 import cr2
 
 REFERENCE = Path(__file__).parents[1] / "reference"
@@ -49,3 +52,17 @@ def test_spread_df_is_that_of_the_variance_of_normal_scores_and_small_where_few_
     assert some.spread_df[0] == pytest.approx(2 * squares.sum() ** 2 / (30 * squares.var()), rel=1e-12)
     one_of_thirty = cr2(np.eye(30)[:, :1], np.ones((30, 1)), np.ones((1, 1)))
     assert 1 < one_of_thirty.spread_df[0] < 2.5
+
+
+@pytest.mark.parametrize("interval", [None, "cr2"])
+def test_two_units_have_a_p_value_beside_their_limits(interval: str | None) -> None:
+    # Satterthwaite's degrees of freedom are 1 here, or a rounding error below
+    rng = np.random.default_rng(0)
+    for sizes in ((4, 2), (3, 1), (4, 3), (1, 4)):
+        units = np.repeat(["p1", "p2"], sizes)
+        frame = pd.DataFrame({"case": [f"c{i}" for i in range(len(units))], "patient": units, "metric": "x"})
+        parts = [frame.assign(method=m, score=rng.normal(size=len(units))) for m in ("a", "b")]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SalstatsWarning)
+            row = difference(pd.concat(parts), reference="a", interval=interval).iloc[0]
+        assert np.isfinite(row[["conf_low", "conf_high", "p_value"]].astype(float)).all(), sizes

@@ -104,7 +104,7 @@ def test_units_drawn_from_real_scores_bring_their_rows():
 
 
 def test_a_cell_counts_what_each_study_says_alone():
-    scenario = next(s for s in atlas._of_pairs() if s.statistic == "difference")
+    scenario = next(s for s in atlas.scenarios() if s.statistic == "difference")
     design = atlas.Design(12, "1-5", 0.3)
     row = atlas.measure(scenario, design, 30, "t")
     ((_, frame),) = atlas.studies(scenario, design, 30, 250)

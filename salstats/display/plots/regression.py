@@ -86,7 +86,7 @@ def plot_regression(
     --------
     >>> import salstats as ss
     >>> scores = ss.datasets.load_simulated()
-    >>> terms = ss.regress(scores, "iou ~ elongation + area_ratio", by="method", errors="cluster")
+    >>> terms = ss.regress(scores, "iou ~ elongation + area_ratio", by="method")
     >>> figure = ss.plot_regression(terms)
     >>> figure.labels.x, sorted(set(figure.data["row_label"]))
     ('Coefficient, IoU (95% CI)', ['Elongation', 'Relative size'])

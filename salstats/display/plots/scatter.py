@@ -98,7 +98,7 @@ def plot_scatter(
     --------
     >>> import salstats as ss
     >>> scores = ss.datasets.load_simulated().query("metric == 'iou'")
-    >>> fit = ss.fit_line(scores, "iou ~ prob", by=["method", "task"], errors="cluster")
+    >>> fit = ss.fit_line(scores, "iou ~ prob", by=["method", "task"])
     >>> figure = ss.plot_scatter(scores, "prob", "iou", fit=fit, labels={"prob": "Probability"})
     >>> figure.labels.x
     'Probability'

@@ -51,7 +51,7 @@ def methods_text(frames: Mapping[str, pd.DataFrame], words: Words, scores: pd.Da
     if "regression" in frames:
         known = _models(frames, words) | known
     if "correlation" in frames:
-        known |= _correlations(frames, words, scores)
+        known |= _correlations(frames, words)
     if "auroc" in frames:
         known |= _areas(frames["auroc"], words)
     paragraphs = (" ".join(filter(None, (said.fill(known) for said in said_of))) for said_of in TEMPLATE)
@@ -154,11 +154,10 @@ def _scores(scores: pd.DataFrame, words: Words) -> Known:
     if own:
         span = own[0] if len(own) == 1 else f"{own[0]} to {own[-1]}, one for each task and method"
         thresholds.append(f"a threshold of {span}")
-    speak_of = plural(words.settings.unit)
-    others_than_seeds = f"; intervals and P values speak of other {speak_of}, not of other seeds"
+    others_than_seeds = f"; intervals and P values speak of other {words.units}, not of other seeds"
     repeated = [
         f"Cases had scores of several {plural(column)} ({scores[column].nunique()} in all). These stood as "
-        f"rows of their case, were kept together in every analysis and averaged in correlations{others}."
+        f"rows of their case and were kept together in every analysis{others}."
         for column, others in (("reader", ""), ("seed", others_than_seeds))
         if several(scores, column)
     ]
@@ -274,7 +273,7 @@ def _models(frames: Mapping[str, pd.DataFrame], words: Words) -> Known:
     }
 
 
-def _correlations(frames: Mapping[str, pd.DataFrame], words: Words, scores: pd.DataFrame) -> Known:
+def _correlations(frames: Mapping[str, pd.DataFrame], words: Words) -> Known:
     """How correlations with the model's confidence were taken."""
     frame = frames["correlation"]
     by = [name for name in ("method", "task") if name in frame.columns and frame[name].nunique() > 1]
@@ -298,7 +297,7 @@ def _areas(frame: pd.DataFrame, words: Words) -> Known:
     if how and by_wilson.any():
         how += (
             "; where that has no variance, as in complete separation, they are Wilson's score interval "
-            f"(Wilson 1927) for as many cases as there were {words.unit}s with the rarer label"
+            f"(Wilson 1927) for as many cases as there were {words.units} with the rarer label"
         )
     return {
         "predictor": words.column(str(frame["predictor"].iloc[0])),

@@ -110,7 +110,7 @@ def table_regression(
     >>> from great_tables import GT
     >>> scores = ss.normalize(ss.datasets.load_simulated(), ["elongation", "area_ratio"])
     >>> models = ["iou ~ elongation", "iou ~ area_ratio"]
-    >>> terms = ss.regress(scores, models, errors="cluster")
+    >>> terms = ss.regress(scores, models)
     >>> isinstance(ss.table_regression(terms, fit=ss.fit_statistics(scores, models)), GT)
     True
     """

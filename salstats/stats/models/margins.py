@@ -12,12 +12,12 @@ from salstats.stats.adjust import adjust as adjust_estimates
 from salstats.stats.adjust import check_procedure
 from salstats.stats.comparisons import ALL
 from salstats.stats.equivalence import (
-    SIDES,
     Margin,
     check_margin,
     is_below,
     margin_columns,
     p_of_tails,
+    sides,
 )
 from salstats.stats.models.models import Fitted, Model, Notes, warn_of
 from salstats.stats.models.predictions import (
@@ -105,8 +105,7 @@ def _against(frame: pd.DataFrame, margin: Margin, responses: np.ndarray, sense: 
     low, high = check_margin(margin, responses)
     p_value = p_of_tails(lambda bound: t_tails(estimate, std_error, df, bound), low, high)
     alpha = 1 - frame["conf_level"].to_numpy()
-    side = np.where(estimate < 0, SIDES[0], SIDES[1])
-    side = np.where(is_below(frame["p_value"].to_numpy(), alpha), side, SIDES[2])
+    side = sides(estimate, is_below(frame["p_value"].to_numpy(), alpha))
     return margin_columns(side, responses, (low, high, p_value), is_below(p_value, alpha), sense)
 
 
