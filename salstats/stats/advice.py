@@ -188,6 +188,13 @@ def warn_limits(
             f"the {kind} interval has width 0 for {named_groups(keys, flat)}: all scores or replicates are "
             f"equal; {other}"
         )
+    unknown = np.isnan(estimate) & (target.estimand.second is not None)
+    for which, why in (
+        (unknown & (target.estimand.count(target.cells) == 0), "no pair has both scores"),
+        (unknown & (target.estimand.count(target.cells) > 0), "the mean of the reference is 0"),
+    ):
+        if which.any():
+            warn(f"the {compared} is undefined for {named_groups(keys, which)}: {why}")
     lost = (np.isnan(low) | np.isnan(high)) & ~np.isnan(estimate)
     if (lost & alone).any():
         warn(
@@ -212,7 +219,7 @@ def warn_limits(
             f"no {kind} limits for {named_groups(keys, lost)}: no variance, or all replicates on one side of "
             "the estimate"
         )
-    unbounded = np.isinf(low)
+    unbounded = np.isinf(low) | np.isinf(high)
     near_0 = "the reference's mean does not differ from 0"
     if kind != "fieller":
         near_0 = f"too few units have scores that speak against any value, or {near_0}"

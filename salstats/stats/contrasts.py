@@ -131,8 +131,9 @@ def difference(
     the signs of units' residuals under the hypothesis, every pattern of them where there are no more than
     `n_replicates`; its mid-P counts flips exactly as far from 0 as the data half, and its limits are where
     P crosses 1 - level, so that both agree always. Of one difference it is the sign-flip test, of 0/1 scores
-    McNemar's mid-P; of a decrease the hypothesis is method = theta * reference. Rows with fewer units than
-    a level needs (5 for 0.95) have the limits and P of `cr2`, and their `interval` and `test` say so.
+    McNemar's mid-P; of a decrease the hypothesis is method = theta * reference. A limit of exactly 0
+    belongs to the interval or not as P decides. Rows of fewer than five units have the limits and P of `cr2`,
+    and their `interval` and `test` say so.
 
     `adjust="max-t"` and `"min-p"` are step-down procedures (Westfall and Young 1993, Romano and Wolf 2005) of
     all rows as one family, from the flips or replicates that P values are counted from (`test` is then
@@ -377,7 +378,9 @@ def _contrast(
             del table[name]
     if tested.floor is not None:
         table["p_floor"] = np.where(np.isnan(tested.p_value), np.nan, tested.floor)
-    drawn = options.resampled or tested.floor is not None
+    drawn, made = options.resampled or tested.floor is not None, options.n_replicates
+    if found.flips is not None and found.flips.drawn.complete:
+        made = found.flips.n_patterns
     metrics = target.keys["metric"] if "metric" in target.keys.columns else scores["metric"].iloc[[0]]
     special: dict[str, Any] = {
         "reference_mean": reference_mean,
@@ -386,7 +389,7 @@ def _contrast(
         **_verdicts(shown, reference_mean, method_mean, metrics, margin),
         **({"conf_set": shown.conf_set} if shown.conf_set is not None else {}),
         "test": np.where(found.by_cr2, "cr2", test) if test == "wild" and found.by_cr2 is not None else test,
-        **({"n_replicates": options.n_replicates} if drawn else {}),
+        **({"n_replicates": made} if drawn else {}),
         **how_scored(scores, target.keys),
     }
     if simultaneous:

@@ -296,17 +296,21 @@ def _clustered(
     of_rows = "bonett-wright" if test == "spearman" else "fisher"
     least = float(np.sqrt((weights**2 * fisher_std_error(r, np.array(sizes), test, of_rows) ** 2).sum()))
     # that of independent rows keeps its level with the normal quantile
-    its_freedom, upper = np.inf if n_units == sum(sizes) else freedom, (1 + level) / 2
-    if least * special.stdtrit(its_freedom, upper) > spread * special.stdtrit(freedom, upper):
-        spread, freedom = least, its_freedom
+    errors = np.array([spread, least])
+    freedoms = np.array([freedom, np.inf if n_units == sum(sizes) else freedom])
     if n_units < FEWEST_UNITS or np.isnan(least):
-        spread = np.nan
+        errors[:] = np.nan
     z = float((weights * np.arctanh(r)).sum())
-    reach = float(special.stdtrit(freedom, upper)) * spread
+    # the larger P value and the wider limits are one procedure, at every level
+    with np.errstate(divide="ignore"):
+        statistics = z / errors
+    p_values = 2 * special.stdtr(freedoms, -np.abs(statistics))
+    larger = int(np.argmax(p_values))
+    reach = float((special.stdtrit(freedoms, (1 + level) / 2) * errors).max())
     return {
-        "statistic": z / spread,
-        "df": freedom if np.isfinite(freedom + spread) else np.nan,
-        "p_value": float(2 * special.stdtr(freedom, -abs(z / spread))),
+        "statistic": statistics[larger],
+        "df": freedoms[larger] if np.isfinite(freedoms[larger] + errors[larger]) else np.nan,
+        "p_value": float(p_values[larger]),
         "conf_low": float(np.tanh(z - reach)),
         "conf_high": float(np.tanh(z + reach)),
     }

@@ -129,12 +129,15 @@ def _wild(b: Basis) -> Limits:
     """Limits where P crosses 1 - level."""
     assert b.flipped is not None
     low, high = b.flipped.limits(b.level)
-    return (100 * (1 - high), 100 * (1 - low)) if b.ratio else (low, high)
+    if b.ratio:
+        low, high = 100 * (1 - high), 100 * (1 - low)
+    low, high = (np.where(np.abs(limit) <= b.rounding, 0.0, limit) for limit in (low, high))
+    return low, high
 
 
 def _too_few_to_flip(b: Basis) -> np.ndarray:
-    """Rows of so few units that no pattern of signs has a P value of 1 - level, whatever the data."""
-    return 0.5**b.n_units > 1 - b.level
+    """Rows of so few units that no pattern of their signs has a P value of .05, whatever the data."""
+    return b.n_units < _FEWEST_TO_FLIP
 
 
 def _delta(b: Basis) -> Limits:
@@ -185,6 +188,8 @@ def _area(b: Basis, *, on_logit: bool = False) -> Limits:
     return area_limits(b.estimate, b.std_error, quantile, on_logit=on_logit)
 
 
+#: Units of whose signs one pattern has a mid-P below .05.
+_FEWEST_TO_FLIP = 5
 _MEANS = ("mean", "curve", "difference", "percent_decrease", "pooled_rate", "pooled_difference")
 _ROOT, _SQUARED, _MINUS = "\N{SQUARE ROOT}", "\N{SUPERSCRIPT TWO}", "\N{MINUS SIGN}"
 #: Every kind of interval, in the order in which lists of names have them.
@@ -298,7 +303,7 @@ RECORDS = (
         "function, clustered by {unit}, no smaller than those of independent rows, and Student's t with "
         "Satterthwaite's degrees of freedom",
         of=("spearman", "pearson", "kendall", "clustered_correlation"), brief="CR2", clustered=True,
-        scale="atanh", recommended=("spearman", "pearson", "kendall", "clustered_correlation"),
+        recommended=("spearman", "pearson", "kendall", "clustered_correlation"),
     ),
     Interval(
         "logit", "DeLong variance on the logit scale", "area", lambda b: _area(b, on_logit=True),

@@ -83,6 +83,9 @@ def warn_if_replicates_are_few(family: pd.DataFrame, alpha: np.ndarray, procedur
     """Warn, and return True, when no single test of a family can get below alpha with these replicates."""
     replicates = check_numeric(family, "n_replicates", "estimates")
     smallest = p_floors(family)
+    # every pattern of signs: exact, and no smaller for more replicates
+    exact = np.isnan(smallest) & (family.get("test", "") == "wild")
+    smallest = np.where(exact, 0.5 / replicates, smallest)
     size = family["n_tests"].to_numpy()
     factor = size.astype(np.float64)
     if procedure == "BY":
@@ -93,12 +96,16 @@ def warn_if_replicates_are_few(family: pd.DataFrame, alpha: np.ndarray, procedur
         return False
     row = int(few[np.argmax(excess[few])])
     enough = int(np.floor(excess[row] * (replicates[row] + 1) - 1 + ROUNDING)) + 1
+    made, more = f"{replicates[row]:,.0f} replicates", f"{enough:,} replicates or more would do"
+    if exact[row]:
+        made = f"{replicates[row]:,.0f} patterns of the units' signs"
+        more = "adjust='max-t', fewer tests or more units would do"
     # what may help a test of this size; nothing with bonferroni
     others = {"bonferroni": "", "holm": " as the smallest of them"}
     warn(
-        f"with {replicates[row]:,.0f} replicates the smallest p-value possible is {smallest[row]:.3g}, which "
+        f"with {made} the smallest p-value possible is {smallest[row]:.3g}, which "
         f"in a family of {size[row]} tests does not get below {alpha[row]:.3g} after {procedure}"
-        f"{others.get(procedure, ' unless others are small too')}; {enough:,} replicates or more would do"
+        f"{others.get(procedure, ' unless others are small too')}; {more}"
     )
     return True
 

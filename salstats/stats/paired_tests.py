@@ -126,7 +126,9 @@ def p_values_of_pairs(test: str, compared: Compared, found: Estimates, units: Un
                 variance, df, *_ = cr2(cells.sums, cells.counts, what.gradient(means))
             negligible = np.sqrt(variance) <= ROUNDING * what.scale(means)
             parts.append(t_test(what.value(means), np.where(negligible, 0.0, variance), df))
-        tested = Tested(*(np.where(special, own, of_gap) for of_gap, own in zip(*parts, strict=True)))
+        # what has its limits from the same variance has its P value from it, too
+        itself = special | (test == "wild")
+        tested = Tested(*(np.where(itself, own, of_gap) for of_gap, own in zip(*parts, strict=True)))
         if test != "wild":
             return tested
         # units too few to flip

@@ -129,7 +129,8 @@ def _set_of_flip(
     """Ends of the set of theta at which each flip is at least as far from 0, and whether it is so everywhere.
 
     |own - theta other| <= |flipped| turns at the two values at which the parts that are flipped, or those
-    that are not, are 0 in sum.
+    that are not, are 0 in sum. Where one of them has no `other` the set is a half-line; where it has less
+    than none it is two, which are taken for the whole.
     """
     own, other = contrast.own, contrast.other
     ends = []
@@ -137,11 +138,11 @@ def _set_of_flip(
     unbounded = np.zeros(own_sum.shape, dtype=bool)
     for sign in (-1, 1):
         top, bottom = own * (1 + sign * kept) + sign * own_sum, other * (1 + sign * kept) + sign * other_sum
-        no_bottom = bottom <= _EQUAL * np.abs(other)
-        nothing |= no_bottom & (np.abs(top) <= _EQUAL * size)
-        unbounded |= no_bottom
+        least = _EQUAL * np.abs(other)
+        nothing |= (bottom <= least) & (np.abs(top) <= _EQUAL * size)
+        unbounded |= bottom < -least
         with np.errstate(divide="ignore", invalid="ignore"):
-            ends.append(top / bottom)
+            ends.append(np.where(np.abs(bottom) <= least, np.copysign(np.inf, top), top / bottom))
     low, high = (
         np.where(unbounded, -np.inf, np.minimum(*ends)),
         np.where(unbounded, np.inf, np.maximum(*ends)),

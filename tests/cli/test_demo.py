@@ -23,7 +23,7 @@ def demo(tmp_path_factory) -> tuple[Path, dict[str, pd.DataFrame]]:
     part = every["method"].isin(["gradcam", "rise", "human"]) & every["task"].isin(["digit 3", "digit 7"])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ss.datasets, "load_digits_scores", lambda: every[part].reset_index(drop=True))
-        patch.setattr(ss, "report", partial(ss.report, n_replicates=199, jobs=1))
+        patch.setattr(ss, "report", partial(ss.report, n_replicates=9_999, jobs=1))
         return folder, run_demo(folder)
 
 

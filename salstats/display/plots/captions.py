@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import SalstatsError
-from salstats.display.text.format import STYLES, count_text, joined, level_text
+from salstats.display.text.format import STYLES, count_text, joined, level_text, noun
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import has_margins, margin_note, margin_text
 from salstats.display.text.vocabulary import NO_INTERVAL, limits_name
@@ -39,7 +39,7 @@ def interval_note(frame: pd.DataFrame) -> str:
         return "No intervals were given."
     kinds = [_intervals(str(k)) for k in distinct(rows, "interval")] or ["intervals"]
     levels = joined([f"{level_text(v)}%" for v in distinct(rows, "conf_level")], "or")
-    units = joined(distinct(rows, "unit"))
+    units = joined([noun(str(unit)) for unit in distinct(rows, "unit")])
     of_unit = f", unit: {units}" if units else ""
     without = "; marks without bar have none" if len(rows) < len(frame) else ""
     if np.isinf(rows[["conf_low", "conf_high"]]).to_numpy().any():

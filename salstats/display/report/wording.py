@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.display.report.model import Settings
-from salstats.display.text.format import STYLES, inline_text, joined, level_text, plural
+from salstats.display.text.format import STYLES, inline_text, joined, level_text, noun, plural
 from salstats.display.text.labels import LAST, Labels
 from salstats.metrics.registry import known_metric
 from salstats.stats.adjust import Procedure, find_procedure
@@ -32,8 +32,8 @@ class Words:
 
     def __init__(self, settings: Settings, labels: Labels) -> None:
         self.settings, self.labels = settings, labels
-        unit = settings.unit or "case"
-        self.unit = unit if unit in _UNITS else f"{unit.replace('_', ' ').replace(', ', ' and ')} cluster"
+        unit = noun(settings.unit or "case")
+        self.unit = unit if unit in _UNITS or unit.endswith(" cluster") else f"{unit} cluster"
         self.units = plural(self.unit)
         self.level = level_text(settings.level)
         alpha = f"{1 - settings.level:.10g}"

@@ -16,6 +16,7 @@ from salstats.display.text.format import (
     fixed_text,
     joined,
     level_text,
+    noun,
     plural,
 )
 from salstats.display.text.labels import LAST, Labels
@@ -116,7 +117,7 @@ def _interval_kind(kind: str, frame: pd.DataFrame) -> str:
         and "errors" not in rows.columns
         and bool((numbers(rows, "n_units") < numbers(rows, "n")).any())
     )
-    return f"{name}, clustered by {str(unit).replace('_', ' ')}" if clustered and unit is not None else name
+    return f"{name}, clustered by {noun(str(unit))}" if clustered and unit is not None else name
 
 
 def _replicates(frame: pd.DataFrame) -> str:

@@ -125,15 +125,23 @@ def count_range(values: Iterable[float]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def plural(word: str) -> str:
-    """The plural of a noun or of a column's name; several columns name clusters.
+def noun(column: str) -> str:
+    """What a column names, one of; several columns name a cluster.
 
-    >>> plural("patient"), plural("study"), plural("class"), plural("exam_day"), plural("site, patient")
-    ('patients', 'studies', 'classes', 'exam days', 'site and patient clusters')
+    >>> noun("patient"), noun("patient_id"), noun("PatientID"), noun("exam_day"), noun("site, patient")
+    ('patient', 'patient', 'Patient', 'exam day', 'site and patient cluster')
     """
-    word = word.replace("_", " ")
-    if ", " in word:
-        word = f"{word.replace(', ', ' and ')} cluster"
+    names = (re.sub(r"(?<=\w)(?:[ .-]?id|ID)$", "", name.replace("_", " ")) for name in column.split(", "))
+    return f"{word} cluster" if " and " in (word := " and ".join(names)) else word
+
+
+def plural(word: str) -> str:
+    """The plural of a noun or of a column's name.
+
+    >>> plural("patient"), plural("study_id"), plural("class"), plural("exam_day")
+    ('patients', 'studies', 'classes', 'exam days')
+    """
+    word = noun(word)
     if re.search("[^aeiou]y$", word):
         return f"{word[:-1]}ies"
     return f"{word}es" if re.search("(s|x|z|ch|sh)$", word) else f"{word}s"
@@ -145,7 +153,7 @@ def counted(n: float, word: str, many: str = "") -> str:
     >>> counted(1, "task"), counted(1200, "study"), counted(2, "slope rests", "slopes rest")
     ('1 task', '1,200 studies', '2 slopes rest')
     """
-    return f"{count_text(n)} {word.replace('_', ' ') if n == 1 else many or plural(word)}"
+    return f"{count_text(n)} {noun(word) if n == 1 else many or plural(word)}"
 
 
 def counted_range(values: Iterable[float], word: str) -> str:

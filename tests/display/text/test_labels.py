@@ -135,6 +135,7 @@ def test_labels_must_be_a_mapping():
         Labels(["a"])
 
 
+@pytest.mark.filterwarnings("ignore:next to nothing is left:salstats.checks.SalstatsWarning")
 def test_who_stands_for_people_is_what_the_data_say_and_what_the_user_says_before():
     every = ss.datasets.load_digits_scores()
     scores = every.query("dataset == 'textured' and model == 'plain' and metric == 'iou'")
