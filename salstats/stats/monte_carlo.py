@@ -84,7 +84,7 @@ def warn_if_replicates_are_few(family: pd.DataFrame, alpha: np.ndarray, procedur
     replicates = check_numeric(family, "n_replicates", "estimates")
     smallest = p_floors(family)
     # every pattern of signs: exact, and no smaller for more replicates
-    exact = np.isnan(smallest) & (family.get("test", "") == "wild")
+    exact = np.isnan(smallest) & np.asarray(family.get("test", "") == "wild")
     smallest = np.where(exact, 0.5 / replicates, smallest)
     size = family["n_tests"].to_numpy()
     factor = size.astype(np.float64)

@@ -1,5 +1,7 @@
 """Differences and percentage decreases, against R and the CheXlocalize scripts."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -524,3 +526,29 @@ def test_a_decrease_of_two_units_that_have_any_score_may_be_anything():
     assert got["p_value"] == pytest.approx(0.25, abs=0.02)
     assert got["verdict"] == "inconclusive"
     assert any("unbounded" in str(w.message) for w in said)
+
+
+def test_a_family_that_the_signs_of_few_units_cannot_decide_is_warned_of():
+    rng = np.random.default_rng(0)
+    human = rng.uniform(0.6, 0.9, (10, 7))
+    parts = [
+        paired_scores(h, h - 0.2 - 0.01 * rng.random(7)).assign(task=f"t{i}") for i, h in enumerate(human)
+    ]
+    with pytest.warns(SalstatsWarning, match="64 patterns of the units' signs.*adjust='max-t'"):
+        got = ss.difference(pd.concat(parts), reference="human", adjust="holm")
+    assert (got["p_value"] == 0.5 / 64).all()
+    assert (got["n_replicates"] == 64).all()
+    jointly = ss.difference(pd.concat(parts), reference="human", adjust="max-t")
+    assert (jointly["p_adjusted"] < 0.05).all()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_p_value_and_limits_of_sparse_decreases_agree(seed):
+    rng = np.random.default_rng(seed)
+    human = rng.binomial(1, 0.3, 12) * rng.uniform(0.2, 0.9, 12)
+    saliency = rng.binomial(1, 0.3 + 0.3 * (seed % 3), 12) * rng.uniform(0.2, 0.9, 12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SalstatsWarning)
+        got = ss.percent_decrease(paired_scores(human, saliency), reference="human").iloc[0]
+    if not np.isnan(got["conf_low"]):
+        assert (got["p_value"] <= 0.05) == (got["conf_low"] > 0 or got["conf_high"] < 0)
