@@ -166,8 +166,8 @@ def difference(
     metrics of which less is better higher), else "not superior". It stands instead of "inconclusive", and
     behind "lower" and "higher": "lower, equivalent" is a difference that is there, and too small to
     matter. One-sided tests mind skewed differences more than two-sided ones: of 30 units that lose an
-    exponential amount each, they reject a true bound on the side of the long tail in 8 to 10 %, not in 5. `adjust`
-    adjusts `p_margin` over all rows too, as a family of its own.
+    exponential amount each, they reject a true bound on the side of the long tail in 8 to 10 %, not in 5.
+    `adjust` adjusts `p_margin` over all rows too, as a family of its own.
 
     An average over tasks, and `overall`, leave out a task that is undefined on one side; a replicate that
     drew no score of one of its tasks is undefined, so that all replicates estimate the same thing
