@@ -39,7 +39,8 @@ def bonferroni_limits(estimates: pd.DataFrame, n_tests: np.ndarray) -> dict[str,
     kinds = ["name", "term", "conf_level", "new_level"]
     for (name, term, *levels), rows in to_change.groupby(kinds, sort=False, dropna=False):
         record = find_interval(name, term)
-        if record is None or not record.scale:
+        elsewhere = any(term in r.of for r in RECORDS) and record is not None and term not in record.of
+        if record is None or not record.scale or elsewhere:
             raise SalstatsError(_refusal(str(name), rows, *levels))
         if record.scale in ("remade", "identity") and "std_error" not in frame.columns:
             raise ColumnError(f"intervals=True needs a column 'std_error' to widen {name!r} limits")

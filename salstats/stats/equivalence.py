@@ -10,8 +10,8 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from salstats.checks import SalstatsError, ValueRangeError, did_you_mean, quoted
-from salstats.metrics.registry import direction
+from salstats.checks import SalstatsError, ValueRangeError, did_you_mean, quoted, warn
+from salstats.metrics.registry import direction, known_metric
 from salstats.stats.inference import Estimates
 from salstats.stats.intervals import RECORDS, Basis, Interval, find_interval
 from salstats.stats.tails import Tails
@@ -53,7 +53,7 @@ def check_margin(margin: Margin, metrics: Iterable[object]) -> tuple[np.ndarray,
 
 def _bounds(bounds: object) -> tuple[float, float]:
     """Bounds of one margin, around 0."""
-    given = (bounds,) if isinstance(bounds, int | float | np.number) else bounds
+    given = (bounds,) if isinstance(bounds, int | float | np.number) and bounds is not True else bounds
     try:
         values = [None if v is None else float(v) for v in given]  # type: ignore[attr-defined]
     except (TypeError, ValueError):
@@ -83,6 +83,7 @@ def against_margin(
 ) -> dict[str, np.ndarray]:
     """Columns of `margin_columns` from estimates, of which those that are not `sound` show nothing."""
     low, high = check_margin(margin, metrics)
+    _warn_of_units(low, high, found.target.term, metrics)
     p_value = np.full(len(low), np.nan)
     for name in map(str, np.unique(found.taken)):
         tails = check_tails(find_interval(name, found.target.term), found.target.term)
@@ -92,6 +93,22 @@ def against_margin(
     p_value = np.where(found.conf_high > found.conf_low, p_value, np.nan)
     shown = sound & is_below(p_value, 1 - found.options.level)
     return margin_columns(sides, metrics, (low, high, p_value), shown, sense)
+
+
+def _warn_of_units(low: np.ndarray, high: np.ndarray, term: str, metrics: np.ndarray) -> None:
+    """Warn of margins that were meant in percent, or were not."""
+    finite = np.abs(np.concatenate([low, high]))
+    finite = finite[np.isfinite(finite)]
+    if term == "percent_decrease":
+        if len(finite) and finite.max() < 1:
+            warn(f"margin= of a percentage decrease is in percent: {finite.max():g} is {finite.max():g} %")
+        return
+    for metric in map(known_metric, dict.fromkeys(map(str, metrics))):
+        if metric is not None and len(finite) and finite.min() >= metric.high - metric.low:
+            warn(
+                f"a margin of {finite.min():g} is no smaller than the range of {metric.name}, "
+                f"{metric.low:g} to {metric.high:g}: any method lies inside"
+            )
 
 
 def check_tails(interval: Interval | None, term: str) -> Callable[[Basis, np.ndarray], Tails]:

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 import salstats as ss
-from salstats.checks import SalstatsError, ValueRangeError
+from salstats.checks import SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.stats.intervals import RECORDS
 
 # R writes its P values to 17 digits
@@ -203,3 +203,19 @@ def test_a_margin_of_another_metric_or_interval_is_refused(pair):
         ss.difference(as_scores(*pair), reference="b", interval="t", margin={"dice": 0.1})
     with pytest.raises(SalstatsError, match="interval='bca' has none; choose from 'percentile'"):
         ss.difference(as_scores(*pair), reference="b", interval="bca", margin=0.1)
+
+
+def test_margins_in_the_wrong_units_are_told_of():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"case": [f"c{i}" for i in range(30)], "metric": "iou", "score": rng.uniform(0.4, 0.6, 30)}
+    )
+    scores = pd.concat(
+        [frame.assign(method="human"), frame.assign(method="a", score=rng.uniform(0.4, 0.6, 30))]
+    )
+    with pytest.warns(SalstatsWarning, match="in percent: 0.05 is 0.05 %"):
+        ss.percent_decrease(scores, reference="human", margin=0.05)
+    with pytest.warns(SalstatsWarning, match="no smaller than the range of iou"):
+        ss.difference(scores, reference="human", margin=5)
+    with pytest.raises(ValueRangeError, match="must be a number above 0"):
+        ss.difference(scores, reference="human", margin=True)
