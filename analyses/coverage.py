@@ -508,8 +508,12 @@ def _from_table(
     own = table[table["method"] == method]
     mean = float(own["score"].mean())
     yield Scenario("mean", method, drawn(own), mean, _mean, _MEANS, "percentile", source=source)
-    both = table.replace({"method": {reference: "human", method: "cam"}})
-    human = float(both.loc[both["method"] == "human", "score"].mean())
+    # what is compared is complete pairs, and so are those whose means are true
+    keys = [c for c in table.columns if c not in ("method", "metric", "score")]
+    pairs = table[table["method"].isin([method, reference])]
+    both = pairs[pairs.groupby(keys)["method"].transform("nunique") == 2]
+    both = both.replace({"method": {reference: "human", method: "cam"}})
+    mean, human = (float(both.loc[both["method"] == m, "score"].mean()) for m in ("cam", "human"))
     name = f"{method} and {reference}"
     yield Scenario(
         "difference", name, drawn(both), mean - human, _difference, _DIFFERENCES, "percentile", source=source
