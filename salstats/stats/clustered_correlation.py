@@ -75,11 +75,7 @@ def correlate_clustered(
     z, as `correlate(stratified=)` has it. Resampling patients keeps what their rows in several strata have
     in common. Fewer than 20 units, and more than 1 % of undefined replicates, warn.
 
-    In simulations (600 samples each; 20, 40 and 90 patients with one or two views; correlation 0 and 0.5;
-    an outcome with a mass at 0, and a 0/1 one) the 95 % percentile interval covered in 91 to 96 % of the
-    samples, the fewest for 0/1 outcomes of 20 patients. Of rare hits it holds less: where one in ten or in
-    twenty misses 57 to 90 % (200 samples each of 20 or 50 patients with one image, 1 to 5, or two with 40),
-    where `cr2` held 94 to 99 %.
+    Percentile limits of rare hits are too narrow; see `correlate` for what the default holds.
 
     References
     ----------

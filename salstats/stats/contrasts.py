@@ -169,6 +169,10 @@ def difference(
     exponential amount each, they reject a true bound on the side of the long tail in 8 to 10 %, not in 5.
     `adjust` adjusts `p_margin` over all rows too, as a family of its own.
 
+    Default 95 % limits held in 94 to 99 % of simulated studies of 30 units and in 94 to 97 % of 100,
+    percentile limits in 88 to 97 % of those of 30 (`datasets.load_coverage`). The least are sparse scores of
+    few units.
+
     An average over tasks, and `overall`, leave out a task that is undefined on one side; a replicate that
     drew no score of one of its tasks is undefined, so that all replicates estimate the same thing
     (`interval="order"`, the scripts' rule, averages the tasks that are there). The variance of an average
@@ -274,6 +278,9 @@ def percent_decrease(
     A ratio of two means can only be read where 0 means "nothing". Chance is 0 for a correlation and 0.5
     for an AUC; for the sNCC of lanfredi2021 (reference mean .028) the percentage decrease is -1.2 % with
     an interval from -184 to 80: it says nothing, and `difference` says all.
+
+    Default 95 % limits held in 93 to 99 % of simulated studies of 30 units and in 93 to 97 % of 100,
+    percentile limits in 88 to 96 % of those of 30 (`datasets.load_coverage`).
 
     The p-values are those of `difference`, since equal means and a decrease of 0 are one hypothesis. Only
     the mean of decreases (`"task_mean"`) is no function of one difference: its p-value is its own, by

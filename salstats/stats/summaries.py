@@ -105,9 +105,12 @@ def summarize(
 
     Notes
     -----
-    Of the intervals `wilson_t` and `cr2` held best when simulated at 10 to 300 units, see
-    `datasets.load_coverage`. Scores are from 0 to 1 where their metric is registered so; of an unknown
-    metric, where none lies outside.
+    What is recommended held best. Of means of IoU, of spread and of sparse scores 95 % limits held in 90 to
+    96 % of simulated studies of 30 units and in 93 to 97 % of 100, percentile limits in 80 to 96 % of those
+    of 30 (`datasets.load_coverage`). Of hit rates they held in 93 to 99 % of simulated studies of 30 units
+    and in 94 to 99 % of 100, percentile limits in 28 to 97 % of those of 30. The least are sparse scores
+    with two huge units. Scores are from 0 to 1 where their metric is registered so; of an unknown metric,
+    where none lies outside.
 
     Units are drawn once per replicate and the same draw serves every group. The variance of `t` is
     G/(G-1) times the sum over units of squared sums of residuals over n^2 (G units), which is what

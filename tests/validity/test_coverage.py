@@ -79,6 +79,37 @@ def test_the_readme_shows_the_atlas(coverage):
     assert atlas.summary(coverage) in (ROOT / "README.md").read_text()
 
 
+def test_the_atlas_has_every_default(coverage, scenarios):
+    simulated = coverage[coverage["source"] == "simulated"]
+    wanted = [
+        (s.statistic, s.name, *vars(design).values(), interval)
+        for s, design, interval in atlas.grid(scenarios, atlas.N_UNITS)
+        if s.role(interval) == "default" and s.source == "simulated"
+    ]
+    there = simulated[["statistic", "scenario", "n_units", "cluster", "icc", "interval"]]
+    assert set(wanted) <= set(there.itertuples(index=False, name=None))
+
+
+@pytest.mark.parametrize(
+    ("function", "statistic"),
+    [
+        (ss.summarize, "mean"), (ss.summarize, "hit rate"), (ss.difference, "difference"),
+        (ss.percent_decrease, "decrease"), (ss.auroc, "AUROC"), (ss.correlate, "Spearman"),
+        (ss.regress, "slope"),
+    ],
+)  # fmt: skip
+def test_docstrings_quote_the_atlas(coverage, function, statistic):
+    own = coverage[coverage["statistic"] == statistic]
+    text = " ".join(function.__doc__.split())
+    for n, role, words in (
+        (30, "default", "% of simulated studies of 30 units"),
+        (100, "default", "% of 100"),
+        (30, "textbook", "% of those of 30"),
+    ):
+        covered = 100 * own.loc[(own["n_units"] == n) & (own["role"] == role), "coverage"]
+        assert f"in {covered.min():.0f} to {covered.max():.0f} {words}" in text
+
+
 @pytest.mark.parametrize("margin", [atlas.IOU, atlas.SPARSE, atlas.WIDE, atlas.Margin(0.9)])
 def test_scores_have_the_mean_zeros_and_dependence_that_are_stated(margin):
     rng = np.random.default_rng(1)

@@ -140,6 +140,7 @@ def _notes(rows: pd.DataFrame, lowest: float) -> list[str]:
     """Sentences under the figure."""
     return [
         f"Points: {count_range(rows['n_studies'])} simulated studies each; lines: means over scenarios.",
+        "Grey: 94 to 96%.",
         "Lines tell how many cases units have; few huge: 1 to 5, but two units have 40."
         if rows["cluster"].eq("few huge").any()
         else "",

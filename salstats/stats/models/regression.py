@@ -132,6 +132,9 @@ def regress(
 
     Notes
     -----
+    Default 95 % limits of slopes held in 92 to 99 % of simulated studies of 30 units and in 92 to 98 % of
+    100, classical ones in 42 to 98 % of those of 30 (`datasets.load_coverage`).
+
     Text is coded by treatment contrasts, the reference being the first level in sorted order (upper case
     before lower case, as in R's C locale) or a Categorical's first; only levels that are present in a group
     count: where the first is absent from a group, that group's terms are against another one (it warns).
