@@ -21,8 +21,6 @@ ROUNDING = 1e-12
 _FEW_TELLING = 8
 #: decrease in percent above which next to nothing is left, and units that are enough all the same
 _NEARLY_ALL, _ENOUGH = 90.0, 40
-#: how seldom limits of sparse scores held in simulations of 10 to 40 units, in percent
-_HELD_OF_SPARSE = {"difference": 79, "percent_decrease": 48}
 
 
 def warn_few_units(smallest: np.ndarray, keys: pd.DataFrame, what: str, term: str) -> None:
@@ -75,16 +73,15 @@ def warn_rough(df: np.ndarray, keys: pd.DataFrame) -> None:
         )
 
 
-def warn_sparse(telling: np.ndarray, n_units: np.ndarray, keys: pd.DataFrame, term: str) -> None:
-    """Warn of comparisons most of whose units are zeros, so that the rest decides alone."""
+def warn_sparse(telling: np.ndarray, n_units: np.ndarray, keys: pd.DataFrame) -> None:
+    """Warn of differences most of whose units are zeros, so that the rest decides alone."""
     sparse = (telling < _FEW_TELLING) & (telling < n_units / 2) & (telling > 0)
     if sparse.any():
         row = int(np.argmin(np.where(sparse, telling, np.inf)))
-        side = "one side" if term == "percent_decrease" else "either side"
         warn(
-            f"only {telling[row]} of {n_units[row]} units have scores other than 0 on {side} for "
-            f"{named_groups(keys, sparse)}; limits from so few held in as few as {_HELD_OF_SPARSE[term]} of "
-            "100 simulated studies"
+            f"only {telling[row]} of {n_units[row]} units have scores other than 0 for "
+            f"{named_groups(keys, sparse)}; limits from so few held in 79 to 92 of 100 simulated studies, "
+            "not in 95"
         )
 
 
@@ -104,8 +101,8 @@ def warn_rare(smallest: np.ndarray, averaged: np.ndarray, keys: pd.DataFrame) ->
     rare = averaged & (smallest <= 2)
     if rare.any():
         warn(
-            f"tasks of one or two units are in the averages of {named_groups(keys, rare)}; limits of such "
-            "averages held in 82 to 89 of 100 simulated studies of 20 units, not in 95"
+            f"tasks of one or two units are in the averages of {named_groups(keys, rare)}; limits of these "
+            "rest on the variance of the other tasks"
         )
 
 

@@ -265,8 +265,9 @@ def _warn(found: Estimates, sizes: np.ndarray, constant: bool) -> None:
     if term in ("difference", "percent_decrease") and estimand.then is None:
         # zeros among 0/1 scores are as good as ones
         graded = ~(target.cells.sums % 1 == 0).all(axis=0) @ estimand.cells_of_rows()
-        advice.warn_sparse(_telling(target), np.where(graded, found.n_units, 0), keys, term)
-        if term == "percent_decrease":
+        if term == "difference":
+            advice.warn_sparse(_telling(target), np.where(graded, found.n_units, 0), keys)
+        else:
             varies = graded & (found.conf_low < found.conf_high)
             advice.warn_next_to_nothing(np.where(varies, found.estimate, np.nan), found.n_units, keys)
     both = found.conf_low, found.conf_high
@@ -274,12 +275,9 @@ def _warn(found: Estimates, sizes: np.ndarray, constant: bool) -> None:
 
 
 def _telling(target: Target) -> np.ndarray:
-    """How many units have a score other than 0, of a percentage decrease on the side that has fewest."""
-    first, second = target.estimand.first, target.estimand.second
-    own, other = (np.abs(target.cells.sums) @ side > 0 for side in (first, second))
-    if target.term == "percent_decrease":
-        return np.minimum(own.sum(axis=0), other.sum(axis=0))
-    return np.asarray((own | other).sum(axis=0))
+    """How many units have a score other than 0 on either side."""
+    used = target.estimand.cells_of_rows().astype(np.float64)
+    return np.asarray((np.abs(target.cells.sums) @ used > 0).sum(axis=0))
 
 
 def _is_ratio(estimand: Estimand) -> bool:
