@@ -255,6 +255,7 @@ _SPOKEN = (
     (r",? (?:as in|of) `adjust`", ""),
     (r" ?`\(\)` [^.]*\.", ""),
     (r" \(None\)| None is the default\.", ""),
+    (r",? or `percentile` of `draws`", ""),
     (r'\br"([^"]*)"', r"'\1'"),
     (r'\(("\w+"(?:, "\w+")+)\)', lambda m: m[1].replace('"', "").replace(", ", ",")),
     (r"\bSeed or generator", "Seed"),

@@ -7,7 +7,7 @@ from salstats.checks import warn
 from salstats.metrics.registry import known_metric
 from salstats.stats.design import named_groups
 from salstats.stats.estimands import Target, ratio
-from salstats.stats.intervals import RECOMMENDED, RECORDS
+from salstats.stats.intervals import BOOTSTRAP, RECOMMENDED, RECORDS
 
 #: share of undefined replicates above which an interval deserves a look
 UNDEFINED_SHARE = 0.01
@@ -213,8 +213,8 @@ def warn_limits(
         lost &= positive
     if lost.any():
         warn(
-            f"no {kind} limits for {named_groups(keys, lost)}: no variance, or all replicates on one side of "
-            "the estimate"
+            f"no {kind} limits for {named_groups(keys, lost)}: no variance"
+            f"{', or all replicates on one side of the estimate' * (kind in BOOTSTRAP)}"
         )
     unbounded = np.isinf(low) | np.isinf(high)
     near_0 = "the reference's mean does not differ from 0"

@@ -59,6 +59,9 @@ def cr2(sums: np.ndarray, counts: np.ndarray, slopes: np.ndarray) -> Robust:
     Bell RM, McCaffrey DF. Bias reduction in standard errors for linear regression with multi-stage samples.
     Survey Methodology 2002;28:169-181. Pustejovsky JE, Tipton E. Small-sample methods for cluster-robust
     variance estimation. J Bus Econ Stat 2018. doi:10.1080/07350015.2016.1247004
+
+    Of `spread_df`: Valliant R, Rust KF. Degrees of freedom approximations and rules-of-thumb. J Official
+    Statistics 2010;26:585-602.
     """
     totals = counts.sum(axis=0)
     residuals = sums - counts * np.nan_to_num(ratio(sums.sum(axis=0), totals))

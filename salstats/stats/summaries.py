@@ -50,11 +50,11 @@ def summarize(
         case's name (patient1_study1_view2), else `case`; of any but `patient` and `case` a warning says
         which it is. Cases without a patient's id are units of their own. A unit's rows all come along.
     interval : str, optional
-        A name of `intervals.names_of("mean")`; by default `recommended`, which is `wilson_t` of scores from
-        0 to 1 and `cr2` of others, or `percentile` of `draws`. `wilson_t` is Wilson's score interval with the
-        effective sample size of the CR2 variance, and its degrees of freedom or those that the spread of the
-        units' squares leaves, if fewer; `cr2` is Student's t with CR2
-        standard errors and Satterthwaite's degrees of freedom; `t` has cluster-robust ones and units - 1
+        A name of `intervals.names_of("mean")`; by default `recommended`, what held best when simulated:
+        `wilson_t` of scores from 0 to 1 and `cr2` of others, or `percentile` of `draws`. `wilson_t` is
+        Wilson's score interval with the effective sample size of the CR2 variance, and its degrees of
+        freedom or those that the spread of the units' squares leaves, if fewer; `cr2` is Student's t with
+        CR2 standard errors and Satterthwaite's degrees of freedom; `t` has cluster-robust ones and units - 1
         degrees of freedom; `wilson` and `exact` are for 0/1 scores, with a design effect where units have
         several rows; the others are from replicates.
     level : float
