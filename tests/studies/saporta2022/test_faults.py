@@ -100,7 +100,9 @@ def test_b7_a_duplicate_map_is_named(tmp_path):
 
 
 def test_b8_limits_of_a_percentage_decrease_are_not_rounded(scores):
-    rows = ss.percent_decrease(scores, reference="human", average="task", n_replicates=200)
+    rows = ss.percent_decrease(
+        scores, reference="human", average="task", n_replicates=200, interval="percentile"
+    )
     limits = rows[["conf_low", "conf_high"]].stack().dropna()
     assert len(limits) > 30
     assert (limits.round(1) != limits).mean() > 0.95
