@@ -74,13 +74,13 @@ def warn_rough(df: np.ndarray, keys: pd.DataFrame) -> None:
 
 
 def warn_sparse(telling: np.ndarray, n_units: np.ndarray, keys: pd.DataFrame) -> None:
-    """Warn of differences most of whose units are zeros, so that the rest decides alone."""
+    """Warn of means and differences most of whose units are zeros, so that the rest decides alone."""
     sparse = (telling < _FEW_TELLING) & (telling < n_units / 2) & (telling > 0)
     if sparse.any():
         row = int(np.argmin(np.where(sparse, telling, np.inf)))
         warn(
             f"only {telling[row]} of {n_units[row]} units have scores other than 0 for "
-            f"{named_groups(keys, sparse)}; limits from so few held in 79 to 92 of 100 simulated studies, "
+            f"{named_groups(keys, sparse)}; limits from so few held in 79 to 93 of 100 simulated studies, "
             "not in 95"
         )
 

@@ -262,14 +262,14 @@ def _warn(found: Estimates, sizes: np.ndarray, constant: bool) -> None:
     elif record.kind != "share":
         few = found.smallest < advice.FEW_UNITS if found.options.resampled else df < advice.FEW_DF
         advice.warn_unequal_units(sizes, few, keys, term)
-    if term in ("difference", "percent_decrease") and estimand.then is None:
+    if term in ("mean", "difference", "percent_decrease") and estimand.then is None:
         # zeros among 0/1 scores are as good as ones
         graded = ~(target.cells.sums % 1 == 0).all(axis=0) @ estimand.cells_of_rows()
-        if term == "difference":
-            advice.warn_sparse(_telling(target), np.where(graded, found.n_units, 0), keys)
-        else:
+        if term == "percent_decrease":
             varies = graded & (found.conf_low < found.conf_high)
             advice.warn_next_to_nothing(np.where(varies, found.estimate, np.nan), found.n_units, keys)
+        else:
+            advice.warn_sparse(_telling(target), np.where(graded, found.n_units, 0), keys)
     both = found.conf_low, found.conf_high
     advice.warn_limits(record.name, target, both, found.estimate, found.scale, alone, constant=constant)
 

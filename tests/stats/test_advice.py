@@ -161,3 +161,9 @@ def test_what_is_not_above_0_is_said_to_have_no_logarithm(shift):
 def test_zeros_of_hits_are_no_matter():
     hits = pairs([1.0, 1, 1, *[0] * 37], [1.0, *[0] * 39], metric="hit")
     assert said_by(lambda: ss.difference(hits, reference="human")) == []
+
+
+def test_a_mean_of_mostly_zeros_is_said_to_be_one():
+    sparse = pairs([0.3, 0.5, 0.6, *[0.0] * 17], [0.4] * 20).query("method == 'human'")
+    assert any("only 3 of 20 units have" in s for s in said_by(lambda: ss.summarize(sparse)))
+    assert not said_by(lambda: ss.summarize(sparse.assign(score=(sparse["score"] > 0) * 1.0)))
