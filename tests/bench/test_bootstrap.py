@@ -4,6 +4,7 @@ import gc
 import subprocess
 import sys
 import time
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -112,11 +113,14 @@ def bare_summary(values, n_replicates, block):
     return np.quantile(means, [0.025, 0.975], axis=0), means.std(axis=0, ddof=1), means.mean(axis=0)
 
 
-@pytest.mark.parametrize(("function", "bare"), [("bootstrap", bare_numpy), ("summarize", bare_summary)])
-def test_bootstrap_stays_near_the_bare_numpy_cost(benchmark, function, bare):
+@pytest.mark.parametrize(
+    ("function", "options", "bare"),
+    [("bootstrap", {}, bare_numpy), ("summarize", {"interval": "percentile"}, bare_summary)],
+)
+def test_bootstrap_stays_near_the_bare_numpy_cost(benchmark, function, options, bare):
     scores = study(N_CASES, N_TASKS, N_METHODS)
     values = scores["score"].to_numpy().reshape(N_CASES, -1)
-    call = getattr(ss, function)
+    call = partial(getattr(ss, function), n_replicates=N_REPLICATES, **options)
     theirs, ours, *_ = in_turns(
         lambda: bare(values, N_REPLICATES, N_REPLICATES),
         lambda: call(scores),
@@ -134,14 +138,15 @@ import resource, time
 import numpy as np
 import salstats as ss
 from test_bootstrap import bare_numpy, study
-ss.summarize(study(50, 10, 2))
+resampled = {{"interval": "percentile", "n_replicates": {N_REPLICATES}}}
+ss.summarize(study(50, 10, 2), **resampled)
 scores = study(50_000, 10, 2)
 assert len(scores) == 1_000_000
 values = scores["score"].to_numpy().reshape(50_000, -1)
 ours, bare = [], []
 for turn in range(12):
     start = time.perf_counter()
-    ss.summarize(scores)
+    ss.summarize(scores, **resampled)
     ours.append(time.perf_counter() - start)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     start = time.perf_counter()
