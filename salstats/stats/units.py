@@ -182,8 +182,10 @@ def _groups(units: Units, column: str, cases: np.ndarray, first: np.ndarray) -> 
 
 def _in_case_names(frame: pd.DataFrame) -> pd.DataFrame:
     """Patients that the names of cases begin with, missing where they do not, beside the data set."""
-    patients = frame["case"].astype("str").str.extract(_IN_CASE, flags=re.IGNORECASE)[0]
-    return frame.filter(["dataset"]).assign(patient=patients.str.lower().to_numpy())
+    # a case has many rows
+    codes, cases = pd.factorize(frame["case"])
+    names = pd.Series(cases).astype("str").str.extract(_IN_CASE, flags=re.IGNORECASE)[0].str.lower()
+    return frame.filter(["dataset"]).assign(patient=names.array.take(codes, allow_fill=True))
 
 
 def _say_source(frame: pd.DataFrame, units: Units, column: str, first: np.ndarray) -> None:
