@@ -146,6 +146,11 @@ def adjust(
     return adjusted_frame(estimates, check_procedure(procedure), within, n_tests, intervals)
 
 
+def adjusted_if_asked(result: pd.DataFrame, procedure: str) -> pd.DataFrame:
+    """A result with its P values adjusted as one family, or as it is where the procedure is "none"."""
+    return result if procedure.lower() == "none" else adjust(result, procedure=procedure)
+
+
 def adjusted_frame(
     estimates: pd.DataFrame,
     name: str,

@@ -17,8 +17,7 @@ from salstats.checks import (
     warn,
 )
 from salstats.frames import ColumnCodes, estimates_frame
-from salstats.stats.adjust import adjust as adjust_estimates
-from salstats.stats.adjust import check_procedure
+from salstats.stats.adjust import adjusted_if_asked, check_procedure
 from salstats.stats.carried import absent_column, absent_observations
 from salstats.stats.comparisons import pair_rows
 from salstats.stats.design import group_label, named_groups, row_groups, warn_pooled_methods
@@ -217,7 +216,7 @@ def auroc(
         more |= {"method_area": columns["estimate"] + of_reference, "reference_area": of_reference}
         more["verdict"] = sides(columns["estimate"], (low > 0) | (high < 0))
     result = estimates_frame(keys, columns, more)
-    return result if adjust.lower() == "none" else adjust_estimates(result, procedure=adjust)
+    return adjusted_if_asked(result, adjust)
 
 
 def _table(

@@ -8,8 +8,7 @@ from scipy import special
 
 from salstats.checks import ValueRangeError, check_choice, check_level, quoted, warn
 from salstats.frames import estimates_frame
-from salstats.stats.adjust import adjust as adjust_estimates
-from salstats.stats.adjust import check_procedure
+from salstats.stats.adjust import adjusted_if_asked, check_procedure
 from salstats.stats.carried import absent_column, absent_observations
 from salstats.stats.coefficients import (
     FEWEST_PAIRS,
@@ -253,7 +252,7 @@ def correlate(
         if not clustered:
             _warn_of_repeats(keys, counts, n_units, units)
     result = estimates_frame(keys, columns, special_columns)
-    return result if adjust.lower() == "none" else adjust_estimates(result, procedure=adjust)
+    return adjusted_if_asked(result, adjust)
 
 
 def _limits(r: float, std_error: float, level: float) -> dict[str, float]:

@@ -8,8 +8,7 @@ from scipy import special
 
 from salstats.checks import FormulaError, quoted
 from salstats.frames import estimates_frame
-from salstats.stats.adjust import adjust as adjust_estimates
-from salstats.stats.adjust import check_procedure
+from salstats.stats.adjust import adjusted_if_asked, check_procedure
 from salstats.stats.models.covariance import CLUSTERED, hotelling_df, wald_statistic
 from salstats.stats.models.formulas import Formula, parse_formula
 from salstats.stats.models.models import (
@@ -124,7 +123,7 @@ def joint_tests(
     columns = {"term": names, "statistic": statistic, "df": df, "p_value": p_value}
     made = {"df_residual": df_residual, "family": fitted.family.name, "errors": fitted.errors}
     result = estimates_frame(model_keys(fitted), columns | model_counts(fitted), made)
-    return result if adjust.lower() == "none" else adjust_estimates(result, procedure=adjust)
+    return adjusted_if_asked(result, adjust)
 
 
 def _positions(formula: Formula, terms: str | Sequence[str] | None) -> tuple[str, list[int]]:

@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import ColumnError, ValueRangeError, check_choice, check_level, quoted
-from salstats.stats.adjust import adjust as adjust_estimates
-from salstats.stats.adjust import check_procedure
+from salstats.stats.adjust import adjusted_if_asked, check_procedure
 from salstats.stats.comparisons import ALL
 from salstats.stats.equivalence import (
     Margin,
@@ -90,7 +89,7 @@ def marginal_contrasts(
     if margin is not None:
         responses = [m.formula.response.columns[0] for m, compared, _ in parts for _ in compared]
         frame = frame.assign(**_against(frame, margin, np.array(responses), -1 if fitted.reference else 1))
-    return frame if adjust.lower() == "none" else adjust_estimates(frame, procedure=adjust)
+    return adjusted_if_asked(frame, adjust)
 
 
 def _has_level(fitted: Fitted, term: str, level: str) -> bool:
@@ -128,7 +127,7 @@ def marginal_slopes(
         parts.append((model, cells, margins))
     frame = _frame(fitted, parts, {c: c for c in by}, average, level, notes)
     frame.insert(frame.columns.get_loc("estimate"), "term", covariate)
-    return frame if adjust.lower() == "none" else adjust_estimates(frame, procedure=adjust)
+    return adjusted_if_asked(frame, adjust)
 
 
 def _check(average: str, level: float, adjust: str = "none") -> None:

@@ -8,8 +8,7 @@ import pandas as pd
 
 from salstats.checks import check_level, quoted, warn
 from salstats.frames import estimates_frame, text_column
-from salstats.stats.adjust import adjust as adjust_estimates
-from salstats.stats.adjust import check_procedure
+from salstats.stats.adjust import adjusted_if_asked, check_procedure
 from salstats.stats.models.design import INTERCEPT
 from salstats.stats.models.models import Fitted, Model, Notes, fit_models, model_counts, model_keys, warn_of
 from salstats.stats.models.standard_errors import covariance, inferred
@@ -236,7 +235,7 @@ def coefficients(
         {**columns, **model_counts(fitted, repeats)},
         made | _of_variables(fitted.models, fitted.normalized),
     )
-    return result if adjust.lower() == "none" else adjust_estimates(result, procedure=adjust)
+    return adjusted_if_asked(result, adjust)
 
 
 def _of_variables(models: Sequence[Model], normalized: frozenset[str]) -> dict[str, Any]:
