@@ -1,4 +1,4 @@
-"""The README runs: its Python blocks print what stands below them."""
+"""The README and the pages of `docs` run: their Python blocks print what stands below them."""
 
 import contextlib
 import io
@@ -15,7 +15,18 @@ READS_A_STUDY = "read_study("
 READS_GAZE = "read_gaze("
 #: And one that makes maps, which needs torch.
 EXPLAINS = "import explain as ex"
-BLOCKS = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", README.read_text(), flags=re.DOTALL)
+PAGES = sorted((README.parent / "docs").glob("*.md"))
+
+
+def blocks_of(page):
+    """Code and what it prints; every Python block has both."""
+    text = page.read_text()
+    blocks = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, flags=re.DOTALL)
+    assert len(blocks) == text.count("```python"), page.name
+    return blocks
+
+
+BLOCKS = blocks_of(README)
 
 
 def run_blocks(blocks):
@@ -31,9 +42,14 @@ def run_blocks(blocks):
 
 def test_every_python_block_prints_what_stands_below_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert len(BLOCKS) == README.read_text().count("```python")
     apart = (READS_A_STUDY, READS_GAZE, EXPLAINS)
     run_blocks([b for b in BLOCKS if not any(mark in b[0] for mark in apart)])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_python_block_of_a_page_prints_what_stands_below_it(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run_blocks(blocks_of(page))
 
 
 @pytest.mark.torch

@@ -1,0 +1,1 @@
+"""What the coverage atlas measures: studies that are drawn, and the calls that analyse them."""
