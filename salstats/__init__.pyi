@@ -19,6 +19,7 @@ from .images.geometry import Geometry as Geometry
 from .files.map_folder import MapFolder as MapFolder
 from .files.map_folder import MapKey as MapKey
 from .scoring.repeatability import map_repeatability as map_repeatability
+from .scoring.reader_overlap import reader_overlap as reader_overlap
 from .scoring.scores import score as score
 from .scoring.features import features as features
 from .scoring.xaibenchmark import score_xaibenchmark as score_xaibenchmark

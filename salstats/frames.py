@@ -20,7 +20,7 @@ from salstats.metrics.records import Metric
 from salstats.metrics.registry import known_metric
 
 #: What tells one observation from another, where the column is there.
-KEY_COLUMNS = ("dataset", "case", "task", "method", "metric", "reader", "model", "seed")
+KEY_COLUMNS = ("dataset", "case", "task", "method", "metric", "reader", "other_reader", "model", "seed")
 #: Columns that are names, never numbers: "007" stays "007".
 IDENTIFIER_COLUMNS = (*KEY_COLUMNS, "patient")
 #: A scores frame has at least these.

@@ -14,7 +14,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from salstats.checks import SalstatsError, quoted
+from salstats.checks import SalstatsError, ShapeError, check_choice, quoted, warn
+from salstats.images import consensus
 from salstats.images.center_bias import Box
 from salstats.images.fixations import Fixations
 from salstats.images.masks import Rle
@@ -197,12 +198,15 @@ class Study:
         Every one of them owes an answer for every case and task; what is missing is said, not dropped.
     source : str
         Where it was read from, for messages.
+    truth : str, optional
+        What made its truth of readers' masks, a name of `images.consensus.RULES`.
     """
 
     cases: tuple[Case, ...]
     tasks: tuple[str, ...] = ()
     series: tuple[Series, ...] = ()
     source: str = "study"
+    truth: str | None = None
 
     def __iter__(self) -> Iterator[Case]:
         """Iterate over the cases."""
@@ -260,7 +264,77 @@ class Study:
             tasks=tuple(t for t in self.tasks if t in kept_tasks),
             series=series,
             source=self.source,
+            truth=self.truth,
         )
+
+    def readers(self) -> tuple[str, ...]:
+        """Readers whose masks or points are in the study, in the order of the series."""
+        return tuple(dict.fromkeys(s.reader for s in self.series if s.reader is not None))
+
+    def with_truth(self, how: str, *, readers: Iterable[str] | None = None) -> "Study":
+        """Study whose truth is a consensus of its readers' masks, case by case and task by task.
+
+        Readers who make the truth answer no more: scored against a consensus of which they are part they
+        would look better than they are. Name some to keep the others, as a human benchmark.
+
+        Parameters
+        ----------
+        how : {"majority", "staple"}
+            "majority": pixels that more than half of the readers mark, so that half of an even number is
+            not enough. "staple": expectation-maximisation of the truth and of each reader's sensitivity and
+            specificity (Warfield et al. 2004, doi:10.1109/TMI.2004.828354). See `images.consensus`.
+        readers : iterable of str, optional
+            Who makes the truth; by default all.
+
+        Returns
+        -------
+        Study
+            Masks are read, and made one, when a case is scored. A case that none of the readers has read is
+            not annotated. An old truth is replaced.
+
+        Raises
+        ------
+        SalstatsError
+            An unknown rule or reader; fewer than two readers; a reader has several masks of one case and
+            task, as by several methods.
+
+        Warns
+        -----
+        SalstatsWarning
+            Cases were read by one of the readers only, whose mask is the truth there.
+
+        Examples
+        --------
+        >>> import numpy as np, salstats as ss
+        >>> drawn = {("a", "Edema", f"R{i}"): np.arange(4)[None] < i for i in (1, 2, 3)}
+        >>> study = ss.study_from_arrays({}, {("a", "Edema", "cam"): np.eye(4)[:1]}, readers=drawn)
+        >>> ss.score(study.with_truth("majority"), metrics="iou", threshold=0.5)[["method", "score", "truth"]]
+          method  score     truth
+        0    cam    0.5  majority
+        """
+        check_choice(how, tuple(consensus.RULES), "truth")
+        names = chosen_names(readers, self.readers(), "reader", self.source)
+        if len(names) < 2:
+            raise SalstatsError(
+                f"{self.source}: a consensus is of two readers or more, and there are "
+                f"{quoted(names) if names else 'none'}"
+            )
+        series: dict[str | None, Series] = {s.reader: s for s in self.series if s.reader in names}
+        several = next((s for s in self.series if s.reader in names and s != series[s.reader]), None)
+        if several is not None:
+            raise SalstatsError(
+                f"reader {several.reader!r} has masks as {str(several)!r} and "
+                f"{str(series[several.reader])!r}; keep one with select(methods=)"
+            )
+        cases = tuple(_with_consensus(c, {*series.values()}, how) for c in self.cases)
+        n_alone = sum(len({p.series for p in c.predictions} & {*series.values()}) == 1 for c in self.cases)
+        if n_alone:
+            warn(
+                f"{self.source}: {n_alone} of {len(cases)} cases were read by one of these readers only, "
+                "whose mask is the truth there"
+            )
+        kept = tuple(s for s in self.series if s.reader not in names)
+        return replace(self, cases=cases, series=kept, truth=how)
 
 
 @dataclass(frozen=True)
@@ -288,6 +362,35 @@ class Picture:
     threshold: float | str | None = None
     smooth: int | None = None
     cutoff: float | None = None
+
+
+def _with_consensus(case: Case, series: set[Series], how: str) -> Case:
+    """A case whose truth is what some of its series make together, without these."""
+    by_task: dict[str, list[Prediction]] = {}
+    for prediction in case.predictions:
+        if prediction.series in series:
+            by_task.setdefault(prediction.task, []).append(prediction)
+    return replace(
+        case,
+        truths={task: Truth(partial(_agreed_mask, own, how, case.case)) for task, own in by_task.items()},
+        predictions=tuple(p for p in case.predictions if p.series not in series),
+        annotated=bool(by_task),
+    )
+
+
+def _agreed_mask(answers: Sequence[Prediction], how: str, case: str) -> Rle:
+    """The mask that several readers' masks of one case and task make."""
+    found = {p.series: p.read().mask for p in answers}
+    for series, mask in found.items():
+        if mask is None:
+            raise SalstatsError(
+                f"case {case!r}, task {answers[0].task!r}: {str(series)!r} marked no mask, of which "
+                "the truth is made"
+            )
+    try:
+        return consensus.consensus([m for m in found.values() if m is not None], how).mask
+    except ShapeError as error:
+        raise ShapeError(f"case {case!r}, task {answers[0].task!r}: {error}") from None
 
 
 def chosen_names(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,15 @@ from salstats.images import masks
 from salstats.study import HUMAN, Case, Content, Prediction, Series, Study, Truth
 
 Key = tuple[str, str]
+_KEY3 = ("case", "task", "reader")
 
 
 def study_from_arrays(
-    truths: Mapping[Key, np.ndarray],
+    truths: Mapping[Key, np.ndarray] | str,
     maps: Mapping[tuple[str, str, str], np.ndarray],
     *,
     human: Mapping[Key, np.ndarray] | None = None,
+    readers: Mapping[tuple[str, str, str], np.ndarray] | None = None,
     points: Mapping[Key, np.ndarray] | None = None,
     prob: Mapping[Key, float] | None = None,
     patient: Mapping[str, str] | None = None,
@@ -28,12 +31,16 @@ def study_from_arrays(
     ----------
     truths : dict of (case, task) to ndarray of bool, shape (M, N)
         Reference masks at the image's size; all tasks of a case have one size. A case and task without an
-        entry is a finding that is absent, as an empty mask is.
+        entry is a finding that is absent, as an empty mask is. "majority" or "staple": the consensus of the
+        `readers`, see `Study.with_truth`. Empty: none, for `reader_overlap`.
     maps : dict of (case, task, method) to ndarray of float, shape (m, n)
         Saliency maps at any size; larger means more salient.
     human : dict of (case, task) to ndarray of bool, shape (M, N), optional
         Masks that people drew; they become the method `human`. Where a case and task has no entry, they
         marked nothing.
+    readers : dict of (case, task, reader) to ndarray of bool, shape (M, N), optional
+        Masks that each of several readers drew, as series of the method `human`. A case of which a reader
+        has no entry was not read by them; a task that such a case lacks is one they marked nothing for.
     points : dict of (case, task) to ndarray, shape (k, 2), optional
         Points that people marked, as (row, col).
     prob : dict of (case, task) to float, optional
@@ -54,7 +61,7 @@ def study_from_arrays(
         A mask holds something else than 0 and 1; a probability is out of range.
     SalstatsError
         No truth at all; a key is no tuple of names, or names a case or task that `truths` lacks; `patient`
-        lacks a case; a method of maps is called "human".
+        lacks a case; a method of maps is called "human"; both `human` and `readers` are given.
 
     Examples
     --------
@@ -63,15 +70,27 @@ def study_from_arrays(
     >>> ss.study_from_arrays({("a", "Edema"): truth}, {("a", "Edema", "cam"): truth * 1.0})
     <Study arrays: 1 cases, 1 tasks, methods: cam>
     """
-    if not truths:
-        raise SalstatsError("truths is empty: a study needs at least one reference mask")
-    _check_keys(truths, "truths", ("case", "task"))
-    names, tasks = (tuple(dict.fromkeys(parts)) for parts in zip(*truths, strict=True))
+    if isinstance(truths, str):
+        study = study_from_arrays(
+            {}, maps, human=human, readers=readers, points=points, prob=prob, patient=patient
+        )
+        return study.with_truth(truths)
+    if not truths and not readers:
+        raise SalstatsError("truths is empty: a study needs at least one reference mask, or masks of readers")
+    if readers and human:
+        raise SalstatsError(
+            "human= is for one mask of a case and task, readers= for several; give one of them"
+        )
+    _check_keys(truths, "truths", _KEY3[:2])
+    _check_keys(readers or {}, "readers", _KEY3)
+    pairs = [*truths, *(key[:2] for key in readers or {})]
+    names, tasks = (tuple(dict.fromkeys(parts)) for parts in zip(*pairs, strict=True))
     _check_keys(maps, "maps", ("case", "task", "method"), names, tasks)
     for name, given in (("human", human), ("points", points), ("prob", prob)):
         _check_keys(given or {}, name, ("case", "task"), names, tasks)
     shapes: dict[str, tuple[int, int]] = {}
     outlined, drawn = _drawn(truths, "truths", shapes), _drawn(human or {}, "human", shapes)
+    read_by = _drawn(readers or {}, "readers", shapes)
     for key, saliency in maps.items():
         if np.ndim(saliency) != 2:
             raise ShapeError(f"maps: {key} has shape {np.shape(saliency)}; a map has two dimensions")
@@ -93,26 +112,35 @@ def study_from_arrays(
             marked = None if points is None else points.get((case, task), np.empty((0, 2)))
             read = partial(_marked, mask, marked)
             answers.append(Prediction(task, Series(HUMAN), read, "arrays", has_saliency=False))
+    people_of = tuple(dict.fromkeys(reader for *_, reader in read_by))
+    for case, task, reader in product(by_case, tasks, people_of):
+        if any((case, t, reader) in read_by for t in tasks):
+            nothing = np.zeros(shapes[case], dtype=bool)
+            read = partial(_marked, read_by.get((case, task, reader), nothing), None)
+            series = Series(HUMAN, reader=reader)
+            by_case[case].append(Prediction(task, series, read, "arrays", has_saliency=False))
     cases = (
         Case(
             case,
             shapes[case],
             {t: Truth(partial(masks.encode, mask)) for (c, t), mask in outlined.items() if c == case},
             tuple(answers),
+            annotated=bool(truths),
             patient=None if patient is None else patient[case],
         )
         for case, answers in by_case.items()
     )
-    series = tuple(dict.fromkeys(Series(method) for _, _, method in maps))
-    return Study(tuple(cases), tasks, (*series, *([Series(HUMAN)] if people else [])), "arrays")
+    found = [Series(method) for _, _, method in maps] + [Series(HUMAN)] * people
+    found += [Series(HUMAN, reader=reader) for reader in people_of]
+    return Study(tuple(cases), tasks, tuple(dict.fromkeys(found)), "arrays")
 
 
 def _drawn(
-    given: Mapping[Key, np.ndarray], name: str, shapes: dict[str, tuple[int, int]]
-) -> dict[Key, np.ndarray]:
+    given: Mapping[Any, np.ndarray], name: str, shapes: dict[str, tuple[int, int]]
+) -> dict[Any, np.ndarray]:
     """Masks as arrays of bool; those of a case must have the size that goes to `shapes`."""
     found = {key: masks.check_mask(mask, f"{name}: {key}") for key, mask in given.items()}
-    for (case, task), mask in found.items():
+    for (case, task, *_), mask in found.items():
         known = shapes.setdefault(case, (mask.shape[0], mask.shape[1]))
         if mask.shape != known:
             raise ShapeError(f"{name}: {case!r}, {task!r} is {mask.shape}, another mask of it {known}")

@@ -32,7 +32,7 @@ _COLUMNS = {
     "metric": NAME, "score": NUMBER, "reason": TEXT, "prob": NUMBER, "label": NUMBER,
     "tp": COUNT, "fp": COUNT, "fn": COUNT, "tn": COUNT, "slice": TEXT, "threshold": TEXT, "cutoff": NUMBER,
     "smooth": NUMBER, "distance_unit": TEXT, "distance_options": TEXT, "pdc_options": TEXT,
-    "metric_options": TEXT, "undefined": TEXT, "empty_mask": TRUTH,
+    "metric_options": TEXT, "undefined": TEXT, "empty_mask": TRUTH, "truth": TEXT,
 }  # fmt: skip
 #: Columns that a study may be without.
 _OPTIONAL = tuple(
@@ -157,6 +157,8 @@ def score(
         empty_mask
             Whether the mask marks nothing, beside overlap, distances and "pdc"; missing where there is no
             mask. Only where distances or "pdc" are asked for, or undefined="worst".
+        truth
+            Rule by which the truth was made of readers' masks (`Study.with_truth`), where it was.
 
     Raises
     ------
@@ -223,11 +225,16 @@ def score(
         raise SalstatsError(f"{study.source} has no maps, no masks and no points: there is nothing to score")
     if not cases:
         raise SalstatsError(
-            f"{study.source} has no case that its truth holds; slice='full' scores the others"
+            f"{study.source} has no case that its truth holds; "
+            + (
+                "make one of its readers' masks with study.with_truth('majority') or truth='majority'"
+                if len(study.readers()) > 1
+                else "slice='full' scores the others"
+            )
         )
-    work = partial(_scores_of, rule=rule)
+    work = partial(_scores_of, rule=rule, truth=study.truth)
     if resume is not None:
-        setting = f"salstats {__version__} score {rule}"
+        setting = f"salstats {__version__} score {rule} {study.truth}"
         work = partial(kept, work=work, folder=checked_folder(resume), setting=setting)
     pieces = in_pieces(work, cases, jobs=jobs, progress=progress, label="Scoring cases")
     return without_empty(pd.concat(pieces, ignore_index=True), _OPTIONAL)
@@ -259,10 +266,10 @@ def _options(
     return {**found, **(given or {})}
 
 
-def _scores_of(cases: tuple[Case, ...], rule: ScoreRule) -> pd.DataFrame:
+def _scores_of(cases: tuple[Case, ...], rule: ScoreRule, truth: str | None) -> pd.DataFrame:
     """The scores of a piece of the cases, with every column that a study may have."""
     beside = {
-        name: {"metric": name, "slice": rule.slice, **rule.distance.beside(METRICS[name])}
+        name: {"metric": name, "slice": rule.slice, "truth": truth, **rule.distance.beside(METRICS[name])}
         for name in rule.metrics
     }
     return frame_of([row for case in cases for row in case_rows(case, rule, beside)], _COLUMNS)

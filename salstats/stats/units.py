@@ -115,6 +115,9 @@ def unit_columns(frame: pd.DataFrame, unit: Unit) -> list[str]:
 
 def fixed_readers(frame: pd.DataFrame, units: np.ndarray | None) -> np.ndarray:
     """Which rows are of readers who are taken for fixed: of several, none of whom is drawn with one unit."""
+    if "other_reader" in frame.columns:
+        # two readers of one case are never drawn with it
+        return frame["other_reader"].notna().to_numpy()
     if "reader" not in frame.columns or frame["reader"].nunique() < 2:
         return np.zeros(len(frame), dtype=bool)
     known = frame["reader"].notna().to_numpy()
