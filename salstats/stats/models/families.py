@@ -3,10 +3,14 @@
 from salstats.checks import check_choice
 from salstats.stats.models.beta import BETA
 from salstats.stats.models.family import Family
+from salstats.stats.models.inflated_beta import INFLATED_BETA
 from salstats.stats.models.linear import GAUSSIAN
 from salstats.stats.models.logit import BINOMIAL, FRACTIONAL
+from salstats.stats.models.ordered_beta import ORDERED_BETA
 
-FAMILIES = {family.name: family for family in (GAUSSIAN, BINOMIAL, FRACTIONAL, BETA)}
+FAMILIES = {
+    family.name: family for family in (GAUSSIAN, BINOMIAL, FRACTIONAL, BETA, ORDERED_BETA, INFLATED_BETA)
+}
 
 
 def family_of(name: str) -> Family:

@@ -15,6 +15,9 @@ class NotEstimableError(SalstatsError):
     """A model has no estimates from these rows; the message says why."""
 
 
+Surface = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
+
+
 @dataclass(frozen=True)
 class Link:
     """How the mean hangs on the linear predictor."""
@@ -36,9 +39,9 @@ class Link:
 class Solution:
     """A fitted model, as a family's kernel gives it."""
 
-    #: (r,): Of the columns that can be estimated.
+    #: (r,): Of the columns that can be estimated, in each part.
     coefficients: np.ndarray
-    #: (n, r): The model matrix of those columns.
+    #: (n, columns): The model matrix of those columns.
     matrix: np.ndarray
     #: (n,): Outcome and fitted mean.
     response: np.ndarray
@@ -69,7 +72,15 @@ class Solution:
     #: by the model: (m, p) and (m,), m / n for each row, parameters behind the coefficients. None where they
     #: are X and y - mu times and over the root of W.
     step: tuple[np.ndarray, np.ndarray] | None = None
-    #: (r,): Where the columns stand in the whole model matrix.
+    #: Of a model with several linear predictors: the names of those that are made of the columns, whose
+    #: coefficients stand one after the other; (p - r,) the parameters behind them in `bread`, `scores` and
+    #: `step`; the mean at predictors (m, k), one for each part and for each other parameter, with its first
+    #: and second derivatives; and (n,) the variance of each outcome.
+    parts: tuple[str, ...] = ("",)
+    others: np.ndarray = field(default_factory=lambda: np.empty(0))
+    surface: Surface | None = None
+    variances: np.ndarray | None = None
+    #: Where the columns stand in the whole model matrix.
     kept: np.ndarray = field(default_factory=lambda: np.arange(0))
 
     @property

@@ -65,8 +65,8 @@ def fit(
       `avg_comparisons` and `avg_slopes`, Stata's `margins`.
 
     For a linear model of one factor without interactions the two agree. Standard errors are by the delta
-    method, sqrt(g'V g) with V the covariance by `errors` and g the derivative of the average by the
-    coefficients; the rows averaged over are taken as given. Degrees of freedom are Satterthwaite's of the
+    method, sqrt(g'V g) with V the covariance by `errors` and g the derivative of the average by all
+    parameters; the rows averaged over are taken as given. Degrees of freedom are Satterthwaite's of the
     combination g with `cr2`, else those of the fit: G - 1, n - k, none (the normal distribution) for binomial
     models. Limits are estimate ± quantile × standard error, which may leave 0 to 1 where `predict`'s, made
     on the logit scale, do not.

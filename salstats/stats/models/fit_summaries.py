@@ -75,7 +75,7 @@ def fit_statistics(
         unit, n_units, errors
             As in `regress`.
         what a family estimates beside its coefficients
-            By its name, such as `precision`.
+            By its name: `precision`, and the cutpoints of an ordered beta model.
 
     Raises
     ------
@@ -172,7 +172,8 @@ def augment(
     coefficients: std_residual = e_i / sqrt(phi v_i (1 - h_i)) and
     cooks_distance = std_residual^2 h_i / ((1 - h_i) r). These are R's `rstandard` and `cooks.distance` of a
     linear model, and `rstandard(type = "pearson")` and `cooks.distance` of a glm. Both are NaN where a row
-    has leverage 1.
+    has leverage 1. Of models with lumps phi v_i is the variance of the whole distribution, and the leverage
+    that of the fitted mean over it.
 
     Examples
     --------
@@ -215,7 +216,10 @@ def _influence(solution: Solution, family: Family) -> np.ndarray:
     """Fitted, residual, leverage, Cook's distance and standardised residual, shape (n, 5)."""
     leverage, residual = solution.leverage, solution.residual
     free = np.where(1 - leverage > 1e-10, 1 - leverage, np.nan)
-    standardised = residual / np.sqrt(solution.dispersion * family.variance(solution.fitted) * free)
+    variance = solution.variances
+    if variance is None:
+        variance = solution.dispersion * family.variance(solution.fitted)
+    standardised = residual / np.sqrt(variance * free)
     cooks = standardised**2 * leverage / (free * solution.rank)
     return np.column_stack([solution.fitted, residual, leverage, cooks, standardised])
 
@@ -223,7 +227,7 @@ def _influence(solution: Solution, family: Family) -> np.ndarray:
 def _statistics(solution: Solution, family: Family) -> dict[str, float]:
     """The statistics of one model."""
     n, rank, intercept = solution.n, solution.rank, solution.intercept
-    n_parameters = rank + family.n_spread
+    n_parameters = rank + family.n_spread + len(solution.others)
     row = {
         "log_lik": solution.log_likelihood,
         "aic": -2 * solution.log_likelihood + 2 * n_parameters,

@@ -152,7 +152,8 @@ def joint(model: Model, positions: Sequence[int], notes: Notes) -> tuple[float, 
     solution, errors = model.solution, model.errors
     if solution is None:
         return (float("nan"),) * 4
-    tested = [i for i, column in enumerate(solution.kept) if model.design.assign[column] in positions]
+    columns = np.tile(solution.kept, len(solution.parts))
+    tested = [i for i, column in enumerate(columns) if model.design.assign[column] in positions]
     q = len(tested)
     if not q:
         return float("nan"), 0.0, float("nan"), float("nan")

@@ -100,17 +100,22 @@ def separates(matrix: np.ndarray, response: np.ndarray) -> bool:
     sign = np.where(response == 1, 1.0, -1.0)
     between = (response > 0) & (response < 1)
     outward = (scaled * sign[:, None])[~between]
-    if not len(outward):
-        return False
+    return bool(len(outward)) and bool(receding(outward, scaled[between]).any())
+
+
+def receding(outward: np.ndarray, level: np.ndarray | None = None) -> np.ndarray:
+    """A direction b within ±1 with `outward` b >= 0, not all 0, and `level` b = 0; 0 where there is none."""
+    held = None if level is None or not len(level) else level
     program = optimize.linprog(
         -outward.sum(axis=0),
         A_ub=-outward,
         b_ub=np.zeros(len(outward)),
-        A_eq=scaled[between] if between.any() else None,
-        b_eq=np.zeros(int(between.sum())) if between.any() else None,
+        A_eq=held,
+        b_eq=None if held is None else np.zeros(len(held)),
         bounds=(-1, 1),
     )
-    return bool(program.status == 0 and -program.fun > 1e-6)
+    found = program.status == 0 and -program.fun > 1e-6
+    return np.asarray(program.x if found else np.zeros(outward.shape[1]))
 
 
 def _not_binary(response: np.ndarray) -> str | None:

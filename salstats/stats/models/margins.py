@@ -29,13 +29,14 @@ from salstats.stats.models.predictions import (
     shown,
     slopes_at,
 )
+from salstats.stats.models.predictors import linear_at, steepness_at
 from salstats.stats.models.standard_errors import inferred, of_combinations
 from salstats.stats.tails import t_tails
 
 AVERAGES = ("grid", "rows")
 #: Column of the level that a contrast takes away.
 _REFERENCE = "reference_level"
-#: What is known of a margin: its value, and how it moves with each coefficient.
+#: What is known of a margin: its value, and how it moves with each parameter.
 Marginal = tuple[float, np.ndarray]
 
 
@@ -187,27 +188,24 @@ def _population(model: Model, cell: dict[str, float], by: Sequence[str], average
 def _averages(
     fitted: Fitted, model: Model, populations: Sequence[Codes], notes: Notes, along: str | None = None
 ) -> list[Marginal]:
-    """The mean (or its slope along a covariate) over populations, and its derivative by each coefficient."""
+    """The mean (or its slope along a covariate) over populations, and its derivative by each parameter."""
     solution, link = model.solution, fitted.family.link
     if solution is None:
         return [(np.nan, np.empty(0))] * len(populations)
     sizes = [len(next(iter(codes.values()))) for codes in populations]
     together = {c: np.concatenate([codes[c] for codes in populations]) for c in populations[0]}
     points = rows_at(model, together, notes)
-    predictor = points @ solution.coefficients
-    mean, gradient = link.mean(predictor), link.slope(predictor)[:, None] * points
-    if along is not None:
+    if along is None:
+        predictor, combinations = linear_at(solution, link, points)
+        mean, gradient = link.mean(predictor), link.slope(predictor)[:, None] * combinations
+    else:
         slopes = slopes_at(model, along, together, notes)
-        steepness = slopes @ solution.coefficients
-        mean = link.slope(predictor) * steepness
-        gradient = (
-            link.slope(predictor)[:, None] * slopes + (link.curve(predictor) * steepness)[:, None] * points
-        )
+        mean, gradient = steepness_at(solution, link, points, slopes)
     ends = np.cumsum(sizes)
     return [
         (float(mean[end - size : end].mean()), gradient[end - size : end].mean(axis=0))
         if size
-        else (np.nan, np.full(solution.rank, np.nan))
+        else (np.nan, np.full(gradient.shape[1], np.nan))
         for size, end in zip(sizes, ends, strict=True)
     ]
 

@@ -59,6 +59,13 @@ class Model:
     clusters: np.ndarray | None
 
     @property
+    def terms(self) -> list[str]:
+        """The names of the coefficients that are estimated."""
+        assert self.solution is not None
+        names = [self.design.names[i] for i in self.solution.kept]
+        return [f"{part}: {name}" if part else name for part in self.solution.parts for name in names]
+
+    @property
     def n_units(self) -> int:
         """Number of clusters among the rows used."""
         return 0 if self.clusters is None or not len(self.clusters) else int(self.clusters.max()) + 1

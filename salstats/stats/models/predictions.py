@@ -21,6 +21,7 @@ from salstats.stats.models.models import (
     model_keys,
     warn_of,
 )
+from salstats.stats.models.predictors import linear_at
 from salstats.stats.models.standard_errors import of_combinations, student_quantile
 from salstats.stats.units import Unit
 
@@ -200,8 +201,8 @@ def means_at(model: Model, codes: Codes, level: float, notes: Notes) -> dict[str
     if solution is None:
         return {name: np.full(n, np.nan) for name in names} | conf_level
     points = rows_at(model, codes, notes)
-    predictor = points @ solution.coefficients
-    std_error, df = of_combinations(model, points, notes)
+    predictor, combinations = linear_at(solution, link, points)
+    std_error, df = of_combinations(model, combinations, notes)
     half = student_quantile(df, (1 + level) / 2) * std_error
     low, high = link.mean(predictor - half), link.mean(predictor + half)
     columns = (link.mean(predictor), std_error * link.slope(predictor), df, low, high)

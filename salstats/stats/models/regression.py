@@ -50,12 +50,13 @@ def regress(
         A model for each group. By default `method`, where it is a column that the formula does not use.
     family : str
         A name of `families.FAMILIES`: `binomial` is the logit of an outcome 0 or 1, `fractional` the
-        quasi-binomial logit for an outcome in [0, 1], exact 0 and 1 included.
+        quasi-binomial logit for an outcome in [0, 1], exact 0 and 1 included; `beta` is for scores strictly
+        between, `ordered-beta` and `zero-one-inflated-beta` for scores with lumps at 0 or 1.
     errors : str, optional
         A name of `covariance.CHOICES`; by default `recommended`, which is `cr2`: rows of a unit may depend
         on each other, with Satterthwaite's degrees of freedom. `cluster` (CR1) has p-values that are too
         small with few units, or terms that vary between them; `hc0` ... `hc3` and `classical` take rows for
-        independent. The beta family has no `hc2` and `hc3`.
+        independent. The beta families have no `hc2` and `hc3`.
     unit : str or list of str, optional
         Column of the clusters, or several; by default as for `summarize`, and each row by itself in a table
         that says nothing of units.
@@ -79,6 +80,9 @@ def regress(
 
         by..., reference
             The grouping columns, and the reference if there is one.
+        part
+            Of a zero-one-inflated beta model: `mean`, the logit of the mean of scores strictly between 0 and
+            1; `zero` and `one`, the log of the share of these over that of the scores in between.
         formula
             As it was given.
         term
@@ -213,25 +217,35 @@ def coefficients(
         if plain:
             warn(f"exponentiate=True, but the left side of {quoted(plain)} is not on a log or logit scale")
     notes: Notes = fitted.doubts.copy()
-    parts = []
+    parts: list[np.ndarray] = []
+    terms: list[str] = []
+    of_terms: list[str] = []
     for model in fitted.models:
-        part = np.full((3, max(len(model.design.names), 1)), np.nan)
-        if model.solution is not None:
+        names, solution = model.design.names or (INTERCEPT,), model.solution
+        of_parts = ("",) if solution is None else solution.parts
+        # a model without columns has one row
+        part = np.full((3, len(of_parts), len(names)), np.nan)
+        if solution is not None:
             values, df = covariance(model, notes)
-            part[:, model.solution.kept] = model.solution.coefficients, np.sqrt(np.diag(values)), df
-        parts.append(part)
+            known = solution.coefficients, np.sqrt(np.diag(values))[: solution.rank], df[: solution.rank]
+            part[:, :, solution.kept] = np.reshape(known, (3, len(of_parts), -1))
+        parts.append(part.reshape(3, -1))
+        terms += list(names) * len(of_parts)
+        of_terms += np.repeat(of_parts, len(names)).tolist()
     warn_of(notes)
     estimate, std_error, df = np.concatenate(parts, axis=1)
     columns = inferred(estimate, std_error, df, level)
     if exponentiate:
         with np.errstate(over="ignore"):
             columns |= {c: np.exp(columns[c]) for c in ("estimate", "conf_low", "conf_high")}
-    # a model without columns has one row
-    columns["term"] = [name for model in fitted.models for name in model.design.names or (INTERCEPT,)]
+    columns["term"] = terms
     repeats = [part.shape[1] for part in parts]
     made = {"family": fitted.family.name, "errors": fitted.errors, "exponentiated": exponentiate}
+    keys = model_keys(fitted, repeats)
+    if any(of_terms):
+        keys.insert(len(fitted.by), "part", of_terms)
     result = estimates_frame(
-        model_keys(fitted, repeats),
+        keys,
         {**columns, **model_counts(fitted, repeats)},
         made | _of_variables(fitted.models, fitted.normalized),
     )
@@ -244,7 +258,8 @@ def _of_variables(models: Sequence[Model], normalized: frozenset[str]) -> dict[s
     runs: list[bool] = []
     for model in models:
         design = model.design
-        for position in design.assign or (-1,):
+        n_parts = 1 if model.solution is None else len(model.solution.parts)
+        for position in (design.assign or (-1,)) * n_parts:
             term = model.formula.terms[position] if position >= 0 else ()
             name = term[0].name if len(term) == 1 else ""
             level = design.references.get(name)

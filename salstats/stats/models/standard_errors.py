@@ -25,14 +25,15 @@ _FEW_CLUSTERS = 20
 def covariance(
     model: Model, notes: Notes, tested: Sequence[int] | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The covariance (r, r) of a model's estimated coefficients, NaN where undefined, and each one's df.
+    """The covariance of a model's estimated parameters, coefficients first, NaN where undefined; their df.
 
     Degrees of freedom of Student's t, infinite for the normal distribution. What cannot be estimated is
     added to `notes`, about the coefficients `tested` or all.
     """
     solution, errors = model.solution, model.errors
     assert solution is not None
-    df = np.full(solution.rank, np.inf if model.family.normal else solution.df_residual)
+    n_parameters = len(solution.bread)
+    df = np.full(n_parameters, np.inf if model.family.normal else solution.df_residual)
     clusters = model.clusters if errors in CLUSTERED else None
     if np.isnan(solution.dispersion):
         return np.full_like(solution.bread, np.nan), df if clusters is None else np.full_like(df, np.nan)
@@ -43,15 +44,20 @@ def covariance(
         values = heteroscedastic(solution.scores, bread, solution.leverage, free, errors)
     elif errors == "cr2":
         values, df = bias_reduced(*least_squares(model))
-        # behind the coefficients stands what else a family estimates
-        values, df = values[: solution.rank, : solution.rank], df[: solution.rank]
+        # a precision, which others take out of the coefficients' bread and scores, stands behind them
+        values, df = values[:n_parameters, :n_parameters], df[:n_parameters]
     else:
         values = cluster_robust(solution.scores, bread, clusters, free)
-        df = np.full(solution.rank, model.n_units - 1 or np.nan)
+        df = np.full(n_parameters, model.n_units - 1 or np.nan)
     if clusters is not None and model.n_units < 2:
         notes[f"no {errors} errors (NaN), since there is a single cluster,"].append(model.label)
         return values, df
-    alone = unidentified(solution.matrix * np.sqrt(solution.weights)[:, None], bread, clusters)
+    if solution.surface is None or solution.step is None:
+        alone = unidentified(solution.matrix * np.sqrt(solution.weights)[:, None], bread, clusters)
+    else:
+        rows = solution.step[0]
+        of_rows = np.arange(solution.n) if clusters is None else clusters
+        alone = unidentified(rows, bread, np.repeat(of_rows, len(rows) // solution.n))
     mean_square = float((solution.fitted**2).mean())
     zero = zero_variances(np.diag(values), bread, solution.dispersion, mean_square)
     unknown = alone | zero
@@ -65,7 +71,7 @@ def covariance(
     }
     for kind, which in kinds.items():
         told = [i for i in (range(solution.rank) if tested is None else tested) if which[i]]
-        names = [model.design.names[solution.kept[i]] for i in told]
+        names = [model.terms[i] for i in told]
         if names:
             more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
             notes[kind].append(f"{model.label}: {', '.join(names[:_SHOWN])}{more}")
@@ -84,7 +90,7 @@ def note_few_clusters(model: Model, n_tested: int, notes: Notes) -> None:
 
 
 def of_combinations(model: Model, combinations: np.ndarray, notes: Notes) -> tuple[np.ndarray, np.ndarray]:
-    """Standard errors of combinations (q, r) of a model's coefficients and their df, NaN where undefined.
+    """Standard errors of combinations (q, p) of a model's parameters and their df, NaN where undefined.
 
     With `cr2` the degrees of freedom are Satterthwaite's of the combination.
     """
