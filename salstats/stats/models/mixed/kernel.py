@@ -1,0 +1,264 @@
+"""Linear mixed models by REML or maximum likelihood, as lme4 fits them, on arrays.
+
+Bates D, Maechler M, Bolker B, Walker S. Fitting linear mixed-effects models using lme4. J Stat Softw
+2015;67(1):1-48. doi:10.18637/jss.v067.i01
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from salstats.checks import SalstatsError
+from salstats.stats.models.mixed.crossproducts import Crossproducts, crossproducts
+from salstats.stats.models.mixed.curvature import covariance_slopes, parameter_covariance
+from salstats.stats.models.mixed.deviance import Evaluated, evaluate, level_blocks
+from salstats.stats.models.mixed.optimum import Search
+from salstats.stats.models.mixed.terms import RandomTerm, lambdas, thetas
+
+__all__ = ["MixedSolution", "RandomTerm", "fit_mixed"]
+
+#: A standard deviation over sigma, or a share of one, that counts as zero, as in lme4's `isSingular`.
+_SINGULAR = 1e-4
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Scaled:
+    """The model as it is computed: an orthogonal model matrix, effects and a response of about one size.
+
+    Attributes
+    ----------
+    products : Crossproducts
+    terms : tuple of RandomTerm
+        Each effect's column divided by its root mean square.
+    sizes : tuple of ndarray
+        Those root mean squares.
+    to_coefficients : ndarray, shape (p, p)
+        Coefficients of the model matrix are this times those of the orthogonal one.
+    least_squares : ndarray, shape (p,)
+        What was taken from the response: coefficients of ordinary least squares.
+    unit : float
+        What the response was then divided by.
+    """
+
+    products: Crossproducts
+    terms: tuple[RandomTerm, ...]
+    sizes: tuple[np.ndarray, ...]
+    to_coefficients: np.ndarray
+    least_squares: np.ndarray
+    unit: float
+
+    def factors(self, theta: np.ndarray) -> list[np.ndarray]:
+        """Lambda of the scaled effects at theta of the effects as they are."""
+        return [
+            size[:, None] * factor
+            for size, factor in zip(self.sizes, lambdas(theta, self.terms), strict=True)
+        ]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MixedSolution:
+    """A fitted linear mixed model.
+
+    Attributes
+    ----------
+    matrix, response, terms
+        What it was fitted to.
+    reml : bool
+    coefficients : ndarray, shape (p,)
+    covariance : ndarray, shape (p, p)
+        sigma^2 (X'V^-1 X)^-1.
+    theta : ndarray
+        The lower triangles, by columns, of each term's Lambda, in order of the terms; sigma^2 Lambda Lambda'
+        is the covariance of its effects.
+    sigma : float
+        Standard deviation of the residuals.
+    log_likelihood : float
+        Restricted or not.
+    gradient : ndarray
+        Derivatives of the deviance by theta; 0 where a variance is zero.
+    converged : bool
+    """
+
+    matrix: np.ndarray
+    response: np.ndarray
+    terms: tuple[RandomTerm, ...]
+    reml: bool
+    coefficients: np.ndarray
+    covariance: np.ndarray
+    theta: np.ndarray
+    sigma: float
+    log_likelihood: float
+    gradient: np.ndarray
+    converged: bool
+    scaled: Scaled
+
+    @property
+    def n(self) -> int:
+        """Rows."""
+        return len(self.response)
+
+    @property
+    def p(self) -> int:
+        """Coefficients."""
+        return self.matrix.shape[1]
+
+    @property
+    def n_parameters(self) -> int:
+        """Coefficients, variances and covariances."""
+        return self.p + len(self.theta) + 1
+
+    @property
+    def lambdas(self) -> list[np.ndarray]:
+        """Lambda of each term."""
+        return lambdas(self.theta, self.terms)
+
+    @property
+    def singular(self) -> bool:
+        """Whether some combination of a term's effects has no variance."""
+        return any(
+            np.linalg.svd(factor, compute_uv=False)[-1] < _SINGULAR
+            for factor in self.scaled.factors(self.theta)
+        )
+
+    @property
+    def covariances(self) -> tuple[np.ndarray, ...]:
+        """Covariance of each term's effects, (n_effects, n_effects)."""
+        return tuple(self.sigma**2 * factor @ factor.T for factor in self.lambdas)
+
+    @cached_property
+    def evaluated(self) -> Evaluated:
+        """The scaled model at its optimum."""
+        return evaluate(self.scaled.products, self.scaled.factors(self.theta), reml=self.reml)
+
+    @cached_property
+    def parameter_covariance(self) -> np.ndarray:
+        """Covariance of the scaled theta and sigma, (m + 1, m + 1)."""
+        scaled = self.scaled
+        theta = thetas(scaled.factors(self.theta), self.terms)
+        sigma = self.sigma / scaled.unit
+        return parameter_covariance(scaled.products, scaled.terms, theta, sigma, reml=self.reml)
+
+    @cached_property
+    def covariance_slopes(self) -> np.ndarray:
+        """Derivatives of the coefficients' covariance by the scaled theta and sigma, (m + 1, p, p)."""
+        scaled = self.scaled
+        theta = thetas(scaled.factors(self.theta), self.terms)
+        back = scaled.unit * scaled.to_coefficients
+        return back @ covariance_slopes(self.evaluated, self.terms, theta, self.sigma / scaled.unit) @ back.T
+
+    @cached_property
+    def random_effects(self) -> tuple[np.ndarray, ...]:
+        """Conditional means of each term's effects, (n_levels, n_effects): the BLUPs."""
+        return tuple(
+            self.scaled.unit * residual @ factor @ factor.T / size
+            for residual, factor, size in zip(
+                self.evaluated.residuals, self.scaled.factors(self.theta), self.scaled.sizes, strict=True
+            )
+        )
+
+    @cached_property
+    def conditional_variances(self) -> tuple[np.ndarray, ...]:
+        """Conditional covariance of each level's effects, coefficients taken as known, as lme4's."""
+        found = []
+        for k, factor in enumerate(self.scaled.factors(self.theta)):
+            loadings = self.evaluated.reduced.loadings[:, self.scaled.products.columns[k]]
+            products = level_blocks(self.scaled.products, self.evaluated.reduced, k)
+            products = products - np.einsum("dli,dlj->lij", loadings, loadings)
+            spread = factor @ factor.T
+            size = self.scaled.sizes[k]
+            found.append(self.sigma**2 * (spread - spread @ products @ spread) / np.outer(size, size))
+        return tuple(found)
+
+    @property
+    def fitted_fixed(self) -> np.ndarray:
+        """Means of the rows without random effects."""
+        return self.matrix @ self.coefficients
+
+    @property
+    def fitted(self) -> np.ndarray:
+        """Means of the rows with random effects."""
+        effects = zip(self.terms, self.random_effects, strict=True)
+        return self.fitted_fixed + sum((t.matrix * blups[t.codes]).sum(axis=1) for t, blups in effects)
+
+
+def fit_mixed(
+    matrix: np.ndarray, response: np.ndarray, terms: Sequence[RandomTerm], *, reml: bool = True
+) -> MixedSolution:
+    """Fit a linear mixed model.
+
+    Parameters
+    ----------
+    matrix : ndarray, shape (n, p)
+        Of full rank.
+    response : ndarray, shape (n,)
+    terms : sequence of RandomTerm
+        At least one.
+    reml : bool
+        Maximise the restricted likelihood, else the likelihood.
+
+    Returns
+    -------
+    MixedSolution
+
+    Raises
+    ------
+    SalstatsError
+        No more rows than coefficients; a term with as many effects as rows, which cannot be told from the
+        residuals; a response that the coefficients fit exactly.
+    """
+    for term in terms:
+        n_effects = term.n_levels * len(term.effects)
+        if n_effects >= len(response):
+            raise SalstatsError(
+                f"the {term.n_levels} levels of {term.name!r} have {n_effects} random "
+                f"effects, and {len(response)} rows cannot tell them from residuals; leave the term out"
+            )
+    scaled = scale(matrix, response, terms)
+    best = Search(scaled.products, scaled.terms, reml=reml).minimum()
+    factors = lambdas(best.theta, scaled.terms)
+    found = evaluate(scaled.products, factors, reml=reml)
+    df = len(response) - matrix.shape[1] if reml else len(response)
+    deviance = found.deviance + 2 * df * np.log(scaled.unit)
+    if reml:
+        deviance -= 2 * np.linalg.slogdet(scaled.to_coefficients)[1]
+    root = solve_triangular(found.factor, scaled.to_coefficients.T, lower=True)
+    sigma = scaled.unit * np.sqrt(found.rss / df)
+    raw = [factor / size[:, None] for factor, size in zip(factors, scaled.sizes, strict=True)]
+    gradients = [
+        factor * size[:, None]
+        for factor, size in zip(lambdas(best.gradient, terms), scaled.sizes, strict=True)
+    ]
+    return MixedSolution(
+        matrix=matrix,
+        response=response,
+        terms=tuple(terms),
+        reml=reml,
+        coefficients=scaled.least_squares + scaled.unit * scaled.to_coefficients @ found.coefficients,
+        covariance=sigma**2 * root.T @ root,
+        theta=thetas(raw, terms),
+        sigma=sigma,
+        log_likelihood=-deviance / 2,
+        gradient=thetas(gradients, terms),
+        converged=best.converged,
+        scaled=scaled,
+    )
+
+
+def scale(matrix: np.ndarray, response: np.ndarray, terms: Sequence[RandomTerm]) -> Scaled:
+    """Bring a model to the form it is computed in."""
+    orthogonal, triangle = np.linalg.qr(matrix)
+    to_coefficients = solve_triangular(triangle, np.eye(len(triangle)))
+    projected = orthogonal.T @ response
+    residual = response - orthogonal @ projected
+    unit = float(np.sqrt(np.mean(residual**2)))
+    if not unit > 1e-12 * np.abs(response).max():
+        raise SalstatsError(
+            "the coefficients fit the response exactly, which leaves nothing to a mixed model"
+        )
+    sizes = tuple(np.sqrt(np.mean(term.matrix**2, axis=0)) for term in terms)
+    scaled = tuple(replace(t, matrix=t.matrix / size) for t, size in zip(terms, sizes, strict=True))
+    products = crossproducts(np.column_stack([orthogonal, residual / unit]), scaled)
+    return Scaled(products, scaled, sizes, to_coefficients, to_coefficients @ projected, unit)
