@@ -1,15 +1,16 @@
 """A formula is data: formulaic parses it, and what is not on a short list is refused before it is built."""
 
 import ast
-import re
 import sys
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from formulaic.parser import DefaultFormulaParser
 
 from salstats.checks import FormulaError
+from salstats.stats.models.random_effects import QUOTED, without_random_effects
 
 #: Transforms of one argument that a formula may call by their bare name.
 TRANSFORMS = ("I", "log", "log1p", "sqrt", "exp", "logit", "scale", "center")
@@ -18,7 +19,6 @@ QUOTE, CATEGORY = "Q", "C"
 MAX_LENGTH = 2000
 MAX_TERMS = 500
 _ALLOWED = (ast.BinOp, ast.UnaryOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.UAdd, ast.USub)
-_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
 _KNOWN = ", ".join((CATEGORY, QUOTE, *TRANSFORMS))
 
 
@@ -46,6 +46,24 @@ Terms = dict[frozenset[Factor], tuple[Factor, ...]]
 
 
 @dataclass(frozen=True)
+class RandomEffect:
+    """Effects that differ between groups: `(1 + method|reader)`."""
+
+    #: What differs: the terms and whether there is an intercept, as of a formula.
+    terms: tuple[tuple[Factor, ...], ...]
+    intercept: bool
+    #: The columns whose values, taken together, are the groups.
+    groups: tuple[str, ...]
+    #: Whether the effects of a group may be correlated.
+    correlated: bool
+
+    @property
+    def name(self) -> str:
+        """What the groups are called: `reader`, `patient:case`."""
+        return ":".join(self.groups)
+
+
+@dataclass(frozen=True)
 class Formula:
     """A parsed formula, its terms without the intercept, those of fewer factors first, as in R."""
 
@@ -53,12 +71,15 @@ class Formula:
     response: Factor
     terms: tuple[tuple[Factor, ...], ...]
     intercept: bool
+    random: tuple[RandomEffect, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Every column or metric that is needed, left side first, each once."""
-        factors = [self.response, *(f for term in self.terms for f in term)]
-        return tuple(dict.fromkeys(c for factor in factors for c in factor.columns))
+        effects = [f for effect in self.random for term in effect.terms for f in term]
+        factors = [self.response, *(f for term in self.terms for f in term), *effects]
+        groups = [column for effect in self.random for column in effect.groups]
+        return tuple(dict.fromkeys([*(c for factor in factors for c in factor.columns), *groups]))
 
 
 def alias(column: str) -> str:
@@ -79,6 +100,24 @@ def parse_formula(text: object) -> Formula:
     """
     formula = _check_text(text)
     shown = _short(formula)
+    fixed, written = without_random_effects(formula)
+    tree = _tree(fixed, shown)
+    response = _response(tree.args[0], shown)
+    terms, intercept = _right_side(tree, shown)
+    random = tuple(
+        effect for effects, together, groups in written for effect in _random(effects, together, groups, shown)
+    )
+    of_groups = [f for effect in random for term in effect.terms for f in term]
+    if response in of_groups or any(response in term for term in terms):
+        raise FormulaError(f"formula {shown} has its left side {response.name!r} on the right too")
+    if not terms and not intercept:
+        raise FormulaError(f"formula {shown} has nothing on its right side; 'iou ~ 1' is the mean")
+    _check_once(random, shown)
+    return Formula(formula, response, terms, intercept, random)
+
+
+def _tree(formula: str, shown: str) -> Any:
+    """formulaic's tree of a formula of two sides."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)
@@ -88,17 +127,45 @@ def parse_formula(text: object) -> Formula:
         raise FormulaError(f"formula {shown} cannot be read: {reason}") from None
     if getattr(getattr(tree, "operator", None), "symbol", None) != "~" or len(tree.args) != 2:
         raise FormulaError(f"formula {shown} needs a left side, as in 'iou ~ area_ratio'")
-    response = _response(tree.args[0], shown)
+    return tree
+
+
+def _right_side(tree: Any, shown: str) -> tuple[tuple[tuple[Factor, ...], ...], bool]:
+    """The terms of the right side, and whether there is an intercept."""
     try:
         expanded = sorted(_terms(tree.args[1], shown).values(), key=len)
     except RecursionError:
         raise FormulaError(f"formula {shown} is nested too deeply") from None
-    terms, intercept = tuple(term for term in expanded if term), _has_intercept(tree.args[1])
-    if any(response in term for term in terms):
-        raise FormulaError(f"formula {shown} has its left side {response.name!r} on the right too")
+    return tuple(term for term in expanded if term), _has_intercept(tree.args[1])
+
+
+def _random(effects: str, correlated: bool, groups: str, shown: str) -> list[RandomEffect]:
+    """Random effects as they are written; `patient/case` has effects of patients and of cases in them."""
+    terms, intercept = _right_side(_tree(f"y ~ {effects}", shown), shown)
     if not terms and not intercept:
-        raise FormulaError(f"formula {shown} has nothing on its right side; 'iou ~ 1' is the mean")
-    return Formula(formula, response, terms, intercept)
+        raise FormulaError(f"({effects}|{groups}) in {shown} lets nothing differ; (1|{groups}) is an intercept")
+    signs = set(QUOTED.sub("", groups)) & set("+-*^")
+    nested = () if signs else _right_side(_tree(f"y ~ {groups}", shown), shown)[0]
+    if not nested or not all(factor.is_column for term in nested for factor in term):
+        raise FormulaError(
+            f"({effects}|{groups}) in {shown} needs columns as its groups, such as reader, patient/case or "
+            "reader:case"
+        )
+    return [RandomEffect(terms, intercept, tuple(f.columns[0] for f in of), correlated) for of in nested]
+
+
+def _check_once(random: Sequence[RandomEffect], shown: str) -> None:
+    """Raise where two random effects are of the same groups."""
+    seen: set[tuple[frozenset[str], object]] = set()
+    for effect in random:
+        own = [(frozenset(effect.groups), frozenset(term)) for term in effect.terms]
+        for one in [*own, *([(frozenset(effect.groups), None)] if effect.intercept else [])]:
+            if one in seen:
+                raise FormulaError(
+                    f"formula {shown} has a random effect of {effect.name} twice; (0 + x|{effect.name}) leaves "
+                    "out the intercept"
+                )
+            seen.add(one)
 
 
 def _short(formula: str) -> str:
@@ -113,15 +180,6 @@ def _check_text(text: object) -> str:
     formula = text.strip()
     if len(formula) > MAX_LENGTH:
         raise FormulaError(f"a formula may have {MAX_LENGTH} characters; this one has {len(formula)}")
-    bare = _QUOTED.sub("", formula)
-    if "|" in bare:
-        group = re.search(r"\|\s*(\w+)", bare)
-        unit = group[1] if group else "reader"
-        raise FormulaError(
-            f"formula {_short(formula)} has a random effect, which is not fitted here; leave it out and take "
-            f"errors='cr2' or 'cluster' with unit={unit!r}, or fit it by statsmodels' MixedLM and give the "
-            "result to tidy()"
-        )
     left, _, right = formula.partition("~")
     if not left or not right:
         raise FormulaError(

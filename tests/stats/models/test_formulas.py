@@ -216,9 +216,54 @@ def test_a_name_in_another_case_is_answered_with_ours(name, meant):
 
 
 @pytest.mark.parametrize(
-    ("text", "unit"), [("iou ~ prob + (1|reader)", "reader"), ("iou ~ (prob || patient/reader)", "patient")]
+    ("text", "random"),
+    [
+        ("iou ~ prob + (1|reader)", [("reader", 0, True, True)]),
+        ("iou~(1|patient/case)+prob", [("patient", 0, True, True), ("patient:case", 0, True, True)]),
+        ("iou ~ prob + ( 1 | reader:case )", [("reader:case", 0, True, True)]),
+        ("iou ~ prob + (1 + method|reader)", [("reader", 1, True, True)]),
+        ("iou ~ (method * task | reader) + prob", [("reader", 3, True, True)]),
+        ("iou ~ prob + (0 + prob|reader)", [("reader", 1, False, True)]),
+        ("iou ~ prob + (prob || `read er`)", [("read er", 1, True, False)]),
+        ('iou ~ prob + (1|Q("a|b"))', [("a|b", 0, True, True)]),
+        ("iou ~ (1|case) + prob + (1|reader)", [("case", 0, True, True), ("reader", 0, True, True)]),
+    ],
 )
-def test_random_effects_are_answered_with_what_would_do(text, unit):
-    with pytest.raises(FormulaError, match=rf"random effect.*with unit='{unit}'.*MixedLM.*tidy\(\)"):
-        parse_formula(text)
+def test_random_effects_are_read_apart_from_the_terms(text, random):
+    formula = parse_formula(text)
+    assert [(e.name, len(e.terms), e.intercept, e.correlated) for e in formula.random] == random
+    assert [[f.name for f in term] for term in formula.terms] == [["prob"]]
+    assert formula.intercept
+    assert {column for e in formula.random for column in e.groups} <= set(formula.columns)
+
+
+def test_random_effects_alone_leave_an_intercept_and_brackets_of_terms_stay():
+    assert parse_formula("iou ~ (1|case)").intercept
+    assert not parse_formula("iou ~ 0 + prob + (1|case)").intercept
+    assert parse_formula("iou ~ (prob + task)**2 + (1|case)").terms == parse_formula("iou ~ prob*task").terms
     assert parse_formula('iou ~ Q("a|b")').columns == ("iou", "a|b")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("y ~ a | b", "stands in brackets"),
+        ("y ~ a * (1|b)", "added with \\+"),
+        ("y ~ (1|b) - a", "added with \\+"),
+        ("y ~ (|b)", "no random effect"),
+        ("y ~ (1|a|b)", "no random effect"),
+        ("y ~ (0|b)", r"\(1\|b\) is an intercept"),
+        ("y ~ (1|a + b)", "needs columns as its groups"),
+        ("y ~ (1|log(b))", "needs columns as its groups"),
+        ("y ~ (1|1)", "needs columns as its groups"),
+        ("y ~ (y|b)", "left side 'y' on the right"),
+        ("y ~ (1|b) + (1|b/c)", "random effect of b twice"),
+        ("y ~ (1|b:c) + (a|c:b)", "random effect of c:b twice"),
+        ("y | a ~ (1|b)", "cannot be read"),
+        ("y ~ (import os|b)", "cannot be read"),
+        ("y ~ (__import__('os')|b)", "calls '__import__'"),
+    ],
+)
+def test_what_is_no_random_effect_is_refused(text, reason):
+    with pytest.raises(FormulaError, match=reason):
+        parse_formula(text)
