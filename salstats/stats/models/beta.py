@@ -3,6 +3,7 @@
 import numpy as np
 from scipy import special
 
+from salstats.stats.models.covariance import OF_FIXED
 from salstats.stats.models.family import Family, NotEstimableError, Solution, decomposed
 from salstats.stats.models.logit import LOGIT, bernoulli_variance
 
@@ -137,7 +138,7 @@ BETA = Family(
     variance=bernoulli_variance,
     check=_not_between,
     solve=beta_regression,
-    errors=("cr2", "cluster", "hc0", "hc1", "classical"),
+    errors=tuple(kind for kind in OF_FIXED if kind not in ("hc2", "hc3")),
     normal=True,
     n_spread=1,
 )

@@ -20,8 +20,12 @@ class Errors:
     label: str
     #: How a Methods section describes it.
     note: str
-    #: Whether rows may depend on each other.
+    #: Whether rows of a cluster may depend on each other.
     clustered: bool = False
+    #: Power of I - H_gg that residuals of a cluster are multiplied by against the fit's pull on them.
+    power: float | None = None
+    #: Whether random effects are what rows depend by.
+    mixed: bool = False
 
 
 _KINDS = (
@@ -30,7 +34,7 @@ _KINDS = (
         "Standard errors were clustered by {unit}, with the bias-reduced linearization (CR2) of Bell and "
         "McCaffrey 2002; P values and confidence intervals were from Student's t distribution with "
         "Satterthwaite's degrees of freedom (Pustejovsky and Tipton 2018).",
-        clustered=True,
+        clustered=True, power=-0.5,
     ),
     Errors(
         "cluster", "cluster-robust (CR1)", "standard errors clustered by {unit} (CR1)",
@@ -51,9 +55,37 @@ _KINDS = (
         "classical", "classical", "classical standard errors",
         "Standard errors were those for independent errors of equal variance.",
     ),
+    Errors(
+        "mancl-derouen", "cluster-robust (Mancl-DeRouen)",
+        "bias-corrected standard errors clustered by {unit} (Mancl and DeRouen)",
+        "Standard errors were clustered by {unit}, with the correction of Mancl and DeRouen 2001; P values "
+        "and confidence intervals were from Student's t distribution with Satterthwaite's degrees of "
+        "freedom.",
+        clustered=True, power=-1.0,
+    ),
+    Errors(
+        "cr0", "cluster-robust (CR0)", "standard errors clustered by {unit} (CR0)",
+        "Standard errors were clustered by {unit}, without a correction for their number (CR0; Liang and "
+        "Zeger 1986); P values and confidence intervals were from the normal distribution.",
+        clustered=True,
+    ),
+    Errors(
+        "satterthwaite", "Satterthwaite", "Satterthwaite's degrees of freedom",
+        "P values and confidence intervals were from Student's t distribution with Satterthwaite's degrees "
+        "of freedom (Kuznetsova et al. 2017).",
+        mixed=True,
+    ),
+    Errors(
+        "kenward-roger", "Kenward-Roger", "Kenward and Roger's standard errors and degrees of freedom",
+        "Standard errors and the degrees of freedom of Student's t distribution were those of Kenward and "
+        "Roger 1997.",
+        mixed=True,
+    ),
 )  # fmt: skip
-#: Every kind by its name.
+#: Every kind by its name, and those of models without random effects and with them.
 ERRORS = {kind.name: kind for kind in _KINDS}
+OF_FIXED = tuple(kind.name for kind in _KINDS if not kind.mixed)
+OF_MIXED = tuple(kind.name for kind in _KINDS if kind.mixed)
 #: What `errors=` takes.
 CHOICES = (RECOMMENDED, *ERRORS)
 CLUSTERED = tuple(kind.name for kind in _KINDS if kind.clustered)
@@ -147,11 +179,11 @@ def heteroscedastic(
 
 
 def cluster_robust(
-    scores: np.ndarray, bread: np.ndarray, clusters: np.ndarray, df_residual: float
+    scores: np.ndarray, bread: np.ndarray, clusters: np.ndarray, df_residual: float, *, corrected: bool = True
 ) -> np.ndarray:
-    """CR1, the covariance when rows of one cluster depend on each other; NaN for a single cluster.
+    """The covariance when rows of one cluster depend on each other; NaN for a single cluster.
 
-    G / (G - 1) * (n - 1) / (n - k), Stata's correction, times the sandwich of cluster sums.
+    The sandwich of cluster sums (CR0), times Stata's G / (G - 1) * (n - 1) / (n - k) if `corrected` (CR1).
 
     References
     ----------
@@ -162,7 +194,8 @@ def cluster_robust(
     if n_clusters < 2:
         return np.full_like(bread, np.nan)
     half = bread @ cluster_sums(scores, clusters).T
-    return np.asarray(n_clusters / (n_clusters - 1) * (len(scores) - 1) / df_residual * (half @ half.T))
+    factor = n_clusters / (n_clusters - 1) * (len(scores) - 1) / df_residual if corrected else 1.0
+    return np.asarray(factor * (half @ half.T))
 
 
 def cluster_sums(rows: np.ndarray, clusters: np.ndarray) -> np.ndarray:
@@ -180,6 +213,7 @@ def bias_reduced(
     spread: np.ndarray | None = None,
     *,
     contrasts: np.ndarray | None = None,
+    power: float = -0.5,
 ) -> tuple[np.ndarray, np.ndarray]:
     """CR2 of least squares, and Satterthwaite degrees of freedom of combinations.
 
@@ -197,8 +231,14 @@ def bias_reduced(
     of more than 500 rows have the first. With p_g = A X_g M c for a combination c, the variance is a
     quadratic form in independent errors with B_gh = p_g'(I - H)_gh p_h, and df = tr(B)^2 / tr(B^2).
 
+    With the `power` -1 instead of -1/2 this is the covariance of Mancl and DeRouen (CR3 without the factor
+    (G - 1) / G), which is too large rather than too small where clusters are few.
+
     References
     ----------
+    Mancl LA, DeRouen TA. A covariance estimator for GEE with improved small-sample properties. Biometrics
+    2001;57:126-134. https://doi.org/10.1111/j.0006-341X.2001.00126.x
+
     Bell RM, McCaffrey DF. Bias reduction in standard errors for linear regression with multi-stage samples.
     Survey Methodology 2002;28:169-181.
 
@@ -216,7 +256,7 @@ def bias_reduced(
     # sums over the rows of a cluster: p'p and X'p, for every combination
     own = np.empty((len(groups), q))
     crossed = np.empty((len(groups), k, q))
-    for which, rows, adjusted in _adjusted(matrix, groups, spread):
+    for which, rows, adjusted in _adjusted(matrix, groups, spread, power):
         scores[which] = np.einsum("gik,gi->gk", adjusted, residual[rows])
         weights = adjusted @ directions
         own[which] = (weights**2).sum(axis=1)
@@ -241,14 +281,15 @@ def _satterthwaite(own: np.ndarray, sums: np.ndarray, bread: np.ndarray) -> floa
 
 
 def _adjusted(
-    matrix: np.ndarray, groups: Sequence[np.ndarray], spread: np.ndarray | None
+    matrix: np.ndarray, groups: Sequence[np.ndarray], spread: np.ndarray | None, power: float
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """A X_g of clusters of one size: their numbers, rows and values (g, i, k)."""
     basis = np.linalg.qr(matrix)[0]
     sizes = np.array([len(rows) for rows in groups])
     for size in np.unique(sizes):
         alike = np.flatnonzero(sizes == size)
-        rooted = spread is not None and size <= _ROOTED
+        # a power of -1 has one meaning, whatever the root
+        rooted = spread is not None and size <= _ROOTED and power == -0.5
         numbers = len(alike) * size * max(matrix.shape[1], size if rooted else 1)
         # some thousand numbers at a time stay in the processor's cache
         for which in np.array_split(alike, min(len(alike), -(-numbers // _BLOCK))):
@@ -256,22 +297,22 @@ def _adjusted(
             part, own = matrix[rows], basis[rows]
             if size == 1:
                 free = 1 - (own**2).sum(axis=2, keepdims=True)
-                yield which, rows, part * _inverse_root(free, _SATURATED)
-            elif spread is None or not rooted or (np.ptp(spread[rows], axis=1) == 0).all():
+                yield which, rows, part * _inverse(free, _SATURATED, power)
+            elif not rooted or spread is None or (np.ptp(spread[rows], axis=1) == 0).all():
                 left, singular, _ = np.linalg.svd(own, full_matrices=False)
-                factor = _inverse_root(1 - singular**2, _SATURATED) - 1
+                factor = _inverse(1 - singular**2, _SATURATED, power) - 1
                 yield which, rows, part + left @ (factor[:, :, None] * (left.transpose(0, 2, 1) @ part))
             else:
                 relative = (spread[rows] / spread[rows].max(axis=1, keepdims=True))[:, :, None]
                 form = relative * (np.eye(size) - own @ own.transpose(0, 2, 1)) * relative.transpose(0, 2, 1)
                 values, vectors = np.linalg.eigh(form)
-                turned = _inverse_root(values, _NULL)[:, :, None] * (vectors.transpose(0, 2, 1) @ part)
+                turned = _inverse(values, _NULL, power)[:, :, None] * (vectors.transpose(0, 2, 1) @ part)
                 yield which, rows, relative * (vectors @ turned)
 
 
-def _inverse_root(values: np.ndarray, floor: float) -> np.ndarray:
-    """Values ^ (-1/2), 0 up to a floor."""
-    return np.where(values > floor, 1 / np.sqrt(np.maximum(values, floor)), 0.0)
+def _inverse(values: np.ndarray, floor: float, power: float) -> np.ndarray:
+    """A negative power of values, 0 up to a floor."""
+    return np.where(values > floor, np.maximum(values, floor) ** power, 0.0)
 
 
 def hotelling_df(
@@ -280,6 +321,7 @@ def hotelling_df(
     clusters: np.ndarray,
     tested: Sequence[int],
     spread: np.ndarray | None = None,
+    power: float = -0.5,
 ) -> float:
     """The degrees of freedom eta of the Wishart distribution closest to CR2's of the coefficients `tested`.
 
@@ -289,17 +331,26 @@ def hotelling_df(
     vary as much in sum as those of a Wishart matrix over eta: eta = q (q + 1) / sum_st Var(D_st), "HTZ"
     in R's clubSandwich. With N_gh = P_g'(I - H)_gh P_h, P_g = A X_g M C' Omega^(-1/2), the sum is that of
     tr(N_gh)^2 + tr(N_gh^2) over pairs of clusters. For q = 1 this is Satterthwaite's df of
-    `bias_reduced`. Any root of Omega gives the same eta; it is Cholesky's here.
+    `bias_reduced`. Any root of Omega gives the same eta; it is Cholesky's here. With another `power` Omega
+    is the sum of P_g'(I - H)_gg P_g, which V has on average under the model.
     """
     q, k = len(tested), len(bread)
     groups = cluster_rows(clusters)
     if len(groups) < 2:
         return float("nan")
-    root = np.linalg.cholesky(bread[np.ix_(tested, tested)])
+    omega = bread[np.ix_(tested, tested)]
+    if power != -0.5:
+        omega = np.zeros_like(omega)
+        for _, rows, adjusted in _adjusted(matrix, groups, spread, power):
+            weights = adjusted @ bread[tested].T
+            shared = matrix[rows].transpose(0, 2, 1) @ weights
+            omega += np.einsum("gis,git->st", weights, weights)
+            omega -= np.einsum("gks,kl,glt->st", shared, bread, shared)
+    root = np.linalg.cholesky(omega)
     standard = np.linalg.solve(root, bread[tested]).T
     own = np.empty((len(groups), q, q))
     crossed = np.empty((len(groups), k, q))
-    for which, rows, adjusted in _adjusted(matrix, groups, spread):
+    for which, rows, adjusted in _adjusted(matrix, groups, spread, power):
         weights = adjusted @ standard
         own[which] = weights.transpose(0, 2, 1) @ weights
         crossed[which] = matrix[rows].transpose(0, 2, 1) @ weights

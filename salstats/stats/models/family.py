@@ -121,6 +121,8 @@ class Family:
     normal: bool
     #: Parameters that AIC counts beside the coefficients.
     n_spread: int
+    #: Whether rows may have a working correlation: the mean alone is modelled, its variance follows.
+    correlated: bool = False
 
     @property
     def linear(self) -> bool:

@@ -26,12 +26,13 @@ def fit(
     unit: Unit = None,
     reference: str | None = None,
     overall: bool = False,
+    correlation: str | None = None,
 ) -> "Fit":
     """Regression models of a formula in every group, fitted once and asked many things.
 
     Parameters
     ----------
-    data, formula, by, family, errors, unit, reference, overall
+    data, formula, by, family, errors, unit, reference, overall, correlation
         As for `regress`.
 
     Returns
@@ -103,6 +104,7 @@ def fit(
                 unit=unit,
                 reference=reference,
                 overall=overall,
+                correlation=correlation,
             )
         )
     )
@@ -115,7 +117,8 @@ class Fit(Fitted):
         formulas = list(dict.fromkeys(m.formula.text for m in self.models))
         models = f"{len(self.models)} {self.family.name} model{'s' * (len(self.models) > 1)}"
         by = f" by {', '.join(self.by)}" if self.by else ""
-        return f"Fit of {', '.join(map(repr, formulas))}: {models}{by}, errors={self.errors!r}"
+        within = "" if self.correlation is None else f", correlation={self.correlation!r}"
+        return f"Fit of {', '.join(map(repr, formulas))}: {models}{by}, errors={self.errors!r}{within}"
 
     def tidy(self, *, level: float = 0.95, exponentiate: bool = False, adjust: str = "none") -> pd.DataFrame:
         """Coefficients, one row per term, with the options and columns of `regress`."""

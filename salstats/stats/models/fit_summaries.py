@@ -75,7 +75,8 @@ def fit_statistics(
         unit, n_units, errors
             As in `regress`.
         what a family estimates beside its coefficients
-            By its name: `precision`, and the cutpoints of an ordered beta model.
+            By its name: `precision`, and the cutpoints of an ordered beta model; with `correlation` the
+            `alpha` of two rows of a unit and the `scale`, the mean of squared Pearson residuals.
 
     Raises
     ------

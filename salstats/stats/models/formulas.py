@@ -104,9 +104,7 @@ def parse_formula(text: object) -> Formula:
     tree = _tree(fixed, shown)
     response = _response(tree.args[0], shown)
     terms, intercept = _right_side(tree, shown)
-    random = tuple(
-        effect for effects, together, groups in written for effect in _random(effects, together, groups, shown)
-    )
+    random = tuple(effect for each in written for effect in _random(*each, shown))
     of_groups = [f for effect in random for term in effect.terms for f in term]
     if response in of_groups or any(response in term for term in terms):
         raise FormulaError(f"formula {shown} has its left side {response.name!r} on the right too")
@@ -117,7 +115,7 @@ def parse_formula(text: object) -> Formula:
 
 
 def _tree(formula: str, shown: str) -> Any:
-    """formulaic's tree of a formula of two sides."""
+    """The tree of a formula of two sides."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)
@@ -143,7 +141,9 @@ def _random(effects: str, correlated: bool, groups: str, shown: str) -> list[Ran
     """Random effects as they are written; `patient/case` has effects of patients and of cases in them."""
     terms, intercept = _right_side(_tree(f"y ~ {effects}", shown), shown)
     if not terms and not intercept:
-        raise FormulaError(f"({effects}|{groups}) in {shown} lets nothing differ; (1|{groups}) is an intercept")
+        raise FormulaError(
+            f"({effects}|{groups}) in {shown} lets nothing differ; (1|{groups}) is an intercept"
+        )
     signs = set(QUOTED.sub("", groups)) & set("+-*^")
     nested = () if signs else _right_side(_tree(f"y ~ {groups}", shown), shown)[0]
     if not nested or not all(factor.is_column for term in nested for factor in term):
@@ -162,8 +162,8 @@ def _check_once(random: Sequence[RandomEffect], shown: str) -> None:
         for one in [*own, *([(frozenset(effect.groups), None)] if effect.intercept else [])]:
             if one in seen:
                 raise FormulaError(
-                    f"formula {shown} has a random effect of {effect.name} twice; (0 + x|{effect.name}) leaves "
-                    "out the intercept"
+                    f"formula {shown} has a random effect of {effect.name} twice; (0 + x|{effect.name}) "
+                    "leaves out the intercept"
                 )
             seen.add(one)
 

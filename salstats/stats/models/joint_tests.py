@@ -9,7 +9,7 @@ from scipy import special
 from salstats.checks import FormulaError, quoted
 from salstats.frames import estimates_frame
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
-from salstats.stats.models.covariance import CLUSTERED, hotelling_df, wald_statistic
+from salstats.stats.models.covariance import CLUSTERED, ERRORS, hotelling_df, wald_statistic
 from salstats.stats.models.formulas import Formula, parse_formula
 from salstats.stats.models.models import (
     Fitted,
@@ -18,6 +18,7 @@ from salstats.stats.models.models import (
     fit_models,
     model_counts,
     model_keys,
+    model_options,
     warn_of,
 )
 from salstats.stats.models.standard_errors import covariance, least_squares, note_few_clusters
@@ -121,7 +122,7 @@ def joint_tests(
     warn_of(notes)
     statistic, df, df_residual, p_value = np.asarray(tests).T
     columns = {"term": names, "statistic": statistic, "df": df, "p_value": p_value}
-    made = {"df_residual": df_residual, "family": fitted.family.name, "errors": fitted.errors}
+    made = {"df_residual": df_residual} | model_options(fitted)
     result = estimates_frame(model_keys(fitted), columns | model_counts(fitted), made)
     return adjusted_if_asked(result, adjust)
 
@@ -162,15 +163,16 @@ def joint(model: Model, positions: Sequence[int], notes: Notes) -> tuple[float, 
     undefined = np.isnan(values[block]).any()
     classical = solution.dispersion * solution.bread[block]
     statistic = wald_statistic(solution.coefficients[tested], values[block], classical)
-    if errors == "cluster" and not np.isnan(statistic):
+    power = ERRORS[errors].power
+    if errors in CLUSTERED and not power and not np.isnan(statistic):
         note_few_clusters(model, q, notes)
     residual_df = float(df[0])
     if np.isinf(residual_df):
         return statistic, float(q), float("nan"), float(special.chdtrc(q, q * statistic))
-    if errors == "cr2":
-        # CR2's b' V^-1 b / q is Hotelling's T^2 over q
+    if power:
+        # b' V^-1 b / q is Hotelling's T^2 over q
         rows, _, bread, clusters, spread = least_squares(model)
-        eta = hotelling_df(rows, bread, clusters, tested, spread)
+        eta = hotelling_df(rows, bread, clusters, tested, spread, power)
         residual_df = eta - q + 1
         known = residual_df > 0 and not np.isnan(statistic)
         statistic, residual_df = (statistic * residual_df / eta, residual_df) if known else (np.nan, np.nan)

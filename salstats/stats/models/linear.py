@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from salstats.stats.models.covariance import ERRORS
+from salstats.stats.models.covariance import OF_FIXED
 from salstats.stats.models.family import Family, Link, Solution, decomposed
 
 #: Residual mean square over mean square of the fit, below which a fit is perfect but for rounding (R's
@@ -64,7 +64,8 @@ GAUSSIAN = Family(
     variance=np.ones_like,
     check=any_number,
     solve=least_squares,
-    errors=tuple(ERRORS),
+    errors=OF_FIXED,
     normal=False,
     n_spread=1,
+    correlated=True,
 )

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 from scipy import optimize, special
 
-from salstats.stats.models.covariance import ERRORS
+from salstats.stats.models.covariance import OF_FIXED
 from salstats.stats.models.family import Family, Link, NotEstimableError, Solution, decomposed
 
 #: Pearson's dispersion, residual variance over mu (1 - mu), of a perfect fit: IRLS leaves 1e-12.
@@ -153,9 +153,10 @@ BINOMIAL = Family(
     variance=bernoulli_variance,
     check=_not_binary,
     solve=logit,
-    errors=tuple(ERRORS),
+    errors=OF_FIXED,
     normal=True,
     n_spread=0,
+    correlated=True,
 )
 
 FRACTIONAL = Family(
@@ -165,7 +166,8 @@ FRACTIONAL = Family(
     variance=bernoulli_variance,
     check=_no_fraction,
     solve=fractional_logit,
-    errors=tuple(ERRORS),
+    errors=OF_FIXED,
     normal=False,
     n_spread=0,
+    correlated=True,
 )

@@ -2,13 +2,15 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
 from salstats.checks import (
     ColumnError,
+    FormulaError,
     SalstatsError,
     ValueRangeError,
     check_choice,
@@ -25,6 +27,7 @@ from salstats.stats.models.design import Design, Variable, build_design, complet
 from salstats.stats.models.families import FAMILIES
 from salstats.stats.models.family import Family, NotEstimableError, Solution, fit_model
 from salstats.stats.models.formulas import Formula, parse_formula
+from salstats.stats.models.gee import CORRELATIONS, correlated_family, exchangeable
 from salstats.stats.models.model_frame import grouping_columns, model_frame
 from salstats.stats.units import Unit, Units, fixed_readers, readers_column, resolve_unit, says_units
 
@@ -84,6 +87,8 @@ class Fitted:
     unit: Unit
     reference: str | None
     overall: bool
+    #: Working correlation of the rows of a unit, None where there is none.
+    correlation: str | None
     #: Columns of the data that run from 0 to 1, as `normalize` makes them.
     normalized: frozenset[str]
     #: What to warn of where something is inferred: rows that repeat a unit under errors that are not
@@ -101,6 +106,7 @@ def fit_models(
     unit: Unit = None,
     reference: str | None = None,
     overall: bool = False,
+    correlation: str | None = None,
 ) -> Fitted:
     """The models of a formula, or of several, in every group; see `fit`."""
     check_frame(data, "data")
@@ -111,7 +117,7 @@ def fit_models(
     if not texts:
         raise ValueRangeError("formula is an empty list; give at least one, such as 'iou ~ area_ratio'")
     formulas = [parse_formula(text) for text in texts]
-    kind = FAMILIES[check_choice(family, tuple(FAMILIES), "family")]
+    kind = _family(check_choice(family, tuple(FAMILIES), "family"), correlation, formulas)
     used = _check_errors(kind, errors, unit)
     columns = grouping_columns(data, formulas, by)
     models: list[Model] = []
@@ -129,6 +135,10 @@ def fit_models(
             units = resolve_unit(ColumnCodes(told), unit, "data")
         elif clustered:
             # nothing says that rows belong together: each is a unit by itself
+            if correlation is not None:
+                raise ValueRangeError(
+                    f"correlation={correlation!r} needs units; name their column with unit="
+                )
             units = Units("row", np.arange(len(frame)), len(frame))
         clustered_by = units.name if units and clustered else None
         variables = {column: read_variable(frame, column) for column in one.columns}
@@ -144,12 +154,15 @@ def fit_models(
                 design = build_design(one, variables, rows)
             except SalstatsError as error:
                 raise type(error)(f"{label}: {error}") from None
-            solution = _solved(design, kind, label, notes)
             clusters = None
             if units and clustered_by:
                 clusters = np.unique(units.codes[rows], return_inverse=True)[1]
             elif units:
                 _note_repeats(units, rows, label, doubts)
+            solve = kind.solve
+            if clusters is not None and correlation is not None:
+                solve = partial(exchangeable, family=kind, clusters=clusters)
+            solution = _solved(design, replace(kind, solve=solve), label, notes)
             missing = len(inside) - len(rows), int(absent[inside].sum())
             of_formula.append(
                 Model(
@@ -161,7 +174,7 @@ def fit_models(
     warn_of(notes)
     floats = [c for c in data.columns if pd.api.types.is_float_dtype(data[c])]
     normalized = frozenset(str(c) for c in floats if _is_normalized(data[c]))
-    options = kind, used, clustered_by, reference, overall
+    options = kind, used, clustered_by, reference, overall, correlation
     return Fitted(tuple(models), tuple(columns), *options, normalized, doubts)
 
 
@@ -172,6 +185,26 @@ def _where_units_are(frame: pd.DataFrame, errors: str) -> pd.DataFrame:
     return frame.drop(
         columns=[c for c in ("patient", "case") if c in frame.columns and frame[c].isna().any()]
     )
+
+
+def _family(name: str, correlation: str | None, formulas: Sequence[Formula]) -> Family:
+    """The family of a name, with a working correlation if there is to be one."""
+    family = FAMILIES[name]
+    for one in formulas:
+        if one.random:
+            raise FormulaError(
+                f"{one.text!r} has a random effect, which is not fitted here; leave it out and take "
+                f"errors='cr2' or 'cluster' with unit={one.random[0].groups[0]!r}"
+            )
+    if correlation is None:
+        return family
+    check_choice(correlation, CORRELATIONS, "correlation")
+    if not family.correlated:
+        others = quoted(f.name for f in FAMILIES.values() if f.correlated)
+        raise ValueRangeError(
+            f"correlation={correlation!r} is there for family={others}; family={name!r} has none"
+        )
+    return correlated_family(family)
 
 
 def _check_errors(family: Family, errors: str | None, unit: Unit) -> str:
@@ -279,6 +312,12 @@ def model_keys(fitted: Fitted, repeats: Sequence[int] | None = None) -> pd.DataF
         keys["reference"] = fitted.reference
     keys["formula"] = [m.formula.text for m in models]
     return keys.loc[np.repeat(keys.index, 1 if repeats is None else repeats)].reset_index(drop=True)
+
+
+def model_options(fitted: Fitted) -> dict[str, object]:
+    """The columns of a result on how its models were fitted."""
+    options: dict[str, object] = {"family": fitted.family.name, "errors": fitted.errors}
+    return options | ({} if fitted.correlation is None else {"correlation": fitted.correlation})
 
 
 def model_counts(fitted: Fitted, repeats: Sequence[int] | None = None) -> dict[str, object]:

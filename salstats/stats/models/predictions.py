@@ -19,6 +19,7 @@ from salstats.stats.models.models import (
     fit_models,
     model_counts,
     model_keys,
+    model_options,
     warn_of,
 )
 from salstats.stats.models.predictors import linear_at
@@ -218,12 +219,11 @@ def prediction_frame(
     normal = np.isinf(columns["df"])
     columns["interval"] = np.where(normal, "wald", "t")
     columns["df"] = np.where(normal, np.nan, columns["df"])
-    before = model_keys(fitted, repeats)
+    before, made = model_keys(fitted, repeats), model_options(fitted)
     variables = [*before.columns, *keys.columns, *special]
-    taken = [c for c in variables if c in (*ESTIMATE_COLUMNS, "family", "errors") or variables.count(c) > 1]
+    taken = [c for c in variables if c in (*ESTIMATE_COLUMNS, *made) or variables.count(c) > 1]
     if taken:
         raise ColumnError(f"{quoted(set(taken))} is a column of the result and of the model; rename it")
-    made = {"family": fitted.family.name, "errors": fitted.errors}
     counted = model_counts(fitted, repeats)
     return estimates_frame(pd.concat([before, keys], axis=1), {**columns, **counted}, made | dict(special))
 

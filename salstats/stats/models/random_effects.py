@@ -1,6 +1,7 @@
 """Random effects in a formula's text: `(1|reader)`, `(1|patient/case)`, `(1 + method|reader)`."""
 
 import re
+from itertools import pairwise
 
 from salstats.checks import FormulaError
 
@@ -29,7 +30,7 @@ def without_random_effects(formula: str) -> tuple[str, list[Written]]:
             ends.append(place)
     ends.append(len(formula))
     kept, found = [], []
-    for begin, end in zip(ends[:-1], ends[1:], strict=True):
+    for begin, end in pairwise(ends):
         hidden, written = masked[begin + 1 : end].strip(), formula[begin + 1 : end].strip()
         if "|" not in hidden:
             kept.append(written)
@@ -37,8 +38,8 @@ def without_random_effects(formula: str) -> tuple[str, list[Written]]:
         match = _TERM.fullmatch(hidden)
         if match is None or not match["effects"].strip() or not match["groups"].strip():
             raise FormulaError(
-                f"{written!r} in {formula!r} is no random effect; one is added with + and stands in brackets, "
-                "as (1|reader), (1|patient/case) or (1 + method|reader)"
+                f"{written!r} in {formula!r} is no random effect; one is added with + and stands in "
+                "brackets, as (1|reader), (1|patient/case) or (1 + method|reader)"
             )
         effects, groups = (written[slice(*match.span(part))].strip() for part in ("effects", "groups"))
         found.append((effects, match["bar"] == "|", groups))

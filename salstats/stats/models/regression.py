@@ -10,7 +10,16 @@ from salstats.checks import check_level, quoted, warn
 from salstats.frames import estimates_frame, text_column
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
 from salstats.stats.models.design import INTERCEPT
-from salstats.stats.models.models import Fitted, Model, Notes, fit_models, model_counts, model_keys, warn_of
+from salstats.stats.models.models import (
+    Fitted,
+    Model,
+    Notes,
+    fit_models,
+    model_counts,
+    model_keys,
+    model_options,
+    warn_of,
+)
 from salstats.stats.models.standard_errors import covariance, inferred
 from salstats.stats.units import Unit
 
@@ -30,6 +39,7 @@ def regress(
     exponentiate: bool = False,
     adjust: str = "none",
     overall: bool = False,
+    correlation: str | None = None,
 ) -> pd.DataFrame:
     """Coefficients of regression models, one row per term.
 
@@ -54,9 +64,10 @@ def regress(
         between, `ordered-beta` and `zero-one-inflated-beta` for scores with lumps at 0 or 1.
     errors : str, optional
         A name of `covariance.CHOICES`; by default `recommended`, which is `cr2`: rows of a unit may depend
-        on each other, with Satterthwaite's degrees of freedom. `cluster` (CR1) has p-values that are too
-        small with few units, or terms that vary between them; `hc0` ... `hc3` and `classical` take rows for
-        independent. The beta families have no `hc2` and `hc3`.
+        on each other, with Satterthwaite's degrees of freedom. `cluster` (CR1) and `cr0` have p-values that
+        are too small with few units, or terms that vary between them; `mancl-derouen`, the recommended with
+        `correlation`, has them rather too large; `hc0` ... `hc3` and `classical` take rows for independent.
+        The beta families have no `hc2` and `hc3`.
     unit : str or list of str, optional
         Column of the clusters, or several; by default as for `summarize`, and each row by itself in a table
         that says nothing of units.
@@ -72,6 +83,9 @@ def regress(
         Procedure of `adjust`; the family is every term shown except intercepts.
     overall : bool
         With `task` in `by`, add the model pooled over tasks as task "Overall".
+    correlation : {"exchangeable"}, optional
+        Working correlation of the rows of a unit (generalised estimating equations): any two are equally
+        correlated. Estimates then weigh units by what they tell, and stay those of the population's mean.
 
     Returns
     -------
@@ -95,9 +109,9 @@ def regress(
             perfect fit, a single cluster, a coefficient that one cluster determines alone (one row, with hc0
             ... hc3). The columns that depend on it are NaN too.
         df
-            Degrees of freedom of Student's t: Satterthwaite's with `cr2`, G - 1 with `errors="cluster"`,
-            else n - k for the gaussian and fractional families. NaN means the normal distribution: families
-            of a full likelihood, such as the binomial, errors not clustered.
+            Degrees of freedom of Student's t: Satterthwaite's with `cr2` and `mancl-derouen`, G - 1 with
+            `errors="cluster"`, else n - k for the gaussian and fractional families. NaN means the normal
+            distribution: families of a full likelihood, such as the binomial, errors not clustered; `cr0`.
         p_value, p_adjusted
             Two-sided; `p_adjusted`, and the last columns `n_tests, procedure`, only with `adjust`.
         conf_low, conf_high, conf_level
@@ -112,7 +126,8 @@ def regress(
             Rows used, and rows left out because a variable of the formula is missing; `n_absent`, where there
             is any, are those of them without an outcome as the finding is absent.
         family, errors, exponentiated
-            As they were used; with `exponentiated` the estimate and its limits are ratios.
+            As they were used; with `exponentiated` the estimate and its limits are ratios. `correlation` too,
+        where there is one.
         reference_level
             Where a formula has text in it: the level that a level of it is compared with.
         normalized
@@ -200,7 +215,15 @@ def regress(
     check_level(level)
     check_procedure(adjust, "adjust")
     fitted = fit_models(
-        data, formula, by=by, family=family, errors=errors, unit=unit, reference=reference, overall=overall
+        data,
+        formula,
+        by=by,
+        family=family,
+        errors=errors,
+        unit=unit,
+        reference=reference,
+        overall=overall,
+        correlation=correlation,
     )
     return coefficients(fitted, level=level, exponentiate=exponentiate, adjust=adjust)
 
@@ -240,7 +263,7 @@ def coefficients(
             columns |= {c: np.exp(columns[c]) for c in ("estimate", "conf_low", "conf_high")}
     columns["term"] = terms
     repeats = [part.shape[1] for part in parts]
-    made = {"family": fitted.family.name, "errors": fitted.errors, "exponentiated": exponentiate}
+    made = model_options(fitted) | {"exponentiated": exponentiate}
     keys = model_keys(fitted, repeats)
     if any(of_terms):
         keys.insert(len(fitted.by), "part", of_terms)

@@ -8,13 +8,14 @@ from scipy import special
 
 from salstats.stats.models.covariance import (
     CLUSTERED,
+    ERRORS,
     bias_reduced,
     cluster_robust,
     heteroscedastic,
     unidentified,
     zero_variances,
 )
-from salstats.stats.models.family import decomposed
+from salstats.stats.models.family import Solution, decomposed
 from salstats.stats.models.models import Model, Notes
 
 _SHOWN = 5
@@ -39,30 +40,25 @@ def covariance(
         return np.full_like(solution.bread, np.nan), df if clusters is None else np.full_like(df, np.nan)
     if errors == "classical":
         return solution.dispersion * solution.bread, df
-    bread, free = solution.bread, solution.df_residual
+    bread, free, power = solution.bread, solution.df_residual, ERRORS[errors].power
     if clusters is None:
         values = heteroscedastic(solution.scores, bread, solution.leverage, free, errors)
-    elif errors == "cr2":
-        values, df = bias_reduced(*least_squares(model))
+    elif power:
+        values, df = bias_reduced(*least_squares(model), power=power)
         # a precision, which others take out of the coefficients' bread and scores, stands behind them
         values, df = values[:n_parameters, :n_parameters], df[:n_parameters]
     else:
-        values = cluster_robust(solution.scores, bread, clusters, free)
-        df = np.full(n_parameters, model.n_units - 1 or np.nan)
+        values = cluster_robust(solution.scores, bread, clusters, free, corrected=errors == "cluster")
+        df = np.full(n_parameters, np.inf if errors == "cr0" else model.n_units - 1 or np.nan)
     if clusters is not None and model.n_units < 2:
         notes[f"no {errors} errors (NaN), since there is a single cluster,"].append(model.label)
         return values, df
-    if solution.surface is None or solution.step is None:
-        alone = unidentified(solution.matrix * np.sqrt(solution.weights)[:, None], bread, clusters)
-    else:
-        rows = solution.step[0]
-        of_rows = np.arange(solution.n) if clusters is None else clusters
-        alone = unidentified(rows, bread, np.repeat(of_rows, len(rows) // solution.n))
+    alone = unidentified(*_rows(solution, clusters))
     mean_square = float((solution.fitted**2).mean())
     zero = zero_variances(np.diag(values), bread, solution.dispersion, mean_square)
     unknown = alone | zero
     values[unknown] = values[:, unknown] = np.nan
-    if errors == "cr2":
+    if power:
         df[unknown] = np.nan
     one = "row" if clusters is None else "cluster"
     kinds = {
@@ -75,24 +71,25 @@ def covariance(
         if names:
             more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
             notes[kind].append(f"{model.label}: {', '.join(names[:_SHOWN])}{more}")
-    if errors == "cluster" and tested is None and not np.isnan(values).all():
+    if errors in CLUSTERED and not power and tested is None and not np.isnan(values).all():
         note_few_clusters(model, 1, notes)
     return values, df
 
 
 def note_few_clusters(model: Model, n_tested: int, notes: Notes) -> None:
-    """Note a model with so few clusters that CR1 rejects too often."""
+    """Note a model with so few clusters that CR0 and CR1 reject too often."""
     if model.n_units >= _FEW_CLUSTERS * n_tested:
         return
     together = "" if n_tested == 1 else f" for {n_tested} coefficients"
-    kind = "few clusters, with which errors='cluster' has p-values that are too small (errors='cr2' has not),"
+    named = f"errors={model.errors!r}"
+    kind = f"few clusters, with which {named} has p-values that are too small (errors='cr2' has not),"
     notes[kind].append(f"{model.label}: {model.n_units} clusters{together}")
 
 
 def of_combinations(model: Model, combinations: np.ndarray, notes: Notes) -> tuple[np.ndarray, np.ndarray]:
     """Standard errors of combinations (q, p) of a model's parameters and their df, NaN where undefined.
 
-    With `cr2` the degrees of freedom are Satterthwaite's of the combination.
+    With `cr2` and `mancl-derouen` the degrees of freedom are Satterthwaite's of the combination.
     """
     solution = model.solution
     assert solution is not None
@@ -106,11 +103,26 @@ def of_combinations(model: Model, combinations: np.ndarray, notes: Notes) -> tup
         variance[zero_variances(variance, scale, solution.dispersion, mean_square)] = np.nan
     known = np.isfinite(variance)
     df = np.full(len(combinations), np.nan)
-    if model.errors != "cr2":
+    power = ERRORS[model.errors].power
+    if power is None:
         df[:] = of_coefficients[0]
     elif known.any():
-        df[known] = bias_reduced(*least_squares(model), contrasts=combinations[known])[1]
+        df[known] = bias_reduced(*least_squares(model), contrasts=combinations[known], power=power)[1]
     return np.sqrt(np.where(known, variance, np.nan)), df
+
+
+def _rows(
+    solution: Solution, clusters: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Rows whose sum of squares is the inverse of bread, bread, and the rows' clusters."""
+    bread = solution.bread
+    if solution.step is None or solution.step[0].shape[1] != len(bread):
+        return solution.matrix * np.sqrt(solution.weights)[:, None], bread, clusters
+    rows = solution.step[0]
+    if len(rows) == solution.n:
+        return rows, bread, clusters
+    of_rows = np.arange(solution.n) if clusters is None else clusters
+    return rows, bread, np.repeat(of_rows, len(rows) // solution.n)
 
 
 def least_squares(model: Model) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
