@@ -24,7 +24,9 @@ RTOL = 1e-10
 def few(synth1):
     """Few and uneven units, in which the small-sample corrections are large."""
     patients = synth1["patient"].drop_duplicates().iloc[:14]
-    rows = synth1[synth1["patient"].isin(patients)].dropna(subset=["hit", "iou", "prob", "n_instances", "area_ratio"])
+    rows = synth1[synth1["patient"].isin(patients)].dropna(
+        subset=["hit", "iou", "prob", "n_instances", "area_ratio"]
+    )
     return rows.sample(frac=1, random_state=3).reset_index(drop=True)
 
 
