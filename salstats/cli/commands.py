@@ -62,6 +62,9 @@ COMMANDS = (
             ),
         ),
     ),
+    Command(
+        "overlap", "reader_overlap", STUDY, "study -o overlap.csv --metrics dice,iou", run=runs.run_with_bar
+    ),
     Command("features", "features", STUDY, "study -o features.csv", run=runs.run_with_bar),
     Command("tune", "tune", STUDY, "study -o thresholds.csv --what threshold", run=runs.run_tune),
     Command(

@@ -16,6 +16,7 @@ import typer
 from salstats.cli.values import (
     by_method,
     by_metric,
+    by_name,
     equations,
     joined,
     margin,
@@ -46,6 +47,8 @@ _FORMS: dict[str, tuple[Callable[..., Any], str]] = {
     "cutoff": (by_method, "gradcam=0.3"),
     "smooth": (by_method, "ig=100"),
     "spacing": (spacing, "0.5 or 0.5x0.7"),
+    "human": (by_name, "FILE or R1=FILE"),
+    "human_annotations": (by_name, "FILE or R1=FILE"),
     "options": (metric_options, "pdc.alpha=0"),
 }
 #: Parameters that are for Python: arrays and objects, and the bar of progress, which commands show.
@@ -162,7 +165,7 @@ def _option(parameter: inspect.Parameter, flag: str, text: str, panel: str | Non
         named = reader in (pairs, equations, score_columns, metric_options)
         shown = {"metavar": "NAME=VALUE" if named else "VALUE"}
         # of dicts the docstring says how they are written in Python
-        whole = reader in (by_method, spacing)
+        whole = reader in (by_method, by_name, spacing)
         said = text.rstrip(".") if whole else re.split(r"[:;.](?: |$)", text)[0]
         text = f"{said}; such as {example}."
     elif listed := next((k for k in (int, float) if _is_list_of(kinds, k)), None):

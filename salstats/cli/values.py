@@ -62,11 +62,17 @@ def pairs(values: Sequence[str], flag: str, example: str) -> dict[str, str]:
     return equations(split(values) or [], flag, example)
 
 
-def by_method(values: Sequence[str], flag: str, example: str) -> str | dict[tuple[None, str], str]:
-    """Read a value or file for all, or `ig=100,lrp=80` by (None, method)."""
+def by_name(values: Sequence[str], flag: str, example: str) -> str | dict[str, str]:
+    """Read a value or file for all, or `R1=one.json,R2=two.json` by name."""
     if len(values) == 1 and ("=" not in values[0] or Path(values[0]).exists()):
         return values[0]
-    return {(None, method): value for method, value in pairs(values, flag, example).items()}
+    return pairs(values, flag, example)
+
+
+def by_method(values: Sequence[str], flag: str, example: str) -> str | dict[tuple[None, str], str]:
+    """Read a value or file for all, or `ig=100,lrp=80` by (None, method)."""
+    found = by_name(values, flag, example)
+    return found if isinstance(found, str) else {(None, method): value for method, value in found.items()}
 
 
 def spacing(text: str, flag: str, example: str) -> float | tuple[float, ...] | Path:

@@ -2,10 +2,12 @@
 
 import os
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from salstats.checks import InputFileError, check_choice, check_folder, quoted
+from salstats.checks import InputFileError, SalstatsError, check_choice, check_folder, quoted
+from salstats.images.consensus import RULES
+from salstats.readers.case_json import check_name
 from salstats.readers.cells import PathLike
 from salstats.readers.chexlocalize_maps import SUFFIX, task_name
 from salstats.readers.chexlocalize_study import PATIENT, read_parts, study_of
@@ -37,8 +39,8 @@ def read_chexlocalize(
     masks: Sources | None = None,
     truth: PathLike | None = None,
     annotations: PathLike | None = None,
-    human: PathLike | None = None,
-    human_annotations: PathLike | None = None,
+    human: Sources | None = None,
+    human_annotations: Sources | None = None,
     points: PathLike | None = None,
     labels: PathLike | None = None,
     method: str = METHOD,
@@ -61,14 +63,18 @@ def read_chexlocalize(
     masks : path or dict, optional
         Masks made of maps already, a JSON file of segmentations; or several, as for `maps`. Beside them
         the maps of the folder are read only where `maps` says so.
-    truth, human : path, optional
-        Segmentations of the truth and of the human benchmark: JSON, case -> task -> COCO run-length code.
+    truth : path, optional
+        Segmentations of the truth: JSON, case -> task -> COCO run-length code. "majority" or "staple": the
+        consensus of several readers, see `Study.with_truth`.
+    human : path or dict, optional
+        Segmentations of the human benchmark, in the same form. Of several readers a dict,
+        `{"R1": FILE, "R2": FILE}`; a case that is not in a reader's file was not read by them.
     annotations : path, optional
         Outlines of the truth: JSON, case -> task -> list of polygons (x, y), and `img_size` as (height,
         width). They give the number of instances; without segmentations the masks are drawn from them.
-    human_annotations : path, optional
-        Outlines of the human benchmark, in the same form; without segmentations its masks are drawn from
-        them.
+    human_annotations : path or dict, optional
+        Outlines of the human benchmark, in the form of `annotations`; without segmentations its masks are
+        drawn from them. Of several readers as for `human`.
     points : path, optional
         Most representative points that people marked: JSON, case -> task -> list of (x, y).
     labels : path, optional
@@ -90,7 +96,8 @@ def read_chexlocalize(
     Study
         Cases in the order of their names: those of the truth, the maps, the masks and the people. Tasks
         in the release's order, then others by name. Series in the order given, `human` last. People have
-        answered for every case and task: where their files hold nothing, they marked nothing.
+        answered for every case and task (a reader by name: of the cases of their files): where the files hold
+        nothing, they marked nothing.
 
     Raises
     ------
@@ -134,11 +141,15 @@ def read_chexlocalize(
     >>> case.patient, case.shape, case.truths["Edema"].n_instances, study.tasks
     ('patient1', (4, 6), 1, ('Edema',))
     """
+    people: dict[str, Mapping[str | None, Path]] = {
+        kind: _by_reader(files, kind)
+        for kind, files in (("human", human), ("human_annotations", human_annotations))
+        if files is not None
+    }
+    agreed = truth if isinstance(truth, str) and truth in RULES else None
     given = {
-        "truth": truth,
+        "truth": None if agreed else truth,
         "annotations": annotations,
-        "human": human,
-        "human_annotations": human_annotations,
         "points": points,
         "labels": labels,
     }
@@ -153,17 +164,33 @@ def read_chexlocalize(
         if not map_files[series]:
             raise InputFileError(f"{place}: no file named CASE_TASK{SUFFIX}")
     if folder is not None:
-        found, below = _found(Path(folder), files, split, maps is None and masks is None)
+        known = [*files, *people, *(["truth", "annotations"] if agreed else [])]
+        found, below = _found(Path(folder), known, split, maps is None and masks is None)
+        for kind in ("human", "human_annotations"):
+            if kind in found:
+                people[kind] = {None: found.pop(kind)}
         files |= found
         if below:
             map_files[series_of(method, "method")] = below
-    if "truth" not in files and "annotations" not in files:
+    named = {reader for own in people.values() for reader in own if reader is not None}
+    if "truth" not in files and "annotations" not in files and len(named) < 2:
         raise InputFileError(
             f"{folder if folder is not None else 'the study'} has no truth; it is in gt_segmentations*.json "
             "or gt_annotations*.json, or give it as truth= or annotations="
         )
-    parts = read_parts(files, sources(masks, method, "masks"), map_files, wanted)
-    return study_of(parts, str(folder if folder is not None else next(iter(files.values()))), wanted, pattern)
+    parts = read_parts(files, people, sources(masks, method, "masks"), map_files, wanted)
+    first = [*files.values(), *(file for own in people.values() for file in own.values())]
+    study = study_of(parts, str(folder if folder is not None else first[0]), wanted, pattern)
+    return study if agreed is None else study.with_truth(agreed)
+
+
+def _by_reader(given: Sources, option: str) -> dict[str | None, Path]:
+    """The files of each reader; of one alone nobody says who it is."""
+    if not isinstance(given, Mapping):
+        return {None: Path(given)}
+    if not given:
+        raise SalstatsError(f"{option}= names no reader")
+    return {check_name(str(reader), f"{option}=: a reader"): Path(file) for reader, file in given.items()}
 
 
 def recognise(folder: Path) -> bool:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial
+from itertools import product
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -54,8 +55,8 @@ class Parts(NamedTuple):
     """The files of a study, read but for its maps; segmentations before outlines."""
 
     truth: list[CaseFile]
-    #: What people drew, and the points that they marked.
-    drawn: list[CaseFile]
+    #: What people drew, by reader (None where nobody says who), and the points that they marked.
+    drawn: dict[str | None, list[CaseFile]]
     points: list[CaseFile]
     labels: Labels
     masks: dict[Series, list[CaseFile]]
@@ -64,23 +65,34 @@ class Parts(NamedTuple):
     @property
     def others(self) -> list[CaseFile]:
         """The files that are not the truth, those of people first."""
-        return [*self.drawn, *self.points, *(file for own in self.masks.values() for file in own)]
+        drawn = [file for own in self.drawn.values() for file in own]
+        return [*drawn, *self.points, *(file for own in self.masks.values() for file in own)]
 
 
 def read_parts(
     files: Mapping[str, Path],
+    people: Mapping[str, Mapping[str | None, Path]],
     mask_files: Mapping[Series, PathLike],
     map_files: Mapping[Series, Sequence[Path]],
     wanted: Sequence[str] | None,
 ) -> Parts:
-    """The files of a study; every task of maps and masks must be known, unless `tasks=` chooses."""
-    truth, drawn, points = (
+    """The files of a study, those of people by reader; every task of maps and masks must be known.
+
+    Unless `tasks=` chooses.
+    """
+    truth, points = (
         [_READERS[kind](files[kind], task_name) for kind in kinds if kind in files]
-        for kinds in (("truth", "annotations"), ("human", "human_annotations"), ("points",))
+        for kinds in (("truth", "annotations"), ("points",))
     )
+    drawn: dict[str | None, list[CaseFile]] = {}
+    for kind, by_reader in people.items():
+        for reader, file in by_reader.items():
+            drawn.setdefault(reader, []).append(_READERS[kind](file, task_name))
     labels = read_labels(files["labels"]) if "labels" in files else {}
     known = {*CLASSES, *(wanted or ()), *next(iter(labels.values()), {})}
-    known = known.union(*(part.tasks() for part in (*truth, *drawn, *points)))
+    known = known.union(
+        *(part.tasks() for part in (*truth, *points, *(f for own in drawn.values() for f in own)))
+    )
     masks = {series: [read_segmentations(Path(file), task_name)] for series, file in mask_files.items()}
     named = [(task, file.file) for own in masks.values() for file in own for task in file.tasks()]
     maps: dict[Series, dict[tuple[str, str], Path]] = {}
@@ -149,14 +161,15 @@ def study_of(
 ) -> Study:
     """The study that the files make together."""
     annotated = {case for part in parts.truth for case in part.values}
+    reference = parts.truth[0].file if parts.truth else Path(source)
     mapped = {case: file for maps in parts.maps.values() for (case, _), file in maps.items()}
     for part in parts.others:
-        check_common(part.values, annotated, part.file, parts.truth[0].file)
+        check_common(part.values, annotated, part.file, reference)
     for maps in parts.maps.values():
-        check_common({c for c, _ in maps}, annotated, next(iter(maps.values())).parent, parts.truth[0].file)
+        check_common({c for c, _ in maps}, annotated, next(iter(maps.values())).parent, reference)
     cases = sorted(annotated.union(mapped, *(part.values for part in parts.others)))
     if not cases:
-        raise InputFileError(f"{parts.truth[0].file}: holds no case")
+        raise InputFileError(f"{reference}: holds no case")
     tasks = _tasks(parts, wanted, source)
     sizes = _sizes([*parts.truth, *parts.others])
     for part in parts.points:
@@ -182,8 +195,13 @@ def study_of(
                 labels={t: labels[t] for t in tasks if t in labels},
             )
         )
-    people = [Series(HUMAN)] if parts.drawn or parts.points else []
+    people = [Series(HUMAN, reader=reader) for reader in _readers(parts)]
     return Study(tuple(made), tasks, tuple(dict.fromkeys([*parts.maps, *parts.masks, *people])), source)
+
+
+def _readers(parts: Parts) -> list[str | None]:
+    """The readers, None for people of whom nobody says who they are."""
+    return [*parts.drawn, *([None] if parts.points and None not in parts.drawn else [])]
 
 
 def _tasks(parts: Parts, wanted: Sequence[str] | None, source: str) -> tuple[str, ...]:
@@ -192,7 +210,8 @@ def _tasks(parts: Parts, wanted: Sequence[str] | None, source: str) -> tuple[str
     Of the fourteen classes of a network the release marks ten; maps of others have nothing to be compared
     with.
     """
-    marked = {task for part in (*parts.truth, *parts.drawn, *parts.points) for task in part.tasks()}
+    drawn = [file for own in parts.drawn.values() for file in own]
+    marked = {task for part in (*parts.truth, *drawn, *parts.points) for task in part.tasks()}
     there = marked.union(*(part.tasks() for part in parts.others))
     there |= {task for maps in parts.maps.values() for _, task in maps}
     if wanted is not None:
@@ -256,14 +275,21 @@ def _answers(parts: Parts, case: str, tasks: Sequence[str], size: Size | None) -
 def _people_say(
     parts: Parts, case: str, tasks: Sequence[str], size: Size | None, some_map: Path | None
 ) -> Iterator[Prediction]:
-    """What people answer: where their files hold nothing, they marked nothing."""
-    for task in tasks if parts.drawn or parts.points else ():
-        mask = _mask_reader(parts.drawn, case, task)
-        if mask is None and parts.drawn and size is not None:
+    """What people answer: where their files hold nothing, they marked nothing.
+
+    Of several readers a case that is not in one's files was not read by them.
+    """
+    for reader, task in product(_readers(parts), tasks):
+        drawn = parts.drawn.get(reader, [])
+        if reader is not None and not any(case in file.values for file in drawn):
+            continue
+        mask = _mask_reader(drawn, case, task)
+        if mask is None and drawn and size is not None:
             mask = partial(empty, size[0])
-        elif mask is None and parts.drawn and some_map is not None:
+        elif mask is None and drawn and some_map is not None:
             mask = partial(nothing_marked, some_map, case)
-        points = [part.values.get(case, {}).get(task, np.empty((0, 2))) for part in parts.points]
+        marks = parts.points if reader is None else []
+        points = [part.values.get(case, {}).get(task, np.empty((0, 2))) for part in marks]
         read = partial(
             read_answer,
             task,
@@ -272,8 +298,8 @@ def _people_say(
             points=points[0] if points else None,
             shape=size[0] if size else None,
         )
-        source = str([*parts.drawn, *parts.points][0].file)
-        yield Prediction(task, Series(HUMAN), read, source, has_saliency=False)
+        source = str([*drawn, *marks][0].file)
+        yield Prediction(task, Series(HUMAN, reader=reader), read, source, has_saliency=False)
 
 
 def _mask_reader(files: Sequence[CaseFile], case: str, task: str) -> Callable[[], Rle] | None:

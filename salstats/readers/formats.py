@@ -40,7 +40,7 @@ class Format:
 
 _ROWS = (
     # first: a table of maps says what a folder is, whatever lies beside it
-    Format("maps", "a map folder", "maps.csv", "map_folder", "read_map_folder"),
+    Format("maps", "a map folder", "maps.csv, readers", "map_folder", "read_map_folder"),
     Format(
         "chexlocalize",
         "the CheXlocalize release",

@@ -1,12 +1,13 @@
 """Read a study from a map folder: a table of maps, a file each, and masks of the truth and of people."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from salstats.checks import InputFileError, and_more, did_you_mean, quoted, warn
+from salstats.checks import InputFileError, SalstatsError, and_more, did_you_mean, quoted, warn
 from salstats.files.map_table import TABLE
+from salstats.images.consensus import RULES
 from salstats.images.masks import Rle, empty
 from salstats.readers.answers import check_common, prediction
 from salstats.readers.case_json import CaseFile, check_name, read_segmentations
@@ -15,12 +16,15 @@ from salstats.readers.map_files import MASK_SUFFIXES, find_case_files, read_rle
 from salstats.readers.map_rows import MapRow, read_map_rows, warn_turned
 from salstats.study import HUMAN, Case, Series, Study, Truth, chosen_names
 
+#: The folder of several readers' masks.
+READERS = "readers"
+
 
 def read_map_folder(
     folder: PathLike,
     *,
     truth: PathLike | None = None,
-    human: PathLike | None = None,
+    human: PathLike | Mapping[str, PathLike] | None = None,
     tasks: Sequence[str] | None = None,
     without_truth: bool = False,
 ) -> Study:
@@ -31,17 +35,21 @@ def read_map_folder(
     folder : path
         It holds `maps.csv`, one row per map: `case`, `task`, `method`, `path` (from the folder; what
         `read_map` reads), and where they are known `prob`, `label`, `height` and `width` of the image,
-        `model`, `seed`, `patient`. An empty cell is unknown. Other columns are left alone.
+        `model`, `seed`, `patient`. An empty cell is unknown. Other columns are left alone. Beside several
+        readers' masks there may be no table, and no map.
     truth : path, optional
         The masks of the truth: a JSON file, case -> task -> COCO run-length code; or a folder of masks,
         TASK/CASE.png (or what else `read_mask` reads). By default `truth.json` or `truth` in the folder.
-    human : path, optional
+        "majority" or "staple": the consensus of the readers, see `Study.with_truth`.
+    human : path or dict, optional
         The masks that people drew, in the same form; their method is `human`. By default `human.json` or
-        `human` in the folder, if there is one.
+        `human` in the folder, if there is one. Of several readers a dict, `{"R1": FILE, "R2": FILE}`; by
+        default each `R1.json` or `R1/TASK/CASE.png` in the folder `readers`.
     tasks : list of str, optional
         Only these tasks, in this order.
     without_truth : bool
-        Whether a folder is read that has no truth, for what needs none, such as `map_repeatability`.
+        Whether a folder is read that has no truth, for what needs none, such as `map_repeatability`; one with
+        several readers always is.
 
     Returns
     -------
@@ -93,23 +101,26 @@ def read_map_folder(
     ((8, 8), (2, 2))
     """
     here = Path(folder)
-    rows = read_map_rows(here)
+    if isinstance(truth, str) and truth in RULES:
+        return read_map_folder(folder, human=human, tasks=tasks, without_truth=True).with_truth(truth)
+    people = _people(here, human)
+    rows = read_map_rows(here) if len(people) < 2 or (here / TABLE).exists() else []
     reference = _masks(here, "truth", truth)
-    if reference is None and not without_truth:
+    if reference is None and not without_truth and len(people) < 2:
         raise InputFileError(
             f"{here} has no truth: neither truth.json nor a folder truth with TASK/CASE.png; give it as "
             "truth="
         )
     reference = reference or CaseFile(here, {}, {})
-    people = _masks(here, HUMAN, human)
-    _check_cases(rows, reference, people, here)
+    drawn = [*people.values()]
+    _check_cases(rows, reference, drawn, here)
     if tasks is None:
         _check_tasks(rows, reference, here)
-    wanted = _wanted(tasks, rows, [reference, *([people] if people else [])], here)
+    wanted = _wanted(tasks, rows, [reference, *drawn], here)
     by_case: dict[str, list[MapRow]] = {name: [] for name in reference.values}
     for row in rows:
         by_case.setdefault(row.key.case, []).append(row)
-    for name in people.values if people else ():
+    for name in (name for masks in drawn for name in masks.values):
         by_case.setdefault(name, [])
     cases = tuple(_case(name, own, reference, people, wanted, here) for name, own in sorted(by_case.items()))
     without = next((case for case in cases if by_case[case.case] and case.patient is None), None)
@@ -119,30 +130,28 @@ def read_map_folder(
             "though other cases have one"
         )
     series = tuple(dict.fromkeys(row.key.series for row in rows if row.key.task in wanted))
-    study = Study(cases, wanted, (*series, *([Series(HUMAN)] if people else [])), str(here))
+    study = Study(cases, wanted, (*series, *(Series(HUMAN, reader=r) for r in people)), str(here))
     warn_turned(rows, {case.case: case.shape for case in study}, here)
     return study
 
 
 def recognise(folder: Path) -> bool:
-    """Whether a folder has the table of a map folder."""
-    return (folder / TABLE).is_file()
+    """Whether a folder has the table of a map folder, or readers' masks."""
+    return (folder / TABLE).is_file() or (folder / READERS).is_dir()
 
 
 def _case(
     name: str,
     rows: Sequence[MapRow],
     truth: CaseFile,
-    people: CaseFile | None,
+    people: Mapping[str | None, CaseFile],
     tasks: Sequence[str],
     folder: Path,
 ) -> Case:
     """A case, of whose size, label and patient all that say them must agree."""
     places = {row.number: _where(folder, row) for row in rows}
     sizes = [
-        (masks.shapes[name], str(masks.file))
-        for masks in (truth, people)
-        if masks is not None and name in masks.shapes
+        (masks.shapes[name], str(masks.file)) for masks in (truth, *people.values()) if name in masks.shapes
     ]
     sizes += [(row.shape, places[row.number]) for row in rows if row.shape is not None]
     shape = _agreed(sizes, f"the (height, width) of the image of case {name!r}")
@@ -169,12 +178,13 @@ def _case(
         for row in rows
         if row.key.task in tasks
     ]
-    if people is not None and name in people.values:
-        drawn = people.values[name]
-        answers += [
-            prediction(task, Series(HUMAN), shape, people.file, mask=drawn.get(task, empty(shape)))
-            for task in tasks
-        ]
+    for reader, file in people.items():
+        if name in file.values:
+            drawn, series = file.values[name], Series(HUMAN, reader=reader)
+            answers += [
+                prediction(task, series, shape, file.file, mask=drawn.get(task, empty(shape)))
+                for task in tasks
+            ]
     return Case(
         case=name,
         shape=shape,
@@ -221,6 +231,27 @@ def _masks(folder: Path, name: str, given: PathLike | None) -> CaseFile | None:
     return replace(found, values=values)
 
 
+def _people(folder: Path, given: PathLike | Mapping[str, PathLike] | None) -> dict[str | None, CaseFile]:
+    """The masks that people drew, by reader; one without a name where nobody says who it was."""
+    among = folder / READERS
+    if given is None and among.is_dir():
+        if any(place.exists() for place in (folder / f"{HUMAN}.json", folder / HUMAN)):
+            raise InputFileError(f"{among} and {HUMAN} are both there; remove one, or say human=")
+        there = sorted(p for p in among.iterdir() if p.is_dir() or p.suffix.lower() == ".json")
+        given = {p.name if p.is_dir() else p.stem: p for p in there if not p.name.startswith(".")}
+        if len(given) < len(there) or not given:
+            raise InputFileError(f"{among}: holds no READER.json or READER/TASK/CASE.png, or a reader twice")
+    if not isinstance(given, Mapping):
+        own = _masks(folder, HUMAN, given)
+        return {} if own is None else {None: own}
+    if not given:
+        raise SalstatsError("human= names no reader")
+    found = {
+        check_name(name, "human=: a reader"): _masks(folder, name, place) for name, place in given.items()
+    }
+    return {name: masks for name, masks in found.items() if masks is not None}
+
+
 def _masks_of_files(folder: Path) -> CaseFile:
     """The masks of a folder TASK/CASE.png."""
     values: dict[str, dict[str, Rle]] = {}
@@ -265,12 +296,12 @@ def _check_tasks(rows: Sequence[MapRow], truth: CaseFile, folder: Path) -> None:
     warn(said)
 
 
-def _check_cases(rows: Sequence[MapRow], truth: CaseFile, people: CaseFile | None, folder: Path) -> None:
+def _check_cases(rows: Sequence[MapRow], truth: CaseFile, people: Sequence[CaseFile], folder: Path) -> None:
     """Raise where maps or people have no case in common with the truth; warn of cases without a map."""
     mapped = {row.key.case for row in rows}
-    for place, cases in ((folder / TABLE, mapped), *([(people.file, people.values)] if people else [])):
+    for place, cases in ((folder / TABLE, mapped), *((each.file, each.values) for each in people)):
         check_common(cases, truth.values, place, truth.file)
-    without = [case for case in truth.values if case not in mapped]
+    without = [case for case in truth.values if case not in mapped] if rows else []
     if without:
         more = and_more(without)
         warn(f"{truth.file}: case {min(without)!r}{more} has no map in {folder / TABLE}")
