@@ -42,6 +42,7 @@ ESTIMATE_COLUMNS = (
     "interval",
     "unit",
     "inference_to",
+    "weights",
     "n",
     "n_missing",
     "n_units",

@@ -27,6 +27,7 @@ from salstats.cli.values import (
     score_columns,
     spacing,
     split,
+    weights,
 )
 
 #: Parameters whose flag is another word.
@@ -37,6 +38,7 @@ _FORMS: dict[str, tuple[Callable[..., Any], str]] = {
     "columns": (score_columns, "human_iou=human:iou"),
     "scale": (by_metric, "0.01 or iou=0.01"),
     "margin": (margin, "0.05, -0.05: or iou=0.05,hd95=:3"),
+    "weights": (weights, "sampling_weight, unit or Edema=0.1,Nodule=0.3"),
     "join": (joined, "features.csv or elongation=FILE"),
     "maps": (equations, "gradcam:densenet=DIR"),
     "masks": (equations, "gradcam=FILE.json"),

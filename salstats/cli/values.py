@@ -117,6 +117,16 @@ def margin(values: Sequence[str], flag: str, example: str) -> Any:
     return by_metric(values, flag, example, _bounds)
 
 
+def weights(values: Sequence[str], flag: str, example: str) -> str | dict[str, float]:
+    """Read a column, `unit`, or weights of what is averaged over."""
+    if len(values) == 1 and "=" not in values[0]:
+        return values[0]
+    try:
+        return {name: float(text) for name, text in pairs(values, flag, example).items()}
+    except ValueError as error:
+        raise typer.BadParameter(f"{flag} {','.join(values)!r} is no number ({error})") from error
+
+
 def _bounds(text: str) -> float | tuple[float | None, ...]:
     """Read a number, or two of which one may be missing."""
     return tuple(float(part) if part else None for part in text.split(":")) if ":" in text else float(text)

@@ -19,6 +19,7 @@ from salstats.stats.design import (
 )
 from salstats.stats.estimands import Cells, Estimand, Target, sum_cells
 from salstats.stats.units import Units
+from salstats.stats.weighting import EQUAL, Weights
 
 #: Which scores are compared: those of complete pairs, or each side's own.
 PAIRS = ("complete", "available")
@@ -187,6 +188,7 @@ class Comparison:
     average: str | None
     overall: bool
     after: bool = False
+    weights: Weights = EQUAL
 
 
 @dataclass(frozen=True)
@@ -218,11 +220,13 @@ def compare(kind: str, codes: ColumnCodes, units: Units, asked: Comparison) -> C
     other = np.where(pairs.partner >= 0, values[pairs.partner], np.nan)
     complete = ~np.isnan(own) & ~np.isnan(other)
     its_units = units.codes[pairs.source]
+    of_rows = asked.weights.of_rows
+    its_weights = None if of_rows is None else of_rows[pairs.source]
     groups, first = _groups(codes, asked.by, pairs)
     keys = _keys(scores, asked.by, pairs, first)
 
     def cells_of(numbers: np.ndarray) -> Cells:
-        return sum_cells(numbers, its_units, units.n, groups, len(keys))
+        return sum_cells(numbers, its_units, units.n, groups, len(keys), its_weights)
 
     if asked.pairs == "complete":
         method, reference = (cells_of(np.where(complete, numbers, np.nan)) for numbers in (own, other))
@@ -263,8 +267,8 @@ def _target(
     alike = ["reference"] if keys["reference"].nunique() == 1 else []
     keys = keys.drop(columns=alike)
     n_missing = method.n_missing
-    averaged, belongs, averages = average_over(keys, asked.average, defined)
-    pairs_averaged, missing_averaged = n_pairs @ averaged, n_missing @ belongs
+    averaged, belongs, averages = average_over(keys, asked.average, defined, asked.weights.of_members)
+    pairs_averaged, missing_averaged = n_pairs @ (averaged > 0), n_missing @ belongs
     members, weighted, all_keys = np.eye(len(keys), dtype=bool), np.zeros((len(keys), 0)), keys
     if asked.overall:
         belongs, overall_keys = pool_over(keys, check_overall(asked.by), OVERALL)
@@ -278,6 +282,8 @@ def _target(
         n_missing = np.concatenate([n_missing, n_missing @ belongs])
         n_pairs = np.concatenate([n_pairs, n_pairs @ pooled])
         members = np.hstack([members, pooled.astype(bool)])
+    if asked.weights.each_unit:
+        method, reference = method.of_units(), reference.of_units()
     n_cells = method.sums.shape[1]
     averaged = np.hstack([weighted, averaged])
     averaged = np.vstack([averaged, np.zeros((n_cells - len(keys), averaged.shape[1]))])
@@ -319,10 +325,16 @@ def _own_cells_of_reference(
     wanted, place = np.unique(here, return_inverse=True)
     theirs = np.isin(groups, wanted)
     values = codes.frame["score"].to_numpy(dtype=np.float64)[theirs]
+    weights = asked.weights.of_rows
     cells = sum_cells(
-        values, units.codes[theirs], units.n, np.searchsorted(wanted, groups[theirs]), len(wanted)
+        values,
+        units.codes[theirs],
+        units.n,
+        np.searchsorted(wanted, groups[theirs]),
+        len(wanted),
+        None if weights is None else weights[theirs],
     )
-    return Cells(cells.sums[:, place], cells.counts[:, place], cells.n_missing[place], np.arange(len(place)))
+    return cells.taken(place)
 
 
 def _absent(scores: pd.DataFrame, pairs: Pairs) -> np.ndarray:

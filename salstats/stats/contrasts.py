@@ -14,12 +14,13 @@ from salstats.stats.adjust import JOINT, adjusted_frame, check_procedure
 from salstats.stats.advice import ROUNDING, UNDEFINED_SHARE, warn_beyond_range
 from salstats.stats.carried import absent_column, how_scored
 from salstats.stats.comparisons import PAIRS, Comparison, compare, reference_in_every_group
-from salstats.stats.design import check_one_metric, display_order, warn_pooled_by_default
+from salstats.stats.design import check_one_metric, display_order, is_average, warn_pooled_by_default
 from salstats.stats.equivalence import Margin, against_margin, sides
 from salstats.stats.inference import Estimates, Options, at_level, check_options, infer
 from salstats.stats.max_t import joint_level
 from salstats.stats.paired_tests import RECORDS, TESTS, p_values_of_pairs
 from salstats.stats.units import Unit, inference_to, resolve_unit
+from salstats.stats.weighting import Weighting, weighted
 
 _BY = ("metric", "task")
 
@@ -42,6 +43,7 @@ def difference(
     adjust: str = "none",
     simultaneous: bool = False,
     margin: Margin | None = None,
+    weights: Weighting = None,
 ) -> pd.DataFrame:
     """Mean difference method - reference of each method, paired on the same cases.
 
@@ -56,7 +58,7 @@ def difference(
         first); scores of a method that is itself called "all" are compared with that.
     by : str or list of str, optional
         Grouping columns besides `method`; by default those of `metric, task` that are present.
-    unit, level, n_replicates, rng, draws
+    unit, level, n_replicates, rng, draws, weights
         As for `summarize`.
     interval : str, optional
         A name of `intervals.names_of("difference")`: by default `wild`, the inversion of a wild cluster
@@ -65,7 +67,7 @@ def difference(
     pairs : {"complete", "available"}
         Average over the cases where both scores are defined, or each method over its own.
     average : str, optional
-        A column of `by`: adds the difference of the unweighted averages over it, as rows "Average".
+        A column of `by`: adds the difference of the averages over it, as rows "Average".
     overall : bool
         Adds rows pooled over tasks, `task` = "Overall".
     test : {"bootstrap", "t", "cr2", "wilcoxon", "mcnemar", "signflip", "wild", "none"}, optional
@@ -93,7 +95,8 @@ def difference(
           (`df` of the interval beside a test without statistic); `p_value`, `p_adjusted`; of a test from
           replicates `p_floor`, the smallest p-value that they allow: one that is equal to it is printed "<"
           (NaN where every pattern of signs is there, and `p_value` is exact);
-        - `conf_low`, `conf_high`, `conf_level`, `interval`, `unit`, `inference_to` as in `summarize`;
+        - `conf_low`, `conf_high`, `conf_level`, `interval`, `unit`, `inference_to`, `weights` as in
+          `summarize`;
         - `n` scores of the method that were used, `n_missing` pairs where one score or both are
           undefined or not there (`n_absent`, where there is any, those of absent findings), `n_units`,
           `n_undefined` replicates, `bias`;
@@ -125,7 +128,7 @@ def difference(
     Satterthwaite's degrees of freedom, `wilcoxon` R's `wilcox.test` on each unit's mean difference,
     `mcnemar` the exact test for 0/1 scores of independent pairs (statistic: pairs where only the method
     hits), and `signflip` a permutation test that flips the differences of a unit together. `wilcoxon` and
-    `mcnemar` test single groups: averages over tasks have no p-value from them.
+    `mcnemar` test single groups without `weights`: averages over tasks have no p-value from them.
 
     `wild`, the wild cluster bootstrap with the hypothesis imposed (Cameron, Gelbach and Miller 2008), flips
     the signs of units' residuals under the hypothesis, every pattern of them where there are no more than
@@ -210,7 +213,7 @@ def difference(
         # the difference of averages is the average of differences
         average = average if average in np.atleast_1d(by or ()) else average.removesuffix("_mean")
     asked = Comparison(reference, [], pairs, average, overall)
-    of_rows = Asked(test or options.test, adjust, simultaneous, margin)
+    of_rows = Asked(test or options.test, adjust, simultaneous, margin, weights)
     return _contrast("difference", scores, asked, options, of_rows, by=by, unit=unit)
 
 
@@ -232,6 +235,7 @@ def percent_decrease(
     adjust: str = "none",
     simultaneous: bool = False,
     margin: Margin | None = None,
+    weights: Weighting = None,
     force: bool = False,
 ) -> pd.DataFrame:
     """Percentage decrease of each method's mean from the reference's.
@@ -242,7 +246,9 @@ def percent_decrease(
 
     Parameters
     ----------
-    scores, reference, by, unit, level, n_replicates, rng, draws, pairs, overall, test, adjust, simultaneous
+    scores, reference, by, unit, level, n_replicates, rng, draws, pairs, overall, weights
+        As for `difference`.
+    test, adjust, simultaneous
         As for `difference`.
     margin : float, pair or dict, optional
         What decreases are too small to matter, in percent: 10 for those between -10 and 10, which tests
@@ -313,7 +319,7 @@ def percent_decrease(
         raise SalstatsError(f"interval='fieller' is for one ratio, not for average={average!r}")
     column = str(average).removesuffix("_mean") if after else average
     asked = Comparison(reference, [], pairs, column, overall, after)
-    of_rows = Asked(test or options.test, adjust, simultaneous, margin)
+    of_rows = Asked(test or options.test, adjust, simultaneous, margin, weights)
     return _contrast("percent_decrease", scores, asked, options, of_rows, by=by, unit=unit)
 
 
@@ -324,11 +330,14 @@ class Asked(NamedTuple):
     adjust: str
     simultaneous: bool
     margin: Margin | None
+    weights: Weighting
 
     def check(self) -> "Asked":
         """Check that they go together; names as records have them."""
         test = check_choice(self.test, TESTS, "test")
         adjust = check_procedure(self.adjust, "adjust", drawn=True)
+        if test in ("wilcoxon", "mcnemar") and isinstance(self.weights, str):
+            raise SalstatsError(f"test={test!r} knows no weights; take test='wild', 'cr2' or 't'")
         jointly = adjust in JOINT
         if jointly and not RECORDS[test].drawn:
             raise SalstatsError(
@@ -356,7 +365,7 @@ def _contrast(
     unit: Unit,
 ) -> pd.DataFrame:
     """Check, compare, infer, test and lay out the frame."""
-    test, adjust, simultaneous, margin = of_rows.check()
+    test, adjust, simultaneous, margin, weights = of_rows.check()
     check_choice(asked.pairs, PAIRS, "pairs")
     if test == "signflip" and asked.pairs != "complete":
         raise SalstatsError("test='signflip' flips pairs, so it needs pairs='complete'")
@@ -366,8 +375,11 @@ def _contrast(
     columns = [c for c in check_by(scores, by, _BY) if c != "method"]
     warn_pooled_by_default(scores, by, columns)
     check_one_metric(codes, columns)
-    units = resolve_unit(codes, unit)
-    compared = compare(kind, codes, units, replace(asked, by=columns))
+    codes, units, weighed = weighted(codes, resolve_unit(codes, unit), weights, asked.average)
+    if weights is not None and asked.overall and asked.pairs != "complete":
+        raise SalstatsError("overall=True (--overall) with weights needs pairs='complete'")
+    scores = codes.frame
+    compared = compare(kind, codes, units, replace(asked, by=columns, weights=weighed))
     target = compared.target
     found = infer(target, options, gaps=test == "bootstrap", flips=test == "wild")
     tested = p_values_of_pairs(test, compared, found, units)
@@ -377,6 +389,7 @@ def _contrast(
     method_mean, reference_mean = target.estimand.row_levels(target.cells.means())
     table = shown.columns(units.name) | absent_column(target.keys, compared.absent, scores)
     table |= inference_to(scores, units.codes, target.keys)
+    table |= weighed.columns(is_average(target.keys, asked.average))
     # of the test where it has a statistic, else of the interval
     table["df"] = found.df if np.isnan(tested.statistic).all() else tested.df
     table |= {"statistic": tested.statistic, "p_value": tested.p_value}

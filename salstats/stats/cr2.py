@@ -36,13 +36,20 @@ class Robust(NamedTuple):
     spread_df: np.ndarray
 
 
-def cr2(sums: np.ndarray, counts: np.ndarray, slopes: np.ndarray) -> Robust:
+def cr2(
+    sums: np.ndarray, counts: np.ndarray, slopes: np.ndarray, squares: np.ndarray | None = None
+) -> Robust:
     """CR2 variance of linear combinations of cell means, with Satterthwaite's degrees of freedom.
 
     With m_gc of the n_c scores of cell c in unit g, residual sums e_gc = sum - m_gc * mean, and weights
     a_c = slope_c / n_c, the variance is sum_g (sum_c a_c e_gc / sqrt(1 - m_gc / n_c))^2. A cell whose scores
     are all of one unit says nothing of its own variance; it gets that of a score in the other cells of the
     estimate, weighted by their scores.
+
+    Of weighted scores m and n are sums of weights, and q_gc and Q_c those of their squares. Weights say how
+    many cases a score stands for, not how precise it is: the working model is the same. Then the share
+    s = m / n of a unit leaves (1 - s)^2 + s^2 (Q - q) / q of the variance of its sum, which stands where
+    1 - m / n does. Where weights are equal within units this is clubSandwich's CR2 of lm(weights=).
 
     With q_g the squares that the variance is the sum of, and G of them, `spread_df` is 2 (sum q)^2 /
     sum (q - mean q)^2, at least 1: twice the squared mean of a variance over its own variance, as of a
@@ -51,8 +58,11 @@ def cr2(sums: np.ndarray, counts: np.ndarray, slopes: np.ndarray) -> Robust:
     Parameters
     ----------
     sums, counts : ndarray, shape (n_units, n_cells)
+        Of weighted scores their weighted sums, and sums of weights.
     slopes : ndarray, shape (n_rows, n_cells)
         Derivatives of the estimates by the cell means.
+    squares : ndarray, shape (n_units, n_cells), optional
+        Sums of squared weights.
 
     References
     ----------
@@ -63,33 +73,38 @@ def cr2(sums: np.ndarray, counts: np.ndarray, slopes: np.ndarray) -> Robust:
     Of `spread_df`: Valliant R, Rust KF. Degrees of freedom approximations and rules-of-thumb. J Official
     Statistics 2010;26:585-602.
     """
-    totals = counts.sum(axis=0)
+    squares = counts if squares is None else squares
+    totals, spread = counts.sum(axis=0), squares.sum(axis=0)
     residuals = sums - counts * np.nan_to_num(ratio(sums.sum(axis=0), totals))
     share = np.nan_to_num(ratio(counts, totals))
     used = slopes != 0
     weights = np.where(used, ratio(slopes, np.where(totals > 0, totals, np.nan)), 0.0)
     squared = weights**2
     alone = (share > 1 - 1e-12).any(axis=0)
-    adjust = np.where(alone, 0.0, 1 / np.sqrt(np.where(alone, 1.0, 1 - share)))
+    others = ratio(spread - squares, np.where(squares > 0, squares, np.inf))
+    left = np.where(alone, 1.0, (1 - share) ** 2 + share**2 * others)
+    adjust = np.where(alone, 0.0, 1 / np.sqrt(left))
     scaled = residuals * adjust
-    squares = (scaled @ weights.T) ** 2
-    variance = squares.sum(axis=0)
+    parts = (scaled @ weights.T) ** 2
+    variance = parts.sum(axis=0)
     n_units = ((counts > 0).astype(np.float64) @ used.T > 0).sum(axis=0)
-    around = (squares**2).sum(axis=0) - ratio(variance**2, n_units)
+    around = (parts**2).sum(axis=0) - ratio(variance**2, n_units)
     spread_df = np.maximum(ratio(2 * variance**2, np.where(around > 0, around, 0.0)), 1.0)
-    # the matrix B of Pustejovsky and Tipton: a diagonal less one square per cell
-    pull = adjust * counts / np.sqrt(np.where(totals > 0, totals, np.nan))
-    pull = np.nan_to_num(pull)
-    diagonal, taken = (adjust**2 * counts) @ squared.T, (pull**2) @ squared.T
+    # the matrix B of Pustejovsky and Tipton: a diagonal less two products per cell, which are one without
+    # weights
+    pull = adjust * share
+    push = adjust * squares - pull * spread / 2
+    diagonal, taken = (adjust**2 * squares) @ squared.T, 2 * (pull * push) @ squared.T
     trace = (diagonal - taken).sum(axis=0)
-    crossed = ((squared @ (pull.T @ pull) ** 2) * squared).sum(axis=1)
+    both = 2 * ((pull.T @ push) * (push.T @ pull) + (pull.T @ pull) * (push.T @ push))
+    crossed = ((squared @ both) * squared).sum(axis=1)
     of_square = (diagonal**2 - 2 * diagonal * taken).sum(axis=0) + crossed
     # never below 1, but for rounding
     df = np.maximum(ratio(trace**2, np.where(of_square > 0, of_square, np.nan)), 1.0)
     borrowed = used & alone
     several = (used & ~alone).astype(np.float64)
-    per_score = ratio(several @ (scaled**2).sum(axis=0), several @ np.where(alone, 0.0, totals))
-    variance = variance + np.where(borrowed.any(axis=1), (squared * borrowed) @ totals * per_score, 0.0)
+    per_score = ratio(several @ (scaled**2).sum(axis=0), several @ np.where(alone, 0.0, spread))
+    variance = variance + np.where(borrowed.any(axis=1), (squared * borrowed) @ spread * per_score, 0.0)
     variance = np.where(several.any(axis=1), variance, np.nan)
     leverage = ratio(counts @ squared.T, (squared @ totals)[None])
     return Robust(variance, df, residuals @ weights.T, leverage, spread_df)

@@ -3,8 +3,9 @@
 A frame is coded once (`frames.ColumnCodes`); all that asks who is grouped or resampled asks the codes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -144,12 +145,13 @@ def display_order(keys: pd.DataFrame) -> np.ndarray:
 
 
 def average_over(
-    keys: pd.DataFrame, average: str | None, defined: np.ndarray
+    keys: pd.DataFrame, average: str | None, defined: np.ndarray, weights: Mapping[Any, float] | None = None
 ) -> tuple[np.ndarray, np.ndarray, pd.DataFrame]:
     """Groups that enter each "Average" row over a grouping column, and the keys of these rows.
 
     Groups that are not `defined` stay out, and a warning names them. The two memberships (n_groups,
     n_averages) say which groups enter an average (float64), and which would if they were defined (int).
+    With `weights` of the values averaged over, members have these, and those of weight 0 stay out.
     """
     if average is None:
         nothing = np.zeros((len(keys), 0))
@@ -161,9 +163,20 @@ def average_over(
     if average not in keys.columns:
         raise ColumnError(f"average={average!r} is not a grouping column ({', '.join(keys.columns)})")
     belongs, pooled = pool_over(keys, average, AVERAGE)
-    members = belongs * defined[:, None].astype(np.float64)
-    _warn_different_members(keys, average, members, pooled)
+    share = np.ones(len(keys))
+    if weights is not None:
+        share = keys[average].astype("object").map(weights).to_numpy(dtype=np.float64)
+        belongs = belongs * (share > 0)[:, None]
+    members = belongs * (defined * share)[:, None]
+    _warn_different_members(keys[share > 0], average, members[share > 0], pooled)
     return members, belongs, pooled
+
+
+def is_average(keys: pd.DataFrame, average: str | None) -> np.ndarray:
+    """Which rows are averages over a column."""
+    if average is None:
+        return np.zeros(len(keys), dtype=bool)
+    return (keys[average].astype("object") == AVERAGE).to_numpy()
 
 
 def _warn_different_members(

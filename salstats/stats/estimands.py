@@ -1,6 +1,7 @@
 """What is estimated: cells of scores by unit and group, and what is made of their means."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from salstats.stats.design import (
     check_overall,
     pool_over,
 )
+from salstats.stats.weighting import EQUAL, Weights
 
 #: Sums that are held at a time: 1.6 GB.
 _MOST_CELLS = 200_000_000
@@ -42,6 +44,23 @@ class Cells:
     sample: np.ndarray
     #: (n_cells,): Whether scores may lie outside 0 and 1; none do where it is None.
     beyond: np.ndarray | None = None
+    #: Where scores are weighted `sums` are weighted, `counts` are sums of weights, and these are, of the same
+    #: shape, sums of squared weights; None where each score counts as one.
+    squares: np.ndarray | None = None
+    #: (n_cells,): Number of defined scores, and whether some is neither 0 nor 1; None where `counts` and
+    #: `sums` say it.
+    n_scores: np.ndarray | None = None
+    graded: np.ndarray | None = None
+
+    @property
+    def n(self) -> np.ndarray:
+        """Number of defined scores of each cell."""
+        return self.counts.sum(axis=0) if self.n_scores is None else self.n_scores
+
+    @property
+    def is_graded(self) -> np.ndarray:
+        """Whether some score of each cell is neither 0 nor 1, as far as sums over units show it."""
+        return ~(self.sums % 1 == 0).all(axis=0) if self.graded is None else self.graded
 
     def means(self) -> np.ndarray:
         """Mean of each cell, NaN where nothing is defined."""
@@ -58,21 +77,48 @@ class Cells:
         With `used` (bool, one per cell) only those cells' scores are pooled.
         """
         weights = membership * (1.0 if used is None else used[:, None].astype(np.float64))
+
+        def also(held: np.ndarray | None, by: np.ndarray) -> np.ndarray | None:
+            return None if held is None else np.concatenate([held, held @ by], axis=-1)
+
         return Cells(
             np.hstack([self.sums, self.sums @ weights]),
             np.hstack([self.counts, self.counts @ weights]),
             np.concatenate([self.n_missing, self.n_missing @ membership]),
             np.arange(sum(membership.shape)),
-            None if self.beyond is None else np.concatenate([self.beyond, self.beyond @ (membership > 0)]),
+            also(self.beyond, membership > 0),
+            also(self.squares, weights),
+            also(self.n_scores, weights),
+            also(self.graded, weights > 0),
         )
+
+    def taken(self, cells: np.ndarray) -> "Cells":
+        """Some of the cells, one of them perhaps several times, each a sample of its own."""
+        every: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
+        held = {name: values[..., cells] for name, values in every.items() if values is not None}
+        return Cells(**held | {"sample": np.arange(len(cells))})
+
+    def of_units(self) -> "Cells":
+        """Cells of the units' means, where each unit counts as one."""
+        there = (self.counts > 0).astype(np.float64)
+        means = np.where(self.counts > 0, ratio(self.sums, self.counts), 0.0)
+        return replace(self, sums=means, counts=there, n_scores=self.n, graded=self.is_graded)
 
     def beside(self, reference: "Cells") -> "Cells":
         """Cells of a method and then of its reference, pairwise measured on the same units."""
+
+        def both(own: np.ndarray | None, other: np.ndarray | None) -> np.ndarray | None:
+            return None if own is None or other is None else np.concatenate([own, other], axis=-1)
+
         return Cells(
             np.hstack([self.sums, reference.sums]),
             np.hstack([self.counts, reference.counts]),
             np.concatenate([self.n_missing, reference.n_missing]),
             np.tile(np.arange(self.sums.shape[1]), 2),
+            None,
+            both(self.squares, reference.squares),
+            both(self.n_scores, reference.n_scores),
+            both(self.graded, reference.graded),
         )
 
 
@@ -85,9 +131,14 @@ def smallest_sample(n_units: np.ndarray, sample: np.ndarray) -> np.ndarray:
 
 
 def sum_cells(
-    values: np.ndarray, units: np.ndarray, n_units: int, groups: np.ndarray, n_groups: int
+    values: np.ndarray,
+    units: np.ndarray,
+    n_units: int,
+    groups: np.ndarray,
+    n_groups: int,
+    weights: np.ndarray | None = None,
 ) -> Cells:
-    """Cells of a column of scores, NaN where undefined; `units` and `groups` are those of each row."""
+    """Cells of a column of scores, NaN where undefined; `units`, `groups` and `weights` are by row."""
     size, shape = n_units * n_groups, (n_units, n_groups)
     if size > _MOST_CELLS:
         raise ValueRangeError(
@@ -99,9 +150,16 @@ def sum_cells(
     if not defined.all():
         n_missing = np.bincount(groups[~defined], minlength=n_groups)
         place, values = place[defined], values[defined]
-    counts = np.bincount(place, minlength=size).astype(np.float64)
-    sums = np.bincount(place, weights=values, minlength=size)
-    return Cells(sums.reshape(shape), counts.reshape(shape), n_missing, np.arange(n_groups))
+    which = np.arange(n_groups)
+    if weights is None:
+        counts = np.bincount(place, minlength=size).astype(np.float64)
+        sums = np.bincount(place, weights=values, minlength=size)
+        return Cells(sums.reshape(shape), counts.reshape(shape), n_missing, which)
+    weights, groups = weights[defined], groups[defined]
+    total = [np.bincount(place, of, size).reshape(shape) for of in (weights * values, weights, weights**2)]
+    graded = np.bincount(groups, values % 1 != 0, n_groups) > 0
+    n_scores = np.bincount(groups, minlength=n_groups).astype(np.float64)
+    return Cells(total[0], total[1], n_missing, which, None, total[2], n_scores, graded)
 
 
 @dataclass(frozen=True)
@@ -206,7 +264,7 @@ class Estimand:
     def count(self, cells: Cells) -> np.ndarray:
         """Number of the method's defined scores in each estimate."""
         used = self.first if self.then is None else self.first @ self.then
-        return (cells.counts.sum(axis=0) @ (used > 0)).astype(np.int64)
+        return (cells.n @ (used > 0)).astype(np.int64)
 
 
 def _defined_on_both_sides(means: np.ndarray) -> np.ndarray:
@@ -258,26 +316,37 @@ def is_share(metrics: pd.Series) -> np.ndarray:
     return metrics.map(shares).to_numpy(dtype=bool)
 
 
-def mean_target(design: Design, average: str | None = None, overall: bool = False) -> Target:
+def mean_target(
+    design: Design, average: str | None = None, overall: bool = False, weights: Weights = EQUAL
+) -> Target:
     """Mean score of each group, with averages over a grouping column and groups pooled over tasks."""
     check_one_metric(design.codes, design.by)
     values = design.frame["score"].to_numpy(dtype=np.float64)
-    cells = sum_cells(values, design.units.codes, design.units.n, design.groups, len(design.keys))
+    cells = sum_cells(
+        values, design.units.codes, design.units.n, design.groups, len(design.keys), weights.of_rows
+    )
     outside = (values < 0) | (values > 1) | ~is_share(design.frame["metric"])
     beyond = np.bincount(design.groups, outside & ~np.isnan(values), len(design.keys)) > 0
-    return target_of_cells("mean", replace(cells, beyond=beyond), design.keys, average, overall)
+    return target_of_cells("mean", replace(cells, beyond=beyond), design.keys, average, overall, weights)
 
 
 def target_of_cells(
-    term: str, cells: Cells, keys: pd.DataFrame, average: str | None, overall: bool
+    term: str,
+    cells: Cells,
+    keys: pd.DataFrame,
+    average: str | None,
+    overall: bool,
+    weights: Weights = EQUAL,
 ) -> Target:
     """Mean of each cell, with averages over one column of `keys` and cells pooled over tasks."""
-    members, belongs, averages = average_over(keys, average, cells.counts.sum(axis=0) > 0)
+    members, belongs, averages = average_over(keys, average, cells.counts.sum(axis=0) > 0, weights.of_members)
     n_missing = cells.n_missing @ belongs
     if overall:
         membership, pooled = pool_over(keys, check_overall(list(keys.columns)), OVERALL)
         cells, keys = cells.pooled(membership), append_keys(keys, pooled)
         members = np.vstack([members, np.zeros((membership.shape[1], members.shape[1]))])
+    if weights.each_unit:
+        cells = cells.of_units()
     first = np.hstack([np.eye(len(keys)), members])
     n_missing = np.concatenate([cells.n_missing, n_missing]).astype(np.int64)
     return Target(term, cells, Estimand("mean", first), append_keys(keys, averages), n_missing)

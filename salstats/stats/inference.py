@@ -25,6 +25,7 @@ from salstats.stats.variances import (
     jackknife,
     levels_and_covariance,
 )
+from salstats.stats.weighting import worth_units
 from salstats.stats.wild import Contrast, Flipped, flip, signs_of
 
 
@@ -159,7 +160,7 @@ def infer(
     if cells.beyond is not None:
         beyond = cells.beyond @ estimand.cells_of_rows()
     if record.needs == "cr2":
-        variance, df, *_, spread_df = cr2(cells.sums, cells.counts, estimand.gradient(means))
+        variance, df, *_, spread_df = cr2(cells.sums, cells.counts, estimand.gradient(means), cells.squares)
         if record.bounded:
             df = np.where(beyond, df, np.fmin(df, spread_df))
         std_error = np.sqrt(variance)
@@ -182,10 +183,13 @@ def infer(
         check_draws(options.draws, len(cells.sums))
     std_error = np.where(std_error <= ROUNDING * scale, 0.0, std_error)
     # a proportion is a single cell per row: its size is that cell's
-    n = cells.counts.sum(axis=0) @ estimand.first if record.kind == "share" else np.empty(0)
-    none = np.empty(0)
+    n = cells.n @ estimand.first if record.kind == "share" else np.empty(0)
+    none, worth = np.empty(0), n_units
+    if cells.squares is not None:
+        used = estimand.cells_of_rows().astype(np.float64)
+        worth = worth_units(cells.counts @ used, cells.squares @ used)
     basis = Basis(
-        target.term, options.level, estimate, std_error, df, variance, bias, n, n_units, ROUNDING * scale,
+        target.term, options.level, estimate, std_error, df, variance, bias, n, worth, ROUNDING * scale,
         none if replicates is None else replicates, none if variances is None else variances,
         jackknife(cells, estimand) if record.needs == "jackknife" else none,
         levels_and_covariance(cells, estimand) if record.needs == "levels" else None,
@@ -264,7 +268,7 @@ def _warn(found: Estimates, sizes: np.ndarray, constant: bool) -> None:
         advice.warn_unequal_units(sizes, few, keys, term)
     if term in ("mean", "difference", "percent_decrease") and estimand.then is None:
         # zeros among 0/1 scores are as good as ones
-        graded = ~(target.cells.sums % 1 == 0).all(axis=0) @ estimand.cells_of_rows()
+        graded = target.cells.is_graded @ estimand.cells_of_rows()
         if term == "percent_decrease":
             varies = graded & (found.conf_low < found.conf_high)
             advice.warn_next_to_nothing(np.where(varies, found.estimate, np.nan), found.n_units, keys)
@@ -294,7 +298,7 @@ def flip_units(cells: Cells, estimand: Estimand, options: Options) -> Flipped:
     means, n_rows = cells.means(), estimand.n_rows
 
     def robust(of: Estimand) -> Robust:
-        return cr2(cells.sums, cells.counts, np.nan_to_num(of.gradient(means)))
+        return cr2(cells.sums, cells.counts, np.nan_to_num(of.gradient(means)), cells.squares)
 
     if _is_ratio(estimand):
         assert estimand.second is not None

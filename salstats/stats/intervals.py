@@ -38,7 +38,7 @@ class Basis:
     df: np.ndarray = field(default_factory=_none)
     variance: np.ndarray = field(default_factory=_none)
     bias: np.ndarray = field(default_factory=_none)
-    #: Defined scores and their units.
+    #: Defined scores and their units; where these are weighted, as many of equal weight as they are worth.
     n: np.ndarray = field(default_factory=_none)
     n_units: np.ndarray = field(default_factory=_none)
     #: Errors of this size are rounding.

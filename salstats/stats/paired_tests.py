@@ -123,7 +123,7 @@ def p_values_of_pairs(test: str, compared: Compared, found: Estimates, units: Un
             if test == "t":
                 variance, df = analytic_variance(cells, what)
             else:
-                variance, df, *_ = cr2(cells.sums, cells.counts, what.gradient(means))
+                variance, df, *_ = cr2(cells.sums, cells.counts, what.gradient(means), cells.squares)
             negligible = np.sqrt(variance) <= ROUNDING * what.scale(means)
             parts.append(t_test(what.value(means), np.where(negligible, 0.0, variance), df))
         # what has its limits from the same variance has its P value from it, too

@@ -16,10 +16,11 @@ from salstats.checks import (
 from salstats.frames import DEFAULT_BY, KEY_COLUMNS, ColumnCodes, coded_scores, estimates_frame
 from salstats.stats.advice import warn_beyond_range
 from salstats.stats.carried import absent_column, how_scored, is_absent
-from salstats.stats.design import display_order, mean_of_rows_design, warn_pooled_by_default
+from salstats.stats.design import display_order, is_average, mean_of_rows_design, warn_pooled_by_default
 from salstats.stats.estimands import mean_target
 from salstats.stats.inference import check_binary, check_options, infer, replicate
 from salstats.stats.units import Unit, inference_to, resolve_unit
+from salstats.stats.weighting import Weighting, weighted
 
 
 def summarize(
@@ -34,6 +35,7 @@ def summarize(
     draws: np.ndarray | None = None,
     average: str | None = None,
     overall: bool = False,
+    weights: Weighting = None,
 ) -> pd.DataFrame:
     """Mean score of each group, with standard error and interval.
 
@@ -66,9 +68,15 @@ def summarize(
     draws : ndarray of int, shape (n_replicates, n_units), optional
         Draws made elsewhere: positions of the distinct units in sorted order, from 0.
     average : str, optional
-        A column of `by`: adds the unweighted mean of the group means over it, as rows "Average".
+        A column of `by`: adds the mean of the group means over it, as rows "Average", unweighted unless
+        `weights` says their weights.
     overall : bool
         Adds rows pooled over tasks, `task` = "Overall"; `task` must be in `by`.
+    weights : str or mapping, optional
+        A column with how many cases each case stands for, or `unit`, which counts each unit alike, or weights
+        of what is averaged over, such as prevalences of tasks: {"Edema": 0.12, "Atelectasis": 0.3} with
+        average="task". Cases that were taken with a known probability have its inverse as their weight;
+        those of weight 0 are left out. See Notes.
 
     Returns
     -------
@@ -81,6 +89,7 @@ def summarize(
         - `conf_low`, `conf_high`, `conf_level`, `interval` (what this row has), `unit`;
         - `inference_to` ("these readers"), where scores are of several readers: readers are fixed, not drawn
           with a unit, and limits say nothing of readers in general;
+        - `weights`, where they were given: their column, "unit", or in rows "Average" those of the values;
         - `n` defined scores, `n_missing` undefined ones, `n_units` units with a defined score; `n_absent`,
           where there is any, those of `n_missing` that are of absent findings;
         - with intervals from replicates: `n_undefined` replicates without a defined score, `bias` (mean of
@@ -122,10 +131,16 @@ def summarize(
     G/(G-1) per task and degrees of freedom after Satterthwaite that know which units tasks share; there is
     none where one task has a single unit, to which `cr2` and `wilson_t` give the other tasks' variance.
 
+    A weighted mean is sum(w y) / sum(w), a ratio, of which each interval takes both sums as they vary over
+    units; weights are of sampling (survey's `svymean`), not of precision, and only their ratios count. With
+    `unit` it is the mean of the units' means, as if each were one row. Weights of 1 change nothing.
+
     References
     ----------
     Davison AC, Hinkley DV. Bootstrap Methods and their Application. Cambridge University Press 1997.
     doi:10.1017/CBO9780511802843
+
+    Lumley T. Complex Surveys: A Guide to Analysis Using R. Wiley 2010. doi:10.1002/9780470580066
 
     Franco C, Little RJA, Louis TA, Slud EV. Comparative study of confidence intervals for proportions in
     complex sample surveys. J Surv Stat Methodol 2019. doi:10.1093/jssam/smy019
@@ -151,10 +166,13 @@ def summarize(
         if average:
             raise SalstatsError(f"interval={interval!r} is for one proportion, not for an average of several")
         check_binary(scores["score"].to_numpy(dtype=np.float64), "interval", options.interval.name)
-    design = mean_of_rows_design(codes, columns, resolve_unit(codes, unit))
-    found = infer(mean_target(design, average, overall), options)
+    codes, units, weighed = weighted(codes, resolve_unit(codes, unit), weights, average)
+    scores = codes.frame
+    design = mean_of_rows_design(codes, columns, units)
+    found = infer(mean_target(design, average, overall, weighed), options)
     keys = found.target.keys
     table = found.columns(design.units.name) | inference_to(scores, design.units.codes, keys)
+    table |= weighed.columns(is_average(keys, average))
     table |= absent_column(keys, scores.loc[is_absent(scores), columns], scores)
     special = options.columns() | how_scored(scores, keys)
     frame = estimates_frame(keys, table, special, display_order(keys))
@@ -173,12 +191,13 @@ def bootstrap(
     draws: np.ndarray | None = None,
     average: str | None = None,
     overall: bool = False,
+    weights: Weighting = None,
 ) -> pd.DataFrame:
     """Bootstrap replicates of the mean score of each group.
 
     Parameters
     ----------
-    scores, by, unit, n_replicates, rng, draws, average, overall
+    scores, by, unit, n_replicates, rng, draws, average, overall, weights
         As for `summarize`.
 
     Returns
@@ -205,8 +224,8 @@ def bootstrap(
     codes = coded_scores(scores)
     columns = check_by(scores, by, DEFAULT_BY)
     warn_pooled_by_default(scores, by, columns)
-    design = mean_of_rows_design(codes, columns, resolve_unit(codes, unit))
-    target = mean_target(design, average, overall)
+    codes, units, weighed = weighted(codes, resolve_unit(codes, unit), weights, average)
+    target = mean_target(mean_of_rows_design(codes, columns, units), average, overall, weighed)
     replicates, _, _ = replicate(target.cells, target.estimand, options)
     ordered, times = display_order(target.keys), options.n_replicates
     rows = np.repeat(ordered, times)

@@ -27,6 +27,7 @@ from salstats.stats.carried import SEVERAL, missing_scores
 from salstats.stats.design import AVERAGE, OVERALL
 from salstats.stats.intervals import find_interval
 from salstats.stats.paired_tests import RECORDS
+from salstats.stats.weighting import MEMBERS, weights_text
 
 #: Stands where readers are taken for fixed.
 FIXED_READERS = "Readers are fixed: intervals speak of these readers, not of readers in general."
@@ -151,6 +152,14 @@ def count_note(frame: pd.DataFrame, what: str = "score", missing: str = "undefin
     return f"{text}."
 
 
+def weights_note(frame: pd.DataFrame) -> str:
+    """How much scores count, where they do not count alike; of averages `last_note` says it."""
+    if "weights" not in frame.columns:
+        return ""
+    said = [value for value in frame["weights"].dropna().unique() if MEMBERS not in value]
+    return weights_text(said, noun(str(single(frame, "unit"))))
+
+
 def undefined_note(frame: pd.DataFrame) -> str:
     """How many replicates were undefined, where any was."""
     undefined = _known(numbers(frame, "n_undefined"))
@@ -176,14 +185,16 @@ def last_note(frame: pd.DataFrame) -> str:
 
 def _average(rows: pd.DataFrame) -> str:
     """What was averaged, which for a percentage decrease can be one of two things."""
+    shares = str(said).partition(MEMBERS)[2] if (said := single(rows, "weights")) is not None else ""
+    how, by = ("weighted", f" (weights {shares})") if shares else ("unweighted", "")
     if single(rows, "term") != "percent_decrease" or "reference_mean" not in rows.columns:
-        return "unweighted mean"
+        return f"{how} mean{by}"
     reference, method = numbers(rows, "reference_mean"), numbers(rows, "method_mean")
     with np.errstate(divide="ignore", invalid="ignore"):
         of_means = 100 * (reference - method) / reference
     # as a study printed it, to three digits, it is the same too
     same = np.isclose(of_means, numbers(rows, "estimate"), rtol=1e-9, atol=5e-4, equal_nan=True).all()
-    return "decrease of the unweighted means" if same else "unweighted mean of the decreases"
+    return f"decrease of the {how} means{by}" if same else f"{how} mean{by} of the decreases"
 
 
 def tested_note(frame: pd.DataFrame, adjust: str | None) -> str:
@@ -331,6 +342,7 @@ def estimates_note(
         interval_note(frame),
         count_note(frame, *nouns),
         undefined_note(frame),
+        weights_note(frame),
         last_note(frame),
         how_note(frame, labels),
         metric_note(frame),
