@@ -83,7 +83,7 @@ def against_margin(
 ) -> dict[str, np.ndarray]:
     """Columns of `margin_columns` from estimates, of which those that are not `sound` show nothing."""
     low, high = check_margin(margin, metrics)
-    _warn_of_units(low, high, found.target.term, metrics)
+    warn_of_units(low, high, found.target.term, metrics)
     p_value = np.full(len(low), np.nan)
     for name in map(str, np.unique(found.taken)):
         tails = check_tails(find_interval(name, found.target.term), found.target.term)
@@ -95,7 +95,7 @@ def against_margin(
     return margin_columns(sides, metrics, (low, high, p_value), shown, sense)
 
 
-def _warn_of_units(low: np.ndarray, high: np.ndarray, term: str, metrics: np.ndarray) -> None:
+def warn_of_units(low: np.ndarray, high: np.ndarray, term: str, metrics: np.ndarray) -> None:
     """Warn of margins that were meant in percent, or were not."""
     finite = np.abs(np.concatenate([low, high]))
     finite = finite[np.isfinite(finite)]

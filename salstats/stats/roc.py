@@ -64,9 +64,9 @@ def roc_area(
     n_positive, n_negative = (int(n) for n in classes.sum(axis=0))
     if not n_positive or not n_negative:
         return RocArea(np.nan, np.nan, np.nan, n_positive, n_negative, 0)
-    placement, of_reference = _placements(scores, positive), np.nan
+    placement, of_reference = placements(scores, positive), np.nan
     if reference is not None:
-        its = _placements(reference, positive)
+        its = placements(reference, positive)
         placement, of_reference = placement - its, float(its[positive].mean())
     area = float(placement[positive].mean())
     codes = np.arange(len(positive)) if clusters is None else np.unique(clusters, return_inverse=True)[1]
@@ -90,7 +90,7 @@ def roc_area(
     return RocArea(area, variance, df, n_positive, n_negative, least, of_reference)
 
 
-def _placements(scores: np.ndarray, positive: np.ndarray) -> np.ndarray:
+def placements(scores: np.ndarray, positive: np.ndarray) -> np.ndarray:
     """Share of the other class that each row is on the right side of, ties counting one half."""
     ranks, found = stats.rankdata(scores), np.empty(len(positive))
     n_positive = np.count_nonzero(positive)

@@ -1,0 +1,217 @@
+"""Scores of readers as an array of readings, which design it is, and what is refused."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import (
+    ColumnError,
+    SalstatsError,
+    check_columns,
+    check_frame,
+    check_numeric,
+    quoted,
+    warn,
+)
+from salstats.frames import KEY_COLUMNS, ColumnCodes, case_key
+from salstats.stats.mrmc.figures import Figure, Readings
+from salstats.stats.units import Units
+
+
+@dataclass(frozen=True)
+class Study:
+    """The readings of one group of scores, and what they are called."""
+
+    readings: Readings
+    #: Names of methods, in the order of their column.
+    methods: list[str]
+    #: (n_cells,): Defined and undefined readings of each method.
+    n: np.ndarray
+    n_missing: np.ndarray
+    #: "factorial", "readers nested in methods", ...
+    design: str
+
+
+def check_readers(scores: object) -> pd.DataFrame:
+    """Scores, with ColumnError unless every row has its reader."""
+    frame = check_frame(scores)
+    if "reader" not in frame.columns:
+        raise ColumnError(
+            "scores has no column 'reader'; mrmc() is for several readers (or seeds, renamed to 'reader'), "
+            "and difference(reference=) compares methods on cases alone"
+        )
+    empty = np.flatnonzero(frame["reader"].isna() | frame["reader"].eq(""))
+    if len(empty):
+        row = frame.iloc[empty[0]]
+        raise ColumnError(
+            f"column 'reader' of scores is empty in row {empty[0]} (method {row.get('method')}); mrmc() "
+            "compares methods that readers have each, and difference(reference=) those without readers"
+        )
+    return frame
+
+
+def study_of(
+    codes: ColumnCodes, rows: np.ndarray, by: list[str], units: Units, figure: Figure, label: str | None
+) -> Study:
+    """Readings of some rows, checked to be of a design that can be analysed."""
+    frame = codes.frame
+    where = ", ".join(f"{c} {frame[c].iloc[rows[0]]}" for c in by)
+    where = f" ({where})" if where else ""
+    case_of = np.unique(codes.combined(case_key(frame))[rows], return_inverse=True)[1]
+    first = np.unique(case_of, return_index=True)[1]
+    method_of, reader_of = (
+        np.unique(codes.column(c).codes[rows], return_inverse=True)[1] for c in ("method", "reader")
+    )
+    cell_of_all = method_of * (int(reader_of.max()) + 1) + reader_of
+    cells, cell_of = np.unique(cell_of_all, return_inverse=True)
+    _check_once(frame, rows, by, cell_of * len(first) + case_of)
+    scores = np.full((len(first), len(cells)), np.nan)
+    scores[case_of, cell_of] = check_numeric(frame, "score")[rows]
+    unit_of = _units_of_cases(units, rows, case_of, first, frame)
+    truth = _truth(frame, label, rows, case_of, first)
+    scores[truth < 0] = np.nan
+    read = ~np.isnan(scores)
+    # a case without any score tells nothing, nor does a reader
+    cases, used = read.any(axis=1), read.any(axis=0)
+    kept = used[cell_of]
+    methods, readers = (
+        [str(frame[c].iloc[rows[i]]) for i in np.flatnonzero(kept)[np.unique(of[kept], return_index=True)[1]]]
+        for c, of in (("method", method_of), ("reader", reader_of))
+    )
+    of_method, of_reader = np.divmod(cells[used], int(reader_of.max()) + 1)
+    readings = Readings(
+        scores[np.ix_(cases, used)],
+        np.unique(of_method, return_inverse=True)[1],
+        np.unique(of_reader, return_inverse=True)[1],
+        np.unique(unit_of[cases], return_inverse=True)[1],
+        truth[cases] == 1,
+    )
+    _check_design(readings, methods, readers, figure, where)
+    n = np.bincount(readings.methods, readings.read.sum(axis=0)).astype(np.int64)
+    n_missing = np.bincount(np.unique(method_of[kept], return_inverse=True)[1]) - n
+    return Study(readings, methods, n, n_missing, _design(readings, where))
+
+
+def _check_once(frame: pd.DataFrame, rows: np.ndarray, by: list[str], observed: np.ndarray) -> None:
+    """Raise where a reader has several scores of a case with a method."""
+    order = np.argsort(observed, kind="stable")
+    again = np.flatnonzero(np.diff(observed[order]) == 0)
+    if not len(again):
+        return
+    one, other = rows[order[again[0]]], rows[order[again[0] + 1]]
+    apart = [c for c in KEY_COLUMNS if c in frame.columns and frame[c].iloc[one] != frame[c].iloc[other]]
+    raise SalstatsError(
+        f"reader {frame['reader'].iloc[one]!r} has several scores of case {frame['case'].iloc[one]!r} with "
+        f"method {frame['method'].iloc[one]!r}, which differ in {quoted(apart)}; add that to by= "
+        f"({quoted([*by, *apart])}), or average over it first"
+    )
+
+
+def _units_of_cases(
+    units: Units, rows: np.ndarray, case_of: np.ndarray, first: np.ndarray, frame: pd.DataFrame
+) -> np.ndarray:
+    """Unit of each case; SalstatsError where one splits a case."""
+    own = units.codes[rows]
+    split = np.flatnonzero(own != own[first][case_of])
+    if len(split):
+        raise SalstatsError(
+            f"unit={units.name!r} splits cases: case {frame['case'].iloc[rows[split[0]]]!r} has rows of "
+            "several; readers and seeds are no units here, so name what cases belong to, such as "
+            "unit='patient'"
+        )
+    return own[first]
+
+
+def _truth(
+    frame: pd.DataFrame, label: str | None, rows: np.ndarray, case_of: np.ndarray, first: np.ndarray
+) -> np.ndarray:
+    """1 for positive cases, 0 for negative, -1 where it is not known; without a label all are positive."""
+    if label is None:
+        return np.ones(len(first))
+    check_columns(frame, [label])
+    values = check_numeric(frame, label)[rows]
+    other = np.flatnonzero(~(np.isnan(values) | (values == 0) | (values == 1)))
+    if len(other):
+        raise ColumnError(
+            f"column {label!r} must hold 0 and 1, the truth of each case, not {values[other[0]]:g}"
+        )
+    truth = np.full(len(first), -1.0)
+    known = ~np.isnan(values)
+    truth[case_of[known]] = values[known]
+    differ = np.flatnonzero(known & (values != truth[case_of]))
+    if len(differ):
+        raise ColumnError(
+            f"column {label!r} is 0 and 1 for case {frame['case'].iloc[rows[differ[0]]]!r}; it is the truth "
+            "of a case, the same for all readers and methods"
+        )
+    return truth
+
+
+def _check_design(r: Readings, methods: list[str], readers: list[str], figure: Figure, where: str) -> None:
+    """Raise SalstatsError, naming the right call, for what is no study of several readers."""
+    if len(readers) < 2:
+        alone = f", {readers[0]!r}" if readers else ""
+        call = "auroc(reference=)" if figure.needs_label else "difference(reference=)"
+        raise SalstatsError(
+            f"mrmc() needs two readers or more, and the scores{where} have {len(readers)}{alone}; {call} "
+            "compares methods on the cases of one"
+        )
+    classes = [("case", np.ones_like(r.positive))]
+    if figure.needs_label:
+        classes = [("positive case", r.positive), ("negative case", ~r.positive)]
+    for noun, which in classes:
+        n = (r.by_unit((r.read & which[:, None]).astype(float)) > 0).sum(axis=0)
+        if (n < 2).any():
+            cell = int(np.flatnonzero(n < 2)[0])
+            raise SalstatsError(
+                f"reader {readers[r.readers[cell]]!r} has {_counted(int(n[cell]), noun)} (or unit) of method "
+                f"{methods[r.methods[cell]]!r}{where}, and covariances over cases take two or more; leave "
+                "that reader out, or take summarize(), which speaks of these readers only"
+            )
+    own = np.zeros((len(methods), len(readers)), dtype=bool)
+    own[r.methods, r.readers] = True
+    if own.all():
+        return
+    if (own.sum(axis=0) > 1).any():
+        reader = int(np.flatnonzero(~own.all(axis=0))[0])
+        method = methods[int(np.flatnonzero(~own[:, reader])[0])]
+        raise SalstatsError(
+            f"reader {readers[reader]!r} has no scores of method {method!r}{where}, and others have several "
+            "methods; keep the readers who have all methods, or compare two methods at a time"
+        )
+    if (own.sum(axis=1) < 2).any():
+        method = methods[int(np.flatnonzero(own.sum(axis=1) < 2)[0])]
+        raise SalstatsError(
+            f"every reader has one method, and method {method!r}{where} has a single reader, so nothing "
+            "tells how readers differ; give every method two readers or more, or every reader both methods"
+        )
+
+
+def _counted(n: int, noun: str) -> str:
+    return f"{n or 'no'} {noun}" if n < 2 else f"{n} {noun}s"
+
+
+def _design(r: Readings, where: str) -> str:
+    """Name of the design; a warning where readings are missing that make it none."""
+    nested = r.methods.max() > 0 and len(r.methods) == r.readers.max() + 1
+    name = "readers nested in methods" if nested else "factorial"
+    if r.read.all():
+        return name
+    shared = np.asarray(r.read.T.astype(np.float64) @ r.read)
+    n = np.diag(shared)
+    same_method, same_reader = (np.equal.outer(of, of) for of in (r.methods, r.readers))
+    none, all_of = shared == 0, (shared == n) & (shared == n[:, None])
+    if not nested and none[~same_reader].all() and all_of[same_reader].all():
+        return "cases nested in readers"
+    if none[~same_method].all() and all_of[same_method].all():
+        return "cases nested in methods" if not nested else "readers and cases nested in methods"
+    if (none | all_of).all():
+        return "split plot"
+    lacking = int((~r.read).any(axis=1).sum())
+    warn(
+        f"{lacking} of {len(r.read)} cases lack readings of some reader with some method{where}: figures "
+        "are of the cases that each has read, and covariances of those that two have both; drop these cases "
+        "first where readings are not missing at random"
+    )
+    return f"unbalanced {name}"

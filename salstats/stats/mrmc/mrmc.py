@@ -1,0 +1,551 @@
+"""Methods compared for readers and cases in general: Obuchowski and Rockette's analysis of any figure."""
+
+import itertools
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import special
+
+from salstats.checks import (
+    SalstatsError,
+    ValueRangeError,
+    check_by,
+    check_choice,
+    check_count,
+    check_generator,
+    check_level,
+    did_you_mean,
+    quoted,
+    warn,
+)
+from salstats.frames import coded_scores, estimates_frame, text_column
+from salstats.stats.adjust import adjusted_if_asked, check_procedure
+from salstats.stats.advice import ROUNDING
+from salstats.stats.design import (
+    check_one_metric,
+    group_label,
+    group_list,
+    row_groups,
+    warn_pooled_by_default,
+)
+from salstats.stats.equivalence import (
+    Margin,
+    check_margin,
+    is_below,
+    margin_columns,
+    p_of_tails,
+    sides,
+    warn_of_units,
+)
+from salstats.stats.limits import t_limits
+from salstats.stats.mrmc import covariances, figures
+from salstats.stats.mrmc.anova import (
+    ANALYSES,
+    Analysis,
+    Parts,
+    components,
+    equality,
+    error_of_difference,
+    error_of_mean,
+    parts_of,
+)
+from salstats.stats.mrmc.designs import Study, check_readers, study_of
+from salstats.stats.tails import t_tails
+from salstats.stats.units import Unit, resolve_unit
+
+_EFFECTS, _EFFECT_OF = ("random", "fixed"), ("readers", "cases")
+_BY = ("metric", "task")
+#: The column `interval` of its rows, and `test`.
+INTERVAL, TEST = "obuchowski-rockette", "Obuchowski-Rockette"
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is asked of every group of scores."""
+
+    figure: figures.Figure
+    label: str | None
+    covariance: covariances.Covariance
+    drawing: covariances.Drawing
+    analysis: Analysis
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A group of scores with its figures, their covariances, and the parts of these."""
+
+    study: Study
+    values: np.ndarray
+    covariance: np.ndarray
+
+    @property
+    def parts(self) -> Parts:
+        """Parts of all cells."""
+        r = self.study.readings
+        return parts_of(self.values, self.covariance, r.methods, r.readers)
+
+    def parts_of_method(self, method: int) -> Parts:
+        """Parts of the cells of one method."""
+        r = self.study.readings
+        own = r.methods == method
+        readers = np.unique(r.readers[own], return_inverse=True)[1]
+        return parts_of(self.values[own], self.covariance[np.ix_(own, own)], np.zeros_like(readers), readers)
+
+    def n_units(self, methods: Sequence[int]) -> int:
+        """How many units have a reading with any of some methods."""
+        r = self.study.readings
+        return len(np.unique(r.units[r.read[:, np.isin(r.methods, methods)].any(axis=1)]))
+
+
+def mrmc(
+    scores: pd.DataFrame,
+    *,
+    reference: str | None = None,
+    figure: str = "mean",
+    label: str | None = None,
+    readers: str = "random",
+    cases: str = "random",
+    covariance: str = "jackknife",
+    by: str | Sequence[str] | None = None,
+    unit: Unit = None,
+    level: float = 0.95,
+    adjust: str = "none",
+    margin: Margin | None = None,
+    n_replicates: int = 10_000,
+    rng: int | np.random.Generator = 0,
+) -> pd.DataFrame:
+    """Methods compared by several readers on several cases, for readers and cases in general.
+
+    Each reader's figure with each method, a mean score or an area under the ROC curve, is averaged over
+    readers, and differences have limits that hold for other readers and other cases like these (Obuchowski
+    and Rockette 1995, with Hillis' degrees of freedom). `summarize` and `difference` speak of these readers.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        A scores frame with a column `reader`; seeds of a network are readers where they are renamed so.
+    reference : str, optional
+        The method to compare the others with. By default every two methods are compared, the first less the
+        second in their order.
+    figure : {"mean", "auc"}
+        What a reader's scores with a method come to: their mean (IoU, hit, NCC), or the area under the ROC
+        curve of the scores, as ratings, for `label`.
+    label : str, optional
+        With `figure="auc"`: the column of the truth, 0 or 1, the same in all rows of a case.
+    readers, cases : {"random", "fixed"}
+        Whether others like them are meant, or these only; not both "fixed".
+    covariance : {"jackknife", "bootstrap", "delong", "unbiased"}
+        How covariances over the cases are estimated. Of means the jackknife's are unbiased. `delong` and
+        `unbiased` (the U-statistics of Gallas et al. 2007) are for areas, `unbiased` for independent cases.
+    by : str or list of str, optional
+        Grouping columns; by default those of `metric, task` that are present.
+    unit : str or list of str, optional
+        What cases are of, as for `summarize`: a patient's cases come and go together.
+    level, adjust, margin
+        As for `difference`; the family of `adjust` is all differences.
+    n_replicates, rng
+        Of `covariance="bootstrap"`, as for `summarize`.
+
+    Returns
+    -------
+    DataFrame
+        For each group a row per method (`term` "mean"), per pair ("difference") and, of two methods and more,
+        one for all ("equal"):
+
+        - the grouping columns, `method`, `reference`;
+        - `term`, `estimate`, `std_error`; `statistic`, `df`, `p_value` of the test that a difference is 0 (t,
+          or z where `df` is NaN) or that all methods are equal (F with `df` and `df_residual`, or chi-squared
+          where that is NaN, with readers fixed); `p_adjusted` with `adjust`;
+        - `conf_low`, `conf_high`, `conf_level`, `interval`, `unit`; `inference_to`: "readers and cases",
+          "these readers" or "these cases";
+        - `n` defined scores, `n_missing` undefined ones, `n_units`, `df_residual`;
+        - `method_mean`, `reference_mean`, `verdict` of differences, with `margin` its columns, as in
+          `difference`;
+        - `test`, `figure`, `covariance`, `n_readers`, `design` ("factorial", "readers nested in methods",
+          "split plot", ...); `n_replicates` of a bootstrap.
+
+    Raises
+    ------
+    ColumnError
+        No column `reader`, or an empty cell of it; a truth that is not 0 or 1, or not one per case; invalid
+        columns otherwise.
+    SalstatsError
+        One reader; a reader with a single case (or positive, or negative case) of a method; some readers with
+        some of the methods; several scores of one reader, case and method; a unit that splits a case; an
+        unknown reference; `readers` and `cases` both fixed.
+    ValueRangeError
+        An unknown option, or a covariance that is not for this figure.
+
+    Warns
+    -----
+    SalstatsWarning
+        A covariance over cases that is estimated below 0 and taken as 0; no variance; readings missing in no
+        pattern; as for `summarize` of units.
+
+    Notes
+    -----
+    Of t methods, r readers and figures A_ij: MS(T) = r sum (A_i. - A..)^2 / (t - 1), MS(TR) is that of
+    readers by method, Var the mean variance of a figure over cases, Cov1 the mean covariance of one reader's
+    figures with two methods, Cov2 of two readers' with one method, Cov3 of two readers' with two methods.
+    MS(T) is compared with
+
+    - readers and cases random: D = MS(TR) + r max(Cov2 - Cov3, 0), with D^2 / (MS(TR)^2 / ((t - 1)(r - 1)))
+      degrees of freedom (Hillis 2007);
+    - readers fixed: Var - Cov1 + (r - 1) max(Cov2 - Cov3, 0), by chi-squared;
+    - cases fixed: MS(TR), with its own.
+
+    A difference has standard error sqrt(2 D / r). A mean is of its own method's cells: variance MS(R)/r +
+    max(Cov2, 0), and in the same way. Readers nested in methods (each has one) have MS(R(T)) for MS(TR); of
+    different numbers of readers 2/r is 1/r_1 + 1/r_2, and the global test takes their harmonic mean. Cases
+    nested in readers or methods share no covariance. Where readings are missing each covariance is of the
+    cases that both cells have, with the factor that makes it unbiased, and readers count alike; of areas
+    `unbiased` is Gallas' U-statistic for each two cells. With complete readings the variance with `unbiased`
+    (of means with any) is the U-statistic of Gallas et al. itself, except that it does not fall below MS(TR).
+    iMRMC weighs readers by their cases.
+
+    Checked against R's MRMCaov 0.3.0 and RJafroc 2.1.2. MRMCaov does not keep Cov2 - Cov3 from falling below
+    0 where readers are fixed, gives P = 0 below 1e-16, and has an error for readers nested in methods.
+
+    References
+    ----------
+    Obuchowski NA, Rockette HE. Hypothesis testing of diagnostic accuracy for multiple readers and multiple
+    tests: an ANOVA approach with dependent observations. Commun Stat Simul Comput 1995;24:285-308.
+    https://doi.org/10.1080/03610919508813243
+
+    Hillis SL. A comparison of denominator degrees of freedom methods for multiple observer ROC analysis. Stat
+    Med 2007;26:596-619. https://doi.org/10.1002/sim.2532
+
+    Hillis SL. A marginal-mean ANOVA approach for analyzing multireader multicase radiological imaging data.
+    Stat Med 2014;33:330-360. https://doi.org/10.1002/sim.5926
+
+    Gallas BD, Pennello GA, Myers KJ. Multireader multicase variance analysis for binary data. J Opt Soc Am A
+    2007;24:B70-B80. https://doi.org/10.1364/JOSAA.24.000B70
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, salstats as ss
+    >>> rng = np.random.default_rng(1)
+    >>> cases, readers, rest = (rng.normal(0, sd, n) for sd, n in (
+    ...     (0.1, (20, 1, 2)), (0.03, (1, 4, 1)), (0.05, (20, 4, 2))))
+    >>> names = [range(20), ["ann", "bob", "cid", "dee"], ["cam", "human"]]
+    >>> index = pd.MultiIndex.from_product(names, names=["case", "reader", "method"])
+    >>> iou = (0.5 + cases + readers + rest + [0, 0.1]).ravel()
+    >>> scores = pd.DataFrame({"metric": "iou", "score": iou}, index=index).reset_index()
+    >>> ss.mrmc(scores, reference="human")[["term", "method", "estimate", "df", "p_value"]].round(2)
+             term method  estimate       df  p_value
+    0        mean    cam      0.48    40.85      NaN
+    1        mean  human      0.58  2686.64      NaN
+    2  difference    cam     -0.10   181.89      0.0
+    3       equal    NaN       NaN     1.00      0.0
+    """
+    asked = _check(figure, label, covariance, (readers, cases), n_replicates, rng)
+    check_procedure(adjust, "adjust")
+    level = check_level(level)
+    keys, unit_name, studies = _studies(scores, by, unit, asked)
+    doubts: _Doubts = defaultdict(list)
+    rows: list[dict[str, Any]] = []
+    for group, found in enumerate(studies):
+        own = _rows(found, asked.analysis, reference, doubts, group_label(keys, group))
+        rows += [{"group": group} | row for row in own]
+    for what, groups in doubts.items():
+        warn(f"{what}: {group_list(list(dict.fromkeys(groups)))}")
+    table = pd.DataFrame(rows)
+    names = {c: text_column(table[c]) for c in ("method", "reference")}
+    shown = keys.iloc[table["group"]].reset_index(drop=True).assign(**names)
+    compared = (table["term"] == "difference").to_numpy()
+    estimate, std_error, df = (table[c].to_numpy() for c in ("estimate", "std_error", "df"))
+    # where nothing varies nothing is known of others
+    known = std_error > 0
+    low, high = (np.where(known, end, np.nan) for end in t_limits(estimate, std_error, df, level))
+    side = sides(np.where(compared, estimate, 0.0), (low > 0) | (high < 0))
+    told: dict[str, Any] = {"verdict": side}
+    if margin is not None:
+        metrics = shown["metric"] if "metric" in shown else scores["metric"].iloc[[0]]
+        of_what = np.resize("auc" if asked.figure.needs_label else metrics, len(table))
+        told = _against_margin((estimate, std_error, df), margin, of_what, side, compared, level)
+    told["verdict"] = _where(compared, told["verdict"])
+    columns = {c: table[c].to_numpy() for c in _ESTIMATED} | {
+        "df": np.where(np.isinf(df), np.nan, df),
+        "conf_low": low,
+        "conf_high": high,
+        "conf_level": level,
+        "interval": _where(known, np.full(len(table), INTERVAL)),
+        "unit": unit_name,
+        "inference_to": asked.analysis.inference_to,
+    }
+    special = {c: table[c].to_numpy() for c in ("df_residual", "method_mean", "reference_mean")} | told
+    special |= {"test": TEST, "figure": figure, "covariance": covariance}
+    special |= {c: table[c].to_numpy() for c in ("n_readers", "design")}
+    if covariance == "bootstrap":
+        special["n_replicates"] = n_replicates
+    frame = estimates_frame(shown, columns, special)
+    if adjust.lower() == "none" or not compared.any():
+        return frame
+    adjusted = adjusted_if_asked(frame[compared], adjust)
+    return pd.concat([frame[~compared], adjusted]).sort_index()[list(adjusted.columns)]
+
+
+def mrmc_components(
+    scores: pd.DataFrame,
+    *,
+    figure: str = "mean",
+    label: str | None = None,
+    covariance: str = "jackknife",
+    by: str | Sequence[str] | None = None,
+    unit: Unit = None,
+    n_replicates: int = 10_000,
+    rng: int | np.random.Generator = 0,
+) -> pd.DataFrame:
+    """Variances and covariances behind `mrmc`: how much readers differ, and what samples of cases add.
+
+    Parameters
+    ----------
+    scores, figure, label, covariance, by, unit, n_replicates, rng
+        As for `mrmc`.
+
+    Returns
+    -------
+    DataFrame
+        For each group a row per component:
+
+        - the grouping columns, `term`: "reader" (of readers' true figures, alike for all methods; within
+          methods where readers are nested), "method:reader" (what of them differs between methods), "error"
+          (of one figure over samples of cases), "cov1" (of one reader's figures with two methods), "cov2" (of
+          two readers' with one method), "cov3" (of two readers' with two methods); those that there are;
+        - `estimate`: as it comes out, which may be below 0;
+        - `used`: 0 for a variance below it, and for cov2 no less than cov3 (of one method than 0), as `mrmc`
+          takes them (Hillis 2014);
+        - `sd` of `used` variances, and `correlation`, a covariance as a share of the error variance;
+        - `unit`, `n_methods`, `n_readers`, `n_units`, `figure`, `covariance`, `design`.
+
+    Raises
+    ------
+    SalstatsError
+        As for `mrmc`.
+
+    Notes
+    -----
+    With mean squares as in `mrmc`: reader (MS(R) - MS(TR))/t - Cov1 + Cov3, method:reader MS(TR) - Var + Cov1
+    + Cov2 - Cov3; of one method reader MS(R) - Var + Cov2. Checked against MRMCaov and RJafroc, which puts
+    max(Cov2 - Cov3, 0) into method:reader.
+
+    References
+    ----------
+    Hillis SL. A marginal-mean ANOVA approach for analyzing multireader multicase radiological imaging data.
+    Stat Med 2014;33:330-360. https://doi.org/10.1002/sim.5926
+
+    Examples
+    --------
+    >>> import pandas as pd, salstats as ss
+    >>> scores = pd.DataFrame({"case": list("aabbcc"), "reader": ["ann", "bob"] * 3, "method": "cam",
+    ...     "metric": "iou", "score": [0.2, 0.3, 0.5, 0.4, 0.6, 0.8]})
+    >>> ss.mrmc_components(scores)[["metric", "term", "estimate", "used"]].round(3)
+      metric    term  estimate   used
+    0    iou  reader    -0.002  0.000
+    1    iou   error     0.019  0.019
+    2    iou    cov2     0.015  0.015
+    """
+    asked = _check(figure, label, covariance, ("random", "random"), n_replicates, rng)
+    keys, unit_name, studies = _studies(scores, by, unit, asked)
+    rows, groups = [], []
+    for group, found in enumerate(studies):
+        parts = found.parts
+        for term, estimate in components(parts).items():
+            low = -np.inf if term.startswith("cov") else 0.0
+            low = np.nan_to_num(parts.cov3) if term == "cov2" else low
+            rows.append(
+                {
+                    "term": term,
+                    "estimate": estimate,
+                    "used": max(estimate, low),
+                    "sd": np.nan if term.startswith("cov") else np.sqrt(max(estimate, 0.0)),
+                    "correlation": estimate / parts.var if term.startswith("cov") else np.nan,
+                    "unit": unit_name,
+                    "n_methods": len(parts.means),
+                    "n_readers": int(found.study.readings.readers.max()) + 1,
+                    "n_units": found.n_units(range(len(parts.means))),
+                    "figure": figure,
+                    "covariance": covariance,
+                    "design": found.study.design,
+                }
+            )
+            groups.append(group)
+    return pd.concat([keys.iloc[groups].reset_index(drop=True), pd.DataFrame(rows)], axis=1)
+
+
+#: Columns that `_rows` gives as they are, and the numbers that not every row has.
+_ESTIMATED = ("term", "estimate", "std_error", "statistic", "p_value", "n", "n_missing", "n_units")
+_NUMBERS = (
+    "estimate", "std_error", "statistic", "df", "p_value", "df_residual", "method_mean", "reference_mean",
+)  # fmt: skip
+
+
+def _check(
+    figure: str,
+    label: str | None,
+    covariance: str,
+    effects: tuple[str, str],
+    n_replicates: int,
+    rng: int | np.random.Generator,
+) -> _Asked:
+    """Options as records, checked to go together."""
+    of_what = figures.BY_NAME[check_choice(figure, figures.FIGURES, "figure")]
+    if of_what.needs_label != (label is not None):
+        names = {True: "needs label=, the column of the truth (0 or 1)", False: "takes no label="}
+        raise SalstatsError(f"figure={figure!r} {names[of_what.needs_label]}; figure='auc' is of ratings")
+    known = [record.name for record in covariances.RECORDS if figure in record.of]
+    if covariance in covariances.BY_NAME and covariance not in known:
+        raise ValueRangeError(
+            f"covariance={covariance!r} is for figure='auc'; of means take 'jackknife', which is unbiased"
+        )
+    how = covariances.BY_NAME[check_choice(covariance, known, "covariance")]
+    random = [check_choice(e, _EFFECTS, o) == "random" for e, o in zip(effects, _EFFECT_OF, strict=True)]
+    if not any(random):
+        raise SalstatsError(
+            "readers='fixed' and cases='fixed' leave nothing to chance; keep one of them 'random'"
+        )
+    drawing = covariances.Drawing(check_count(n_replicates, "n_replicates", 2), check_generator(rng))
+    return _Asked(of_what, label, how, drawing, ANALYSES[random[0], random[1]])
+
+
+def _studies(
+    scores: pd.DataFrame, by: str | Sequence[str] | None, unit: Unit, asked: _Asked
+) -> tuple[pd.DataFrame, str, Iterator[_Found]]:
+    """Grouping columns of each group, the unit, and what is found of each group."""
+    codes = coded_scores(check_readers(scores))
+    columns = [c for c in check_by(scores, by, _BY) if c not in ("method", "reader")]
+    warn_pooled_by_default(scores, by, columns)
+    check_one_metric(codes, columns)
+    units = resolve_unit(codes, unit)
+    keys, rows_of = row_groups(codes, columns)
+
+    def found() -> Iterator[_Found]:
+        for rows in rows_of:
+            study = study_of(codes, rows, columns, units, asked.figure, asked.label)
+            r = study.readings
+            if not asked.covariance.clustered and len(np.unique(r.units)) < len(r.units):
+                raise SalstatsError(
+                    f"covariance={asked.covariance.name!r} takes cases for independent, and a {units.name} "
+                    "has several; take 'delong' or 'jackknife'"
+                )
+            values = asked.figure.without(r)[0]
+            yield _Found(study, values, asked.covariance.kernel(r, asked.figure, asked.drawing))
+
+    return keys, units.name, found()
+
+
+def _rows(
+    found: _Found, analysis: Analysis, reference: str | None, doubts: "_Doubts", where: str
+) -> list[dict[str, Any]]:
+    """Rows of one group: a mean per method, a difference per pair, and the global test."""
+    study, parts = found.study, found.parts
+    names, means = study.methods, parts.means
+    least = ROUNDING * np.abs(found.values).max()
+    n_readers = int(study.readings.readers.max()) + 1
+
+    def row(term: str, methods: Sequence[int], **values: Any) -> dict[str, Any]:
+        n, n_missing = (int(of[list(methods)].sum()) for of in (study.n, study.n_missing))
+        none = dict.fromkeys(_NUMBERS, np.nan) | dict.fromkeys(("method", "reference"))
+        counts = {"n": n, "n_missing": n_missing, "n_units": found.n_units(methods)}
+        return none | {"term": term, "design": study.design, "n_readers": n_readers} | counts | values
+
+    rows = []
+    for i, name in enumerate(names):
+        own = found.parts_of_method(i)
+        error, df = error_of_mean(own, analysis)
+        error = error if error > least else 0.0
+        _note(doubts, own, analysis, error, where)
+        known = {"std_error": error, "df": df, "n_readers": int(parts.n_readers[i])}
+        rows.append(row("mean", [i], method=name, estimate=means[i], **known))
+    for i, j in _pairs(names, reference):
+        error, df = error_of_difference(parts, analysis, i, j)
+        error = error if error > least else 0.0
+        gap = means[i] - means[j]
+        statistic = gap / error if error > 0 else np.nan
+        rows.append(
+            row(
+                "difference",
+                [i],
+                method=names[i],
+                reference=names[j],
+                estimate=gap,
+                std_error=error,
+                df=df,
+                statistic=statistic,
+                p_value=2 * special.stdtr(df, -abs(statistic)),
+                method_mean=means[i],
+                reference_mean=means[j],
+            )
+        )
+    if len(names) > 1:
+        _note(doubts, parts, analysis, error, where)
+        test = equality(parts, analysis, least)
+        residual = np.nan if np.isinf(test.df_residual) else test.df_residual
+        rows.append(
+            row(
+                "equal",
+                range(len(names)),
+                statistic=test.statistic,
+                df=test.df,
+                df_residual=residual,
+                p_value=test.p_value,
+            )
+        )
+    return rows
+
+
+def _pairs(names: list[str], reference: str | None) -> list[tuple[int, int]]:
+    """Which methods are compared: each with the reference, or each with those behind it."""
+    if reference is None:
+        return list(itertools.combinations(range(len(names)), 2))
+    if reference not in names:
+        hint = did_you_mean(reference, names)
+        raise SalstatsError(
+            f"reference={reference!r} is not a method of these scores ({quoted(names)}){hint}"
+        )
+    if len(names) == 1:
+        raise SalstatsError(f"{reference!r} is the only method of these scores; there is nothing to compare")
+    other = names.index(reference)
+    return [(i, other) for i in range(len(names)) if i != other]
+
+
+def _against_margin(
+    estimates: tuple[np.ndarray, np.ndarray, np.ndarray],
+    margin: Margin,
+    metrics: np.ndarray,
+    side: np.ndarray,
+    compared: np.ndarray,
+    level: float,
+) -> dict[str, Any]:
+    """Columns of `margin_columns` for the differences, NaN in other rows."""
+    low, high = (np.where(compared, bound, np.nan) for bound in check_margin(margin, metrics))
+    warn_of_units(low[compared], high[compared], "difference", metrics[compared])
+    p_value = p_of_tails(partial(t_tails, *estimates), low, high)
+    return margin_columns(side, metrics, (low, high, p_value), is_below(p_value, 1 - level), 1)
+
+
+def _where(said: np.ndarray, texts: np.ndarray) -> Any:
+    """Texts as a column, missing where nothing is said."""
+    return text_column(str(text) if own else None for own, text in zip(said, texts, strict=True))
+
+
+#: What deserves a look, and the groups where it does.
+_Doubts = dict[str, list[str]]
+_NEGATIVE = (
+    "cases are estimated to add less than nothing to what readers' figures have in common (Cov2 - Cov3, or "
+    "Cov2 of one method, below 0), which is taken as 0 (Hillis 2014)"
+)
+_CONSTANT = "the estimated variance is not above 0, so there are no limits and no test (NaN)"
+
+
+def _note(doubts: _Doubts, parts: Parts, analysis: Analysis, error: float, where: str) -> None:
+    """Note an estimate that was taken as 0, and one without variance."""
+    if analysis is not ANALYSES[True, False] and parts.gap < 0:
+        doubts[_NEGATIVE].append(where)
+    if not error > 0:
+        doubts[_CONSTANT].append(where)
