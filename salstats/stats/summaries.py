@@ -88,7 +88,7 @@ def summarize(
         - `df` with analytic intervals;
         - `conf_low`, `conf_high`, `conf_level`, `interval` (what this row has), `unit`;
         - `inference_to` ("these readers"), where scores are of several readers: readers are fixed, not drawn
-          with a unit, and limits say nothing of readers in general;
+          with a unit, and limits say nothing of readers in general (those of `mrmc` do);
         - `weights`, where they were given: their column, "unit", or in rows "Average" those of the values;
         - `n` defined scores, `n_missing` undefined ones, `n_units` units with a defined score; `n_absent`,
           where there is any, those of `n_missing` that are of absent findings;

@@ -21,6 +21,7 @@ from salstats.stats.case_flow import FILE
 from salstats.stats.intervals import BOOTSTRAP, find_interval
 from salstats.stats.models.covariance import ERRORS
 from salstats.stats.paired_tests import RECORDS as TESTS
+from salstats.stats.units import THESE_READERS
 
 #: What a slice is.
 _SLICES = {
@@ -45,7 +46,8 @@ def methods_text(frames: Mapping[str, pd.DataFrame], words: Words, scores: pd.Da
     """
     known = _settings(frames, words) | _outcomes(frames, words) | _scores(scores, words)
     known |= _means(frames, words)
-    known["fixed_readers"] = _flag(any("inference_to" in frame.columns for frame in frames.values()))
+    speaks_of = [frame["inference_to"] for frame in frames.values() if "inference_to" in frame.columns]
+    known["fixed_readers"] = _flag(any(column.eq(THESE_READERS).any() for column in speaks_of))
     if "difference" in frames:
         known |= _contrasts(frames, words)
     if "regression" in frames:

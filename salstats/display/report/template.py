@@ -49,7 +49,8 @@ TEMPLATE = (
         Said("{repeated_rows}"),
         Said(
             "Readers were taken as fixed: intervals and P values speak of these readers, not of readers in "
-            "general, which would take a multi-reader multi-case analysis (Obuchowski and Rockette 1995).",
+            "general, which would take a multi-reader multi-case analysis (Obuchowski and Rockette 1995; "
+            "salstats.mrmc).",
             when="fixed_readers",
         ),
     ),

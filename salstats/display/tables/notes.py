@@ -27,10 +27,17 @@ from salstats.stats.carried import SEVERAL, missing_scores
 from salstats.stats.design import AVERAGE, OVERALL
 from salstats.stats.intervals import find_interval
 from salstats.stats.paired_tests import RECORDS
+from salstats.stats.units import THESE_READERS
 from salstats.stats.weighting import MEMBERS, weights_text
 
 #: Stands where readers are taken for fixed.
 FIXED_READERS = "Readers are fixed: intervals speak of these readers, not of readers in general."
+#: Whom estimates speak of, by their column `inference_to`.
+_INFERENCE = {
+    THESE_READERS: FIXED_READERS,
+    "these cases": "Cases are fixed: intervals speak of these cases, and of readers in general.",
+    "readers and cases": "Intervals speak of readers and cases in general.",
+}
 #: Stands where limits hold impossible values.
 BEYOND = "Limits beyond the range of what is estimated are impossible values: the interval does not fit."
 
@@ -97,8 +104,7 @@ def interval_note(frame: pd.DataFrame) -> str:
         sentences.append("Infinite limits: the set is unbounded.")
     if (family := single(rows, "family_level")) is not None:
         sentences.append(f"All of them hold together at {_percent(float(str(family)))}%.")
-    if single(rows, "inference_to") is not None:
-        sentences.append(FIXED_READERS)
+    sentences.append(_INFERENCE.get(str(single(rows, "inference_to")), ""))
     return " ".join(s for s in sentences if s)
 
 

@@ -306,5 +306,5 @@ def test_slice_and_threshold_are_told_where_the_scores_say_them():
 def test_readers_who_are_fixed_are_told_with_what_speaks_of_others():
     text = told(means=frame(MEAN | {"inference_to": "these readers"}))
     assert "intervals and P values speak of these readers, not of readers in general" in text
-    assert "multi-reader multi-case analysis (Obuchowski and Rockette 1995)" in text
+    assert "multi-reader multi-case analysis (Obuchowski and Rockette 1995; salstats.mrmc)." in text
     assert "eaders" not in told()

@@ -72,6 +72,8 @@ def test_readers_who_are_fixed_are_said_once():
     assert notes.FIXED_READERS not in notes.interval_note(interval("t"))
     of_some = interval("t").assign(inference_to=["these readers", None])
     assert notes.interval_note(of_some).count(notes.FIXED_READERS) == 1
+    of_all = interval("t").assign(inference_to="readers and cases")
+    assert notes.interval_note(of_all).endswith("Intervals speak of readers and cases in general.")
 
 
 def test_limits_of_a_family_hold_together_and_its_level_is_that_of_the_test():
