@@ -1,0 +1,1 @@
+"""How many cases and readers a study needs."""
