@@ -55,6 +55,7 @@ from .stats.contrasts import difference as difference
 from .stats.contrasts import percent_decrease as percent_decrease
 from .stats.mrmc.mrmc import mrmc as mrmc
 from .stats.mrmc.mrmc import mrmc_components as mrmc_components
+from .stats.planning.power import power as power
 from .frames import join_features as join_features
 from .files.frame_files import write_frame as write_frame
 from .stats.case_flow import case_flow as case_flow

@@ -1,7 +1,4 @@
-"""Power and widths by formula: of a t test of units, of a margin, of an interval, and of readers and cases.
-
-Units are independent; `sd` is that of one unit's part of the estimate, whose standard error is sd/sqrt(n).
-"""
+"""Power and widths by formula, from the standard error that a study will have and its degrees of freedom."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,30 +11,44 @@ from scipy import special, stats
 Numbers = Any
 #: Nodes of the integral over the SD of a study, and what is left out of it at either end.
 _NODES, _TAIL = np.polynomial.legendre.leggauss(200), 1e-15
+#: Degrees of freedom from which a standard error is as good as known.
+_KNOWN = 1e7
 #: Cases that are searched at most.
 MOST_CASES = 1_000_000
 
 
-def f_power(ncp: Numbers, df: Numbers, level: float) -> np.ndarray:
-    """Power of a two-sided test at 1 - `level` whose squared statistic is F with 1 and `df` degrees of freedom.
+class Precision(NamedTuple):
+    """Standard error of a planned estimate, and the degrees of freedom it will be estimated with."""
 
-    `ncp` is the squared effect in standard errors; an infinite `df` makes the test one of z.
-    """
-    ncp, df = np.broadcast_arrays(np.asarray(ncp, float), np.asarray(df, float))
+    std_error: Numbers
+    df: Numbers
+
+
+def of_units(sd: float, n_units: Numbers) -> Precision:
+    """Of the mean of independent units, `sd` being that of one unit's part."""
+    n = np.asarray(n_units, float)
+    return Precision(sd / np.sqrt(n), n - 1)
+
+
+def t_power(effect: Numbers, of: Precision, level: float) -> np.ndarray:
+    """Power of a two-sided t test at 1 - `level`, on either side: by the noncentral F of its square."""
+    size = np.abs(np.asarray(effect, float) / of.std_error)
+    size, df = np.broadcast_arrays(size, np.asarray(of.df, float))
     # scipy's noncentral t is NaN at some large effects; its noncentral F is not
-    missed = special.ncfdtr(1, np.where(np.isinf(df), 1, df), ncp, special.fdtri(1, df, level))
-    root, q = np.sqrt(ncp), special.ndtri((1 + level) / 2)
-    return np.where(np.isinf(df), special.ndtr(root - q) + special.ndtr(-root - q), 1 - missed)
+    missed = special.ncfdtr(
+        1, np.minimum(df, _KNOWN), size**2, special.fdtri(1, np.minimum(df, _KNOWN), level)
+    )
+    q = special.ndtri((1 + level) / 2)
+    return np.where(df > _KNOWN, special.ndtr(size - q) + special.ndtr(-size - q), 1 - missed)
 
 
-def margin_power(
-    effect: float, sd: float, n_units: Numbers, low: float, high: float, level: float
-) -> np.ndarray:
+def margin_power(effect: float, of: Precision, low: float, high: float, level: float) -> np.ndarray:
     """Chance that one-sided t tests at 1 - `level` show an effect to lie above `low` and below `high`."""
-    n = np.asarray(n_units, float)[..., None]
-    se, df, q = sd / np.sqrt(n), n - 1, special.stdtrit(n - 1, level)
+    se, df = (np.asarray(v, float)[..., None] for v in of)
+    df = np.minimum(df, _KNOWN)
+    q = special.stdtrit(df, level)
     nodes, weights = _NODES
-    # r is the SD of a study in true ones; at `most` the interval is as wide as the margin
+    # r is what the standard error comes out as, in true ones; at `most` the interval is as wide as the margin
     first, last = (np.sqrt(special.chdtri(df, p) / df) for p in (1 - _TAIL, _TAIL))
     most = np.minimum(last, (high - low) / (2 * q * se))
     first = np.minimum(first, most)
@@ -47,18 +58,18 @@ def margin_power(
     return np.asarray((density * np.maximum(inside, 0) * weights).sum(axis=-1) * (most - first)[..., 0] / 2)
 
 
-def mean_width(sd: float, n_units: Numbers, level: float) -> np.ndarray:
+def mean_width(of: Precision, level: float) -> np.ndarray:
     """Expected width of a t interval."""
-    n = np.asarray(n_units, float)
-    mean_sd = sd * np.sqrt(2 / (n - 1)) * np.exp(special.gammaln(n / 2) - special.gammaln((n - 1) / 2))
-    return np.asarray(2 * special.stdtrit(n - 1, (1 + level) / 2) * mean_sd / np.sqrt(n))
+    df = np.minimum(of.df, _KNOWN)
+    known_by = np.sqrt(2 / df) * special.poch(df / 2, 0.5)
+    return np.asarray(2 * special.stdtrit(df, (1 + level) / 2) * known_by * of.std_error)
 
 
-def width_power(width: float, sd: float, n_units: Numbers, level: float) -> np.ndarray:
+def width_power(width: float, of: Precision, level: float) -> np.ndarray:
     """Chance that a t interval is no wider than `width`."""
-    n = np.asarray(n_units, float)
-    largest = width * np.sqrt(n) / (2 * special.stdtrit(n - 1, (1 + level) / 2) * sd)
-    return np.asarray(special.chdtr(n - 1, (n - 1) * largest**2))
+    df = np.minimum(of.df, _KNOWN)
+    largest = width / (2 * special.stdtrit(df, (1 + level) / 2) * of.std_error)
+    return np.asarray(special.chdtr(df, df * largest**2))
 
 
 def fewest(power: Callable[[int], float], target: float, least: int) -> int | None:
@@ -86,8 +97,8 @@ class Components:
     Attributes
     ----------
     var, cov1, cov2, cov3 : float
-        Variance of a reader's score with a method over samples of `n_cases` cases, and covariances of the same
-        reader with two methods, of two readers with the same, and of two readers with two.
+        Variance of a reader's figure with a method over samples of `n_cases` cases, and covariances of one
+        reader with two methods, of two readers with one method, and of both different.
     var_tr : float
         Variance of the interaction of readers and methods.
     n_cases : float
@@ -102,24 +113,15 @@ class Components:
     n_cases: float
 
 
-class Noncentral(NamedTuple):
-    """What power of readers and cases is read from, and the standard error of the difference."""
-
-    ncp: np.ndarray
-    df: np.ndarray
-    std_error: np.ndarray
-
-
 def hillis(
     components: Components,
-    effect: Numbers,
     n_readers: Numbers,
     n_cases: Numbers,
     *,
     random_readers: bool = True,
     random_cases: bool = True,
-) -> Noncentral:
-    """Noncentral F of the difference of two methods that the same readers used on the same cases.
+) -> Precision:
+    """Precision of the difference of two methods that the same readers used on the same cases.
 
     Who is not random is fixed: results speak of these readers, or of these cases. With fixed readers the
     test is one of z. Negative components count as 0.
@@ -139,5 +141,4 @@ def hillis(
         df = (readers - 1) * (mean_square / by_readers) ** 2
     else:
         df = np.broadcast_to(np.inf, np.shape(mean_square))
-    ncp = readers * np.asarray(effect, float) ** 2 / (2 * mean_square)
-    return Noncentral(ncp, df, np.sqrt(2 * mean_square / readers))
+    return Precision(np.sqrt(2 * mean_square / readers), df)

@@ -1,0 +1,98 @@
+"""Parameters of a planned study: SDs, correlations and clusters, or components of readers and cases."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import SalstatsError, ValueRangeError, did_you_mean, quoted
+from salstats.stats.planning.formulas import Components
+
+#: What `power` takes, with the least and the largest value.
+PAIRS = {
+    "sd_difference": (0.0, np.inf),
+    "sd": (0.0, np.inf),
+    "sd_reference": (0.0, np.inf),
+    "correlation": (-1.0, 1.0),
+    "mean_reference": (-np.inf, np.inf),
+    "icc": (0.0, 1.0),
+    "cluster_size": (1.0, np.inf),
+}
+#: As `mrmc_components` names them, and cases of the study that they are from.
+READERS = {
+    **dict.fromkeys(("error", "cov1", "cov2", "cov3", "method:reader"), (-np.inf, np.inf)),
+    "n_cases": (1.0, np.inf),
+}
+
+
+def checked(given: Mapping[str, float], known: Mapping[str, tuple[float, float]]) -> dict[str, float]:
+    """Parameters as numbers, each known and within its range."""
+    found = {}
+    for name, value in given.items():
+        if name not in known:
+            raise ValueRangeError(
+                f"{name!r} is no parameter of this plan{did_you_mean(name, known)}; there are {quoted(known)}"
+            )
+        low, high = known[name]
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = np.nan
+        if not (low <= number <= high) or np.isinf(number) or (name.startswith("sd") and number == 0):
+            span = {-np.inf: "be a number", 0.0: "be above 0"}.get(low, f"be {low:g} or more")
+            span = span if np.isinf(high) else f"lie in {low:g} ... {high:g}"
+            raise ValueRangeError(f"{name} must {span}, not {value!r}")
+        found[name] = number
+    return found
+
+
+def sd_of_pairs(given: Mapping[str, float], kept: float) -> float:
+    """SD of own - kept * other of one case."""
+    if "sd_difference" in given:
+        if kept != 1:
+            raise SalstatsError(
+                "sd_difference is of method - reference; this plan of a decrease needs sd and correlation"
+            )
+        return given["sd_difference"]
+    if "sd" not in given:
+        raise SalstatsError("parameters must hold sd_difference, or sd (of the scores) and correlation")
+    own = given["sd"]
+    other = kept * given.get("sd_reference", own)
+    return float(np.sqrt(own**2 + other**2 - 2 * given.get("correlation", 0.0) * own * other))
+
+
+def design_effect(given: Mapping[str, float]) -> float:
+    """How many times the variance of a mean is that of as many independent cases: 1 + (m - 1) icc."""
+    return 1 + (given.get("cluster_size", 1.0) - 1) * given.get("icc", 0.0)
+
+
+def components_of(given: object) -> Components:
+    """Variance components, from a mapping or from the frame of `mrmc_components`."""
+    if isinstance(given, pd.DataFrame):
+        given = _of_frame(given)
+    if not isinstance(given, Mapping):
+        raise SalstatsError(
+            "term='mrmc' plans from variance components: a mapping, or what mrmc_components() returns"
+        )
+    found = checked(given, READERS)
+    missing = [name for name in READERS if name not in found]
+    if missing:
+        raise SalstatsError(f"the components of readers and cases lack {quoted(missing)}")
+    if found["error"] <= 0:
+        raise ValueRangeError(f"the component 'error' must be above 0, not {found['error']:g}")
+    return Components(
+        found["error"], found["cov1"], found["cov2"], found["cov3"], found["method:reader"], found["n_cases"]
+    )
+
+
+def _of_frame(frame: pd.DataFrame) -> dict[str, float]:
+    """Components of a frame, one row each."""
+    lacking = {"term", "estimate", "n_units"} - set(frame.columns)
+    if lacking:
+        raise SalstatsError(
+            f"term='mrmc' plans from what mrmc_components() returns; here is no {quoted(sorted(lacking))}"
+        )
+    if frame["term"].duplicated().any():
+        raise SalstatsError("the components are of several groups; keep the rows of one")
+    found = dict(zip(frame["term"].astype("str"), frame["estimate"], strict=True))
+    return {name: found[name] for name in READERS if name in found} | {"n_cases": frame["n_units"].iloc[0]}

@@ -1,0 +1,136 @@
+"""Simulated studies: drawn from a pilot, analysed by the package's own call, and counted."""
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import SalstatsWarning
+from salstats.jobs import in_pieces
+from salstats.stats.contrasts import difference, percent_decrease
+from salstats.stats.equivalence import CLAIMS, SIDES, Margin
+from salstats.stats.planning import formulas
+from salstats.stats.planning.pilots import Draw
+
+#: Rows of one call, about, and its studies at most.
+_ROWS_AT_ONCE, _STUDIES_AT_ONCE = 60_000, 250
+#: What a study is planned to show.
+GOALS = ("difference", "margin", "width")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What each study is to show, and how it is analysed."""
+
+    term: str
+    level: float
+    margin: Margin | None = None
+    width: float | None = None
+    interval: str | None = None
+    test: str | None = None
+    n_replicates: int = 1000
+
+    @property
+    def goal(self) -> str:
+        """A difference that is not 0, one inside the margin, or an interval that is no wider than asked."""
+        return GOALS[1] if self.margin is not None else GOALS[2] if self.width is not None else GOALS[0]
+
+    def analyse(self, scores: pd.DataFrame, **options: object) -> pd.DataFrame:
+        """Analyse scores as a user would."""
+        call = difference if self.term == "difference" else percent_decrease
+        return call(
+            scores,
+            interval=self.interval,
+            test=self.test,
+            level=self.level,
+            margin=self.margin,
+            n_replicates=self.n_replicates,
+            **options,  # type: ignore[arg-type]
+        )
+
+    def shown(self, found: pd.DataFrame) -> np.ndarray:
+        """Which studies show what they were to show."""
+        if self.width is not None:
+            return (found["conf_high"] - found["conf_low"]).to_numpy() <= self.width
+        words = SIDES[:2] if self.margin is None else CLAIMS
+        return found["verdict"].str.contains("|".join(words)).to_numpy(dtype=bool)
+
+    def power(
+        self, of: formulas.Precision, effect: float, bounds: tuple[float, float] | None = None
+    ) -> np.ndarray:
+        """Chance by formula that a study shows it; `bounds` are those of the margin."""
+        if self.width is not None:
+            return formulas.width_power(self.width, of, self.level)
+        if bounds is not None:
+            return formulas.margin_power(effect, of, *bounds, self.level)
+        return formulas.t_power(effect, of, self.level)
+
+
+class Counted(NamedTuple):
+    """What studies of one size gave: how many showed it, mean width and pairs, how they were analysed."""
+
+    n_shown: int
+    width: float
+    n_pairs: float
+    interval: str
+    test: str
+
+
+class _Block(NamedTuple):
+    """Some studies of one size."""
+
+    size: int
+    draw: Draw
+    plan: Plan
+    metric: str
+    first: int
+    last: int
+
+
+def simulate(
+    draws: Mapping[int, Draw], plan: Plan, metric: str, n_studies: int, *, jobs: int | None, progress: bool
+) -> dict[int, Counted]:
+    """Simulate studies of each size, by the key of its draw; the same whatever `jobs` is."""
+    blocks = []
+    for size, draw in draws.items():
+        rows = 2 * draw.n_units * draw.pilot.sizes.mean()
+        at_once = int(np.clip(_ROWS_AT_ONCE / rows, 1, _STUDIES_AT_ONCE))
+        starts = range(0, n_studies, at_once)
+        blocks += [_Block(size, draw, plan, metric, i, min(i + at_once, n_studies)) for i in starts]
+    pieces = in_pieces(_run, blocks, jobs=jobs, progress=progress, label="simulating")
+    found = pd.concat([frame for piece in pieces for frame in piece], ignore_index=True)
+    counted = {}
+    for size, rows in found.groupby("size", sort=False):
+        interval, test = (str(rows[name].mode()[0]) for name in ("interval", "test"))
+        width, pairs = float(rows["width"].mean()), float(rows["n_pairs"].mean())
+        counted[int(size)] = Counted(int(rows["shown"].sum()), width, pairs, interval, test)
+    return counted
+
+
+def _run(blocks: tuple[_Block, ...]) -> list[pd.DataFrame]:
+    """Studies of some blocks, a row each."""
+    results = []
+    for block in blocks:
+        studies = range(block.first, block.last)
+        scores = block.draw.frame(studies, block.metric)
+        with warnings.catch_warnings():
+            # what deserves a look in one study is what their number shows
+            warnings.simplefilter("ignore", SalstatsWarning)
+            found = block.plan.analyse(
+                scores,
+                reference="reference",
+                by="study",
+                unit="unit",
+                # apart from the streams of the studies
+                rng=np.random.default_rng((block.draw.seed, block.first, block.draw.n_units)),
+            )
+        width = found["conf_high"] - found["conf_low"]
+        results.append(
+            found[["n_pairs", "interval", "test"]].assign(
+                size=block.size, shown=block.plan.shown(found), width=width
+            )
+        )
+    return results

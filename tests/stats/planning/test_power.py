@@ -1,0 +1,285 @@
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import special, stats
+
+import salstats as ss
+from salstats.checks import SalstatsError, SalstatsWarning
+from salstats.stats.planning.curves import crossing
+
+VAN_DYKE = {
+    "error": 0.000802288265572067, "cov1": 0.00034661370944073208, "cov2": 0.00034407482886088904,
+    "cov3": 0.00023902837089215378, "method:reader": 0.0002004025235814551, "n_cases": 114,
+}  # fmt: skip
+
+
+def frame_of(own, other, units=None, metric="iou"):
+    """A pilot of one method and the reference."""
+    cases = [f"c{i:05d}" for i in range(len(own))]
+    columns = {"case": cases * 2, "metric": metric, "method": np.repeat(["cam", "human"], len(own))}
+    if units is not None:
+        columns["patient"] = [f"p{u}" for u in units] * 2
+    return pd.DataFrame(columns | {"score": np.concatenate([own, other])})
+
+
+def normal_pilot(n=3000, sd=0.2, mean=-0.05, seed=0):
+    """Differences whose mean and SD are exactly these, as near to normal as quantiles are."""
+    gaps = special.ndtri((np.arange(n) + 0.5) / n)
+    gaps = mean + sd * (gaps - gaps.mean()) / gaps.std(ddof=1)
+    return frame_of(0.5 + np.random.default_rng(seed).permutation(gaps), np.full(n, 0.5), metric="gap")
+
+
+@pytest.fixture(scope="module")
+def patients():
+    """A pilot of IoU-like scores, 60 patients with one to four cases."""
+    rng = np.random.default_rng(3)
+    units = np.repeat(np.arange(60), rng.integers(1, 5, 60))
+    of_unit = rng.normal(0, 0.7, 60)[units]
+    own, other = (special.ndtr(a + of_unit + rng.normal(0, 0.7, len(units))) for a in (-0.7, -0.4))
+    own[own < 0.1] = 0.0
+    return frame_of(own, other, units)
+
+
+def test_simulated_power_of_normal_differences_is_that_of_the_noncentral_t():
+    found = ss.power(
+        normal_pilot(), reference="human", n_cases=[15, 40, 130], effect=-0.05, interval="t", n_studies=2000
+    )
+    n = found["n_cases"].to_numpy(dtype=float)
+    df, ncp, q = n - 1, np.sqrt(n) * 0.05 / 0.2, stats.t.ppf(0.975, n - 1)
+    expected = stats.nct.sf(q, df, ncp) + stats.nct.cdf(-q, df, ncp)
+    np.testing.assert_array_less(np.abs(found["power"] - expected), 3 * found["mc_error"])
+    assert found["test"].unique() == ["t"]
+    by_formula = ss.power(
+        normal_pilot(), reference="human", n_cases=[15, 40, 130], effect=-0.05, approach="formula"
+    )
+    np.testing.assert_allclose(by_formula["power"], expected, rtol=1e-6)
+    # E(s) is sd c4(n), c4 of tables: .98232, .99361, .99806
+    c4 = np.array([0.98232, 0.99361, 0.99806])
+    np.testing.assert_allclose(by_formula["width"], 2 * q * 0.2 * c4 / np.sqrt(n), rtol=1e-5)
+    np.testing.assert_allclose(found["width"], by_formula["width"], rtol=0.01)
+
+
+def test_no_effect_is_found_in_five_percent(patients):
+    hits = np.random.default_rng(1).random((2, 80)) < [[0.6], [0.8]]
+    for pilot in (patients, frame_of(*hits.astype(float), metric="hit")):
+        found = ss.power(pilot, reference="human", n_cases=70, effect=0.0, n_studies=2000)
+        assert found["conf_low"][0] - 0.005 < 0.05 < found["conf_high"][0] + 0.005
+
+
+def test_a_loop_over_single_studies_has_the_same_power(patients):
+    # as simr does: draw, analyse, count; studies that have their own draws and flips
+    n_studies, effect = 100, -0.05
+    found = ss.power(patients, reference="human", n_cases=50, effect=effect, n_studies=2000)
+    wide = patients.pivot(index=["patient", "case"], columns="method", values="score").reset_index()
+    gaps = (wide["cam"] - wide["human"] - effect).groupby(wide["patient"]).sum()
+    # chances that make the mean difference the effect, by bisection
+    low, high = -200.0, 200.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        weights = np.exp(middle * gaps.to_numpy())
+        low, high = (low, middle) if weights @ gaps > 0 else (middle, high)
+    rng, shown = np.random.default_rng(11), 0
+    rows_of = {p: rows for p, rows in wide.groupby("patient")}
+    for _ in range(n_studies):
+        chosen = rng.choice(gaps.index.to_numpy(), int(found["n_units"][0]), p=weights / weights.sum())
+        parts = [
+            rows_of[p].assign(patient=f"p{i}", case=rows_of[p]["case"] + f"/{i}")
+            for i, p in enumerate(chosen)
+        ]
+        study = pd.concat(parts).melt(
+            ["patient", "case"], ["cam", "human"], var_name="method", value_name="score"
+        )
+        result = ss.difference(
+            study.assign(metric="iou"), reference="human", unit="patient", n_replicates=1000, rng=rng
+        )
+        shown += result["verdict"][0] != "inconclusive"
+    share = shown / n_studies
+    error = np.sqrt(share * (1 - share) / n_studies + found["mc_error"][0] ** 2)
+    assert 0.2 < share < 0.95
+    assert abs(share - found["power"][0]) < 3 * error
+
+
+def test_studies_of_one_call_are_analysed_as_each_alone(patients):
+    # of few units every pattern of signs is there, so that nothing is left to chance
+    from salstats.stats.planning.pilots import Draw, Pilot, tilted
+    from salstats.stats.planning.studies import Plan, simulate
+
+    wide = patients.pivot(index=["patient", "case"], columns="method", values="score").reset_index()
+    units = wide["patient"].astype("category").cat.codes.to_numpy()
+    pilot = Pilot.of(wide["cam"].to_numpy(), wide["human"].to_numpy(), units, np.arange(len(wide)))
+    parts, chances = tilted(pilot, "difference", -0.1)
+    draw = Draw.of(pilot, parts, chances, 9, 4)
+    counted = simulate({0: draw}, Plan("difference", 0.95), "iou", 40, jobs=None, progress=False)[0]
+    alone = [
+        ss.difference(
+            draw.frame(range(i, i + 1), "iou"), reference="reference", unit="unit", n_replicates=1000
+        )
+        for i in range(40)
+    ]
+    alone = pd.concat(alone)
+    assert counted.n_shown == (alone["verdict"] != "inconclusive").sum()
+    assert counted.width == pytest.approx((alone["conf_high"] - alone["conf_low"]).mean())
+    assert counted.n_pairs == pytest.approx(alone["n_pairs"].mean())
+
+
+def test_power_of_a_decrease_is_that_of_its_difference(patients):
+    # one hypothesis: the same studies have it, and the formula is of the difference that it makes
+    asked = {"reference": "human", "n_cases": 80, "effect": 15, "term": "percent_decrease"}
+    decrease = ss.power(patients, n_studies=1000, **asked)
+    gap = float(decrease["method_mean"][0] - decrease["reference_mean"][0])
+    assert gap == pytest.approx(-0.15 * decrease["reference_mean"][0])
+    by_formula = ss.power(patients, approach="formula", **asked)
+    assert by_formula["power"][0] == pytest.approx(decrease["power"][0], abs=3 * decrease["mc_error"][0])
+    # of a ratio of means with relative errors of 5 to 10 % the delta method is good to a few percent
+    np.testing.assert_allclose(by_formula["width"], decrease["width"], rtol=0.06)
+    shares = ss.power(
+        {"sd": 0.2, "correlation": 0.4, "mean_reference": 0.5}, n_cases=90, effect=12, term="percent_decrease"
+    )
+    points = ss.power({"sd": 0.2, "correlation": 0.4}, n_cases=90, effect=-0.06)
+    assert shares["power"][0] == points["power"][0]
+
+
+def test_margins_and_widths_by_simulation_are_near_their_formulas():
+    pilot = normal_pilot(mean=0.0, sd=0.1)
+    for asked in ({"margin": 0.05}, {"margin": (-0.04, None), "effect": -0.01}, {"width": 0.065}):
+        common = {"reference": "human", "n_cases": [30, 60], "interval": "t", **asked}
+        simulated = ss.power(pilot, n_studies=1000, **common)
+        by_formula = ss.power(pilot, approach="formula", **common)
+        error = np.maximum(simulated["mc_error"], 0.003)
+        np.testing.assert_array_less(np.abs(simulated["power"] - by_formula["power"]), 3.5 * error)
+    assert simulated["goal"].unique() == ["width"]
+    assert simulated["widest"].unique() == [0.065]
+
+
+def test_parameters_make_a_design_effect():
+    # cases in threes with ICC .25 are worth 1/1.5 of independent ones
+    found = ss.power(
+        {"sd": 0.2, "correlation": 0.5, "icc": 0.25, "cluster_size": 3}, n_cases=[150, 300], effect=0.05
+    )
+    n = np.array([50, 100])
+    # SD of a difference is .2, that of a cluster's mean .2 sqrt(1.5/3)
+    ncp, q = 0.05 / (0.2 * np.sqrt(0.5 / n)), stats.t.ppf(0.975, n - 1)
+    expected = stats.nct.sf(q, n - 1, ncp) + stats.nct.cdf(-q, n - 1, ncp)
+    np.testing.assert_allclose(found["power"], expected, rtol=1e-9)
+    assert found["n_units"].to_list() == [50, 100]
+    assert found["unit"].unique() == ["cluster"]
+
+
+def test_needed_cases_by_formula_are_those_of_pwr():
+    # pwr.t.test(d = .05/.2, power = .8, type = "paired") gives 127.5
+    found = ss.power({"sd_difference": 0.2}, effect=0.05)
+    assert found["n_needed"].unique() == [128]
+    assert found.loc[found["n_cases"] == 128, "power"].iloc[0] >= 0.8
+    assert len(found) == 8
+
+
+def test_readers_and_cases_have_the_published_power():
+    # RJafroc's tests: VanDyke, observed difference, 6 readers
+    found = ss.power(
+        VAN_DYKE, term="mrmc", effect=0.043800322061191665, n_readers=[6, 10], n_cases=[111, 163]
+    )
+    assert round(found.loc[0, "power"], 7) == 0.5526116
+    assert round(found.loc[3, "power"], 7) == 0.8015625
+    assert found["n_needed"].to_list() == [251, 251, 163, 163]
+    assert found["inference_to"].unique() == ["readers and cases"]
+
+
+def test_components_may_be_a_frame():
+    rows = {k: v for k, v in VAN_DYKE.items() if k != "n_cases"} | {"reader": 0.0015}
+    frame = pd.DataFrame({"term": list(rows), "estimate": list(rows.values()), "n_units": 114})
+    asked = {"term": "mrmc", "effect": 0.05, "n_readers": 5, "n_cases": 100}
+    pd.testing.assert_frame_equal(ss.power(frame, **asked), ss.power(VAN_DYKE, **asked))
+
+
+def test_groups_and_methods_each_have_a_curve():
+    pilot = ss.datasets.load_simulated()
+    found = ss.power(pilot, reference="human", by="metric", effect=[-0.2, -0.15], n_cases=60, n_studies=20)
+    assert found[["metric", "method"]].drop_duplicates().to_numpy().tolist() == [
+        ["hit", "gradcam"], ["hit", "occlusion"], ["iou", "gradcam"], ["iou", "occlusion"],
+    ]  # fmt: skip
+    assert found["effect"].to_list() == [-0.2, -0.15] * 4
+    assert found["unit"].unique() == ["patient"]
+    assert (found["n_units"] == round(60 / (pilot["case"].nunique() / 140))).all()
+
+
+def test_needed_units_lie_between_those_simulated():
+    units, z = np.array([25, 100]), 1.0
+    # quantiles -0.1587 and .8413 of a standard normal are -1 and 1: half way is power .5, at root 7.5
+    shown = np.round(100_000 * special.ndtr([-z, z])).astype(int)
+    assert crossing(units, shown, 100_000, 0.5) == int(np.ceil(7.5**2))
+    assert crossing(units, shown, 100_000, 0.9) is None
+    assert crossing(units, shown, 100_000, 0.1) == 25
+
+
+@pytest.mark.slow
+def test_processes_change_nothing(patients):
+    asked = {"reference": "human", "n_cases": [30, 60], "effect": -0.05, "n_studies": 500}
+    pd.testing.assert_frame_equal(ss.power(patients, jobs=2, **asked), ss.power(patients, **asked))
+
+
+def test_a_seed_makes_it_again(patients):
+    asked = {"reference": "human", "n_cases": 30, "effect": -0.05, "n_studies": 100}
+    first, again, other = (ss.power(patients, rng=seed, **asked) for seed in (1, 1, 2))
+    pd.testing.assert_frame_equal(first, again)
+    assert first["width"][0] != other["width"][0]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, "effect= says which true effect the study is to find"),
+        ({"effect": 0.05, "reference": None}, "reference= names the method"),
+        ({"effect": 0.05, "margin": 0.04}, "lies outside the margin -0.04 ... 0.04"),
+        ({"effect": 0.05, "margin": 0.1, "width": 0.1}, "two plans"),
+        ({"effect": 0.05, "n_readers": 3}, "n_readers= is for term='mrmc'"),
+        ({"effect": 0.05, "readers": "fixed"}, "readers= is for term='mrmc'"),
+        ({"effect": 0.0}, "no number of cases reaches target=0.8"),
+        ({"effect": -0.05, "n_cases": [2]}, "make fewer than 2 units"),
+        ({"effect": 100, "term": "percent_decrease"}, "must be below 100"),
+        ({"effect": "big"}, "effect must be a number"),
+        ({"width": -1.0}, "width must be above 0"),
+        ({"effect": 0.05, "term": "mrmc"}, "what mrmc_components"),
+        ({"effect": 0.05, "term": "regression"}, "choose one of difference, percent_decrease, mrmc"),
+        ({"effect": 0.05, "reference": "nobody"}, "not a method"),
+    ],
+)
+def test_what_cannot_be_planned_is_refused(patients, options, said):
+    with pytest.raises(SalstatsError, match=said):
+        ss.power(patients, **{"reference": "human", **options})
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "said"),
+    [
+        ({"sd": 0.2}, {"approach": "simulation"}, "draws studies from the scores of a pilot"),
+        ({"SD": 0.2}, {}, "'SD' is no parameter of this plan; did you mean 'sd'?"),
+        ({"sd": 0.0}, {}, "sd must be above 0"),
+        ({"sd": 0.2, "correlation": 1.5}, {}, "correlation must lie in -1 ... 1"),
+        ({"correlation": 0.5}, {}, "must hold sd_difference, or sd"),
+        ({"sd": 0.2}, {"term": "percent_decrease"}, "decrease is one of mean_reference"),
+        ({"error": 1.0}, {"term": "mrmc", "n_readers": 5}, "lack 'cov1', 'cov2', 'cov3'"),
+        (VAN_DYKE, {"term": "mrmc"}, "n_readers= says how many readers"),
+        (VAN_DYKE, {"term": "mrmc", "n_readers": 4, "readers": "fixed", "cases": "fixed"}, "leave nothing"),
+        (VAN_DYKE, {"term": "mrmc", "n_readers": 3, "effect": 0.02}, "no number of cases reaches target"),
+    ],
+)  # fmt: skip
+def test_parameters_that_make_no_plan_are_refused(given, options, said):
+    with pytest.raises(SalstatsError, match=said):
+        ss.power(given, **{"effect": 0.05, **options})
+
+
+def test_a_pilot_of_one_patient_says_nothing():
+    pilot = frame_of(np.array([0.2, 0.3]), np.array([0.4, 0.35]), [1, 1])
+    with (
+        pytest.raises(SalstatsError, match="the pilot has one patient, which says nothing"),
+        pytest.warns(SalstatsWarning),
+    ):
+        ss.power(pilot, reference="human", effect=-0.05)
+
+
+def test_a_small_pilot_is_said_to_be_one(patients):
+    with pytest.warns(
+        SalstatsWarning, match="the pilot has 15 units, from which the SD is known to about 38 %"
+    ):
+        ss.power(patients[patients["patient"].isin([f"p{i}" for i in range(15)])], reference="human",
+                 effect=-0.05, n_cases=30, n_studies=10)  # fmt: skip
