@@ -152,6 +152,8 @@ def _levels(frame: pd.DataFrame, shown: Sequence[str], labels: Labels) -> dict[s
 
 def _kind(row: Mapping[Any, Any]) -> str:
     """What an estimate of a row is."""
+    if isinstance(row.get("average"), str):
+        return "Average marginal effect"
     link = FAMILIES.get(str(row.get("family")), GAUSSIAN).link
     return link.ratio if row.get("exponentiated") in (True, 1) else link.effect
 

@@ -248,6 +248,8 @@ def _model_note(whole: pd.DataFrame, models: Iterable[Sequence[int]], adjusted_f
     elif all(len(rows) == 1 for rows in models):
         text += ", all terms of a column in one model"
     text += adjusted_for
+    if "average" in whole.columns:
+        text += "; effects on the mean, averaged over the rows of the model"
     errors = whole["errors"].dropna().unique() if "errors" in whole.columns else []
     unit = str(notes.single(whole, "unit") or "unit").replace("_", " ")
     said = [ERRORS[e].label.format(unit=unit) if e in ERRORS else str(e) for e in errors]

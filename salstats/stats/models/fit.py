@@ -9,7 +9,12 @@ from salstats.checks import SalstatsError
 from salstats.stats.equivalence import Margin
 from salstats.stats.models.fit_summaries import glance, observations
 from salstats.stats.models.joint_tests import joint_tests
-from salstats.stats.models.margins import marginal_contrasts, marginal_means, marginal_slopes
+from salstats.stats.models.margins import (
+    marginal_contrasts,
+    marginal_effects,
+    marginal_means,
+    marginal_slopes,
+)
 from salstats.stats.models.models import Fitted, fit_models
 from salstats.stats.models.predictions import predictions
 from salstats.stats.models.regression import coefficients
@@ -38,8 +43,8 @@ def fit(
     Returns
     -------
     Fit
-        `tidy()`, `glance()`, `augment()`, `joint()`, `predict()`, `means()`, `contrasts()` and `slopes()`
-        are frames of it; it never changes.
+        `tidy()`, `glance()`, `augment()`, `joint()`, `predict()`, `means()`, `contrasts()`, `slopes()` and
+        `effects()` are frames of it; it never changes.
 
     Raises
     ------
@@ -274,6 +279,23 @@ class Fit(Fitted):
         one a tenth as long gives another slope, as near the end of a logarithm's domain.
         """
         return marginal_slopes(self, covariate, _columns(by), average, level, adjust)
+
+    def effects(self, *, level: float = 0.95, adjust: str = "none") -> pd.DataFrame:
+        """Average marginal effect of every variable, on the scale of the score: a linear model's table.
+
+        Parameters
+        ----------
+        level, adjust
+            As for `contrasts`.
+
+        Returns
+        -------
+        DataFrame
+            As `regress`, without intercepts and interactions: a number's row is its slope, the level of a
+            factor has the difference from its reference level, both averaged over the model's rows as by
+            `slopes` and `contrasts(average="rows")`. `average` says so; `table_regression` takes it.
+        """
+        return marginal_effects(self, level, adjust)
 
     def variance_components(self) -> pd.DataFrame:
         """Variances of random effects; there are none here, and this says so.

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import ColumnError, ValueRangeError, check_choice, check_level, quoted
+from salstats.frames import text_column
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
 from salstats.stats.comparisons import ALL
 from salstats.stats.equivalence import (
@@ -47,8 +48,9 @@ def marginal_means(fitted: Fitted, term: str, by: Sequence[str], average: str, l
     for model in fitted.models:
         cells = _cells(model, term, by)
         populations = [_population(model, cell, by, average) for cell in cells]
-        parts.append((model, cells, _averages(fitted, model, populations, notes)))
-    frame = _frame(fitted, parts, {c: c for c in (*by, term)}, average, level, notes)
+        keys = _levels(model, cells, {c: c for c in (*by, term)})
+        parts.append((model, keys, _averages(fitted, model, populations, notes)))
+    frame = _frame(fitted, parts, average, level, notes)
     return frame.drop(columns=["statistic", "p_value"])
 
 
@@ -84,11 +86,11 @@ def marginal_contrasts(
             compared.append(cells[later] | {_REFERENCE: cells[earlier][term]})
             (high, upper), (low, lower) = means[later], means[earlier]
             margins.append((high - low, upper - lower))
-        parts.append((model, compared, margins))
-    columns = {c: c for c in (*by, term)} | {_REFERENCE: term}
-    frame = _frame(fitted, parts, columns, average, level, notes)
+        columns = {c: c for c in (*by, term)} | {_REFERENCE: term}
+        parts.append((model, _levels(model, compared, columns), margins))
+    frame = _frame(fitted, parts, average, level, notes)
     if margin is not None:
-        responses = [m.formula.response.columns[0] for m, compared, _ in parts for _ in compared]
+        responses = [m.formula.response.columns[0] for m, _, margins in parts for _ in margins]
         frame = frame.assign(**_against(frame, margin, np.array(responses), -1 if fitted.reference else 1))
     return adjusted_if_asked(frame, adjust)
 
@@ -125,9 +127,39 @@ def marginal_slopes(
         cells = _cells(model, None, by)
         populations = [_population(model, cell, by, average) for cell in cells]
         margins = _averages(fitted, model, populations, notes, covariate)
-        parts.append((model, cells, margins))
-    frame = _frame(fitted, parts, {c: c for c in by}, average, level, notes)
+        parts.append((model, _levels(model, cells, {c: c for c in by}), margins))
+    frame = _frame(fitted, parts, average, level, notes)
     frame.insert(frame.columns.get_loc("estimate"), "term", covariate)
+    return adjusted_if_asked(frame, adjust)
+
+
+def marginal_effects(fitted: Fitted, level: float, adjust: str) -> pd.DataFrame:
+    """The rows of `Fit.effects`."""
+    _check("rows", level, adjust)
+    parts, notes = [], fitted.doubts.copy()
+    terms: list[str] = []
+    against: list[str | None] = []
+    for model in fitted.models:
+        numeric, factors = right_side(model)
+        effects: list[Marginal] = []
+        for column in dict.fromkeys(c for term in model.formula.terms for f in term for c in f.columns):
+            if column in numeric:
+                whole = _population(model, {}, (), "rows")
+                effects += _averages(fitted, model, [whole], notes, column)
+                terms.append(column)
+                against.append(None)
+                continue
+            cells = _cells(model, column, ())
+            populations = [_population(model, cell, (), "rows") for cell in cells]
+            (base, lower), *others = _averages(fitted, model, populations, notes)
+            effects += [(value - base, upper - lower) for value, upper in others]
+            names = shown(model, column, np.array([cell[column] for cell in cells]))
+            terms += [f"{factors[column].name}{name}" for name in names[1:]]
+            against += [names[0]] * len(others)
+        parts.append((model, pd.DataFrame(index=range(len(effects))), effects))
+    frame = _frame(fitted, parts, "rows", level, notes)
+    frame.insert(frame.columns.get_loc("estimate"), "term", text_column(terms))
+    frame = frame.assign(**({"reference_level": text_column(against)} if any(against) else {}))
     return adjusted_if_asked(frame, adjust)
 
 
@@ -210,18 +242,22 @@ def _averages(
     ]
 
 
+def _levels(model: Model, cells: Sequence[dict[str, float]], shown_as: Mapping[str, str]) -> pd.DataFrame:
+    """Cells as columns; `shown_as` says which factor the levels in a column are of."""
+    values = {c: shown(model, of, np.array([cell[c] for cell in cells])) for c, of in shown_as.items()}
+    return pd.DataFrame(values, index=range(len(cells)))
+
+
 def _frame(
     fitted: Fitted,
-    parts: Sequence[tuple[Model, list[dict[str, float]], list[Marginal]]],
-    shown_as: Mapping[str, str],
+    parts: Sequence[tuple[Model, pd.DataFrame, list[Marginal]]],
     average: str,
     level: float,
     notes: Notes,
 ) -> pd.DataFrame:
-    """Margins of several models as one frame; `shown_as` says which factor the levels in a column are of."""
+    """Margins of several models as one frame, behind the columns that tell each model's apart."""
     columns: list[dict[str, Any]] = []
-    keys: list[pd.DataFrame] = []
-    for model, cells, margins in parts:
+    for model, _, margins in parts:
         estimate = np.array([value for value, _ in margins])
         std_error = df = np.full(len(margins), np.nan)
         if model.solution is not None and margins:
@@ -229,10 +265,8 @@ def _frame(
             std_error, df = of_combinations(model, combinations, notes)
         made = inferred(estimate, std_error, df, level)
         columns.append({**made, "df": df, "conf_level": np.full(len(margins), level)})
-        values = {c: shown(model, of, np.array([cell[c] for cell in cells])) for c, of in shown_as.items()}
-        keys.append(pd.DataFrame(values, index=range(len(cells))))
     warn_of(notes)
-    levels = pd.concat(keys, ignore_index=True)
+    levels = pd.concat([keys for _, keys, _ in parts], ignore_index=True)
     frame = prediction_frame(fitted, columns, levels, {"average": average})
     # before the formula, where tables and figures look for what tells rows apart
     first = [*fitted.by, *levels.columns]

@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from salstats.checks import check_level, quoted, warn
+from salstats.checks import ValueRangeError, check_choice, check_level, quoted, warn
 from salstats.frames import estimates_frame, text_column
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
 from salstats.stats.models.design import INTERCEPT
+from salstats.stats.models.margins import marginal_effects
 from salstats.stats.models.models import (
     Fitted,
     Model,
@@ -23,6 +24,7 @@ from salstats.stats.models.models import (
 from salstats.stats.models.standard_errors import covariance, inferred
 from salstats.stats.units import Unit
 
+EFFECTS = ("coefficients", "marginal")
 _LOG_SCALE = ("log(", "log1p(", "logit(")
 
 
@@ -40,6 +42,7 @@ def regress(
     adjust: str = "none",
     overall: bool = False,
     correlation: str | None = None,
+    effects: str = "coefficients",
 ) -> pd.DataFrame:
     """Coefficients of regression models, one row per term.
 
@@ -86,6 +89,9 @@ def regress(
     correlation : {"exchangeable"}, optional
         Working correlation of the rows of a unit (generalised estimating equations): any two are equally
         correlated. Estimates then weigh units by what they tell, and stay those of the population's mean.
+    effects : {"coefficients", "marginal"}
+        `marginal` gives the average marginal effects of `Fit.effects` in place of coefficients: how the mean
+        score moves, on its own scale, also where coefficients are logits.
 
     Returns
     -------
@@ -214,6 +220,9 @@ def regress(
     """
     check_level(level)
     check_procedure(adjust, "adjust")
+    marginal = check_choice(effects, EFFECTS, "effects") == "marginal"
+    if marginal and exponentiate:
+        raise ValueRangeError("exponentiate=True is for coefficients; effects='marginal' are differences")
     fitted = fit_models(
         data,
         formula,
@@ -225,6 +234,8 @@ def regress(
         overall=overall,
         correlation=correlation,
     )
+    if marginal:
+        return marginal_effects(fitted, level, adjust)
     return coefficients(fitted, level=level, exponentiate=exponentiate, adjust=adjust)
 
 

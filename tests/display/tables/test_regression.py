@@ -458,3 +458,12 @@ def test_markup_in_terms_names_and_outcomes_is_literal(read):
 def test_bad_input_is_one_clear_sentence(terms, options, message):
     with pytest.raises(SalstatsError, match=re.escape(message)):
         ss.table_regression(terms, **options)
+
+
+def test_average_marginal_effects_are_said_to_be_so():
+    scores = ss.datasets.load_simulated().query("metric == 'iou'")
+    fit = ss.fit(scores, "iou ~ prob + method", by=(), family="fractional")
+    html = ss.table_regression(fit.effects(), fit=fit.glance()).as_raw_html()
+    assert "average marginal effect" in html
+    assert "effects on the mean, averaged over the rows of the model" in html
+    assert "odds ratio" not in html

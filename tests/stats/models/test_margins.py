@@ -297,3 +297,34 @@ def test_a_margin_of_gaps_bounds_the_other_side():
     got = gaps.contrasts("task", margin=(None, 0.2))
     # gaps are reference - method: what is bounded is how much worse a method is
     assert got["verdict"].str.contains("not inferior").all()
+
+
+def test_average_marginal_effects_are_slopes_and_contrasts_over_rows(scores):
+    fit = ss.fit(scores, "hit ~ method * x + site", by=(), family="binomial", errors="cr2", unit="patient")
+    effects = fit.effects(adjust="holm")
+    assert effects["term"].tolist()[:3] == ["methodhuman", "methodlime", "x"]
+    columns = ["estimate", "std_error", "df", "p_value", "conf_low", "conf_high"]
+    slope = fit.slopes("x")
+    found = effects[effects["term"] == "x"]
+    np.testing.assert_allclose(found[columns], slope[columns], rtol=1e-12)
+    for factor in ("method", "site"):
+        rows = effects[effects["term"].str.startswith(factor)]
+        base = rows["reference_level"].iloc[0]
+        contrasts = fit.contrasts(factor, reference=base, average="rows")
+        np.testing.assert_allclose(rows[columns], contrasts[columns], rtol=1e-12)
+    again = ss.regress(
+        scores, "hit ~ method * x + site", by=(), family="binomial", unit="patient", effects="marginal",
+        adjust="holm",
+    )  # fmt: skip
+    pd.testing.assert_frame_equal(effects, again)
+    with pytest.raises(ValueRangeError, match="effects='marginal' are differences"):
+        ss.regress(scores, "hit ~ x", by=(), family="binomial", effects="marginal", exponentiate=True)
+
+
+def test_effects_of_a_linear_model_are_its_coefficients(scores):
+    fit = ss.fit(scores, "score ~ method + x", by=(), unit="patient")
+    effects, terms = fit.effects(), fit.tidy().iloc[1:]
+    assert effects["term"].tolist() == terms["term"].tolist()
+    assert effects["reference_level"].dropna().tolist() == terms["reference_level"].dropna().tolist()
+    for column in ("estimate", "std_error", "df", "conf_low"):
+        np.testing.assert_allclose(effects[column], terms[column], rtol=1e-9)
