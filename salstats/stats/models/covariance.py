@@ -75,12 +75,6 @@ _KINDS = (
         "of freedom (Kuznetsova et al. 2017).",
         mixed=True,
     ),
-    Errors(
-        "kenward-roger", "Kenward-Roger", "Kenward and Roger's standard errors and degrees of freedom",
-        "Standard errors and the degrees of freedom of Student's t distribution were those of Kenward and "
-        "Roger 1997.",
-        mixed=True,
-    ),
 )  # fmt: skip
 #: Every kind by its name, and those of models without random effects and with them.
 ERRORS = {kind.name: kind for kind in _KINDS}

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import numpy as np
 
@@ -33,6 +34,23 @@ class Link:
     #: What a coefficient is called in tables and figures, and what an exponentiated one is.
     effect: str
     ratio: str
+
+
+class Inference(Protocol):
+    """Errors and tests of a model that brings its own, by their names."""
+
+    @property
+    def n_variances(self) -> int:
+        """Parameters of the likelihood beside coefficients and the residuals' variance."""
+
+    def covariance(self, errors: str) -> np.ndarray:
+        """The covariance of the coefficients."""
+
+    def df(self, errors: str, contrasts: np.ndarray) -> np.ndarray:
+        """Degrees of freedom of combinations (q, r) of the coefficients."""
+
+    def joint(self, errors: str, contrasts: np.ndarray) -> tuple[float, int, float]:
+        """F test that all combinations are zero: F and its two degrees of freedom."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +98,8 @@ class Solution:
     others: np.ndarray = field(default_factory=lambda: np.empty(0))
     surface: Surface | None = None
     variances: np.ndarray | None = None
+    #: What infers, of a model whose errors are none of least squares.
+    inference: Inference | None = None
     #: Where the columns stand in the whole model matrix.
     kept: np.ndarray = field(default_factory=lambda: np.arange(0))
 

@@ -32,6 +32,7 @@ def fit(
     reference: str | None = None,
     overall: bool = False,
     correlation: str | None = None,
+    reml: bool = True,
 ) -> "Fit":
     """Regression models of a formula in every group, fitted once and asked many things.
 
@@ -110,6 +111,7 @@ def fit(
                 reference=reference,
                 overall=overall,
                 correlation=correlation,
+                reml=reml,
             )
         )
     )
@@ -120,7 +122,8 @@ class Fit(Fitted):
 
     def __repr__(self) -> str:
         formulas = list(dict.fromkeys(m.formula.text for m in self.models))
-        models = f"{len(self.models)} {self.family.name} model{'s' * (len(self.models) > 1)}"
+        kind = self.family.name if self.reml is None else "mixed"
+        models = f"{len(self.models)} {kind} model{'s' * (len(self.models) > 1)}"
         by = f" by {', '.join(self.by)}" if self.by else ""
         within = "" if self.correlation is None else f", correlation={self.correlation!r}"
         return f"Fit of {', '.join(map(repr, formulas))}: {models}{by}, errors={self.errors!r}{within}"

@@ -7,9 +7,19 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import ColumnError, ValueRangeError, quoted
+from salstats.stats.models.components import of_mixed_models
 from salstats.stats.models.family import Family, Solution
 from salstats.stats.models.joint_tests import joint
-from salstats.stats.models.models import Fitted, Model, Notes, fit_models, model_counts, model_keys, warn_of
+from salstats.stats.models.models import (
+    Fitted,
+    Model,
+    Notes,
+    fit_models,
+    model_counts,
+    model_keys,
+    model_options,
+    warn_of,
+)
 from salstats.stats.units import Unit
 
 _STATISTICS = (
@@ -65,7 +75,7 @@ def fit_statistics(
             gaussian only, NaN for an intercept alone. R's is classical: `errors="classical"`.
         log_lik, aic, bic
             Of families with a likelihood; a linear model's sigma counts as a parameter, as in R (statsmodels
-            does not count it).
+            does not count it), and so do variances and correlations of random effects.
         deviance, df_residual
             Residual sum of squares or deviance, and n - k.
         null_deviance, df_null
@@ -77,6 +87,10 @@ def fit_statistics(
         what a family estimates beside its coefficients
             By its name: `precision`, and the cutpoints of an ordered beta model; with `correlation` the
             `alpha` of two rows of a unit and the `scale`, the mean of squared Pearson residuals.
+        reml, singular, n_...
+            Of mixed models: whether the likelihood is the restricted one, of which `deviance` is minus twice;
+            whether a variance is 0 or effects are correlated by 1 or -1; and the number of groups of each
+            random effect, as `n_reader`.
 
     Raises
     ------
@@ -121,9 +135,9 @@ def glance(fitted: Fitted) -> pd.DataFrame:
     counted = model_counts(fitted)
     counts = {c: counted[c] for c in ("n_missing", "unit", "n_units") if c in counted}
     result = pd.concat([model_keys(fitted), rows[list(_STATISTICS)]], axis=1)
-    return result.assign(
-        nobs=counted["n"], **counts, errors=fitted.errors, **{name: rows[name] for name in others}
-    )
+    options = {name: value for name, value in model_options(fitted).items() if name != "family"}
+    of_family = {name: rows[name] for name in others} | of_mixed_models(fitted)
+    return result.assign(nobs=counted["n"], **counts, **options, **of_family)
 
 
 def augment(
@@ -229,6 +243,7 @@ def _statistics(solution: Solution, family: Family) -> dict[str, float]:
     """The statistics of one model."""
     n, rank, intercept = solution.n, solution.rank, solution.intercept
     n_parameters = rank + family.n_spread + len(solution.others)
+    n_parameters += 0 if solution.inference is None else solution.inference.n_variances
     row = {
         "log_lik": solution.log_likelihood,
         "aic": -2 * solution.log_likelihood + 2 * n_parameters,
@@ -240,9 +255,9 @@ def _statistics(solution: Solution, family: Family) -> dict[str, float]:
     if not family.linear:
         return row | {"null_deviance": solution.null_deviance, "df_null": float(n - intercept)}
     row["sigma"] = float(np.sqrt(solution.dispersion))
-    if rank == intercept:
+    if rank == intercept and not np.isnan(solution.null_deviance):
         return row | {"r_squared": 0.0, "adj_r_squared": 0.0}
-    if np.isnan(solution.dispersion):
+    if np.isnan(solution.dispersion) or np.isnan(solution.null_deviance):
         return row
     centre = solution.fitted.mean() if intercept else 0.0
     explained = float(((solution.fitted - centre) ** 2).sum())

@@ -158,6 +158,9 @@ def joint(model: Model, positions: Sequence[int], notes: Notes) -> tuple[float, 
     q = len(tested)
     if not q:
         return float("nan"), 0.0, float("nan"), float("nan")
+    if solution.inference is not None:
+        test = solution.inference.joint(errors, np.eye(solution.rank)[tested])
+        return test[0], float(test[1]), test[2], float(special.fdtrc(test[1], test[2], test[0]))
     values, df = covariance(model, notes, tested)
     block = np.ix_(tested, tested)
     undefined = np.isnan(values[block]).any()

@@ -1,5 +1,6 @@
 """One model per formula and group: options checked, rows chosen, fitted, and what went wrong said once."""
 
+import warnings
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,24 +11,21 @@ import pandas as pd
 
 from salstats.checks import (
     ColumnError,
-    FormulaError,
     SalstatsError,
     ValueRangeError,
-    check_choice,
     check_frame,
-    quoted,
     warn,
 )
 from salstats.frames import SCORES_COLUMNS, ColumnCodes, coded_scores
 from salstats.stats.carried import is_absent
 from salstats.stats.design import row_groups, warn_pooled_methods
-from salstats.stats.intervals import RECOMMENDED
-from salstats.stats.models.covariance import CHOICES, CLUSTERED
+from salstats.stats.models.choices import chosen_errors, chosen_family
+from salstats.stats.models.covariance import CLUSTERED, OF_MIXED
 from salstats.stats.models.design import Design, Variable, build_design, complete_rows, read_variable
-from salstats.stats.models.families import FAMILIES
 from salstats.stats.models.family import Family, NotEstimableError, Solution, fit_model
 from salstats.stats.models.formulas import Formula, parse_formula
-from salstats.stats.models.gee import CORRELATIONS, correlated_family, exchangeable
+from salstats.stats.models.gee import exchangeable
+from salstats.stats.models.mixed_fits import MixedInference, check_random, mixed_model
 from salstats.stats.models.model_frame import grouping_columns, model_frame
 from salstats.stats.units import Unit, Units, fixed_readers, readers_column, resolve_unit, says_units
 
@@ -89,6 +87,8 @@ class Fitted:
     overall: bool
     #: Working correlation of the rows of a unit, None where there is none.
     correlation: str | None
+    #: Whether mixed models were fitted by the restricted likelihood; None of other models.
+    reml: bool | None
     #: Columns of the data that run from 0 to 1, as `normalize` makes them.
     normalized: frozenset[str]
     #: What to warn of where something is inferred: rows that repeat a unit under errors that are not
@@ -107,6 +107,7 @@ def fit_models(
     reference: str | None = None,
     overall: bool = False,
     correlation: str | None = None,
+    reml: bool = True,
 ) -> Fitted:
     """The models of a formula, or of several, in every group; see `fit`."""
     check_frame(data, "data")
@@ -117,8 +118,9 @@ def fit_models(
     if not texts:
         raise ValueRangeError("formula is an empty list; give at least one, such as 'iou ~ area_ratio'")
     formulas = [parse_formula(text) for text in texts]
-    kind = _family(check_choice(family, tuple(FAMILIES), "family"), correlation, formulas)
-    used = _check_errors(kind, errors, unit)
+    kind = chosen_family(family, correlation, formulas)
+    used = chosen_errors(kind, errors, unit, reml=reml)
+    mixed = used in OF_MIXED
     columns = grouping_columns(data, formulas, by)
     models: list[Model] = []
     notes: Notes = defaultdict(list)
@@ -132,7 +134,9 @@ def fit_models(
         clustered = used in CLUSTERED
         units = None
         if says_units(told, unit) or used == "cluster":
-            units = resolve_unit(ColumnCodes(told), unit, "data")
+            with warnings.catch_warnings(action="ignore" if mixed else "default"):
+                # random effects are named, whatever units might be called
+                units = resolve_unit(ColumnCodes(told), unit, "data")
         elif clustered:
             # nothing says that rows belong together: each is a unit by itself
             if correlation is not None:
@@ -144,6 +148,8 @@ def fit_models(
         variables = {column: read_variable(frame, column) for column in one.columns}
         # in any other table a label or a reason says nothing of findings
         absent = is_absent(frame.assign(score=frame[one.columns[0]])) & is_scores
+        if mixed:
+            check_random(one, variables, complete_rows(one, variables, np.arange(len(frame))))
         keys, groups = row_groups(ColumnCodes(frame), columns, overall=overall)
         of_formula = []
         for group, inside in enumerate(groups):
@@ -157,12 +163,16 @@ def fit_models(
             clusters = None
             if units and clustered_by:
                 clusters = np.unique(units.codes[rows], return_inverse=True)[1]
-            elif units:
+            elif units and not mixed:
                 _note_repeats(units, rows, label, doubts)
             solve = kind.solve
-            if clusters is not None and correlation is not None:
+            if mixed:
+                solve = partial(mixed_model, formula=one, variables=variables, rows=rows, reml=reml)
+            elif clusters is not None and correlation is not None:
                 solve = partial(exchangeable, family=kind, clusters=clusters)
             solution = _solved(design, replace(kind, solve=solve), label, notes)
+            if units and solution is not None and isinstance(solution.inference, MixedInference):
+                _note_spread(units, solution.inference, rows, label, doubts)
             missing = len(inside) - len(rows), int(absent[inside].sum())
             of_formula.append(
                 Model(
@@ -174,7 +184,7 @@ def fit_models(
     warn_of(notes)
     floats = [c for c in data.columns if pd.api.types.is_float_dtype(data[c])]
     normalized = frozenset(str(c) for c in floats if _is_normalized(data[c]))
-    options = kind, used, clustered_by, reference, overall, correlation
+    options = kind, used, clustered_by, reference, overall, correlation, reml if mixed else None
     return Fitted(tuple(models), tuple(columns), *options, normalized, doubts)
 
 
@@ -185,42 +195,6 @@ def _where_units_are(frame: pd.DataFrame, errors: str) -> pd.DataFrame:
     return frame.drop(
         columns=[c for c in ("patient", "case") if c in frame.columns and frame[c].isna().any()]
     )
-
-
-def _family(name: str, correlation: str | None, formulas: Sequence[Formula]) -> Family:
-    """The family of a name, with a working correlation if there is to be one."""
-    family = FAMILIES[name]
-    for one in formulas:
-        if one.random:
-            raise FormulaError(
-                f"{one.text!r} has a random effect, which is not fitted here; leave it out and take "
-                f"errors='cr2' or 'cluster' with unit={one.random[0].groups[0]!r}"
-            )
-    if correlation is None:
-        return family
-    check_choice(correlation, CORRELATIONS, "correlation")
-    if not family.correlated:
-        others = quoted(f.name for f in FAMILIES.values() if f.correlated)
-        raise ValueRangeError(
-            f"correlation={correlation!r} is there for family={others}; family={name!r} has none"
-        )
-    return correlated_family(family)
-
-
-def _check_errors(family: Family, errors: str | None, unit: Unit) -> str:
-    """The errors that are meant, which the family has and the unit goes with."""
-    used = check_choice(RECOMMENDED if errors is None else errors, CHOICES, "errors")
-    if used == RECOMMENDED:
-        return family.errors[0]
-    if used not in family.errors:
-        others = quoted(f.name for f in FAMILIES.values() if used in f.errors)
-        raise ValueRangeError(
-            f"errors={used!r} is there for family={others}; with family={family.name!r} use one of "
-            f"{quoted(family.errors)}"
-        )
-    if unit is not None and used not in CLUSTERED:
-        raise ValueRangeError(f"unit={unit!r} does nothing with errors={used!r}; use errors='cr2'")
-    return used
 
 
 def _solved(design: Design, family: Family, label: str, notes: Notes) -> Solution | None:
@@ -241,6 +215,11 @@ def _solved(design: Design, family: Family, label: str, notes: Notes) -> Solutio
     if solution.rank < len(design.names):
         aliased = [name for i, name in enumerate(design.names) if i not in set(solution.kept.tolist())]
         notes["terms that depend on earlier ones (NaN, as in R)"].append(f"{label}: {', '.join(aliased)}")
+    if isinstance(solution.inference, MixedInference):
+        if solution.inference.solution.singular:
+            notes["a singular fit, where a variance is 0 or effects are correlated by 1 or -1,"].append(label)
+        if not solution.inference.solution.converged:
+            notes["no sure maximum of the likelihood"].append(label)
     if np.isnan(solution.dispersion):
         notes["a perfect fit, which leaves nothing to infer from,"].append(label)
     return solution
@@ -278,6 +257,15 @@ def _note_repeats(units: Units, rows: np.ndarray, label: str, notes: Notes) -> N
     if n_units < len(rows):
         notes["rows of one unit taken as independent (errors='cr2', the default, does not)"].append(
             f"{label}: {len(rows)} rows of {n_units} {units.name}s"
+        )
+
+
+def _note_spread(units: Units, inference: MixedInference, rows: np.ndarray, label: str, notes: Notes) -> None:
+    """Note a mixed model that has no random effect of what its rows belong to."""
+    codes = units.codes[rows]
+    if len(np.unique(codes)) < len(rows) and inference.spreads(codes):
+        notes[f"rows of one {units.name} that share no random effect (add (1|{units.name}))"].append(
+            f"{label}: {len(rows)} rows of {len(np.unique(codes))} {units.name}s"
         )
 
 
@@ -333,6 +321,10 @@ def model_counts(fitted: Fitted, repeats: Sequence[int] | None = None) -> dict[s
     repeated: dict[str, object] = {
         name: np.repeat(values, 1 if repeats is None else repeats) for name, values in counted.items()
     }
-    fixed = [fixed_readers(m.frame.take(m.rows), m.clusters).any() for m in fitted.models]
+    fixed = [
+        not any(effect.groups == ("reader",) for effect in m.formula.random)
+        and bool(fixed_readers(m.frame.take(m.rows), m.clusters).any())
+        for m in fitted.models
+    ]
     repeated |= readers_column(np.repeat(fixed, 1 if repeats is None else repeats))
     return repeated | ({} if fitted.unit is None else {"unit": fitted.unit})

@@ -42,6 +42,7 @@ def regress(
     adjust: str = "none",
     overall: bool = False,
     correlation: str | None = None,
+    reml: bool = True,
     effects: str = "coefficients",
 ) -> pd.DataFrame:
     """Coefficients of regression models, one row per term.
@@ -58,7 +59,9 @@ def regress(
     formula : str or sequence of str
         Such as `"iou ~ area_ratio"`. It is data, not code: column names, the operators
         `+ - * / : ^ ** %in%`, numbers, and `C(x)`, `C(x, Treatment("level"))`, `Q("any name")`, `I(...)`,
-        `log`, `log1p`, `sqrt`, `exp`, `logit`, `scale`, `center`.
+        `log`, `log1p`, `sqrt`, `exp`, `logit`, `scale`, `center`. Random effects make it a mixed model:
+        `(1|reader)`, nested `(1|patient/case)`, slopes `(1 + method|reader)`, without correlations
+        `(x||reader)`.
     by : str or sequence of str, optional
         A model for each group. By default `method`, where it is a column that the formula does not use.
     family : str
@@ -70,7 +73,7 @@ def regress(
         on each other, with Satterthwaite's degrees of freedom. `cluster` (CR1) and `cr0` have p-values that
         are too small with few units, or terms that vary between them; `mancl-derouen`, the recommended with
         `correlation`, has them rather too large; `hc0` ... `hc3` and `classical` take rows for independent.
-        The beta families have no `hc2` and `hc3`.
+        The beta families have no `hc2` and `hc3`. Mixed models have `satterthwaite`, the recommended, alone.
     unit : str or list of str, optional
         Column of the clusters, or several; by default as for `summarize`, and each row by itself in a table
         that says nothing of units.
@@ -89,6 +92,8 @@ def regress(
     correlation : {"exchangeable"}, optional
         Working correlation of the rows of a unit (generalised estimating equations): any two are equally
         correlated. Estimates then weigh units by what they tell, and stay those of the population's mean.
+    reml : bool
+        Of formulas with random effects: by the restricted likelihood, else by maximum likelihood.
     effects : {"coefficients", "marginal"}
         `marginal` gives the average marginal effects of `Fit.effects` in place of coefficients: how the mean
         score moves, on its own scale, also where coefficients are logits.
@@ -233,6 +238,7 @@ def regress(
         reference=reference,
         overall=overall,
         correlation=correlation,
+        reml=reml,
     )
     if marginal:
         return marginal_effects(fitted, level, adjust)

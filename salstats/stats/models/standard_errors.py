@@ -33,6 +33,8 @@ def covariance(
     """
     solution, errors = model.solution, model.errors
     assert solution is not None
+    if solution.inference is not None:
+        return solution.inference.covariance(errors), solution.inference.df(errors, np.eye(solution.rank))
     n_parameters = len(solution.bread)
     df = np.full(n_parameters, np.inf if model.family.normal else solution.df_residual)
     clusters = model.clusters if errors in CLUSTERED else None
@@ -104,7 +106,9 @@ def of_combinations(model: Model, combinations: np.ndarray, notes: Notes) -> tup
     known = np.isfinite(variance)
     df = np.full(len(combinations), np.nan)
     power = ERRORS[model.errors].power
-    if power is None:
+    if solution.inference is not None:
+        df[known] = solution.inference.df(model.errors, combinations[known])
+    elif power is None:
         df[:] = of_coefficients[0]
     elif known.any():
         df[known] = bias_reduced(*least_squares(model), contrasts=combinations[known], power=power)[1]

@@ -1,0 +1,182 @@
+"""Mixed models by formula give what R's lme4, lmerTest and emmeans give."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.checks import FormulaError, SalstatsWarning, ValueRangeError
+
+FEATURES = "n_instances + area_ratio + elongation + irrectangularity"
+#: Models of `oracles/r/scripts/13_lmer.R`.
+MODELS = {
+    "D1_case": f"iou ~ {FEATURES} + (1|case)",
+    "D1_case_task": f"iou ~ {FEATURES} + task + (1|case)",
+    "D1_nested": f"iou ~ {FEATURES} + task + (1|patient/case)",
+    "D1_mean": "iou ~ 1 + (1|patient)",
+    "D2_case": "score ~ modality + (1|case)",
+    "D2_case_reader": "score ~ modality + (1|case) + (1|reader)",
+    "D2_full": "score ~ modality + (1|case) + (1|reader) + (1|reader:case) + (1|modality:reader) + "
+    "(1|modality:case)",
+}
+#: The optimum that lme4 was brought to has noise of its own: README of the oracles.
+RTOL, RTOL_SE, RTOL_DF = 1e-8, 1e-7, 1e-6
+pytestmark = pytest.mark.filterwarnings("ignore:rows of one patient that share no random effect")
+
+
+@pytest.fixture(scope="module")
+def rows(synth1, r_data):
+    """The rows of a model."""
+    synth2 = r_data("synth2").rename(columns={"case_id": "case"})
+    return lambda model: synth1 if model.startswith("D1") else synth2
+
+
+@pytest.fixture(scope="module")
+def of_model(r_expected):
+    """The rows of an oracle that are of a model."""
+
+    def read(name, model, reml):
+        table = r_expected(f"lmer_{name}")
+        return table[(table["model"] == model) & table.get("REML", pd.Series(reml, table.index)).eq(reml)]
+
+    return read
+
+
+@pytest.mark.parametrize("reml", [True, False])
+@pytest.mark.parametrize("model", MODELS)
+def test_coefficients_and_their_tests_are_those_of_lmertest(rows, of_model, model, reml):
+    fit = ss.fit(rows(model).sample(frac=1, random_state=1), MODELS[model], reml=reml)
+    terms, expected = fit.tidy(), of_model("fixed", model, reml)
+    assert terms["term"].tolist() == expected["term"].tolist()
+    np.testing.assert_allclose(terms["estimate"], expected["estimate"], rtol=RTOL)
+    np.testing.assert_allclose(terms["std_error"], expected["std.error"], rtol=RTOL_SE)
+    np.testing.assert_allclose(terms["df"], expected["df_satt"], rtol=RTOL_DF)
+    np.testing.assert_allclose(terms["conf_low"], expected["lo_satt"], rtol=RTOL_SE)
+    np.testing.assert_allclose(terms["conf_high"], expected["hi_satt"], rtol=RTOL_SE)
+    np.testing.assert_allclose(terms["p_value"], expected["p_satt"], rtol=1e-5)
+    assert (terms["errors"] == "satterthwaite").all()
+    glance, likelihood = fit.glance().iloc[0], of_model("fit", model, reml).iloc[0]
+    for ours, theirs in {"log_lik": "logLik", "aic": "AIC", "bic": "BIC", "deviance": "crit"}.items():
+        assert glance[ours] == pytest.approx(likelihood[theirs], rel=1e-12)
+    assert (glance["nobs"], glance["reml"], glance["singular"]) == (likelihood["n"], reml, False)
+    assert glance["n_missing"] == len(rows(model)) - likelihood["n"]
+
+
+@pytest.mark.parametrize("model", [m for m in MODELS if m != "D1_mean"])
+def test_joint_tests_are_those_of_lmertests_anova(rows, of_model, model):
+    fit = ss.fit(rows(model), MODELS[model])
+    for expected in of_model("anova", model, True).itertuples():
+        found = fit.joint(expected.term).iloc[0]
+        assert found["df"] == expected.NumDF
+        assert found["statistic"] == pytest.approx(expected.F, rel=RTOL_SE)
+        assert found["df_residual"] == pytest.approx(expected.DenDF, rel=RTOL_DF)
+        assert found["p_value"] == pytest.approx(expected.p, rel=1e-5)
+
+
+@pytest.mark.parametrize("model", ["D1_case_task", "D2_case_reader", "D2_full"])
+def test_means_and_contrasts_are_those_of_emmeans(rows, of_model, model):
+    expected = of_model("emmeans", model, True)
+    fit, factor = ss.fit(rows(model), MODELS[model]), "task" if model == "D1_case_task" else "modality"
+    limits = {"estimate": "estimate", "std_error": "SE", "df": "df", "conf_low": "lo", "conf_high": "hi"}
+    means = expected[expected["kind"] == "emmean"]
+    found = fit.means(factor)
+    assert found[factor].tolist() == means["level"].tolist()
+    for ours, theirs in limits.items():
+        np.testing.assert_allclose(found[ours], means[theirs], rtol=RTOL_DF)
+    for adjust in ("none", "holm", "bonferroni"):
+        pairs = expected[(expected["kind"] == "pair") & (expected["adjust"] == adjust)]
+        found = fit.contrasts(factor, adjust=adjust)
+        # R takes the later level from the earlier
+        named = (found["reference_level"] + " - " + found[factor]).tolist()
+        pairs = pairs.set_index("level").loc[named]
+        np.testing.assert_allclose(found["estimate"], -pairs["estimate"], rtol=RTOL_SE)
+        np.testing.assert_allclose(found["df"], pairs["df"], rtol=RTOL_DF)
+        p = found["p_value" if adjust == "none" else "p_adjusted"]
+        np.testing.assert_allclose(p, pairs["p"], rtol=1e-5)
+
+
+def test_models_of_groups_are_fitted_by_themselves(synth1):
+    fit = ss.fit(synth1, "iou ~ area_ratio + (1|patient)", by="task", overall=True)
+    terms = fit.tidy()
+    assert terms["task"].nunique() == 7
+    edema = ss.fit(synth1[synth1["task"] == "Edema"], "iou ~ area_ratio + (1|patient)").tidy()
+    own = terms[terms["task"] == "Edema"].drop(columns="task").reset_index(drop=True)
+    pd.testing.assert_frame_equal(own, edema)
+
+
+def test_rows_without_a_group_are_left_out_and_counted(rows):
+    data = rows("D2_case").copy()
+    data.loc[:4, "reader"] = None
+    terms = ss.regress(data, MODELS["D2_case_reader"])
+    assert (terms["n"] == 595).all()
+    assert (terms["n_missing"] == 5).all()
+    kept = ss.regress(data.iloc[5:], MODELS["D2_case_reader"])
+    np.testing.assert_array_equal(terms["estimate"], kept["estimate"])
+
+
+def test_inference_is_to_readers_only_where_they_are_random(rows):
+    assert "inference_to" not in ss.regress(rows("D2"), "score ~ modality + (1|case) + (1|reader)")
+    assert "inference_to" in ss.regress(rows("D2"), "score ~ modality + (1|case)")
+    assert "inference_to" in ss.regress(rows("D2"), "score ~ modality + (1|case) + (1|reader:case)")
+
+
+def test_fitted_values_have_the_random_effects_and_influence_is_not_known(rows):
+    fit = ss.fit(rows("D2"), MODELS["D2_case_reader"])
+    found = fit.augment()
+    np.testing.assert_allclose(found["score"] - found["fitted"], found["residual"], atol=1e-12)
+    fixed = fit.predict(found[["modality"]])["estimate"]
+    assert np.corrcoef(found["score"], found["fitted"])[0, 1] > np.corrcoef(found["score"], fixed)[0, 1]
+    assert found[["leverage", "cooks_distance", "std_residual"]].isna().all(axis=None)
+
+
+@pytest.mark.parametrize(
+    ("formula", "options", "reason"),
+    [
+        ("hit ~ 1 + (1|case)", {"family": "binomial"}, "correlation='exchangeable' .GEE. without them"),
+        ("score ~ 1 + (1|case)", {"correlation": "exchangeable"}, "goes without random effects of case"),
+        ("score ~ 1 + (1|case)", {"errors": "cr2"}, "goes without random effects, which say"),
+        ("score ~ 1 + (1|case)", {"unit": "case"}, r"add \(1\|case\) to the formula"),
+        ("score ~ 1", {"errors": "satterthwaite"}, "is there for formulas with random effects"),
+        ("score ~ 1", {"reml": False}, "is for formulas with random effects"),
+        (["score ~ 1", "score ~ 1 + (1|case)"], {}, "fit these by themselves"),
+        ("score ~ 1 + (1|case:reader:modality)", {}, "600 effects in 600 rows, .* leave it out"),
+        ("score ~ 1 + (modality|case:reader)", {}, "600 effects in 600 rows"),
+    ],
+)
+def test_what_does_not_go_with_random_effects_is_refused_by_a_sentence(rows, formula, options, reason):
+    with pytest.raises(ValueRangeError, match=reason) as refusal:
+        ss.fit(rows("D2"), formula, **options)
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_factor_without_correlations_is_refused(rows):
+    with pytest.raises(FormulaError, match=r"write \(1\|reader\) \+ \(1\|x:reader\)"):
+        ss.fit(rows("D2"), "score ~ 1 + (modality||reader)")
+
+
+def test_one_reader_is_refused_and_a_group_of_one_reader_has_no_estimates(rows):
+    data = rows("D2")
+    one = data[data["reader"] == data["reader"].iloc[0]]
+    with pytest.raises(ValueRangeError, match=r"\(1\|reader\) needs several of reader, and there is one"):
+        ss.fit(one, "score ~ modality + (1|reader)")
+    several = pd.concat([data.assign(site="a"), one.assign(site="b")])
+    with pytest.warns(SalstatsWarning, match="no estimates .NaN. in 1 model: .*site b.*there is one"):
+        terms = ss.regress(several, "score ~ modality + (1|case) + (1|reader)", by="site")
+    assert terms["estimate"].isna().tolist() == [False, False, True, True]
+
+
+def test_a_singular_fit_is_said_once():
+    rng = np.random.default_rng(0)
+    data = pd.DataFrame({"g": np.repeat(list("abcdef"), 5), "y": rng.random(30)})
+    data["y"] -= data.groupby("g")["y"].transform("mean")
+    with pytest.warns(SalstatsWarning, match="a singular fit, where a variance is 0") as said:
+        fit = ss.fit(data, "y ~ 1 + (1|g)")
+    assert len(said) == 1
+    assert fit.glance()["singular"].tolist() == [True]
+
+
+@pytest.mark.filterwarnings("default:rows of one patient that share no random effect")
+def test_units_without_a_random_effect_are_told(synth1):
+    with pytest.warns(SalstatsWarning, match=r"share no random effect \(add \(1\|patient\)\)"):
+        ss.regress(synth1, MODELS["D1_case"])
+    ss.regress(synth1, MODELS["D1_nested"])
