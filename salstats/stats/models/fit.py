@@ -38,7 +38,7 @@ def fit(
 
     Parameters
     ----------
-    data, formula, by, family, errors, unit, reference, overall, correlation
+    data, formula, by, family, errors, unit, reference, overall, correlation, reml
         As for `regress`.
 
     Returns

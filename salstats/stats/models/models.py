@@ -134,8 +134,10 @@ def fit_models(
         clustered = used in CLUSTERED
         units = None
         if says_units(told, unit) or used == "cluster":
-            with warnings.catch_warnings(action="ignore" if mixed else "default"):
-                # random effects are named, whatever units might be called
+            with warnings.catch_warnings():
+                if mixed:
+                    # random effects are named, whatever units might be called
+                    warnings.simplefilter("ignore")
                 units = resolve_unit(ColumnCodes(told), unit, "data")
         elif clustered:
             # nothing says that rows belong together: each is a unit by itself
