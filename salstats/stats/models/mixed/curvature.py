@@ -6,7 +6,8 @@ import numpy as np
 from scipy.linalg import cho_solve
 
 from salstats.stats.models.mixed.crossproducts import Crossproducts
-from salstats.stats.models.mixed.deviance import Evaluated, evaluate, gradient
+from salstats.stats.models.mixed.deviance import Evaluated, evaluate
+from salstats.stats.models.mixed.information import hessian
 from salstats.stats.models.mixed.terms import RandomTerm, lambdas
 
 #: Size below which an eigenvalue of the second derivatives is rounding, as in lmerTest.
@@ -20,29 +21,10 @@ def parameter_covariance(
 
     Directions that the deviance does not rise in have no variance: they are taken as known.
     """
-
-    def slope(at: np.ndarray) -> np.ndarray:
-        factors = lambdas(at, terms)
-        return gradient(evaluate(products, factors, reml=reml, sigma=sigma), factors, terms)
-
-    hessian = np.zeros((len(theta) + 1, len(theta) + 1))
-    for k in range(len(theta)):
-        # five points: exact for polynomials of degree four
-        step = np.zeros_like(theta)
-        step[k] = 1e-3 * max(abs(theta[k]), 1e-2)
-        near, far = (
-            slope(theta + step) - slope(theta - step),
-            slope(theta + 2 * step) - slope(theta - 2 * step),
-        )
-        hessian[k, :-1] = (8 * near - far) / (12 * step[k])
-    hessian = (hessian + hessian.T) / 2
     factors = lambdas(theta, terms)
     found = evaluate(products, factors, reml=reml, sigma=sigma)
-    taken = [(2 * r.T @ r @ f)[t.places] for r, f, t in zip(found.residuals, factors, terms, strict=True)]
-    hessian[-1, :-1] = hessian[:-1, -1] = 2 * np.concatenate(taken) / sigma**3
-    df = products.n_rows - len(found.factor) if reml else products.n_rows
-    hessian[-1, -1] = 6 * found.rss / sigma**4 - 2 * df / sigma**2
-    values, vectors = np.linalg.eigh(hessian)
+    second = hessian(products, terms, factors, found, reml=reml, sigma=sigma)
+    values, vectors = np.linalg.eigh(second)
     kept = values > _ROUNDING
     return 2 * (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
 

@@ -4,11 +4,14 @@ Kuznetsova A, Brockhoff PB, Christensen RHB. lmerTest package: tests in linear m
 Softw 2017;82(13):1-26. doi:10.18637/jss.v082.i13
 """
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from salstats.stats.models.mixed.kernel import MixedSolution
+if TYPE_CHECKING:
+    from salstats.stats.models.mixed.kernel import MixedSolution
 
 #: Share of the largest eigenvalue below which one is rounding, as in lmerTest.
 _ROUNDING = 1e-8
@@ -53,14 +56,18 @@ def satterthwaite_f(solution: MixedSolution, contrasts: np.ndarray) -> FTest:
     solution : MixedSolution
     contrasts : ndarray, shape (k, p)
     """
-    contrasts = np.atleast_2d(contrasts)
-    values, vectors = np.linalg.eigh(contrasts @ solution.covariance @ contrasts.T)
-    kept = values > _ROUNDING * values[-1]
-    if not kept.any():
+    turned, variances = uncorrelated(np.atleast_2d(contrasts), solution.covariance)
+    if not len(turned):
         return FTest(np.nan, 0, np.nan)
-    turned = vectors[:, kept].T @ contrasts
-    squares = (turned @ solution.coefficients) ** 2 / values[kept]
-    return FTest(float(squares.mean()), int(kept.sum()), _pooled(satterthwaite(solution, turned)))
+    squares = (turned @ solution.coefficients) ** 2 / variances
+    return FTest(float(squares.mean()), len(turned), _pooled(satterthwaite(solution, turned)))
+
+
+def uncorrelated(contrasts: np.ndarray, covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Uncorrelated combinations that say the same as those given, and their variances."""
+    values, vectors = np.linalg.eigh(contrasts @ covariance @ contrasts.T)
+    kept = values > _ROUNDING * values[-1]
+    return vectors[:, kept].T @ contrasts, values[kept]
 
 
 def _pooled(df: np.ndarray) -> float:

@@ -94,7 +94,7 @@ def evaluate(
         fixed, response = outer[:, :, :-1], outer[:, :, -1] - outer[:, :, :-1] @ coefficients
         gradient = level_products(products, reduced, term) - response.T @ response / variance
         if reml:
-            gradient -= np.einsum("liu,uv,ljv->ij", fixed, inverse, fixed, optimize=True)
+            gradient -= np.tensordot(fixed @ inverse, fixed, axes=([0, 2], [0, 2]))
         gradients.append(gradient)
         residuals.append(response)
         design.append(fixed)

@@ -15,6 +15,7 @@ from salstats.checks import SalstatsError
 from salstats.stats.models.mixed.crossproducts import Crossproducts, crossproducts
 from salstats.stats.models.mixed.curvature import covariance_slopes, parameter_covariance
 from salstats.stats.models.mixed.deviance import Evaluated, evaluate, level_blocks
+from salstats.stats.models.mixed.kenward_roger import Adjustment, adjustment
 from salstats.stats.models.mixed.optimum import Search
 from salstats.stats.models.mixed.terms import RandomTerm, lambdas, thetas
 
@@ -148,6 +149,16 @@ class MixedSolution:
         theta = thetas(scaled.factors(self.theta), self.terms)
         back = scaled.unit * scaled.to_coefficients
         return back @ covariance_slopes(self.evaluated, self.terms, theta, self.sigma / scaled.unit) @ back.T
+
+    @cached_property
+    def adjustment(self) -> Adjustment:
+        """What Kenward and Roger's tests are made of, of the scaled model."""
+        scaled = self.scaled
+        return adjustment(scaled.products, scaled.terms, scaled.factors(self.theta), self.evaluated)
+
+    def scaled_contrasts(self, contrasts: np.ndarray) -> np.ndarray:
+        """Combinations of the coefficients as those of the scaled model, (k, p)."""
+        return self.scaled.unit * contrasts @ self.scaled.to_coefficients
 
     @cached_property
     def random_effects(self) -> tuple[np.ndarray, ...]:

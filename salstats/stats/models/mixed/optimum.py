@@ -8,6 +8,7 @@ from scipy.optimize import minimize
 
 from salstats.stats.models.mixed.crossproducts import Crossproducts
 from salstats.stats.models.mixed.deviance import evaluate, gradient
+from salstats.stats.models.mixed.information import hessian
 from salstats.stats.models.mixed.terms import RandomTerm, lambdas, on_diagonal, thetas
 
 #: A standard deviation, over sigma, that may be zero: the derivative by the variance at zero tells.
@@ -40,13 +41,19 @@ class Search:
         n = self.products.n_rows
         return found.deviance / n, gradient(found, factors, self.terms) / n
 
+    def hessian(self, theta: np.ndarray) -> np.ndarray:
+        """Second derivatives by theta, per row."""
+        factors = lambdas(theta, self.terms)
+        found = evaluate(self.products, factors, reml=self.reml)
+        return hessian(self.products, self.terms, factors, found, reml=self.reml) / self.products.n_rows
+
     def minimum(self, start: np.ndarray | None = None) -> Optimum:
         """The optimum: a bounded search, variances that are zero made so, then Newton's steps."""
         diagonal = on_diagonal(self.terms)
         theta = diagonal.astype(np.float64) if start is None else start
         bounds = [(0, None) if is_variance else (None, None) for is_variance in diagonal]
         for _ in range(_ROUNDS):
-            options = {"maxiter": 500, "ftol": 1e-13, "gtol": 1e-7}
+            options = {"maxiter": 500, "ftol": 1e-12, "gtol": 1e-6}
             theta = minimize(self, theta, jac=True, bounds=bounds, method="L-BFGS-B", options=options).x
             theta, stuck = self._on_boundary(theta)
             if not stuck:
@@ -74,43 +81,24 @@ class Search:
         return thetas(factors, self.terms), stuck
 
     def _polished(self, theta: np.ndarray) -> Optimum:
-        """Newton's steps with differences of the gradient as its derivative; zero columns stay zero."""
-        free = (
-            thetas(
-                [_free(f, t.correlated) for f, t in zip(lambdas(theta, self.terms), self.terms, strict=True)],
-                self.terms,
-            )
-            > 0
-        )
+        """Newton's steps; columns of Lambda that are zero stay so."""
+        factors = lambdas(theta, self.terms)
+        kept = [_free(factor, term.correlated) for factor, term in zip(factors, self.terms, strict=True)]
+        free = thetas(kept, self.terms) > 0
         value, slope = self(theta)
-        hessian = None
-        for _ in range(_ROUNDS * 2):
+        for _ in range(_ROUNDS):
             if np.abs(slope[free]).max(initial=0.0) < _FLAT * 1e-4:
                 break
-            if hessian is None:
-                hessian = self.hessian(theta, free)
             step = np.zeros_like(theta)
-            step[free] = -np.linalg.lstsq(hessian, slope[free], rcond=1e-10)[0]
+            step[free] = -np.linalg.lstsq(self.hessian(theta)[np.ix_(free, free)], slope[free], rcond=1e-10)[
+                0
+            ]
             new_value, new_slope = self(theta + step)
-            if not new_value <= value + 1e-12 * max(1.0, abs(value)):
-                break
-            slow = np.abs(new_slope[free]).max() > 0.1 * np.abs(slope[free]).max()
-            if slow and np.abs(new_slope[free]).max() >= np.abs(slope[free]).max():
+            if np.abs(new_slope[free]).max() >= np.abs(slope[free]).max() or new_value > value + 1e-9:
                 break
             theta, value, slope = theta + step, new_value, new_slope
-            hessian = None if slow else hessian
         converged = bool(np.abs(slope[free]).max(initial=0.0) < _FLAT)
         return Optimum(theta, slope * self.products.n_rows, converged)
-
-    def hessian(self, theta: np.ndarray, free: np.ndarray) -> np.ndarray:
-        """Second derivatives per row by the free parameters: central differences of the gradient."""
-        columns = []
-        for k in np.flatnonzero(free):
-            step = np.zeros_like(theta)
-            step[k] = 1e-4 * max(abs(theta[k]), 1e-2)
-            columns.append((self(theta + step)[1] - self(theta - step)[1])[free] / (2 * step[k]))
-        hessian = np.array(columns)
-        return (hessian + hessian.T) / 2
 
 
 def _lowered(factor: np.ndarray, correlated: bool) -> tuple[np.ndarray, np.ndarray | None]:

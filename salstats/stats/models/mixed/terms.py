@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -31,7 +32,7 @@ class RandomTerm:
     matrix: np.ndarray
     correlated: bool = True
 
-    @property
+    @cached_property
     def places(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows and columns of Lambda that theta fills: the lower triangle by columns, as in lme4."""
         n_effects = len(self.effects)

@@ -1,0 +1,92 @@
+"""Likelihood-ratio tests that random effects have no variance.
+
+Self SG, Liang KY. Asymptotic properties of maximum likelihood estimators and likelihood ratio tests under
+nonstandard conditions. J Am Stat Assoc 1987;82:605-610. doi:10.1080/01621459.1987.10478472
+
+Stram DO, Lee JW. Variance components testing in the longitudinal mixed effects model. Biometrics
+1994;50:1171-1177. doi:10.2307/2533455
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import chi2
+
+from salstats.stats.models.mixed.kernel import MixedSolution, fit_mixed
+from salstats.stats.models.mixed.terms import RandomTerm
+
+
+class LikelihoodRatio(NamedTuple):
+    """A likelihood-ratio test.
+
+    Attributes
+    ----------
+    statistic : float
+        Twice the difference of the log likelihoods, of both models as the first was fitted.
+    df : int
+        Variances and covariances that the smaller model lacks.
+    p_value : float
+        Where one variance is tested: half of chi-squared's with df and half of that with df - 1, as a
+        variance cannot be negative. Else as `p_chi2`.
+    p_chi2 : float
+        By chi-squared with df, as lmerTest's `ranova`; too large.
+    """
+
+    statistic: float
+    df: int
+    p_value: float
+    p_chi2: float
+
+
+def likelihood_ratio(
+    solution: MixedSolution, drop: int, effects: Sequence[int] | None = None
+) -> LikelihoodRatio:
+    """Test that a term, or some of its effects, have no variance.
+
+    Parameters
+    ----------
+    solution : MixedSolution
+    drop : int
+        Which term.
+    effects : sequence of int, optional
+        Which of its effects; by default all.
+    """
+    term = solution.terms[drop]
+    kept = [k for k in range(len(term.effects)) if effects is not None and k not in effects]
+    smaller = list(solution.terms)
+    if kept:
+        smaller[drop] = replace(
+            term, effects=tuple(term.effects[k] for k in kept), matrix=term.matrix[:, kept]
+        )
+    else:
+        del smaller[drop]
+    less = _log_likelihood(solution, smaller)
+    df = len(solution.theta) - sum(t.n_parameters for t in smaller)
+    statistic = max(0.0, 2 * (solution.log_likelihood - less))
+    # rounding of the likelihood is no evidence
+    if statistic < 1e-9 * max(1.0, abs(less)):
+        statistic = 0.0
+    p_chi2 = float(chi2.sf(statistic, df))
+    one = len(term.effects) - len(kept) == 1
+    return LikelihoodRatio(statistic, df, _mixture(statistic, df) if one else p_chi2, p_chi2)
+
+
+def _mixture(statistic: float, df: int) -> float:
+    """Upper tail of half chi-squared with df and half with df - 1; with 0 it is 0."""
+    less = float(chi2.sf(statistic, df - 1)) if df > 1 else float(statistic <= 0)
+    return (float(chi2.sf(statistic, df)) + less) / 2
+
+
+def _log_likelihood(solution: MixedSolution, terms: Sequence[RandomTerm]) -> float:
+    """Log likelihood, restricted or not, of a model with these terms, or none."""
+    if terms:
+        return fit_mixed(solution.matrix, solution.response, terms, reml=solution.reml).log_likelihood
+    matrix, response = solution.matrix, solution.response
+    df = solution.n - solution.p if solution.reml else solution.n
+    rss = float(np.sum((response - matrix @ np.linalg.lstsq(matrix, response)[0]) ** 2))
+    deviance = df * (1 + np.log(2 * np.pi * rss / df))
+    if solution.reml:
+        deviance += np.linalg.slogdet(matrix.T @ matrix)[1]
+    return float(-deviance / 2)
