@@ -47,6 +47,7 @@ from .stats.summaries import bootstrap as bootstrap
 from .stats.summaries import summarize as summarize
 from .stats.empty_shares import empty_shares as empty_shares
 from .stats.within_case import within_case_sd as within_case_sd
+from .stats.agreement.agreement import agreement as agreement
 from .stats.views import over_views as over_views
 from .stats.ranks import rank_stability as rank_stability
 from .stats.rates import pooled_rates as pooled_rates

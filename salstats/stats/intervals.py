@@ -188,6 +188,13 @@ def _area(b: Basis, *, on_logit: bool = False) -> Limits:
     return area_limits(b.estimate, b.std_error, quantile, on_logit=on_logit)
 
 
+def _elsewhere(b: Basis) -> Limits:
+    """Limits of agreement, which `stats.agreement` makes together with its estimates."""
+    raise NotImplementedError(b.term)
+
+
+#: Kinds of agreement, as in `stats.agreement.records`.
+_AGREEMENT = ("icc", "krippendorff", "cohen", "fleiss", "conger", "light", "ac1", "ccc", "bland-altman")
 #: Units of whose signs one pattern has a mid-P below .05.
 _FEWEST_TO_FLIP = 5
 _MEANS = ("mean", "curve", "difference", "percent_decrease", "pooled_rate", "pooled_difference")
@@ -321,6 +328,33 @@ RECORDS = (
         "obuchowski", "Obuchowski", "area", _area,
         "Student's t distribution with a variance clustered by {unit} (Obuchowski 1997)",
         of=("auroc", "auroc_difference"), clustered=True, scale="remade",
+    ),
+    Interval(
+        "jackknife", "jackknife, Student's t", "agreement", _elsewhere,
+        "a jackknife of each {unit} on Fisher's z scale (of limits of agreement: of the bias and the "
+        "logarithm of the standard deviation) and Student's t distribution",
+        of=_AGREEMENT, brief="jackknife", clustered=True, recommended=_AGREEMENT,
+    ),
+    Interval(
+        "mcgraw-wong", "F distribution (McGraw and Wong)", "agreement", _elsewhere,
+        "the F distribution (McGraw and Wong 1996)", of=("icc",), brief="F",
+    ),
+    Interval(
+        "fleiss-cohen-everitt", "large-sample normal (Fleiss, Cohen and Everitt)", "agreement", _elsewhere,
+        "the normal distribution with large-sample standard errors (Fleiss et al. 1969)",
+        of=("cohen",), brief="large-sample",
+    ),
+    Interval(
+        "fleiss", "normal, standard error without agreement (Fleiss)", "agreement", _elsewhere,
+        "the normal distribution with the standard error where nobody agrees (Fleiss 1971)", of=("fleiss",),
+    ),
+    Interval(
+        "lin", "Fisher z transformation (Lin)", "agreement", _elsewhere,
+        "the normal distribution on Fisher's z scale (Lin 1989)", of=("ccc",), brief="Lin",
+    ),
+    Interval(
+        "bland-altman", "Student's t (Bland and Altman)", "agreement", _elsewhere,
+        "Student's t distribution (Bland and Altman 1999)", of=("bland-altman",), brief="Bland-Altman",
     ),
 )  # fmt: skip
 #: What `interval=None` stands for.

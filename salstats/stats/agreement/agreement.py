@@ -1,0 +1,251 @@
+"""How far readers, methods or trainings agree on the same cases, by group."""
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import ValueRangeError, check_choice, check_level, warn
+from salstats.frames import estimates_frame, text_column
+from salstats.stats.advice import warn_rough
+from salstats.stats.agreement.comparing import compared, read_by, readings_of
+from salstats.stats.agreement.readings import Found, Readings
+from salstats.stats.agreement.records import KINDS, RECORDS, Agreement
+from salstats.stats.design import group_label, named_groups
+from salstats.stats.intervals import Interval, choose_interval
+from salstats.stats.units import Unit, inference_to, readers_column
+
+_NUMBERS = ("estimate", "std_error", "statistic", "df", "p_value", "conf_low", "conf_high")
+
+
+def agreement(
+    scores: pd.DataFrame,
+    *,
+    over: str = "reader",
+    kind: str = "icc",
+    form: str | Sequence[str] | None = None,
+    scale: str | None = None,
+    weighting: str | None = None,
+    linked: bool | None = None,
+    by: str | Sequence[str] | None = None,
+    unit: Unit = None,
+    interval: str | None = None,
+    level: float = 0.95,
+) -> pd.DataFrame:
+    """Agreement of readers, methods, metrics or trainings on the same cases, for each group.
+
+    1 is perfect agreement, 0 what chance would give; limits of agreement are on the scale of the scores.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        A scores frame.
+    over : str, default "reader"
+        The column whose values are compared: `reader`, `method`, `metric`, `model`, `seed`, or another that
+        tells two rows of a case apart, such as a tool.
+    kind : {"icc", "krippendorff", "cohen", "fleiss", "conger", "light", "ac1", "ccc", "bland-altman"}
+        Of continuous scores `icc`, the intraclass correlations, `ccc`, Lin's concordance correlation, and
+        `bland-altman`, the limits of agreement; of categories, which are whole numbers, Cohen's, Fleiss's,
+        Conger's and Light's kappa and Gwet's AC1; Krippendorff's alpha of either. Cohen's kappa, `ccc` and
+        `bland-altman` are of two raters: more make a row for each pair.
+    form : str or sequence of str, optional
+        Of `icc`: which of icc1, icc2, icc3, icc1k, icc2k, icc3k; by default all six.
+    scale : {"interval", "ordinal", "nominal", "ratio"}, optional
+        Of `krippendorff`: how far two values are apart; by default by their squared difference.
+    weighting : {"unweighted", "linear", "quadratic"}, optional
+        Of `cohen`: how much a disagreement counts, by the distance of the two numbers.
+    linked : bool, optional
+        Of `bland-altman` with several readings of a case (`reader`, `model` or `seed` beside `over`):
+        whether those with the same value are pairs (default), or readings in any order.
+    by : str or sequence of str, optional
+        Grouping columns; by default those of metric, method and task that are present, but `over`.
+    unit : str or list of str, optional
+        What is independent; by default as for `summarize`.
+    interval : str, optional
+        By default `jackknife`, which keeps the cases of a unit together. Those of textbooks take cases as
+        independent: `mcgraw-wong` (icc), `fleiss-cohen-everitt` (cohen), `fleiss`, `lin` (ccc),
+        `bland-altman`.
+    level : float
+        Confidence level.
+
+    Returns
+    -------
+    DataFrame
+        An estimates frame, a row per group and term (of two raters also per pair):
+
+        - the grouping columns; of two raters `pair`, "A - B", in sorted order;
+        - `term` ("icc2", "krippendorff_ordinal", "cohen_linear", "bias", "loa_low", "loa_high", ...),
+          `estimate`, `std_error`; `statistic`, `df`, `p_value` test no agreement, or no bias (limits of
+          agreement have no test); of `mcgraw-wong` it is F, with `df_denominator` among the last columns;
+        - `conf_low`, `conf_high`, `conf_level`, `interval`, `unit`;
+        - `inference_to`, "these readers" where readers are taken as fixed: all but icc1 and icc2;
+        - `n`, readings used; `n_missing`, those that a used case lacks and those of cases that fewer than
+          two raters read; `n_units`;
+        - `n_cases`, `n_raters`; `over`; `first` and `second` of a pair.
+
+    Raises
+    ------
+    ColumnError, ValueRangeError
+        As for `summarize`; one rater; a rater of one case; `over` in `by`; several readings of a case where
+        `kind` takes one; a unit that splits a case; categories where scores should be continuous, or the
+        other way round; an option of another kind; `interval` that needs all readings where some are
+        missing.
+
+    Warns
+    -----
+    SalstatsWarning
+        All readings of a group are equal, or agree, so that there is no estimate or there are no limits; few
+        units; `interval` takes cases for independent although units have several; rows without a rater.
+
+    Notes
+    -----
+    ICC(1) takes raters to differ from case to case, ICC(2) is absolute agreement, ICC(3) consistency, each of
+    a single reading, or (k) of the mean of as many as a case has. ICC(2) and (3) are from the components of
+    symmetric sums (Koch 1967), without gaps those of the analysis of variance of two ways, as are Shrout and
+    Fleiss's; with gaps they use every reading, and are unbiased where readings are missing by chance. A mixed
+    model fitted by REML differs there, by less than the standard error. ICC(1) weighs unequal numbers of
+    readings by that of one way. Where the same raters read all cases, ICC(1) is too low: take ICC(2).
+
+    The jackknife leaves out one unit at a time. Limits are on Fisher's z of k readings, log((1 + (k - 1) rho)
+    / (1 - rho)) / 2, with k the mean number of readings of a case, from Student's t with units - 1 degrees of
+    freedom, or fewer where a few units hold most of the variance (Valliant and Rust 2010). Of ICC(1) and (2)
+    they hold for readers at large: the variance of readers, with readers - 1 degrees of freedom, is combined
+    with that of units by the squares of both distances. With two or three readers they are wide.
+    Limits of agreement combine the bias and the logarithm of the SD in that way (Zou 2013).
+
+    Krippendorff's alpha leaves out cases with one reading, kappas too. Weights of kappa are by the numbers of
+    the categories, so that one that nobody gave still counts; R's `irr` weighs by their order.
+
+    Checked against R's psych and irr, published examples (Bland and Altman 2007) and definitions; of
+    irr 0.84.1, alpha of more than two raters without gaps (a wrong weight) and the limits of ICC(2,k) differ.
+
+    References
+    ----------
+    Bland JM, Altman DG. Agreement between methods of measurement with multiple observations per individual.
+    J Biopharm Stat 2007;17:571-582. https://doi.org/10.1080/10543400701329422
+
+    Koch GG. A general approach to the estimation of variance components. Technometrics 1967;9:93-118.
+    https://doi.org/10.1080/00401706.1967.10490444
+
+    McGraw KO, Wong SP. Forming inferences about some intraclass correlation coefficients. Psychological
+    Methods 1996;1:30-46. https://doi.org/10.1037/1082-989X.1.1.30
+
+    Zou GY. Confidence interval estimation for the Bland-Altman limits of agreement with multiple observations
+    per individual. Stat Methods Med Res 2013;22:630-642. https://doi.org/10.1177/0962280211402548
+
+    Examples
+    --------
+    >>> import pandas as pd, salstats as ss
+    >>> wide = pd.DataFrame({"A": [9, 6, 8, 7, 10, 6], "B": [2, 1, 4, 1, 5, 2], "C": [5, 3, 6, 2, 6, 4]})
+    >>> scores = wide.assign(case=list("uvwxyz"), method="human", metric="rating").melt(
+    ...     ["case", "method", "metric"], var_name="reader", value_name="score")
+    >>> found = ss.agreement(scores, form=["icc2", "icc3"])
+    >>> found[["term", "estimate", "conf_low", "conf_high", "n_cases", "n_raters"]].round(3)
+       term  estimate  conf_low  conf_high  n_cases  n_raters
+    0  icc2     0.224    -0.091      0.562        6         3
+    1  icc3     0.788     0.223      0.963        6         3
+    """
+    record = KINDS[check_choice(kind, tuple(KINDS), "kind")]
+    limits = choose_interval(interval, kind)
+    check_level(level)
+    terms, options = _options(record, form=form, scale=scale, weighting=weighting, linked=linked)
+    design = compared(scores, over, by, unit)
+    found, counts, group_of, named = list[Found](), [], [], []
+    for group in range(len(design.keys)):
+        table = readings_of(design, group, record)
+        n_raters = len(table.raters)
+        for members in combinations(range(n_raters), 2) if record.pairs else [tuple(range(n_raters))]:
+            own = read_by(table.readings, members, loose=options.get("linked") is False)
+            if limits.name in record.complete and not own.complete:
+                raise ValueRangeError(
+                    f"interval={limits.name!r} needs every reading, and {table.label} lacks some; the "
+                    "default takes gaps, or leave out the cases that have them"
+                )
+            found.append(_found(record, limits, own, level, options))
+            n = int((~np.isnan(own.values)).sum())
+            group_of.append(group)
+            named.append([str(table.raters[m]) for m in members])
+            n_lost = table.n_rows * len(members) - n
+            counts.append((n, n_lost, own.n_units, own.n_cases, len(members)))
+    # of a variant there is one estimate, of other kinds one per term of the record
+    places = [0] if record.choices else [list(record.terms).index(term) for term in terms]
+    keys = design.keys.iloc[group_of].reset_index(drop=True)
+    if record.pairs:
+        keys["pair"] = text_column(" - ".join(names) for names in named)
+    _warn(keys, found, places, limits, np.array(counts))
+    repeated = np.repeat(np.arange(len(keys)), len(terms))
+    keys, term = keys.iloc[repeated].reset_index(drop=True), np.tile(terms, len(found))
+    n, n_missing, n_units, n_cases, n_raters = np.array(counts)[repeated].T
+    columns: dict[str, Any] = {
+        name: np.concatenate([getattr(one, name)[places] for one in found]) for name in _NUMBERS
+    }
+    columns |= {"term": term, "conf_level": level, "interval": limits.name, "unit": design.units.name}
+    columns |= {"n": n, "n_missing": n_missing, "n_units": n_units}
+    if over == "reader":
+        columns |= readers_column(~np.isin(term, record.at_large))
+    else:
+        columns |= inference_to(design.codes.frame, design.units.codes, keys)
+    special: dict[str, Any] = {"n_cases": n_cases, "n_raters": n_raters, "over": over}
+    if record.pairs:
+        for place, name in enumerate(("first", "second")):
+            special[name] = text_column(named[i][place] for i in repeated)
+    if all(one.df_denominator is not None for one in found):
+        special["df_denominator"] = np.concatenate([np.asarray(one.df_denominator)[places] for one in found])
+    return estimates_frame(keys, columns, special)
+
+
+def _options(record: Agreement, **given: Any) -> tuple[list[str], dict[str, Any]]:
+    """Terms that are wanted, and options of the kernel; raise where an option is of another kind."""
+    for name, value in given.items():
+        if value is not None and name != record.option:
+            owner = next(r.name for r in RECORDS if r.option == name)
+            raise ValueRangeError(f"{name}= is an option of kind={owner!r}, not of {record.name!r}")
+    asked = given.get(record.option)
+    if record.option == "form":
+        forms = [asked] if isinstance(asked, str) else list(asked or record.terms)
+        return [check_choice(form, tuple(record.terms), "form") for form in forms], {}
+    if record.choices:
+        chosen = check_choice(asked or record.choices[0], record.choices, record.option)
+        return [f"{record.name}_{chosen}"], {record.option: chosen}
+    if record.option == "linked":
+        return list(record.terms), {"linked": asked is None or bool(asked)}
+    return list(record.terms), {}
+
+
+def _found(
+    record: Agreement, limits: Interval, own: Readings, level: float, options: dict[str, Any]
+) -> Found:
+    """Estimates of some readings, NaN where fewer than two cases are left."""
+    if own.n_cases < 2:
+        nothing = np.full(len(record.terms), np.nan)
+        return Found(*[nothing] * len(_NUMBERS))
+    return record.found[limits.name](own, level, **options)
+
+
+def _warn(
+    keys: pd.DataFrame, found: Sequence[Found], places: Sequence[int], limits: Interval, counts: np.ndarray
+) -> None:
+    """Warn of groups without estimates or limits, of few units, and of limits that do not fit the units."""
+    n_units, n_cases = counts[:, 2], counts[:, 3]
+    undefined = np.array([np.isnan(one.estimate[places]).any() for one in found])
+    if undefined.any():
+        warn(
+            "agreement is undefined (NaN) where all readings are equal or fewer than two cases were read by "
+            f"two: {named_groups(keys, undefined)}"
+        )
+    bare = np.array([np.isnan(one.conf_low[places]).any() for one in found]) & ~undefined
+    if bare.any():
+        warn(
+            "there are no limits (NaN) where agreement is perfect, or hangs on one unit: "
+            f"{named_groups(keys, bare)}"
+        )
+    if limits.clustered:
+        warn_rough(np.where(n_units > 1, n_units - 1.0, np.nan), keys)
+    if not limits.clustered and (n_cases > n_units).any():
+        worst = int(np.argmax(n_cases / np.maximum(n_units, 1)))
+        warn(
+            f"interval={limits.name!r} takes cases for independent, but {group_label(keys, worst)} has "
+            f"{n_cases[worst]} cases of {n_units[worst]} units; the default keeps a unit's cases together"
+        )

@@ -1,0 +1,158 @@
+"""Readings of one group as an array: a row per case (and repeat), a column per rater, NaN where missing."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+from salstats.stats.estimands import ratio
+
+#: Entries of a block of weights that are held at a time.
+_BLOCK = 4_000_000
+
+
+@dataclass(frozen=True)
+class Readings:
+    """Scores by row and rater; rows of one case are its repeats, rows of one unit may depend."""
+
+    #: (n_rows, n_raters): NaN where missing.
+    values: np.ndarray
+    #: (n_rows,): Case and unit of each row, from 0 without gaps.
+    cases: np.ndarray
+    units: np.ndarray
+
+    @property
+    def n_units(self) -> int:
+        """Distinct units."""
+        return int(self.units.max(initial=-1)) + 1
+
+    @property
+    def n_cases(self) -> int:
+        """Distinct cases."""
+        return int(self.cases.max(initial=-1)) + 1
+
+    @property
+    def n_raters(self) -> int:
+        """Raters."""
+        return self.values.shape[1]
+
+    @property
+    def per_case(self) -> float:
+        """Mean number of readings of a row."""
+        return float((~np.isnan(self.values)).sum() / max(len(self.values), 1))
+
+    @property
+    def complete(self) -> bool:
+        """Whether every rater read every case."""
+        return not np.isnan(self.values).any()
+
+
+#: Takes readings and weights of their rows (n_sets, n_rows), gives coefficients (n_sets, n_coefficients).
+Kernel = Callable[[Readings, np.ndarray], np.ndarray]
+
+
+class Found(NamedTuple):
+    """Coefficients of one group with their inference; arrays of shape (n_terms,)."""
+
+    estimate: np.ndarray
+    std_error: np.ndarray
+    statistic: np.ndarray
+    df: np.ndarray
+    p_value: np.ndarray
+    conf_low: np.ndarray
+    conf_high: np.ndarray
+    #: Second degrees of freedom, of F tests.
+    df_denominator: np.ndarray | None = None
+
+
+def once(readings: Readings) -> np.ndarray:
+    """Weights that take every row once."""
+    return np.ones((1, len(readings.values)))
+
+
+def without_each_unit(readings: Readings, kernel: Kernel) -> tuple[np.ndarray, np.ndarray]:
+    """Coefficients of all rows (n_coefficients,), and without each unit (n_units, n_coefficients)."""
+    n_units, size = readings.n_units, max(1, _BLOCK // max(len(readings.units), 1))
+    found = []
+    for start in range(0, n_units, size):
+        block = np.arange(start, min(start + size, n_units))
+        found.append(kernel(readings, (readings.units[None] != block[:, None]).astype(np.float64)))
+    return kernel(readings, once(readings))[0], np.concatenate(found)
+
+
+def jackknife_error(replicates: np.ndarray) -> np.ndarray:
+    """Standard error from estimates without each unit; NaN where one of them is not defined."""
+    n = len(replicates)
+    if n < 2:
+        return np.full(replicates.shape[1], np.nan)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.sqrt((n - 1) * replicates.var(axis=0)))
+
+
+def jackknife_df(replicates: np.ndarray) -> np.ndarray:
+    """Degrees of freedom of a jackknife's variance: units - 1, or fewer where a few units hold most of it.
+
+    The latter are those that the kurtosis of units' shares leaves (Valliant and Rust 2010), as in `cr2`.
+    """
+    n = len(replicates)
+    squares = (replicates - replicates.mean(axis=0)) ** 2
+    total = squares.sum(axis=0)
+    around = (squares**2).sum(axis=0) - total**2 / n
+    spread = ratio(2 * total**2, np.where(around > 0, around, 0.0))
+    return np.asarray(np.maximum(np.minimum(spread, n - 1.0), 1.0))
+
+
+def student(level: float, df: float | np.ndarray) -> np.ndarray:
+    """Quantile of Student's t that leaves out 1 - level on both sides, the normal one where df is NaN."""
+    upper = (1 + level) / 2
+    return np.where(np.isnan(df), special.ndtri(upper), special.stdtrit(df, upper))
+
+
+def two_sided(statistic: np.ndarray, df: np.ndarray) -> np.ndarray:
+    """P value of Student's t, of the normal distribution where df is NaN."""
+    return np.asarray(2 * special.stdtr(np.where(np.isnan(df), np.inf, df), -np.abs(statistic)))
+
+
+def to_z(rho: np.ndarray, k: float) -> np.ndarray:
+    """Fisher's z of an intraclass correlation of k readings, log((1 + (k - 1) rho) / (1 - rho)) / 2."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.log((1 + (k - 1) * rho) / (1 - rho)) / 2
+    return np.where(np.isfinite(z), z, np.nan)
+
+
+def from_z(z: np.ndarray, k: float) -> np.ndarray:
+    """Coefficient of a z."""
+    # exp(-2z) does not overflow where the coefficient is near 1
+    small = np.exp(-2 * z)
+    return np.asarray((1 - small) / (1 + (k - 1) * small))
+
+
+def by_jackknife(readings: Readings, kernel: Kernel, level: float) -> Found:
+    """Limits of coefficients on Fisher's z, with a jackknife of units and Student's t with units - 1."""
+    estimate, replicates = without_each_unit(readings, kernel)
+    k = readings.per_case
+    z, moved = to_z(estimate, k), to_z(replicates, k)
+    error, df = jackknife_error(moved), jackknife_df(moved)
+    error = np.where(error > 0, error, np.nan)
+    reach = student(level, df) * error
+    statistic = z / error
+    return Found(
+        estimate,
+        jackknife_error(replicates),
+        statistic,
+        np.where(np.isnan(statistic), np.nan, df),
+        two_sided(statistic, df),
+        from_z(z - reach, k),
+        from_z(z + reach, k),
+    )
+
+
+def by_normal(estimate: np.ndarray, std_error: np.ndarray, level: float) -> Found:
+    """Limits estimate -+ normal quantile * standard error, and the test of 0 with it."""
+    nothing = np.full(len(estimate), np.nan)
+    reach = student(level, nothing) * std_error
+    statistic = estimate / std_error
+    p_value = two_sided(statistic, nothing)
+    return Found(estimate, std_error, statistic, nothing, p_value, estimate - reach, estimate + reach)

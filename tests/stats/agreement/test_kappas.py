@@ -1,0 +1,135 @@
+import numpy as np
+import pytest
+from agreement_readings import alone
+from statsmodels.stats.inter_rater import cohens_kappa
+
+from salstats.stats.agreement import kappas
+from salstats.stats.agreement.readings import by_jackknife, once
+
+ROUNDING = 1e-12
+# irrCAC prints five digits
+PRINTED = 6e-6
+SETS = [(modality, what) for modality in "AB" for what in ("hit", "rating")]
+
+
+@pytest.fixture
+def given(r_data):
+    table = r_data("synth2")
+
+    def of(modality, what):
+        own = table[table["modality"] == modality]
+        return alone(own.pivot(index="case_id", columns="reader", values=what))
+
+    return of
+
+
+@pytest.fixture
+def expected(r_expected):
+    table = r_expected("kappa").set_index(["set", "stat"])
+    return lambda name, stat: table.loc[(name, stat)]
+
+
+@pytest.mark.parametrize(("modality", "what"), SETS)
+def test_kappas_of_all_readers_are_those_of_irr(given, expected, modality, what):
+    own, name = given(modality, what), f"synth2_{modality}_{what}"
+    for kernel, stat in (
+        (kappas.fleiss, "fleiss"),
+        (kappas.conger, "fleiss_conger_exact"),
+        (kappas.light, "light"),
+    ):
+        assert kernel(own, once(own))[0, 0] == pytest.approx(expected(name, stat)["value"], abs=ROUNDING), (
+            stat
+        )
+    for kernel, stat in ((kappas.ac1, "cac_gwet_ac1"), (kappas.conger, "cac_conger")):
+        assert kernel(own, once(own))[0, 0] == pytest.approx(expected(name, stat)["value"], abs=PRINTED), stat
+
+
+def test_fleiss_1971(r_data, r_expected):
+    codes = r_data("fleiss_diagnoses").to_numpy(dtype=float)
+    # made of factors with their own levels: nobody is depressed (1) to the sixth rater, whose 1 is a 2
+    codes[:, 5] += 1
+    table = r_expected("kappa").set_index(["set", "stat"])["value"].loc["irr_diagnoses"]
+    own = alone(codes)
+    assert kappas.fleiss(own, once(own))[0, 0] == pytest.approx(table["fleiss"], abs=ROUNDING)
+    assert kappas.conger(own, once(own))[0, 0] == pytest.approx(table["fleiss_conger_exact"], abs=ROUNDING)
+
+
+@pytest.mark.parametrize(("modality", "what"), SETS)
+def test_fleiss_error_and_test_are_those_of_irr(given, expected, modality, what):
+    found, table = (
+        kappas.fleiss_by_normal(given(modality, what), 0.95),
+        expected(f"synth2_{modality}_{what}", "fleiss"),
+    )
+    assert found.std_error[0] == pytest.approx(table["se"], rel=1e-11)
+    assert found.statistic[0] == pytest.approx(table["z"], rel=1e-11)
+    assert found.p_value[0] == pytest.approx(table["p"], rel=1e-9)
+
+
+@pytest.mark.parametrize(("modality", "what"), SETS)
+@pytest.mark.parametrize(
+    ("weighting", "stat"), [("unweighted", "unweighted"), ("linear", "equal"), ("quadratic", "squared")]
+)
+def test_cohen_is_that_of_irr(given, expected, modality, what, weighting, stat):
+    whole = given(modality, what)
+    own = alone(whole.values[:, :2])
+    table = expected(f"synth2_{modality}_{what}_R1R2", f"cohen_{stat}")
+    found = kappas.cohen_by_normal(own, 0.95, weighting)
+    assert kappas.cohen(own, once(own), weighting)[0, 0] == pytest.approx(table["value"], abs=ROUNDING)
+    assert found.statistic[0] == pytest.approx(table["z"], rel=1e-10)
+    assert found.p_value[0] == pytest.approx(table["p"], rel=1e-9)
+
+
+@pytest.mark.parametrize(("modality", "what"), SETS)
+def test_cohen_limits_are_those_of_psych(given, expected, modality, what):
+    found = kappas.cohen_by_normal(alone(given(modality, what).values[:, :2]), 0.95)
+    table = expected(f"synth2_{modality}_{what}_R1R2", "psych_cohen_unweighted")
+    numbers = [found.std_error[0], found.conf_low[0], found.conf_high[0]]
+    np.testing.assert_allclose(numbers, table[["se", "lo", "hi"]].to_numpy(float), atol=ROUNDING)
+
+
+def test_weights_are_by_the_numbers_of_categories_not_by_their_order():
+    # nobody gave a 3: by order 2 and 4 would be neighbours
+    values = np.array([(1, 1), (2, 4), (4, 4), (5, 4), (2, 2), (1, 2), (5, 5)], dtype=float)
+    table = np.zeros((5, 5))
+    for first, second in values.astype(int):
+        table[first - 1, second - 1] += 1
+    own = alone(values)
+    for weighting in ("linear", "quadratic"):
+        assert kappas.cohen(own, once(own), weighting)[0, 0] == pytest.approx(
+            cohens_kappa(table, wt=weighting, return_results=False), abs=ROUNDING
+        )
+
+
+def test_agreement_of_gaps_is_that_of_the_readings_there_are(given):
+    values = given("A", "rating").values.copy()
+    values[::3, 0], values[1::4, 3] = np.nan, np.nan
+    rows = [row[~np.isnan(row)] for row in values]
+    pairs = [
+        np.mean([a == b for i, a in enumerate(row) for j, b in enumerate(row) if i != j]) for row in rows
+    ]
+    categories = np.unique(np.concatenate(rows))
+    shares = np.mean([[(row == c).mean() for c in categories] for row in rows], axis=0)
+    own, seen = alone(values), np.mean(pairs)
+    chance = (shares**2).sum()
+    assert kappas.fleiss(own, once(own))[0, 0] == pytest.approx((seen - chance) / (1 - chance), abs=ROUNDING)
+    chance = (shares * (1 - shares)).sum() / (len(categories) - 1)
+    assert kappas.ac1(own, once(own))[0, 0] == pytest.approx((seen - chance) / (1 - chance), abs=ROUNDING)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "stat"),
+    [(kappas.fleiss, "cac_fleiss"), (kappas.conger, "cac_conger"), (kappas.ac1, "cac_gwet_ac1")],
+)
+@pytest.mark.parametrize(("modality", "what"), SETS)
+def test_jackknife_error_lies_near_gwets_linearized_one(given, expected, kernel, stat, modality, what):
+    # two estimators of one variance, alike to the order of 1 / cases
+    found = by_jackknife(given(modality, what), kernel, 0.95)
+    assert found.std_error[0] == pytest.approx(expected(f"synth2_{modality}_{what}", stat)["se"], rel=3 / 60)
+
+
+def test_undefined_where_all_give_the_same_category():
+    own = alone(np.ones((5, 2)))
+    for kernel in (kappas.cohen, kappas.fleiss, kappas.conger, kappas.light, kappas.ac1):
+        value = kernel(own, once(own))[0, 0]
+        # AC1 has no chance to correct for where there is one category
+        assert value == 1 if kernel is kappas.ac1 else np.isnan(value)
