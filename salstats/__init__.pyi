@@ -50,6 +50,9 @@ from .stats.within_case import within_case_sd as within_case_sd
 from .stats.agreement.agreement import agreement as agreement
 from .stats.views import over_views as over_views
 from .stats.ranks import rank_stability as rank_stability
+from .stats.ranks import rank_frequencies as rank_frequencies
+from .stats.rank_agreement import rank_agreement as rank_agreement
+from .stats.significance import significance_map as significance_map
 from .stats.rates import pooled_rates as pooled_rates
 from .stats.rates import pooled_difference as pooled_difference
 from .stats.contrasts import difference as difference

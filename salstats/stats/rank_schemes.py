@@ -4,7 +4,7 @@ A kernel takes the scores of one group and gives a function of the units' weight
 n_units): how often each is drawn.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
@@ -200,10 +200,3 @@ def kendall_tau(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     with np.errstate(invalid="ignore", divide="ignore"):
         tau: np.ndarray = np.true_divide((x * y).sum(axis=-1), untied)
     return tau
-
-
-def pieces(n_replicates: int, size: int) -> Iterator[slice]:
-    """Slices of replicates of which each has a few million numbers at most."""
-    step = max(1, 4_000_000 // max(size, 1))
-    for start in range(0, n_replicates, step):
-        yield slice(start, min(start + step, n_replicates))

@@ -6,7 +6,8 @@ import pytest
 from scipy import stats
 
 from salstats.checks import ColumnError, SalstatsWarning, ValueRangeError
-from salstats.stats.ranks import kendall_tau, rank_stability, ranks_of
+from salstats.stats.rank_schemes import kendall_tau, ranks_of
+from salstats.stats.ranks import rank_stability
 
 #: The same sums in the same order, or rounding of a few of them.
 EXACT = 1e-12

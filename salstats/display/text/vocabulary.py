@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from salstats.metrics.registry import METRICS
 
 #: Estimates whose limits say where replicates lie and are no interval for a true value; see `rank_stability`.
-_OF_REPLICATES = {"rank"}
+_OF_REPLICATES = {"rank", "tau"}
 NO_INTERVAL = "how far the ranking moves over replicates, no confidence interval for a true rank"
 
 

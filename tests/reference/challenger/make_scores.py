@@ -15,7 +15,11 @@ def main():
     rows = []
     for task, spread in zip(TASKS, (0.02, 0.03, 0.015), strict=True):
         levels = 0.4 + spread * rng.permutation(N_METHODS)
-        own = levels + 0.15 * rng.standard_normal((N_CASES, 1)) + 0.1 * rng.standard_normal((N_CASES, N_METHODS))
+        own = (
+            levels
+            + 0.15 * rng.standard_normal((N_CASES, 1))
+            + 0.1 * rng.standard_normal((N_CASES, N_METHODS))
+        )
         for (case, method), score in np.ndenumerate(np.clip(own, 0, 1).round(2)):
             rows.append((f"c{case:02d}", task, f"m{method}", "iou", score))
     columns = ["case", "task", "method", "metric", "score"]

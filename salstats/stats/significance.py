@@ -1,0 +1,155 @@
+"""Which method is significantly better than which: one-sided tests of every two, adjusted as one family."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import ValueRangeError
+from salstats.frames import coded_scores, combined_codes, estimates_frame
+from salstats.stats.adjust import adjust_p_values, check_procedure
+from salstats.stats.advice import ROUNDING
+from salstats.stats.comparisons import ALL, Comparison, compare
+from salstats.stats.contrasts import difference
+from salstats.stats.design import check_one_metric
+from salstats.stats.equivalence import is_below
+from salstats.stats.paired_tests import TESTS
+from salstats.stats.rank_schemes import signed_rank_test
+from salstats.stats.rankings import direction_of, ranking_groups
+from salstats.stats.units import Unit, resolve_unit
+
+
+def significance_map(
+    scores: pd.DataFrame,
+    *,
+    by: str | Sequence[str] | None = None,
+    unit: Unit = None,
+    test: str | None = None,
+    adjust: str = "holm",
+    directions: Mapping[str, str] | None = None,
+    level: float = 0.95,
+    n_replicates: int = 10_000,
+    rng: int | np.random.Generator = 0,
+) -> pd.DataFrame:
+    """One-sided tests of whether each method is better than each other one.
+
+    Of every two methods the test is that of `difference(reference="all")`, on the cases that both have.
+
+    Parameters
+    ----------
+    scores, unit, n_replicates, rng
+        As for `summarize`.
+    by : str or list of str, optional
+        What has a map of its own, and is a family of tests; by default as for `rank_stability`.
+    test : str, optional
+        As for `difference`: by default its own, which holds its level for means; "wilcoxon" is challengeR's.
+    adjust : str, default "holm"
+        Procedure over all ordered pairs of a family, k (k - 1) of k methods, as in challengeR; see `adjust`.
+    directions : mapping of str to {"larger", "smaller"}, optional
+        What is better, for metrics that the registry does not know.
+    level : float
+        A method is better where its adjusted P value is below 1 - `level`.
+
+    Returns
+    -------
+    DataFrame
+        One row per group and ordered pair, sorted: `by`, `method`, `reference`; `term` ("difference"),
+        `estimate` (method - reference), `p_value` one-sided, of the method being better; `p_adjusted`,
+        `conf_level`, `unit`; `n_pairs`, `better`, `larger_is_better`, `test`, `procedure`.
+
+    Raises
+    ------
+    ColumnError, ValueRangeError, SalstatsError
+        As for `difference` and `rank_stability`; no test.
+
+    Notes
+    -----
+    The one-sided P value is half of the two-sided one where the difference is in favour of the method, else 1
+    less that half. "wilcoxon" is the signed-rank test of challengeR, R's wilcox.test(exact = FALSE), of each
+    unit's mean difference: of differences that are symmetric about 0, not of their mean. Only adjusted P
+    values below 1 - `level` count as better; challengeR lets those on the line count, too.
+
+    References
+    ----------
+    Wiesenfarth M, Reinke A, Landman BA, et al. Methods and open-source toolkit for analyzing and
+    visualizing challenge results. Scientific Reports 11 (2021). doi:10.1038/s41598-021-82017-6
+
+    Examples
+    --------
+    >>> import salstats as ss
+    >>> scores = ss.datasets.load_simulated().query("metric == 'iou'")
+    >>> ss.significance_map(scores, test="t")[["method", "reference", "better"]].head(3)
+        method  reference  better
+    0  gradcam      human   False
+    1  gradcam  occlusion    True
+    2    human    gradcam    True
+    """
+    if test == "none":
+        raise ValueRangeError(f"test='none' tests nothing; choose from {', '.join(TESTS[:-1])}")
+    procedure, groups = check_procedure(adjust), ranking_groups(scores, by)
+    if test == "wilcoxon":
+        found = _signed_ranks(scores, groups, unit)
+    else:
+        found = difference(
+            scores,
+            reference=ALL,
+            by=groups,
+            unit=unit,
+            level=level,
+            n_replicates=n_replicates,
+            rng=rng,
+            test=test,
+        )
+        half, ahead = found["p_value"] / 2, found["estimate"] > 0
+        found = found.assign(greater=half.where(ahead, 1 - half), less=half.where(~ahead, 1 - half))
+    turned = found.assign(
+        method=found["reference"].astype(found["method"].dtype),
+        reference=found["method"].astype(found["reference"].dtype),
+        estimate=-found["estimate"],
+        greater=found["less"],
+        less=found["greater"],
+    )
+    both = pd.concat([found, turned], ignore_index=True).sort_values([*groups, "method", "reference"])
+    both = both.reset_index(drop=True)
+    metrics = both["metric"] if "metric" in both.columns else [scores["metric"].iloc[0]] * len(both)
+    more = np.array([direction_of(str(metric), directions) > 0 for metric in metrics])
+    p_value = np.where(more, both["greater"], both["less"])
+    codes, adjusted = combined_codes(both, groups), np.empty(len(both))
+    for code in np.unique(codes):
+        adjusted[codes == code] = adjust_p_values(p_value[codes == code], procedure)
+    table = {
+        "term": "difference",
+        "estimate": both["estimate"].to_numpy(),
+        "p_value": p_value,
+        "p_adjusted": adjusted,
+        "conf_level": level,
+        "unit": both["unit"].to_numpy(),
+    }
+    special = {
+        "n_pairs": both["n_pairs"].to_numpy(),
+        "better": is_below(adjusted, 1 - level),
+        "larger_is_better": more,
+        "test": both["test"].to_numpy(),
+        "procedure": procedure,
+    }
+    return estimates_frame(both[[*groups, "method", "reference"]], table, special)
+
+
+def _signed_ranks(scores: pd.DataFrame, groups: list[str], unit: Unit) -> pd.DataFrame:
+    """Signed-rank tests of both sides of every two methods, of the mean difference of each unit."""
+    codes = coded_scores(scores)
+    check_one_metric(codes, groups)
+    units = resolve_unit(codes, unit)
+    compared = compare("difference", codes, units, Comparison(ALL, groups, "complete", None, False))
+    gap, rows = compared.own - compared.other, []
+    for row in range(len(compared.n_pairs)):
+        own = compared.groups == row
+        counts = np.bincount(compared.units[own])
+        means = (np.bincount(compared.units[own], gap[own]) / np.maximum(counts, 1))[counts > 0]
+        means = np.where(np.abs(means) <= ROUNDING * np.abs(means).max(initial=0.0), 0.0, means)
+        greater, less = signed_rank_test(means)(np.ones((1, len(means))))
+        mean = gap[own].mean() if own.any() else np.nan
+        rows.append({"estimate": mean, "greater": greater[0], "less": less[0]})
+    keys = compared.target.keys.reset_index(drop=True)
+    found = keys.join(pd.DataFrame(rows))
+    return found.assign(n_pairs=compared.n_pairs, unit=units.name, test="wilcoxon")
