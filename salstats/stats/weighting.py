@@ -135,7 +135,7 @@ def weights_text(said: Sequence[object], unit: str) -> str:
     for value in dict.fromkeys(str(value) for value in said):
         column, members, shares = value.partition(MEMBERS)
         if value == UNIT:
-            sentences.append(f"Each {unit} counts as one: means are of the means of each {unit}.")
+            sentences.append(f"Each {unit} counts as one, whatever its number of scores.")
         elif members:
             sentences.append(f"Averages over {column} are weighted: {shares}.")
         else:

@@ -163,7 +163,7 @@ def weights_note(frame: pd.DataFrame) -> str:
     if "weights" not in frame.columns:
         return ""
     said = [value for value in frame["weights"].dropna().unique() if MEMBERS not in value]
-    return weights_text(said, noun(str(single(frame, "unit"))))
+    return weights_text(said, noun(str(single(frame, "unit") or "unit")))
 
 
 def undefined_note(frame: pd.DataFrame) -> str:

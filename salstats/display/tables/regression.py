@@ -152,6 +152,7 @@ def table_regression(
             _formula_note(frame, arranged, names),
             f"A {MINUS} B: the difference of the two scores of a case is the outcome." if has_gap else "",
             notes.interval_note(frame),
+            notes.weights_note(frame),
             notes.count_note(frame, "observation", "incomplete and left out"),
             normalized_note(frame, names),
             notes.metric_note(whole),

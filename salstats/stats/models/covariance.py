@@ -205,6 +205,7 @@ def bias_reduced(
     bread: np.ndarray,
     clusters: np.ndarray,
     spread: np.ndarray | None = None,
+    sampling: np.ndarray | None = None,
     *,
     contrasts: np.ndarray | None = None,
     power: float = -0.5,
@@ -224,6 +225,11 @@ def bias_reduced(
     V (V (I - H_gg) V)^(-1/2), which R's clubSandwich takes; either is unbiased under the model, and clusters
     of more than 500 rows have the first. With p_g = A X_g M c for a combination c, the variance is a
     quadratic form in independent errors with B_gh = p_g'(I - H)_gh p_h, and df = tr(B)^2 / tr(B^2).
+
+    With weights of `sampling` W (n,) M is (X'WX)^-1 and a cluster's residuals, of errors with variance 1 as
+    before, have the covariance V_g = I - X_g M X_g'W_g - W_g X_g M X_g' + X_g S X_g', S = M X'W^2 X M, where
+    I - H_gg stands without; scores are X_g'W_g A e_g with A = V_g^(-1/2). This is clubSandwich's CR2 of
+    lm(weights=), whose weights say how many cases a row stands for, not how precise it is.
 
     With the `power` -1 instead of -1/2 this is the covariance of Mancl and DeRouen (CR3 without the factor
     (G - 1) / G), which is too large rather than too small where clusters are few.
@@ -247,37 +253,56 @@ def bias_reduced(
     if len(groups) < 2:
         return np.full((k, k), np.nan), np.full(q, np.nan)
     scores = np.empty((len(groups), k))
+    shown, between = _between(matrix, bread, sampling)
     # sums over the rows of a cluster: p'p and X'p, for every combination
     own = np.empty((len(groups), q))
-    crossed = np.empty((len(groups), k, q))
-    for which, rows, adjusted in _adjusted(matrix, groups, spread, power):
+    crossed = np.empty((len(groups), len(between), q))
+    for which, rows, adjusted in _adjusted(matrix, groups, spread, power, sampling):
         scores[which] = np.einsum("gik,gi->gk", adjusted, residual[rows])
         weights = adjusted @ directions
         own[which] = (weights**2).sum(axis=1)
-        crossed[which] = matrix[rows].transpose(0, 2, 1) @ weights
+        crossed[which] = shown[rows].transpose(0, 2, 1) @ weights
     half = bread @ scores.T
     with np.errstate(invalid="ignore"):
         # 0 / 0 where single clusters determine all of a combination
-        df = np.array([_satterthwaite(own[:, j], crossed[:, :, j], bread) for j in range(q)])
+        df = np.array([_satterthwaite(own[:, j], crossed[:, :, j], between) for j in range(q)])
     return np.asarray(half @ half.T), df
 
 
-def _satterthwaite(own: np.ndarray, sums: np.ndarray, bread: np.ndarray) -> float:
-    """tr(B)^2 / tr(B^2) of B = diag(own) - sums M sums', `own` (G,) and `sums` (G, k)."""
+def _between(
+    matrix: np.ndarray, bread: np.ndarray, sampling: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rows Z and a matrix K with Z_g K Z_h' = H_gh, or what of the residuals' covariance stands for it."""
+    if sampling is None:
+        return matrix, bread
+    weighted = matrix * sampling[:, None]
+    both = bread @ (weighted.T @ weighted) @ bread
+    return np.hstack([matrix, weighted]), np.block([[-both, bread], [bread, np.zeros_like(bread)]])
+
+
+def _satterthwaite(own: np.ndarray, sums: np.ndarray, between: np.ndarray) -> float:
+    """tr(B)^2 / tr(B^2) of B = diag(own) - sums K sums', `own` (G,) and `sums` (G, k)."""
     if len(own) <= _DIRECT:
-        form = np.diag(own) - sums @ bread @ sums.T
+        form = np.diag(own) - sums @ between @ sums.T
         return float(np.trace(form) ** 2 / (form**2).sum())
-    # the same without a matrix of clusters by clusters: |ZZ'| = |Z'Z| with Z = sums chol(M)
-    factor = sums @ np.linalg.cholesky(bread)
-    diagonal, gram = (factor**2).sum(axis=1), factor.T @ factor
+    # the same without a matrix of clusters by clusters: |Z K Z'|^2 = tr(K Z'Z K Z'Z)
+    product = sums @ between
+    diagonal, gram = (product * sums).sum(axis=1), sums.T @ product
     left = own - diagonal
-    return float(left.sum() ** 2 / ((left**2).sum() + (gram**2).sum() - (diagonal**2).sum()))
+    return float(left.sum() ** 2 / ((left**2).sum() + (gram * gram.T).sum() - (diagonal**2).sum()))
 
 
 def _adjusted(
-    matrix: np.ndarray, groups: Sequence[np.ndarray], spread: np.ndarray | None, power: float
+    matrix: np.ndarray,
+    groups: Sequence[np.ndarray],
+    spread: np.ndarray | None,
+    power: float,
+    sampling: np.ndarray | None = None,
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """A X_g of clusters of one size: their numbers, rows and values (g, i, k)."""
+    """A X_g, or A W_g X_g, of clusters of one size: their numbers, rows and values (g, i, k)."""
+    if sampling is not None:
+        yield from _adjusted_by_weights(matrix, groups, spread, sampling)
+        return
     basis = np.linalg.qr(matrix)[0]
     sizes = np.array([len(rows) for rows in groups])
     for size in np.unique(sizes):
@@ -304,6 +329,29 @@ def _adjusted(
                 yield which, rows, relative * (vectors @ turned)
 
 
+def _adjusted_by_weights(
+    matrix: np.ndarray, groups: Sequence[np.ndarray], spread: np.ndarray | None, sampling: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """A W_g X_g of each cluster: its number, rows and values (1, i, k)."""
+    weighted = matrix * sampling[:, None]
+    shown, between = _between(matrix, np.linalg.inv(matrix.T @ weighted), sampling)
+    for g, rows in enumerate(groups):
+        if spread is not None and 1 < len(rows) <= _ROOTED and np.ptp(spread[rows]) > 0:
+            relative = (spread[rows] / spread[rows].max())[:, None]
+            free = np.eye(len(rows)) - shown[rows] @ between @ shown[rows].T
+            values, vectors = np.linalg.eigh(relative * free * relative.T)
+            turned = _inverse(values, _NULL, -0.5)[:, None] * (vectors.T @ weighted[rows])
+            yield np.array([g]), rows[None], (relative * (vectors @ turned))[None]
+            continue
+        # but for I the covariance acts on the columns of X_g and W_g X_g alone
+        basis = np.linalg.qr(shown[rows])[0]
+        inside = basis.T @ shown[rows]
+        values, vectors = np.linalg.eigh(np.eye(len(inside)) - inside @ between @ inside.T)
+        vectors = basis @ vectors
+        turned = (_inverse(values, _SATURATED, -0.5) - 1)[:, None] * (vectors.T @ weighted[rows])
+        yield np.array([g]), rows[None], (weighted[rows] + vectors @ turned)[None]
+
+
 def _inverse(values: np.ndarray, floor: float, power: float) -> np.ndarray:
     """A negative power of values, 0 up to a floor."""
     return np.where(values > floor, np.maximum(values, floor) ** power, 0.0)
@@ -316,6 +364,7 @@ def hotelling_df(
     tested: Sequence[int],
     spread: np.ndarray | None = None,
     power: float = -0.5,
+    sampling: np.ndarray | None = None,
 ) -> float:
     """The degrees of freedom eta of the Wishart distribution closest to CR2's of the coefficients `tested`.
 
@@ -326,13 +375,15 @@ def hotelling_df(
     in R's clubSandwich. With N_gh = P_g'(I - H)_gh P_h, P_g = A X_g M C' Omega^(-1/2), the sum is that of
     tr(N_gh)^2 + tr(N_gh^2) over pairs of clusters. For q = 1 this is Satterthwaite's df of
     `bias_reduced`. Any root of Omega gives the same eta; it is Cholesky's here. With another `power` Omega
-    is the sum of P_g'(I - H)_gg P_g, which V has on average under the model.
+    is the sum of P_g'(I - H)_gg P_g, which V has on average under the model. With weights of `sampling` Omega
+    is S of `bias_reduced`.
     """
     q, k = len(tested), len(bread)
     groups = cluster_rows(clusters)
     if len(groups) < 2:
         return float("nan")
-    omega = bread[np.ix_(tested, tested)]
+    shown, between = _between(matrix, bread, sampling)
+    omega = (bread if sampling is None else -between[:k, :k])[np.ix_(tested, tested)]
     if power != -0.5:
         omega = np.zeros_like(omega)
         for _, rows, adjusted in _adjusted(matrix, groups, spread, power):
@@ -343,23 +394,22 @@ def hotelling_df(
     root = np.linalg.cholesky(omega)
     standard = np.linalg.solve(root, bread[tested]).T
     own = np.empty((len(groups), q, q))
-    crossed = np.empty((len(groups), k, q))
-    for which, rows, adjusted in _adjusted(matrix, groups, spread, power):
+    crossed = np.empty((len(groups), len(between), q))
+    for which, rows, adjusted in _adjusted(matrix, groups, spread, power, sampling):
         weights = adjusted @ standard
         own[which] = weights.transpose(0, 2, 1) @ weights
-        crossed[which] = matrix[rows].transpose(0, 2, 1) @ weights
+        crossed[which] = shown[rows].transpose(0, 2, 1) @ weights
     if len(groups) > _DIRECT:
-        # N_gh = -F_g'F_h but for g = h: sums over pairs are products of sums over clusters
-        factor = np.linalg.cholesky(bread).T @ crossed
-        flat = factor.reshape(len(groups), -1)
-        gram = (flat.T @ flat).reshape(k, q, k, q)
-        product = factor.transpose(0, 2, 1) @ factor
-        pairs = (gram**2).sum() + (gram * gram.transpose(0, 3, 2, 1)).sum()
+        # N_gh = -C_g'K C_h but for g = h: sums over pairs are products of sums over clusters
+        product = crossed.transpose(0, 2, 1) @ between @ crossed
+        gram = np.einsum("gks,gjt->ksjt", crossed, crossed, optimize=True)
+        left = np.einsum("lk,ksjt->lsjt", between, gram, optimize=True)
+        pairs = np.einsum("lsjt,jtls->", left, left) + np.einsum("lsjt,jslt->", left, left)
         return float(q * (q + 1) / (pairs - _squares(product) + _squares(own - product)))
     variance = 0.0
     for g in range(len(groups)):
         # a row of blocks at a time: all of them may not fit into memory
-        blocks = -np.einsum("ks,hkt->hst", bread @ crossed[g], crossed)
+        blocks = -np.einsum("ks,hkt->hst", between @ crossed[g], crossed)
         blocks[g] += own[g]
         variance += _squares(blocks)
     return float(q * (q + 1) / variance)

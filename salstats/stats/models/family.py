@@ -100,6 +100,9 @@ class Solution:
     variances: np.ndarray | None = None
     #: What infers, of a model whose errors are none of least squares.
     inference: Inference | None = None
+    #: (n,): How many cases each row stands for, 1 on average, where rows were taken with unequal probability;
+    #: bread, scores and leverage know it.
+    sampling: np.ndarray | None = None
     #: Where the columns stand in the whole model matrix.
     kept: np.ndarray = field(default_factory=lambda: np.arange(0))
 
@@ -134,7 +137,7 @@ class Family:
     #: What is wrong with an outcome, None where nothing is.
     check: Callable[[np.ndarray], str | None]
     #: The kernel: model matrix of full rank, outcome, and whether the first column is an intercept.
-    solve: Callable[[np.ndarray, np.ndarray, bool], Solution]
+    solve: Callable[..., Solution]
     #: The `errors=` that it has; the first is recommended.
     errors: tuple[str, ...]
     #: Whether classical and heteroscedastic errors go with the normal distribution instead of Student's t.
@@ -143,6 +146,8 @@ class Family:
     n_spread: int
     #: Whether rows may have a working correlation: the mean alone is modelled, its variance follows.
     correlated: bool = False
+    #: Whether the kernel takes `sampling`.
+    weighted: bool = False
 
     @property
     def linear(self) -> bool:

@@ -33,12 +33,13 @@ def fit(
     overall: bool = False,
     correlation: str | None = None,
     reml: bool = True,
+    weights: str | None = None,
 ) -> "Fit":
     """Regression models of a formula in every group, fitted once and asked many things.
 
     Parameters
     ----------
-    data, formula, by, family, errors, unit, reference, overall, correlation, reml
+    data, formula, by, family, errors, unit, reference, overall, correlation, reml, weights
         As for `regress`.
 
     Returns
@@ -68,8 +69,8 @@ def fit(
       mean over the model's rows. This is R's emmeans, for the logit families after
       `regrid(transform = "response")`.
     - `"rows"`: the model's own rows as they are, but for the variable in question, which each is given in
-      turn (with `by`, the rows of that level). This is R's `marginaleffects::avg_predictions`,
-      `avg_comparisons` and `avg_slopes`, Stata's `margins`.
+      turn (with `by`, the rows of that level), weighted where the model is. This is R's
+      `marginaleffects::avg_predictions`, `avg_comparisons` and `avg_slopes`, Stata's `margins`.
 
     For a linear model of one factor without interactions the two agree. Standard errors are by the delta
     method, sqrt(g'V g) with V the covariance by `errors` and g the derivative of the average by all
@@ -112,6 +113,7 @@ def fit(
                 overall=overall,
                 correlation=correlation,
                 reml=reml,
+                weights=weights,
             )
         )
     )

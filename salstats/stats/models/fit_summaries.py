@@ -133,7 +133,7 @@ def glance(fitted: Fitted) -> pd.DataFrame:
     )
     warn_of(notes)
     counted = model_counts(fitted)
-    counts = {c: counted[c] for c in ("n_missing", "unit", "n_units") if c in counted}
+    counts = {c: counted[c] for c in ("n_missing", "unit", "weights", "n_units") if c in counted}
     result = pd.concat([model_keys(fitted), rows[list(_STATISTICS)]], axis=1)
     options = {name: value for name, value in model_options(fitted).items() if name != "family"}
     of_family = {name: rows[name] for name in others} | of_mixed_models(fitted)
@@ -234,7 +234,8 @@ def _influence(solution: Solution, family: Family) -> np.ndarray:
     variance = solution.variances
     if variance is None:
         variance = solution.dispersion * family.variance(solution.fitted)
-    standardised = residual / np.sqrt(variance * free)
+    each = 1.0 if solution.sampling is None else solution.sampling
+    standardised = residual * np.sqrt(each) / np.sqrt(variance * free)
     cooks = standardised**2 * leverage / (free * solution.rank)
     return np.column_stack([solution.fitted, residual, leverage, cooks, standardised])
 
@@ -259,8 +260,9 @@ def _statistics(solution: Solution, family: Family) -> dict[str, float]:
         return row | {"r_squared": 0.0, "adj_r_squared": 0.0}
     if np.isnan(solution.dispersion) or np.isnan(solution.null_deviance):
         return row
-    centre = solution.fitted.mean() if intercept else 0.0
-    explained = float(((solution.fitted - centre) ** 2).sum())
+    each = np.ones(n) if solution.sampling is None else solution.sampling
+    centre = np.average(solution.fitted, weights=each) if intercept else 0.0
+    explained = float((each * (solution.fitted - centre) ** 2).sum())
     share = explained / (explained + solution.deviance)
     return row | {
         "r_squared": share,

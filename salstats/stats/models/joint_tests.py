@@ -174,8 +174,8 @@ def joint(model: Model, positions: Sequence[int], notes: Notes) -> tuple[float, 
         return statistic, float(q), float("nan"), float(special.chdtrc(q, q * statistic))
     if power:
         # b' V^-1 b / q is Hotelling's T^2 over q
-        rows, _, bread, clusters, spread = least_squares(model)
-        eta = hotelling_df(rows, bread, clusters, tested, spread, power)
+        rows, _, bread, clusters, spread, sampling = least_squares(model)
+        eta = hotelling_df(rows, bread, clusters, tested, spread, power, sampling)
         residual_df = eta - q + 1
         known = residual_df > 0 and not np.isnan(statistic)
         statistic, residual_df = (statistic * residual_df / eta, residual_df) if known else (np.nan, np.nan)

@@ -11,18 +11,22 @@ _PERFECT = 1e-30
 _FEW_ROWS = 30
 
 
-def least_squares(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> Solution:
-    """A linear model by ordinary least squares."""
+def least_squares(
+    matrix: np.ndarray, response: np.ndarray, intercept: bool, sampling: np.ndarray | None = None
+) -> Solution:
+    """A linear model by least squares, weighted by `sampling`."""
     n, rank = matrix.shape
-    q, r, bread, leverage = decomposed(matrix)
-    coefficients = np.linalg.solve(r, q.T @ response)
+    each = np.ones(n) if sampling is None else sampling
+    root = np.sqrt(each)
+    q, r, bread, leverage = decomposed(matrix * root[:, None])
+    coefficients = np.linalg.solve(r, q.T @ (response * root))
     fitted = matrix @ coefficients
     residual = response - fitted
-    residual_squares = float((residual**2).sum())
+    residual_squares = float((each * residual**2).sum())
     dispersion = residual_squares / (n - rank)
     if dispersion <= _PERFECT * max(n / _FEW_ROWS, 1) ** 2 * (fitted.mean() ** 2 + fitted.var()):
         dispersion = float("nan")
-    centre = response.mean() if intercept else 0.0
+    centre = np.average(response, weights=each) if intercept else 0.0
     with np.errstate(divide="ignore"):
         log_likelihood = -n / 2 * (np.log(2 * np.pi) + np.log(residual_squares / n) + 1)
     return Solution(
@@ -32,14 +36,16 @@ def least_squares(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> 
         fitted=fitted,
         weights=np.ones(n),
         bread=bread,
-        scores=matrix * residual[:, None],
+        scores=matrix * (each * residual)[:, None],
         leverage=leverage,
         dispersion=dispersion,
         df_residual=float(n - rank),
         deviance=residual_squares,
-        null_deviance=float(((response - centre) ** 2).sum()),
-        log_likelihood=float(log_likelihood),
+        null_deviance=float((each * (response - centre) ** 2).sum()),
+        # of rows that stand for others there is none
+        log_likelihood=float(log_likelihood) if sampling is None else float("nan"),
         intercept=intercept,
+        sampling=sampling,
     )
 
 
@@ -68,4 +74,5 @@ GAUSSIAN = Family(
     normal=False,
     n_spread=1,
     correlated=True,
+    weighted=True,
 )

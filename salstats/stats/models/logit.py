@@ -15,20 +15,27 @@ _MAX_ITERATIONS = 100
 _NEARLY_CERTAIN = 1e-8
 
 
-def logit(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> Solution:
+def logit(
+    matrix: np.ndarray, response: np.ndarray, intercept: bool, sampling: np.ndarray | None = None
+) -> Solution:
     """A logit model of zeros and ones; NotEstimableError where it is separated or does not converge."""
-    return _logit(matrix, response, intercept, quasi=False)
+    return _logit(matrix, response, intercept, sampling, quasi=False)
 
 
-def fractional_logit(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> Solution:
+def fractional_logit(
+    matrix: np.ndarray, response: np.ndarray, intercept: bool, sampling: np.ndarray | None = None
+) -> Solution:
     """The same of fractions, with Pearson's dispersion and no likelihood."""
-    return _logit(matrix, response, intercept, quasi=True)
+    return _logit(matrix, response, intercept, sampling, quasi=True)
 
 
-def _logit(matrix: np.ndarray, response: np.ndarray, intercept: bool, quasi: bool) -> Solution:
+def _logit(
+    matrix: np.ndarray, response: np.ndarray, intercept: bool, sampling: np.ndarray | None, *, quasi: bool
+) -> Solution:
     """The estimates, from which the two families differ in what they say of the spread."""
     n, rank = matrix.shape
-    coefficients, fitted, converged = _iterated(matrix, response)
+    each = np.ones(n) if sampling is None else sampling
+    coefficients, fitted, converged = _iterated(matrix, response, each)
     extreme = fitted.min() < _NEARLY_CERTAIN or fitted.max() > 1 - _NEARLY_CERTAIN
     if (not converged or extreme) and separates(matrix, response):
         what = "the outcome is constant" if response.min() == response.max() else "terms separate it"
@@ -36,9 +43,9 @@ def _logit(matrix: np.ndarray, response: np.ndarray, intercept: bool, quasi: boo
     if not converged:
         raise NotEstimableError(f"the logit model did not converge in {_MAX_ITERATIONS} iterations")
     weights = fitted * (1 - fitted)
-    _, _, bread, leverage = decomposed(matrix * np.sqrt(weights)[:, None])
+    _, _, bread, leverage = decomposed(matrix * np.sqrt(each * weights)[:, None])
     residual = response - fitted
-    dispersion = float((residual**2 / weights).sum() / (n - rank)) if quasi else 1.0
+    dispersion = float((each * residual**2 / weights).sum() / (n - rank)) if quasi else 1.0
     likelihood = (special.xlogy(response, fitted) + special.xlog1py(1 - response, -fitted)).sum()
     return Solution(
         coefficients=coefficients,
@@ -47,18 +54,24 @@ def _logit(matrix: np.ndarray, response: np.ndarray, intercept: bool, quasi: boo
         fitted=fitted,
         weights=weights,
         bread=bread,
-        scores=matrix * residual[:, None],
+        scores=matrix * (each * residual)[:, None],
         leverage=leverage,
         dispersion=dispersion if dispersion > _PERFECT else float("nan"),
         df_residual=float(n - rank),
-        deviance=_deviance(response, fitted),
-        null_deviance=_deviance(response, np.full(n, response.mean() if intercept else 0.5)),
-        log_likelihood=float("nan") if quasi else float(likelihood),
+        deviance=_deviance(response, fitted, each),
+        null_deviance=_deviance(
+            response, np.full(n, np.average(response, weights=each) if intercept else 0.5), each
+        ),
+        # of rows that stand for others there is none
+        log_likelihood=float("nan") if quasi or sampling is not None else float(likelihood),
         intercept=intercept,
+        sampling=sampling,
     )
 
 
-def _iterated(matrix: np.ndarray, response: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
+def _iterated(
+    matrix: np.ndarray, response: np.ndarray, each: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, bool]:
     """Coefficients, fitted means and whether statsmodels' IRLS converged to rounding."""
     # imported here: it takes a second, and linear models do without
     from statsmodels.genmod.families import Binomial
@@ -69,7 +82,7 @@ def _iterated(matrix: np.ndarray, response: np.ndarray) -> tuple[np.ndarray, np.
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         # what they would say (separation, no convergence) is diagnosed from the result
         warnings.simplefilter("ignore")
-        result = GLM(response, matrix / size, family=Binomial()).fit(
+        result = GLM(response, matrix / size, family=Binomial(), var_weights=each).fit(
             maxiter=_MAX_ITERATIONS, tol=_CONVERGED, rtol=_CONVERGED, tol_criterion="params"
         )
     coefficients = np.asarray(result.params) / size
@@ -77,11 +90,11 @@ def _iterated(matrix: np.ndarray, response: np.ndarray) -> tuple[np.ndarray, np.
     return coefficients, fitted, bool(result.converged) and bool(np.isfinite(fitted).all())
 
 
-def _deviance(response: np.ndarray, fitted: np.ndarray) -> float:
+def _deviance(response: np.ndarray, fitted: np.ndarray, each: np.ndarray) -> float:
     """The binomial deviance, for fractions too."""
     saturated = special.xlogy(response, response) + special.xlog1py(1 - response, -response)
     reached = special.xlogy(response, fitted) + special.xlog1py(1 - response, -fitted)
-    return float(2 * (saturated - reached).sum())
+    return float(2 * (each * (saturated - reached)).sum())
 
 
 def separates(matrix: np.ndarray, response: np.ndarray) -> bool:
@@ -157,6 +170,7 @@ BINOMIAL = Family(
     normal=True,
     n_spread=0,
     correlated=True,
+    weighted=True,
 )
 
 FRACTIONAL = Family(
@@ -170,4 +184,5 @@ FRACTIONAL = Family(
     normal=False,
     n_spread=0,
     correlated=True,
+    weighted=True,
 )

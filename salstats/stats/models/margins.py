@@ -201,31 +201,38 @@ def _cells(
     return [dict(zip(columns, values, strict=True)) for values in itertools.product(*levels)]
 
 
-def _population(model: Model, cell: dict[str, float], by: Sequence[str], average: str) -> Codes:
-    """The values over which a mean is averaged: of a balanced grid, or of the model's rows."""
+def _population(
+    model: Model, cell: dict[str, float], by: Sequence[str], average: str
+) -> tuple[Codes, np.ndarray]:
+    """The values over which a mean is averaged, of a grid or of the model's rows, and their weights."""
     held, factors = held_values(model), right_side(model)[1]
     if average == "grid":
         free = {c: model.design.levels[f] for c, f in factors.items() if c not in cell}
         grid = np.meshgrid(*free.values(), indexing="ij") if free else []
         n = grid[0].size if grid else 1
         spread = {c: values.ravel() for c, values in zip(free, grid, strict=True)}
-        return {c: spread.get(c, np.full(n, cell.get(c, value))) for c, value in held.items()}
+        return {c: spread.get(c, np.full(n, cell.get(c, value))) for c, value in held.items()}, np.ones(n)
     observed = {c: model.variables[c].values[model.rows] for c in held}
     inside = np.ones(len(model.rows), dtype=bool)
     for column in by:
         inside &= observed[column] == cell[column]
-    return {c: np.full(inside.sum(), cell[c]) if c in cell else v[inside] for c, v in observed.items()}
+    sampling = None if model.solution is None else model.solution.sampling
+    each = (np.ones(len(inside)) if sampling is None else sampling)[inside]
+    return {c: np.full(len(each), cell[c]) if c in cell else v[inside] for c, v in observed.items()}, each
 
 
 def _averages(
-    fitted: Fitted, model: Model, populations: Sequence[Codes], notes: Notes, along: str | None = None
+    fitted: Fitted,
+    model: Model,
+    populations: Sequence[tuple[Codes, np.ndarray]],
+    notes: Notes,
+    along: str | None = None,
 ) -> list[Marginal]:
     """The mean (or its slope along a covariate) over populations, and its derivative by each parameter."""
     solution, link = model.solution, fitted.family.link
     if solution is None:
         return [(np.nan, np.empty(0))] * len(populations)
-    sizes = [len(next(iter(codes.values()))) for codes in populations]
-    together = {c: np.concatenate([codes[c] for codes in populations]) for c in populations[0]}
+    together = {c: np.concatenate([codes[c] for codes, _ in populations]) for c in populations[0][0]}
     points = rows_at(model, together, notes)
     if along is None:
         predictor, combinations = linear_at(solution, link, points)
@@ -233,12 +240,15 @@ def _averages(
     else:
         slopes = slopes_at(model, along, together, notes)
         mean, gradient = steepness_at(solution, link, points, slopes)
-    ends = np.cumsum(sizes)
+    ends = np.cumsum([len(each) for _, each in populations])
     return [
-        (float(mean[end - size : end].mean()), gradient[end - size : end].mean(axis=0))
-        if size
+        (
+            float(np.average(mean[end - len(each) : end], weights=each)),
+            np.average(gradient[end - len(each) : end], axis=0, weights=each),
+        )
+        if len(each)
         else (np.nan, np.full(gradient.shape[1], np.nan))
-        for size, end in zip(sizes, ends, strict=True)
+        for (_, each), end in zip(populations, ends, strict=True)
     ]
 
 

@@ -27,7 +27,9 @@ from salstats.stats.models.formulas import Formula, parse_formula
 from salstats.stats.models.gee import exchangeable
 from salstats.stats.models.mixed_fits import MixedInference, check_random, mixed_model
 from salstats.stats.models.model_frame import grouping_columns, model_frame
+from salstats.stats.models.sampling import check_weights, sampling_of
 from salstats.stats.units import Unit, Units, fixed_readers, readers_column, resolve_unit, says_units
+from salstats.stats.weighting import UNIT
 
 Notes = defaultdict[str, list[str]]
 """What went wrong: the kind, and the models (or why) of each."""
@@ -94,6 +96,8 @@ class Fitted:
     #: What to warn of where something is inferred: rows that repeat a unit under errors that are not
     #: clustered, and reference levels that differ between groups.
     doubts: Notes
+    #: Column of the weights of rows, or "unit"; None where each row counts as one.
+    weights: str | None = None
 
 
 def fit_models(
@@ -108,6 +112,7 @@ def fit_models(
     overall: bool = False,
     correlation: str | None = None,
     reml: bool = True,
+    weights: str | None = None,
 ) -> Fitted:
     """The models of a formula, or of several, in every group; see `fit`."""
     check_frame(data, "data")
@@ -120,6 +125,7 @@ def fit_models(
     formulas = [parse_formula(text) for text in texts]
     kind = chosen_family(family, correlation, formulas)
     used = chosen_errors(kind, errors, unit, reml=reml)
+    check_weights(weights, kind, used, correlation, formulas)
     mixed = used in OF_MIXED
     columns = grouping_columns(data, formulas, by)
     models: list[Model] = []
@@ -147,6 +153,7 @@ def fit_models(
                 )
             units = Units("row", np.arange(len(frame)), len(frame))
         clustered_by = units.name if units and clustered else None
+        sampling = sampling_of(frame, weights, units)
         variables = {column: read_variable(frame, column) for column in one.columns}
         # in any other table a label or a reason says nothing of findings
         absent = is_absent(frame.assign(score=frame[one.columns[0]])) & is_scores
@@ -157,6 +164,7 @@ def fit_models(
         for group, inside in enumerate(groups):
             key = tuple(keys.iloc[group])
             label = ", ".join([one.text, *(f"{c} {v}" for c, v in zip(columns, key, strict=True))])
+            inside = inside if sampling is None else sampling.used(inside)
             rows = complete_rows(one, variables, np.sort(inside))
             try:
                 design = build_design(one, variables, rows)
@@ -172,6 +180,8 @@ def fit_models(
                 solve = partial(mixed_model, formula=one, variables=variables, rows=rows, reml=reml)
             elif clusters is not None and correlation is not None:
                 solve = partial(exchangeable, family=kind, clusters=clusters)
+            if sampling is not None:
+                solve = partial(kind.solve, sampling=sampling.of(rows))
             solution = _solved(design, replace(kind, solve=solve), label, notes)
             if units and solution is not None and isinstance(solution.inference, MixedInference):
                 _note_spread(units, solution.inference, rows, label, doubts)
@@ -187,7 +197,8 @@ def fit_models(
     floats = [c for c in data.columns if pd.api.types.is_float_dtype(data[c])]
     normalized = frozenset(str(c) for c in floats if _is_normalized(data[c]))
     options = kind, used, clustered_by, reference, overall, correlation, reml if mixed else None
-    return Fitted(tuple(models), tuple(columns), *options, normalized, doubts)
+    told_weights = UNIT if sampling is not None and sampling.of_frame is None else weights
+    return Fitted(tuple(models), tuple(columns), *options, normalized, doubts, told_weights)
 
 
 def _where_units_are(frame: pd.DataFrame, errors: str) -> pd.DataFrame:
@@ -329,4 +340,6 @@ def model_counts(fitted: Fitted, repeats: Sequence[int] | None = None) -> dict[s
         for m in fitted.models
     ]
     repeated |= readers_column(np.repeat(fixed, 1 if repeats is None else repeats))
+    if fitted.weights is not None:
+        repeated["weights"] = fitted.weights
     return repeated | ({} if fitted.unit is None else {"unit": fitted.unit})

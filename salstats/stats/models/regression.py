@@ -43,6 +43,7 @@ def regress(
     overall: bool = False,
     correlation: str | None = None,
     reml: bool = True,
+    weights: str | None = None,
     effects: str = "coefficients",
 ) -> pd.DataFrame:
     """Coefficients of regression models, one row per term.
@@ -94,6 +95,9 @@ def regress(
         correlated. Estimates then weigh units by what they tell, and stay those of the population's mean.
     reml : bool
         Of formulas with random effects: by the restricted likelihood, else by maximum likelihood.
+    weights : str, optional
+        A column with how many cases each case stands for, or `unit`, which counts each unit alike, as for
+        `summarize`: of the gaussian and the logit families, with robust errors, see Notes.
     effects : {"coefficients", "marginal"}
         `marginal` gives the average marginal effects of `Fit.effects` in place of coefficients: how the mean
         score moves, on its own scale, also where coefficients are logits.
@@ -131,8 +135,8 @@ def regress(
             `t`, or `wald` for the normal distribution.
         unit, n_units
             With clustered errors: the column of the clusters, "row" where each is one, and their number, G.
-        inference_to
-            "these readers" where rows are of several readers, as in `summarize`.
+        inference_to, weights
+            "these readers" where rows are of several readers, and what `weights` were, as in `summarize`.
         n, n_missing
             Rows used, and rows left out because a variable of the formula is missing; `n_absent`, where there
             is any, are those of them without an outcome as the finding is absent.
@@ -191,6 +195,13 @@ def regress(
     with it; the other terms are not touched, and hc2 and hc3, which R does not define then, leave such a row
     out.
 
+    Weights are of sampling: each row's part of the equations is multiplied by its weight, whose mean is 1 in
+    each model, and errors have the variance that they have without. Estimates and hc0 ... hc3 and CR1 errors
+    are those of R's `lm(weights=)` and `glm(weights=)` with sandwich, but for small factors survey's
+    `svyglm`; cr2 is clubSandwich's with `inverse_var = FALSE`, for a linear model estimatr's. Classical
+    errors would take weights for precisions and are refused; there is no likelihood, so no AIC. Averages
+    over rows (`Fit.means(..., average="rows")`, `effects="marginal"`) are weighted too.
+
     A logit model whose terms separate zeros from ones has no finite estimates: NaN rows, where R prints
     huge numbers. Limits of the logit are Wald's, as R's `confint.default`; broom's profile the likelihood.
 
@@ -239,6 +250,7 @@ def regress(
         overall=overall,
         correlation=correlation,
         reml=reml,
+        weights=weights,
     )
     if marginal:
         return marginal_effects(fitted, level, adjust)

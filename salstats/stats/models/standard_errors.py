@@ -121,7 +121,8 @@ def _rows(
     """Rows whose sum of squares is the inverse of bread, bread, and the rows' clusters."""
     bread = solution.bread
     if solution.step is None or solution.step[0].shape[1] != len(bread):
-        return solution.matrix * np.sqrt(solution.weights)[:, None], bread, clusters
+        weights = solution.weights * (1.0 if solution.sampling is None else solution.sampling)
+        return solution.matrix * np.sqrt(weights)[:, None], bread, clusters
     rows = solution.step[0]
     if len(rows) == solution.n:
         return rows, bread, clusters
@@ -129,8 +130,10 @@ def _rows(
     return rows, bread, np.repeat(of_rows, len(rows) // solution.n)
 
 
-def least_squares(model: Model) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
-    """What CR2 is made of: rows, errors, bread, clusters and spread of the least squares at the estimates."""
+def least_squares(
+    model: Model,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None]:
+    """What CR2 is made of: the rows, errors, bread, clusters, spread and sampling of `bias_reduced`."""
     solution, clusters = model.solution, model.clusters
     assert solution is not None
     assert clusters is not None
@@ -138,10 +141,10 @@ def least_squares(model: Model) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.
         root = np.sqrt(solution.weights)
         rows = solution.matrix * root[:, None]
         errors = np.divide(solution.residual, root, where=root > 0, out=np.zeros(solution.n))
-        return rows, errors, solution.bread, clusters, solution.weights
+        return rows, errors, solution.bread, clusters, solution.weights, solution.sampling
     rows, errors = solution.step
     several = np.repeat(clusters, len(rows) // len(clusters))
-    return rows, errors, decomposed(rows)[2], several, None
+    return rows, errors, decomposed(rows)[2], several, None, None
 
 
 def student_tail(df: np.ndarray, statistic: np.ndarray) -> np.ndarray:

@@ -73,13 +73,13 @@ for (w in c("sampling", "of_patient")) {
                     epsilon = 1e-14, maxit = 100)
     put(paste("svyglm", outcome), w, names(coef(logit)), coef(logit), SE(logit))
     g <- suppressWarnings(glm(y ~ method + x, quasibinomial, known, weights = w, epsilon = 1e-14, maxit = 100))
+    # its covariance is that of the last step but one
+    g <- suppressWarnings(update(g, start = coef(g), epsilon = 1e-300, maxit = 5))
     put(paste("glm cluster", outcome), w, names(coef(g)), coef(g), sqrt(diag(vcovCL(g, cluster = p, type = "HC1"))))
-    # CR2 of the least squares at the estimates, whose errors have variance 1 by the model
-    mu <- fitted(g); root <- sqrt(mu * (1 - mu)); X <- model.matrix(g)
-    step <- data.frame(X * root, z = (known$y - mu) / root + drop((X * root) %*% coef(g)), w = known$w)
-    names(step)[1:3] <- c("one", "method", "x")
-    last <- lm(z ~ 0 + one + method + x, step, weights = w)
-    r <- coef_test(last, vcovCR(last, cluster = p, type = "CR2"), test = "Satterthwaite")
+    # weights of sampling: errors have the family's variance whatever the weight (the default divides by it)
+    mu <- fitted(g)
+    V <- vcovCR(g, cluster = p, type = "CR2", target = mu * (1 - mu), inverse_var = FALSE)
+    r <- coef_test(g, V, test = "Satterthwaite")
     put(paste("glm cr2", outcome), w, names(coef(g)), r$beta, r$SE, r$df_Satt)
   }
 }

@@ -1,0 +1,166 @@
+"""Models of weighted rows: those of sandwich, survey and clubSandwich, and what weights are by definition."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.checks import ColumnError, SalstatsError
+from salstats.stats.models import covariance
+
+REFERENCE = Path(__file__).parents[2] / "reference" / "weights"
+WEIGHTS = ("sampling", "of_patient")
+FORMULA = "score ~ method * task + x"
+LOGIT = {"hit": "binomial", "score": "fractional"}
+
+
+@pytest.fixture(scope="module")
+def scores() -> pd.DataFrame:
+    return pd.read_csv(REFERENCE / "scores.csv")
+
+
+@pytest.fixture(scope="module")
+def expected() -> pd.DataFrame:
+    return pd.read_csv(REFERENCE / "weights.csv")
+
+
+def _of(expected: pd.DataFrame, what: str, weights: str) -> pd.DataFrame:
+    return expected[(expected["what"] == what) & (expected["weights"] == weights)]
+
+
+def _close(found: pd.DataFrame, told: pd.DataFrame, rtol: float = 1e-10) -> None:
+    for column in ("estimate", "std_error", "df", "p_value"):
+        if told[column].notna().any():
+            np.testing.assert_allclose(found[column], told[column], rtol=rtol, err_msg=column)
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("direct", [100, 0])
+def test_linear_models_are_those_of_clubsandwich(scores, expected, weights, direct, monkeypatch) -> None:
+    monkeypatch.setattr(covariance, "_DIRECT", direct)
+    fit = ss.fit(scores, FORMULA, weights=weights)
+    found = fit.tidy()
+    _close(found, _of(expected, "lm cr2", weights), 1e-9)
+    assert (found["weights"] == weights).all()
+    together = fit.joint(["method", "x", "method:task"]).iloc[0]
+    told = _of(expected, "lm joint", weights).iloc[0]
+    assert together["statistic"] == pytest.approx(told["estimate"], rel=1e-9)
+    assert together["df_residual"] == pytest.approx(told["df"], rel=1e-9)
+    assert together["p_value"] == pytest.approx(told["p_value"], rel=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore:rows of one unit taken as independent", "ignore:few clusters")
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("errors", ["hc0", "hc1", "hc2", "hc3", "cluster"])
+def test_linear_models_are_those_of_sandwich(scores, expected, weights, errors) -> None:
+    found = ss.fit(scores, FORMULA, weights=weights, errors=errors)
+    _close(found.tidy(), _of(expected, f"lm {errors}", weights))
+    shares = found.glance()[["r_squared", "adj_r_squared"]].iloc[0]
+    np.testing.assert_allclose(shares, _of(expected, "lm r_squared", weights)["estimate"], rtol=1e-10)
+    assert found.glance()["aic"].isna().all()
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_linear_models_have_the_standard_errors_of_surveys(scores, expected, weights) -> None:
+    found, told = (
+        ss.regress(scores, FORMULA, weights=weights, errors="cluster"),
+        _of(expected, "svyglm", weights),
+    )
+    n = found["n"].iloc[0]
+    np.testing.assert_allclose(found["estimate"], told["estimate"], rtol=1e-10)
+    # survey has G / (G - 1) alone
+    without = found["std_error"] / np.sqrt((n - 1) / (n - len(found)))
+    np.testing.assert_allclose(without, told["std_error"], rtol=1e-10)
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("outcome", list(LOGIT))
+def test_logit_models_are_those_of_sandwich_and_clubsandwich(scores, expected, weights, outcome) -> None:
+    options = {"family": LOGIT[outcome], "weights": weights, "unit": "patient"}
+    table = scores.dropna(subset="score")
+    for errors in ("cluster", "cr2"):
+        found = ss.regress(table, f"{outcome} ~ method + x", errors=errors, **options)
+        _close(found, _of(expected, f"glm {errors} {outcome}", weights), 1e-9)
+
+
+def _same(found: pd.DataFrame, told: pd.DataFrame) -> None:
+    shared = [c for c in found.columns if c not in ("weights", "log_lik", "aic", "bic")]
+    pd.testing.assert_frame_equal(found[shared], told[shared], rtol=1e-10, atol=1e-13)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "fractional"])
+def test_weights_of_one_change_nothing_and_only_ratios_count(scores, family) -> None:
+    ones = scores.assign(w=1.0, w7=7 * scores["sampling"])
+    for weights, other in (("w", None), ("w7", "sampling")):
+        found = ss.fit(ones, FORMULA, family=family, weights=weights)
+        told = ss.fit(ones, FORMULA, family=family, weights=other)
+        _same(found.tidy(), told.tidy())
+        _same(found.glance(), told.glance())
+        _same(found.augment(), told.augment())
+        _same(found.means("method"), told.means("method"))
+        _same(found.slopes("x", "task"), told.slopes("x", "task"))
+
+
+@pytest.mark.parametrize("family", ["gaussian", "fractional"])
+def test_whole_weights_have_the_estimates_of_repeated_rows(scores, family) -> None:
+    rows = scores.loc[scores.index.repeat(scores["sampling"].astype(int))].reset_index(drop=True)
+    rows["case"] += "_" + rows.groupby(["case", "task", "method"]).cumcount().astype(str)
+    options = {"family": family, "unit": "patient"}
+    found = ss.fit(scores, FORMULA, weights="sampling", **options)
+    told = ss.fit(rows, FORMULA, **options)
+    np.testing.assert_allclose(found.tidy()["estimate"], told.tidy()["estimate"], rtol=1e-9)
+    for asked in ({"average": "rows"}, {"average": "rows", "by": "task"}):
+        own, other = (fit.means("method", **asked)["estimate"] for fit in (found, told))
+        np.testing.assert_allclose(own, other, rtol=1e-9)
+    np.testing.assert_allclose(found.slopes("x")["estimate"], told.slopes("x")["estimate"], rtol=1e-9)
+
+
+def test_averages_over_rows_are_weighted(scores) -> None:
+    used = scores.dropna(subset="score")
+    centre = np.average(used["task"] == "nodule", weights=used["sampling"])
+    moved = scores.assign(t=(scores["task"] == "nodule") - centre)
+    told = (
+        ss.regress(moved, "score ~ method * t + x", weights="sampling").set_index("term").loc["methodhuman"]
+    )
+    contrast = ss.fit(scores, FORMULA, weights="sampling").contrasts("method", average="rows").iloc[0]
+    for column in ("estimate", "std_error", "df", "p_value"):
+        assert contrast[column] == pytest.approx(told[column], rel=1e-8)
+
+
+def test_a_weight_of_zero_leaves_a_case_out(scores) -> None:
+    kept = scores.assign(w=np.where(scores["sampling"] == 4, 0.0, scores["sampling"]))
+    found = ss.regress(kept, FORMULA, weights="w")
+    _same(found, ss.regress(kept[kept["w"] > 0].reset_index(drop=True), FORMULA, weights="w"))
+
+
+def test_units_that_count_alike_have_their_mean(scores) -> None:
+    table = scores[(scores["method"] == "human") & (scores["task"] == "edema")]
+    found = ss.regress(table, "score ~ 1", weights="unit").iloc[0]
+    assert found["estimate"] == pytest.approx(table.groupby("patient")["score"].mean().mean(), rel=1e-12)
+    assert found["weights"] == "unit"
+    _same(ss.regress(table, "score ~ 1", weights="patient"), ss.regress(table, "score ~ 1", weights="unit"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"family": "beta", "weights": "sampling"}, "weights= is there for family='gaussian'"),
+        ({"errors": "classical", "weights": "sampling"}, "precisions"),
+        ({"errors": "mancl-derouen", "weights": "sampling"}, "precisions"),
+        ({"correlation": "exchangeable", "weights": "sampling"}, "correlation="),
+        ({"weights": {"edema": 1.0}}, "for averages"),
+        ({"weights": "x"}, "differs between rows of case"),
+    ],
+)
+def test_models_that_know_no_weights_are_refused(scores, options, message) -> None:
+    table = scores.assign(x=np.arange(len(scores)))
+    with pytest.raises((SalstatsError, ColumnError), match=message):
+        ss.regress(table, "score ~ method", **options)
+
+
+def test_units_that_count_alike_need_units() -> None:
+    table = pd.DataFrame({"score": [0.1, 0.2, 0.4], "size": [1.0, 2.0, 4.0]})
+    with pytest.raises(SalstatsError, match="needs units"):
+        ss.regress(table, "score ~ size", weights="unit")
