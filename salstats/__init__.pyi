@@ -84,6 +84,8 @@ from .display.plots.box import plot_box as plot_box
 from .display.plots.thresholds import plot_thresholds as plot_thresholds
 from .display.plots.curves import plot_curves as plot_curves
 from .display.plots.correlation import plot_correlation as plot_correlation
+from .display.plots.ranks import plot_ranks as plot_ranks
+from .display.plots.ranks import plot_significance as plot_significance
 from .display.plots.residuals import plot_residuals as plot_residuals
 from .display.plots.flow import plot_flow as plot_flow
 from .display.plots.coverage import plot_coverage as plot_coverage

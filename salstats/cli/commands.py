@@ -95,6 +95,7 @@ COMMANDS = (
         "decrease", "percent_decrease", SCORES, "scores.csv --reference human --average task -o decrease.csv"
     ),
     Command("difference", "difference", SCORES, "scores.csv --reference human --test t --adjust holm"),
+    Command("ranks", "rank_stability", SCORES, "scores.csv --scheme mean --unit patient -o ranks.csv"),
     Command(
         "regress",
         "regress",

@@ -44,6 +44,7 @@ _FORMS: dict[str, tuple[Callable[..., Any], str]] = {
     "masks": (equations, "gradcam=FILE.json"),
     "class_maps": (equations, "gradcam=DIR"),
     "labels": (equations, "gradcam=Grad-CAM"),
+    "directions": (equations, "my_score=smaller"),
     "only": (equations, "dataset=NIH"),
     "threshold": (by_method, "gradcam=0.4"),
     "cutoff": (by_method, "gradcam=0.3"),
@@ -251,7 +252,7 @@ def descriptions(function: Callable[..., Any]) -> dict[str, str]:
 #: What a docstring says in Python -> what is said on the command line, one after the other.
 _SPOKEN = (
     (r":func:", ""),
-    (r"(?:[,;] | \()see (?:Notes|`\w+`)\)?", ""),
+    (r"(?:[,;] | \()see (?:Notes|`[\w.]+`)\)?", ""),
     (r",? as in `\w+_\w+`", ""),
     (r" \([^()]*`(?:read|write|join)_\w+`[^()]*\)", ""),
     (r"; a (?:mapping|dict) [^;.]*", ""),

@@ -67,8 +67,8 @@ def read_chexlocalize(
         Segmentations of the truth: JSON, case -> task -> COCO run-length code. "majority" or "staple": the
         consensus of several readers, see `Study.with_truth`.
     human : path or dict, optional
-        Segmentations of the human benchmark, in the same form. Of several readers a dict,
-        `{"R1": FILE, "R2": FILE}`; a case that is not in a reader's file was not read by them.
+        Segmentations of the human benchmark, in the same form; a dict `{"R1": FILE, "R2": FILE}` of several
+        readers. A case that is not in the file of one of several was not read by them.
     annotations : path, optional
         Outlines of the truth: JSON, case -> task -> list of polygons (x, y), and `img_size` as (height,
         width). They give the number of instances; without segmentations the masks are drawn from them.

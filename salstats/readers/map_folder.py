@@ -43,8 +43,8 @@ def read_map_folder(
         "majority" or "staple": the consensus of the readers, see `Study.with_truth`.
     human : path or dict, optional
         The masks that people drew, in the same form; their method is `human`. By default `human.json` or
-        `human` in the folder, if there is one. Of several readers a dict, `{"R1": FILE, "R2": FILE}`; by
-        default each `R1.json` or `R1/TASK/CASE.png` in the folder `readers`.
+        `human` in the folder, or several readers' in its folder `readers`: each R1.json or
+        R1/TASK/CASE.png; a dict `{"R1": FILE, "R2": FILE}` names several.
     tasks : list of str, optional
         Only these tasks, in this order.
     without_truth : bool

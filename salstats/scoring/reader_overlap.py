@@ -12,15 +12,16 @@ import pandas as pd
 from salstats.checks import SalstatsError, quoted
 from salstats.jobs import in_pieces
 from salstats.metrics.registry import METRICS, chosen_metrics
-from salstats.scoring.cases import ABSENT, EMPTY, FULL, NO_MASK, SCORED, Finding, Look, ScoreRule
+from salstats.scoring import cases
+from salstats.scoring.cases import ABSENT, EMPTY, FULL, NO_MASK, Finding, Look, ScoreRule
 from salstats.scoring.distances import Options, Spacing, distance_rule
 from salstats.scoring.masking import mask_rule
 from salstats.scoring.rows import NAME, NUMBER, TEXT, frame_of, names_of, without_empty
 from salstats.scoring.scores import study_of
 from salstats.study import Case, Content, Series, Study
 
-#: Metrics that compare two masks.
-BETWEEN_MASKS = tuple(name for name in SCORED if METRICS[name].of_mask)
+#: Metrics that compare two masks, which the help of the command lists.
+SCORED = tuple(name for name in cases.SCORED if METRICS[name].of_mask)
 _COLUMNS = {
     "case": NAME, "patient": TEXT, "task": NAME, "method": NAME, "model": TEXT, "seed": TEXT, "reader": NAME,
     "other_reader": NAME, "metric": NAME, "score": NUMBER, "reason": TEXT, "distance_unit": TEXT,
@@ -111,7 +112,7 @@ def reader_overlap(
     2    a     R2           R3   dice  0.800
     """
     study = study_of(study, without_truth=True)
-    names = chosen_metrics(metrics, BETWEEN_MASKS, "does not compare two masks")
+    names = chosen_metrics(metrics, SCORED, "does not compare two masks")
     by_rest: dict[Series, list[Series]] = {}
     for series in study.series:
         if series.reader is not None:
@@ -145,12 +146,12 @@ def reader_overlap(
     return without_empty(frame_of(rows, _COLUMNS), _OPTIONAL)
 
 
-def _rows(cases: Sequence[Case], rule: OverlapRule) -> list[dict[str, Any]]:
+def _rows(some: Sequence[Case], rule: OverlapRule) -> list[dict[str, Any]]:
     """Rows of some cases, in the order of cases, tasks, pairs and metrics."""
     score = rule.score
     beside = {name: {"metric": name, **score.distance.beside(METRICS[name])} for name in score.metrics}
     rows = []
-    for case in cases:
+    for case in some:
         answers = case.answers
         there = {series for _, series in answers}
         for task in score.tasks:

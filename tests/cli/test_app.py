@@ -17,6 +17,7 @@ from salstats.cli.app import in_flags, make_app, run
 
 COMMANDS = [
     *("score", "features", "tune", "segment", "rates", "gaze", "read", "summarize", "decrease"),
+    *("overlap", "ranks"),
     *("difference", "regress", "correlate", "describe", "auroc", "report", "demo", "reproduce"),
 ]
 #: Each command with the arguments that it needs.
@@ -30,6 +31,7 @@ MINIMAL = {
     "describe": [],
     "auroc": ["prob", "label"],
     "rates": [],
+    "ranks": [],
 }
 LONG = "case,task,method,metric,score"
 ROW = "007,Edema,gradcam,iou,0.5"

@@ -117,8 +117,23 @@ SHAPES = ss.letter_values(SCORES, ["area_ratio", "elongation", "irrectangularity
 FITTED = ss.augment(
     SCORES.query("metric == 'iou' and method == 'gradcam'").drop(columns="patient"), "score ~ prob", by="task"
 )
+LONG_METHOD = {"gradcam": "Gradient-weighted class activation mapping"}
 #: Figures as they are saved in a column or on a page; those that take a width are given it.
 SAVED = {
+    "ranks": lambda width: ss.plot_ranks(
+        ss.rank_stability(SCORES, n_replicates=100),
+        frequencies=ss.rank_frequencies(SCORES, n_replicates=100),
+        labels=LONG_METHOD,
+        width=width,
+    ),
+    "ranks of one": lambda width: ss.plot_ranks(
+        ss.rank_stability(SCORES.query("metric == 'iou'"), n_replicates=100),
+        frequencies=ss.rank_frequencies(SCORES.query("metric == 'iou'"), n_replicates=100),
+        width=width,
+    ),
+    "significance": lambda width: ss.plot_significance(
+        ss.significance_map(SCORES, test="t"), labels=LONG_METHOD, width=width
+    ),
     "intervals": lambda width: ss.plot_intervals(MEANS, decrease=DECREASE),
     "intervals of eight": lambda width: ss.plot_intervals(eight().assign(term="mean")),
     "box": lambda width: ss.plot_box(SCORES),

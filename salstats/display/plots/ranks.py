@@ -1,0 +1,287 @@
+"""Rankings of methods: which rank each takes and how often, and which is significantly better than which."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotnine as p9
+
+from salstats.checks import SalstatsError, check_columns, check_frame
+from salstats.display.plots.axis_ticks import tick_texts
+from salstats.display.plots.captions import distinct
+from salstats.display.plots.estimates import check_distinct, check_estimates
+from salstats.display.plots.panel_grid import BOTTOM_MM, group_titles, panel_grid
+from salstats.display.plots.text_fit import short_labels, text_mm
+from salstats.display.plots.theme import (
+    COLUMN_MM,
+    GUIDE,
+    LINE_MM,
+    MUTED,
+    PAGE_MM,
+    PALETTE,
+    TEXT_PT,
+    font,
+)
+from salstats.display.text.format import count_text, fixed_text, p_text
+from salstats.display.text.labels import Labels
+from salstats.stats.adjust import find_procedure
+from salstats.stats.rank_schemes import RECORDS
+
+#: Characters and lines of a method's name beside its row, and room around it.
+_NAME_CHARS, _NAME_LINES, _PAD_MM = 22, 2, 4.0
+#: Height of a method's row, size of the blob of a rank that is always taken, and room for the legend.
+_ROW_MM, _BLOB, _LEGEND_MM = 6.0, 7.0, 6.0
+#: Number in a tile and the smallest size at which it is still printed; a tile's height.
+_NUMBER_PT, _SMALLEST_PT, _TILE_MM = TEXT_PT - 0.5, 4.8, 6.0
+#: P values from here on have two decimals.
+_DECIMALS = 0.06
+_BLUE, _LIGHT = PALETTE[0], "#A9C4E0"
+
+
+def plot_ranks(
+    ranks: pd.DataFrame,
+    *,
+    frequencies: pd.DataFrame | None = None,
+    labels: Mapping[str, Any] | None = None,
+    n_columns: int | None = None,
+    width: float | None = None,
+) -> p9.ggplot:
+    """Figure of the rank of each method: a point, where it lies in most replicates, and how often where.
+
+    Parameters
+    ----------
+    ranks : DataFrame
+        From `rank_stability`; each combination of its grouping columns is a panel.
+    frequencies : DataFrame, optional
+        From `rank_frequencies` of the same scores: a blob at each rank, its area the share of replicates.
+    labels : mapping, optional
+        Names and order of methods and of the panels' columns, such as `{"gradcam": "Grad-CAM"}`.
+    n_columns : int, optional
+        Panels side by side.
+    width : float, optional
+        Width of the figure in mm; by default 89 for up to two panels, else 183.
+
+    Returns
+    -------
+    ggplot
+        Methods stand in the labels' order, else by their mean rank, the best on top.
+
+    Raises
+    ------
+    ColumnError
+        A column is missing or holds text where numbers belong.
+    SalstatsError
+        A method twice in one panel; `frequencies` of other methods.
+
+    Examples
+    --------
+    >>> import salstats as ss
+    >>> scores = ss.datasets.load_simulated()
+    >>> ranks = ss.rank_stability(scores, n_replicates=200)
+    >>> shares = ss.rank_frequencies(scores, n_replicates=200)
+    >>> ss.plot_ranks(ranks, frequencies=shares).data[["method", "estimate", "y"]].head(3)
+          method  estimate    y
+    0    gradcam       2.0 -1.0
+    1      human       1.0  0.0
+    2  occlusion       3.0 -2.0
+    """
+    names = Labels(labels, ranks)
+    frame = check_estimates(ranks, "ranks")
+    check_columns(frame, ["method"], "ranks")
+    groups = _groups(frame, ("method",))
+    check_distinct(frame, [*groups, "method"], "ranks")
+    order = _order(frame, names)
+    written = _names(names, order)
+    place = {method: 0.0 - i for i, method in enumerate(order)}
+    data = frame.assign(panel=group_titles(frame, names, groups), y=frame["method"].map(place).astype(float))
+    titles = list(data["panel"].cat.categories)
+    most = int(data.groupby("panel", observed=True).size().max())
+    left = max(map(text_mm, written)) + _PAD_MM
+    grid = panel_grid(titles, n_columns, width or (COLUMN_MM if len(titles) <= 2 else PAGE_MM), left=left)
+    blobs: list[Any] = []
+    notes = [_said_of(data), "Points: rank by all cases.", _lines_note(data)]
+    if frequencies is not None:
+        shares = _shares(frequencies, groups, place).assign(panel=lambda d: group_titles(d, names, groups))
+        blobs = [
+            p9.geom_point(p9.aes("rank", "y", size="share"), shares, color=_LIGHT),
+            p9.scale_size_area(
+                max_size=_BLOB, limits=(0, 1), breaks=[0.1, 0.5, 1], labels=["10%", "50%", "100%"],
+                name="Replicates",
+            ),
+        ]  # fmt: skip
+    return (
+        p9.ggplot(data, p9.aes("estimate", "y"))
+        + blobs
+        + p9.geom_segment(p9.aes(x="conf_low", xend="conf_high", yend="y"), data.dropna(subset=["conf_low"]))
+        + p9.geom_point(color=_BLUE, fill=_BLUE, shape="D", size=1.6)
+        + p9.scale_x_continuous(breaks=_rank_ticks(most), labels=tick_texts, minor_breaks=[])
+        + p9.scale_y_continuous(
+            breaks=list(place.values()), labels=written, minor_breaks=[],
+        )
+        + p9.coord_cartesian(xlim=(0.5, most + 0.5), ylim=(0.5 - len(order), 0.5), expand=False)
+        + grid.look(
+            len(order) * _ROW_MM, x="Rank", notes=notes, further=_LEGEND_MM if blobs else 0.0
+        )
+        + p9.theme(
+            axis_line_y=p9.element_blank(),
+            axis_ticks_major_y=p9.element_blank(),
+            panel_grid_major_y=p9.element_line(color=GUIDE, size=0.25),
+            legend_title=p9.element_text(size=TEXT_PT, va="center", margin={"r": 6}),
+        )
+    )  # fmt: skip
+
+
+def plot_significance(
+    significance: pd.DataFrame,
+    *,
+    ranks: pd.DataFrame | None = None,
+    labels: Mapping[str, Any] | None = None,
+    n_columns: int | None = None,
+    width: float | None = None,
+) -> p9.ggplot:
+    """Figure of which method is significantly better than which: a tile and a P value per ordered pair.
+
+    Parameters
+    ----------
+    significance : DataFrame
+        From `significance_map`; each combination of its grouping columns is a panel.
+    ranks : DataFrame, optional
+        From `rank_stability`: methods stand by their rank. By default those better than most stand first.
+    labels : mapping, optional
+        Names and order of methods and of the panels' columns.
+    n_columns, width
+        As for `plot_ranks`.
+
+    Returns
+    -------
+    ggplot
+        A dark tile: the row's method is better than the column's. Tiles too narrow for numbers have none.
+
+    Raises
+    ------
+    ColumnError, SalstatsError
+        As for `plot_ranks`.
+
+    Examples
+    --------
+    >>> import salstats as ss
+    >>> scores = ss.datasets.load_simulated()
+    >>> found = ss.significance_map(scores, test="t")
+    >>> ss.plot_significance(found).data[["method", "reference", "better", "text"]].head(2)
+        method  reference  better  text
+    0  gradcam      human   False  1.00
+    1  gradcam  occlusion   False  0.23
+    """
+    names = Labels(labels, significance)
+    frame = check_frame(significance, "significance").reset_index(drop=True)
+    check_columns(frame, ["method", "reference", "better", "p_adjusted"], "significance")
+    groups = _groups(frame, ("method", "reference"))
+    check_distinct(frame, [*groups, "method", "reference"], "significance")
+    won = frame.groupby("method", observed=True)["better"].mean()
+    by_wins = pd.DataFrame({"method": won.index, "estimate": -won.to_numpy()})
+    order = _order(by_wins if ranks is None else check_estimates(ranks, "ranks"), names)
+    lacking = [m for m in won.index if m not in order]
+    if lacking:
+        raise SalstatsError(f"ranks has no method {lacking[0]!r} of the significance map")
+    order = [m for m in order if m in won.index]
+    written = _names(names, order)
+    place = {method: i for i, method in enumerate(order)}
+    tiles = frame.assign(
+        panel=group_titles(frame, names, groups),
+        across=frame["reference"].map(place).astype(float),
+        up=0.0 - frame["method"].map(place),
+        text=[fixed_text(p, 2) if not p < _DECIMALS else p_text(p) for p in frame["p_adjusted"]],
+        ink=np.where(frame["better"], "white", MUTED),
+    )
+    titles, n = list(tiles["panel"].cat.categories), len(order)
+    wide = max(map(text_mm, written))
+    few = len(titles) == 1 and n <= 6
+    grid = panel_grid(titles, n_columns, width or (COLUMN_MM if few else PAGE_MM), left=wide + _PAD_MM)
+    size = min(_NUMBER_PT, 0.92 * grid.panel_width / n / max(text_mm(t, 1.0) for t in tiles["text"]))
+    slanted = grid.panel_width / n >= 5.0
+    numbers = p9.geom_text(p9.aes(label="text", color="ink"), size=size, family=font(), va="center")
+    look: dict[str, Any] = {"rotation": 45, "ha": "right"} if slanted else {"rotation": 90, "ha": "center"}
+    below = _PAD_MM + wide * (0.75 if slanted else 1)
+    level = 1 - float(frame["conf_level"].iloc[0]) if "conf_level" in frame.columns else 0.05
+    known = find_procedure(next(iter(distinct(frame, "procedure")), None))
+    how = f"; {known.label}" if known is not None and known.label else ""
+    return (
+        p9.ggplot(tiles, p9.aes("across", "up"))
+        + p9.geom_tile(p9.aes(fill="better"), width=0.96, height=0.94, color=GUIDE, size=0.2)
+        + ([numbers] if size >= _SMALLEST_PT else [])
+        + p9.scale_fill_manual({True: _BLUE, False: "white"})
+        + p9.scale_color_identity()
+        + p9.scale_x_continuous(
+            breaks=list(range(n)), minor_breaks=[], labels=written, limits=(-0.5, n - 0.5), expand=(0, 0)
+        )
+        + p9.scale_y_continuous(
+            breaks=list(range(1 - n, 1)), minor_breaks=[], labels=written[::-1], limits=(0.5 - n, 0.5),
+            expand=(0, 0),
+        )
+        + grid.look(
+            n * _TILE_MM,
+            notes=[
+                "Dark: the method of the row is better than that of the column "
+                f"(one-sided P < {level:.10g}{how})."
+            ],
+            further=below - BOTTOM_MM + LINE_MM,
+        )
+        + p9.theme(
+            axis_title=p9.element_blank(),
+            axis_line=p9.element_blank(),
+            axis_ticks=p9.element_blank(),
+            axis_text_x=p9.element_text(va="top", **look),
+            legend_position="none",
+        )
+    )  # fmt: skip
+
+
+def _groups(frame: pd.DataFrame, without: Sequence[str]) -> list[str]:
+    """Grouping columns: those before `term`, or before what a frame is of."""
+    stop = next(i for i, c in enumerate(frame.columns) if c in ("term", "rank", "estimate"))
+    return [c for c in frame.columns[:stop] if c not in without]
+
+
+def _order(frame: pd.DataFrame, labels: Labels) -> list[Any]:
+    """Methods in the labels' order where they give one, else by their mean rank over the panels."""
+    means = frame.groupby("method", observed=True)["estimate"].mean().sort_values(kind="stable")
+    return labels.order("method", pd.Categorical(means.index, means.index))
+
+
+def _names(labels: Labels, order: Sequence[Any]) -> list[str]:
+    """Methods as they are written, in the order given."""
+    written = short_labels(labels, "method", order, _NAME_CHARS, _NAME_LINES)
+    return [written[method] for method in order]
+
+
+def _rank_ticks(most: int) -> list[int]:
+    """Ranks with a number below them."""
+    step = max(1, -(-most // 10))
+    return [1, *range(step if step > 1 else 2, most + 1, step)]
+
+
+def _shares(frequencies: pd.DataFrame, groups: list[str], place: Mapping[Any, float]) -> pd.DataFrame:
+    """Rows of the blobs, with the row of their method."""
+    shares = check_frame(frequencies, "frequencies")
+    check_columns(shares, [*groups, "method", "rank", "share"], "frequencies")
+    unknown = [m for m in shares["method"].unique() if m not in place]
+    if unknown:
+        raise SalstatsError(f"frequencies has method {unknown[0]!r}, which ranks has not")
+    return shares.assign(y=shares["method"].map(place).astype(float))
+
+
+def _lines_note(frame: pd.DataFrame) -> str:
+    """What the lines are."""
+    levels, made = distinct(frame, "conf_level"), distinct(frame, "n_replicates")
+    if frame["conf_low"].isna().all() or len(levels) != 1:
+        return ""
+    of = f" {count_text(made[0])}" if len(made) == 1 else ""
+    return f"Lines: where the rank lies in {100 * float(levels[0]):.10g}% of{of} replicates."
+
+
+def _said_of(frame: pd.DataFrame) -> str:
+    """What methods are ranked by."""
+    schemes = distinct(frame, "scheme")
+    known = RECORDS.get(str(schemes[0])) if len(schemes) == 1 else None
+    return "" if known is None else f"Ranked by {known.label}."

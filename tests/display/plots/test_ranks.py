@@ -1,0 +1,128 @@
+"""Figures of ranks: every method in its row, and of who is significantly better than whom."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from display.plots.estimate_figures import caption, layers, scale
+
+import salstats as ss
+from salstats.checks import ColumnError, SalstatsError
+from salstats.display.plots.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
+
+METHODS = ["cam", "ig", "lrp", "rise"]
+#: From the best to the worst.
+LEVELS = {"lrp": 0.4, "rise": 0.3, "cam": 0.2, "ig": 0.1}
+
+
+@pytest.fixture(scope="module")
+def scores():
+    """Two metrics whose best method is another."""
+    rng = np.random.default_rng(4)
+    index = pd.MultiIndex.from_product(
+        [[f"c{i}" for i in range(40)], METHODS, ["iou", "assd"]], names=["case", "method", "metric"]
+    )
+    frame = index.to_frame(index=False)
+    return frame.assign(score=frame["method"].map(LEVELS) + 0.2 * rng.random(len(frame)))
+
+
+@pytest.fixture(scope="module")
+def ranks(scores):
+    return ss.rank_stability(scores, n_replicates=200)
+
+
+@pytest.fixture(scope="module")
+def significance(scores):
+    return ss.significance_map(scores, test="t")
+
+
+def shown(figure, axis):
+    """Position -> label of an axis."""
+    return dict(zip(scale(figure, axis).breaks, scale(figure, axis).labels, strict=True))
+
+
+def width_mm(figure):
+    return figure.theme.getp("figure_size")[0] * MM_PER_INCH
+
+
+def test_each_method_has_its_own_row_under_its_own_name(ranks):
+    figure = ss.plot_ranks(ranks[ranks["metric"] == "iou"], labels={"rise": "RISE!"})
+    names = shown(figure, "y")
+    data = figure.data.set_index("method")
+    assert {m: names[data.loc[m, "y"]] for m in METHODS} == {
+        "cam": "CAM",
+        "ig": "Integrated Gradients",
+        "lrp": "LRP",
+        "rise": "RISE!",
+    }
+    assert list(data.sort_values("y", ascending=False).index) == list(LEVELS)
+    assert figure.mapping["x"] == "estimate"
+
+
+def test_labels_order_the_methods(ranks):
+    figure = ss.plot_ranks(ranks, labels={"method": ["ig", "lrp"]})
+    assert figure.data.set_index("method")["y"].groupby(level=0).first().sort_values().index[-1] == "ig"
+
+
+def test_blobs_are_the_shares(ranks, scores):
+    shares = ss.rank_frequencies(scores, n_replicates=200)
+    figure = ss.plot_ranks(ranks, frequencies=shares)
+    blobs = layers(figure, "geom_point")[0]
+    assert dict(blobs.mapping) == {"x": "rank", "y": "y", "size": "share"}
+    own = figure.data.drop_duplicates("method").set_index("method")["y"]
+    np.testing.assert_array_equal(blobs._data["y"], blobs._data["method"].map(own))
+    np.testing.assert_array_equal(blobs._data["share"], shares["share"])
+
+
+def test_notes_say_what_ranks_and_lines_are(ranks, scores):
+    said = caption(ss.plot_ranks(ranks))
+    assert "Ranked by mean score." in said
+    assert "in 95% of 200 replicates" in said
+    other = ss.rank_stability(scores, scheme="median", n_replicates=200)
+    assert "Ranked by median score." in caption(ss.plot_ranks(other))
+
+
+def test_widths(ranks):
+    assert width_mm(ss.plot_ranks(ranks)) == pytest.approx(COLUMN_MM)
+    assert width_mm(ss.plot_ranks(ranks, width=PAGE_MM)) == pytest.approx(PAGE_MM)
+
+
+def test_dark_tiles_are_rows_that_are_better(significance):
+    figure = ss.plot_significance(significance[significance["metric"] == "iou"])
+    rows, cols = shown(figure, "y"), shown(figure, "x")
+    found = {(rows[r.up], cols[r.across]): r.better for r in figure.data.itertuples()}
+    assert found["LRP", "Integrated Gradients"]
+    assert not found["Integrated Gradients", "LRP"]
+    assert len(found) == 12
+    assert rows[0] == cols[0] == "LRP"
+    assert layers(figure, "geom_tile")[0].mapping["fill"] == "better"
+
+
+def test_methods_of_the_map_stand_by_their_ranks(significance, ranks):
+    own = significance[significance["metric"] == "assd"]
+    figure = ss.plot_significance(own, ranks=ranks[ranks["metric"] == "assd"])
+    assert [*shown(figure, "x").values()] == ["Integrated Gradients", "CAM", "RISE", "LRP"]
+
+
+def test_the_map_says_its_level_and_procedure(significance):
+    assert "P < 0.05; Holm" in caption(ss.plot_significance(significance))
+
+
+def test_wrong_frames_are_refused(ranks, significance, scores):
+    with pytest.raises(ColumnError, match="method"):
+        ss.plot_ranks(ranks.drop(columns="method"))
+    with pytest.raises(SalstatsError, match="ranks"):
+        ss.plot_ranks(pd.concat([ranks, ranks]))
+    with pytest.raises(SalstatsError, match="which ranks has not"):
+        ss.plot_ranks(
+            ranks[ranks["method"] != "ig"], frequencies=ss.rank_frequencies(scores, n_replicates=50)
+        )
+    with pytest.raises(SalstatsError, match="no method 'ig'"):
+        ss.plot_significance(significance, ranks=ranks[ranks["method"] != "ig"])
+    with pytest.raises(ColumnError, match="reference"):
+        ss.plot_significance(ranks)
+
+
+def test_figures_draw(ranks, significance, scores):
+    shares = ss.rank_frequencies(scores, n_replicates=50)
+    for figure in (ss.plot_ranks(ranks, frequencies=shares), ss.plot_significance(significance)):
+        assert figure.draw().axes
