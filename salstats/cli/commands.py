@@ -96,6 +96,7 @@ COMMANDS = (
     ),
     Command("difference", "difference", SCORES, "scores.csv --reference human --test t --adjust holm"),
     Command("ranks", "rank_stability", SCORES, "scores.csv --scheme mean --unit patient -o ranks.csv"),
+    Command("mrmc", "mrmc", SCORES, "scores.csv --reference human --readers random"),
     Command(
         "regress",
         "regress",

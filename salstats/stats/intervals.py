@@ -356,6 +356,11 @@ RECORDS = (
         "bland-altman", "Student's t (Bland and Altman)", "agreement", _elsewhere,
         "Student's t distribution (Bland and Altman 1999)", of=("bland-altman",), brief="Bland-Altman",
     ),
+    # no function takes it by name: it is what `mrmc` makes
+    Interval(
+        "obuchowski-rockette", "Obuchowski-Rockette", "t", _t,
+        "Student's t distribution for readers and cases in general (Obuchowski and Rockette 1995)",
+    ),
 )  # fmt: skip
 #: What `interval=None` stands for.
 RECOMMENDED = "recommended"

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from salstats.stats.cr2 import cr2
 
@@ -39,8 +39,9 @@ def roc_area(
 
     Rows of one cluster may depend on each other. `estimate` is NaN without positives or negatives,
     `variance` and `df` where fewer than two clusters have positives or negatives. Placement values come from
-    midranks (Sun and Xu 2014): V10 of a positive is the share of negatives below it, V01 of a negative the
-    share of positives above it. The area is the mean of either; of a difference they are differences too.
+    sorted scores (Sun and Xu 2014): V10 of a positive is the share of negatives below it, V01 of a
+    negative the share of positives above it. The area is the mean of either; of a
+    difference they are differences too.
 
     The variance is that of the mean of V10 plus the mean of V01: bias-reduced (CR2), with Satterthwaite's
     degrees of freedom where V10 and V01 have the variances that they have here. With every row its own
@@ -92,11 +93,17 @@ def roc_area(
 
 def placements(scores: np.ndarray, positive: np.ndarray) -> np.ndarray:
     """Share of the other class that each row is on the right side of, ties counting one half."""
-    ranks, found = stats.rankdata(scores), np.empty(len(positive))
-    n_positive = np.count_nonzero(positive)
-    found[positive] = (ranks[positive] - stats.rankdata(scores[positive])) / (len(positive) - n_positive)
-    found[~positive] = 1 - (ranks[~positive] - stats.rankdata(scores[~positive])) / n_positive
+    found = np.empty(len(positive))
+    own, other = scores[positive], scores[~positive]
+    found[positive] = _below(own, other) / len(other)
+    found[~positive] = 1 - _below(other, own) / len(own)
     return found
+
+
+def _below(scores: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """How many of the others are below each score, equal ones counting one half."""
+    ordered = np.sort(others)
+    return (np.searchsorted(ordered, scores, "left") + np.searchsorted(ordered, scores, "right")) / 2
 
 
 def _bias_reduced(sums: np.ndarray, counts: np.ndarray, deviations: np.ndarray) -> tuple[float, float]:

@@ -18,7 +18,7 @@ from salstats.cli.app import in_flags, make_app, run
 COMMANDS = [
     *("score", "features", "tune", "segment", "rates", "gaze", "read", "summarize", "decrease"),
     *("overlap", "ranks"),
-    *("difference", "regress", "correlate", "describe", "auroc", "report", "demo", "reproduce"),
+    *("difference", "mrmc", "regress", "correlate", "describe", "auroc", "report", "demo", "reproduce"),
 ]
 #: Each command with the arguments that it needs.
 MINIMAL = {

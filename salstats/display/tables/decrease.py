@@ -10,7 +10,7 @@ from great_tables import GT
 
 from salstats.checks import check_choice
 from salstats.display.tables import notes
-from salstats.display.tables.grid import Value, check_display, fill, interval_texts
+from salstats.display.tables.grid import Value, check_display, fill, interval_texts, rows_of_term
 from salstats.display.tables.layout import build
 from salstats.display.tables.marks import numbers
 from salstats.display.tables.placement import Placement, Slots, grouping_columns, lay_out, varies
@@ -55,7 +55,7 @@ def table_decrease(
     Parameters
     ----------
     decrease : DataFrame
-        A frame of `percent_decrease` or `difference`.
+        A frame of `percent_decrease` or `difference`, or of `mrmc`, of which the differences are shown.
     sort : {"label", "size"}
         Rows in the order of labels, or by how far methods are below the reference (averaged over the
         methods beside each other), the furthest first.
@@ -89,7 +89,8 @@ def table_decrease(
     True
     """
     needed = ("estimate", "method", "reference", *_MEANS)
-    frame = check_display(decrease, digits, style, "decrease", needed)
+    every = check_display(decrease, digits, style, "decrease", needed)
+    frame = rows_of_term(every, "difference")
     check_choice(sort, ("label", "size"), "sort")
     names = Labels(labels, frame)
     frame = pairs_as_methods(frame, names)
@@ -101,14 +102,16 @@ def table_decrease(
     own = "" if placement.columns else names.column("method")
     table = fill(slots, _values(frame, names, own, n, (digits, percent_digits), style), names)
     said = [c for c in placement.constant if c != "method" or placement.rows != ("method",)]
+    nouns = ("pair", "incomplete") if "n_pairs" in frame else ("score", "undefined")
     of_pairs = np.array_equal(numbers(frame, "n"), numbers(frame, "n_pairs"), equal_nan=True)
     means = "Means are over the cases where both scores are defined." if of_pairs else ""
     below = [
-        notes.estimates_note(frame, names, said, ("pair", "incomplete"), means),
+        notes.estimates_note(frame, names, said, nouns, means),
         notes.paragraph(
             _underline_note(frame, len(table.underline)),
             notes.tested_note(frame, adjust),
             margin_note(frame, names, style),
+            notes.equal_note(every, names, style),
             notes.dash_note(table.cells),
         ),
     ]
@@ -163,7 +166,9 @@ def _values(
     means = {name: [fixed_text(v, digits[0]) for v in numbers(frame, name)] for name in _MEANS}
     gaps = interval_texts(frame, digits[percent], style, margin_marks(frame))
     values = (
-        [Value(labels.column("n"), [count_text(v) for v in numbers(frame, "n_pairs")], "right")] if n else []
+        [Value(labels.column("n"), [count_text(v) for v in numbers(frame, "n_pairs")], "right")]
+        if n and "n_pairs" in frame
+        else []
     )
     values += [
         Value(reference, means["reference_mean"]),

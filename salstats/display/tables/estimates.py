@@ -9,7 +9,7 @@ from great_tables import GT
 
 from salstats.checks import check_columns
 from salstats.display.tables import notes
-from salstats.display.tables.grid import Value, check_display, fill, interval_texts
+from salstats.display.tables.grid import Value, check_display, fill, interval_texts, rows_of_term
 from salstats.display.tables.layout import build
 from salstats.display.tables.marks import best_rows, differing_rows, numbers, stars_of
 from salstats.display.tables.placement import Placement, grouping_columns, lay_out, place, varies
@@ -49,7 +49,8 @@ def table_estimates(
     ----------
     estimates : DataFrame
         An estimates frame, such as of `summarize` or `auroc`: grouping columns, `estimate`, and where
-        they are there `conf_low, conf_high, p_value, n, ...`.
+        they are there `conf_low, conf_high, p_value, n, ...`. Of a frame of `mrmc` the means are shown, its
+        differences are underlined (from a reference), and a note gives the test that all are equal.
     rows, columns, groups : str or sequence of str, optional
         Grouping columns that stand as rows, as columns (outermost first) and as groups of rows.
     bold : bool, str or sequence of str
@@ -108,8 +109,14 @@ def table_estimates(
     True
     """
     needed = ("estimate", "n") if n else ("estimate",)
-    frame = check_display(estimates, digits, style, "estimates", needed)
+    every = check_display(estimates, digits, style, "estimates", needed)
+    frame = rows_of_term(every, "mean")
+    if frame is not every and differences is None:
+        compared = rows_of_term(every, "difference")
+        differences = compared if compared["reference"].nunique() == 1 else None
     names = Labels(labels, frame)
+    if notes.single(frame, "figure") == "auc" and "metric" in frame:
+        directions = dict.fromkeys(frame["metric"], "larger")
     keys = [*grouping_columns(frame), *(c for c in ("reference", "term") if c in frame and varies(frame, c))]
     placement = place(frame, keys, rows, columns, groups)
     slots = lay_out(frame, placement, names)
@@ -145,6 +152,7 @@ def table_estimates(
             underline_said,
             f"{source}." if given.note and source else "",
             given.note,
+            notes.equal_note(every, names, style),
             notes.dash_note(table.cells),
         ),
     ]
@@ -154,7 +162,7 @@ def table_estimates(
 def _heading(frame: pd.DataFrame, placement: Placement, labels: Labels) -> str:
     """What a cell gives: "IoU, mean (95% CI)"."""
     term = notes.single(frame, "term")
-    known = TERMS.get(str(term))
+    known = TERMS.get("auroc" if notes.single(frame, "figure") == "auc" else str(term))
     what = known.name if known else labels.term(str(term)) if term is not None else "estimate"
     if "metric" in placement.constant:
         what = f"{labels.value('metric', frame['metric'].iloc[0])}, {what}"

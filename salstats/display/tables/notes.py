@@ -8,6 +8,7 @@ import pandas as pd
 
 from salstats import __version__
 from salstats.display.tables.marks import Best, adjustment, is_adjusted, numbers
+from salstats.display.tables.placement import grouping_columns, varies
 from salstats.display.text.format import (
     MISSING,
     count_range,
@@ -17,6 +18,7 @@ from salstats.display.text.format import (
     joined,
     level_text,
     noun,
+    p_text,
     plural,
 )
 from salstats.display.text.labels import LAST, Labels
@@ -149,6 +151,8 @@ def count_note(frame: pd.DataFrame, what: str = "score", missing: str = "undefin
     unit, n_units = single(rows, "unit"), _known(numbers(rows, "n_units"))
     if unit is not None and len(n_units):
         text += f" of {counted_range(n_units, str(unit))}"
+    if "n_readers" in rows.columns:
+        text += f" by {counted_range(numbers(rows, 'n_readers'), 'reader')}"
     text += " each" if len(rows) > 1 else ""
     if "n_positive" in rows.columns:
         text += f" ({count_range(numbers(rows, 'n_positive'))} positive)"
@@ -222,6 +226,21 @@ def source_of_p(frame: pd.DataFrame) -> str:
     known = RECORDS.get(str(test))
     text += f" {known.label if known else test}"
     return f"{text}{_replicates(frame)}" if known is not None and known.drawn else text
+
+
+def equal_note(frame: pd.DataFrame, labels: Labels, style: str) -> str:
+    """Tests that all methods are equal, of a frame of `mrmc`: "All equal: F(1, 15.3) = 4.46, P = 0.052."."""
+    if "term" not in frame.columns:
+        return ""
+    texts, keys = [], [c for c in grouping_columns(frame) if c != "method" and varies(frame, c)]
+    for row in frame[frame["term"] == "equal"].to_dict("records"):
+        df, residual = count_text(row["df"]), row["df_residual"]
+        second = fixed_text(residual, 1) if residual < 100 else count_text(round(np.nan_to_num(residual)))
+        test = f"χ²({df})" if np.isnan(residual) else f"F({df}, {second})"
+        of = ", ".join(labels.value(c, row[c]) for c in keys)
+        said = f"{fixed_text(row['statistic'], 2)}, {p_text(row['p_value'], style, named=True)}"
+        texts.append(f"{test} = {said}{f' ({of})' if of else ''}")
+    return f"All equal: {'; '.join(texts)}." if texts else ""
 
 
 def best_note(best: Best, over: Sequence[str], exclude: Sequence[str], labels: Labels) -> str:

@@ -15,6 +15,7 @@ from salstats.checks import (
     warn,
 )
 from salstats.frames import KEY_COLUMNS, ColumnCodes, case_key
+from salstats.stats.carried import is_absent
 from salstats.stats.mrmc.figures import Figure, Readings
 from salstats.stats.units import Units
 
@@ -26,9 +27,10 @@ class Study:
     readings: Readings
     #: Names of methods, in the order of their column.
     methods: list[str]
-    #: (n_cells,): Defined and undefined readings of each method.
+    #: (n_methods,): Defined and undefined readings of each, the latter also of absent findings alone.
     n: np.ndarray
     n_missing: np.ndarray
+    n_absent: np.ndarray
     #: "factorial", "readers nested in methods", ...
     design: str
 
@@ -51,25 +53,68 @@ def check_readers(scores: object) -> pd.DataFrame:
     return frame
 
 
-def study_of(
-    codes: ColumnCodes, rows: np.ndarray, by: list[str], units: Units, figure: Figure, label: str | None
-) -> Study:
+@dataclass(frozen=True)
+class Rows:
+    """Scores as arrays of shape (n_rows,), coded once for all groups."""
+
+    frame: pd.DataFrame
+    by: list[str]
+    cases: np.ndarray
+    methods: np.ndarray
+    readers: np.ndarray
+    units: Units
+    scores: np.ndarray
+    #: Whether there is no score since the finding is absent.
+    absent: np.ndarray
+    #: 0 or 1, NaN where it is not known; None where no truth is asked for.
+    truth: np.ndarray | None
+    label: str
+
+
+def rows_of(codes: ColumnCodes, by: list[str], units: Units, label: str | None) -> Rows:
+    """Rows of scores, with ColumnError where the truth is not 0 or 1."""
+    frame, truth = codes.frame, None
+    if label is not None:
+        check_columns(frame, [label])
+        truth = check_numeric(frame, label)
+        other = np.flatnonzero(~(np.isnan(truth) | (truth == 0) | (truth == 1)))
+        if len(other):
+            raise ColumnError(
+                f"column {label!r} must hold 0 and 1, the truth of each case, not {truth[other[0]]:g}"
+            )
+    # where tasks are taken together each is read, and a case's readings come and go with it
+    what = [*case_key(frame), *(c for c in ("task",) if c in frame.columns and c not in by)]
+    cases, methods, readers = (codes.combined(c) for c in (what, ["method"], ["reader"]))
+    return Rows(
+        frame,
+        by,
+        cases,
+        methods,
+        readers,
+        units,
+        check_numeric(frame, "score"),
+        is_absent(frame),
+        truth,
+        str(label),
+    )
+
+
+def study_of(all_rows: Rows, rows: np.ndarray, figure: Figure) -> Study:
     """Readings of some rows, checked to be of a design that can be analysed."""
-    frame = codes.frame
+    frame, by = all_rows.frame, all_rows.by
     where = ", ".join(f"{c} {frame[c].iloc[rows[0]]}" for c in by)
     where = f" ({where})" if where else ""
-    case_of = np.unique(codes.combined(case_key(frame))[rows], return_inverse=True)[1]
-    first = np.unique(case_of, return_index=True)[1]
+    _, first, case_of = np.unique(all_rows.cases[rows], return_index=True, return_inverse=True)
     method_of, reader_of = (
-        np.unique(codes.column(c).codes[rows], return_inverse=True)[1] for c in ("method", "reader")
+        np.unique(of[rows], return_inverse=True)[1] for of in (all_rows.methods, all_rows.readers)
     )
-    cell_of_all = method_of * (int(reader_of.max()) + 1) + reader_of
-    cells, cell_of = np.unique(cell_of_all, return_inverse=True)
+    n_readers = int(reader_of.max()) + 1
+    cells, cell_of = np.unique(method_of * n_readers + reader_of, return_inverse=True)
     _check_once(frame, rows, by, cell_of * len(first) + case_of)
     scores = np.full((len(first), len(cells)), np.nan)
-    scores[case_of, cell_of] = check_numeric(frame, "score")[rows]
-    unit_of = _units_of_cases(units, rows, case_of, first, frame)
-    truth = _truth(frame, label, rows, case_of, first)
+    scores[case_of, cell_of] = all_rows.scores[rows]
+    unit_of = _units_of_cases(all_rows, rows, case_of, first)
+    truth = _truth(all_rows, rows, case_of, len(first))
     scores[truth < 0] = np.nan
     read = ~np.isnan(scores)
     # a case without any score tells nothing, nor does a reader
@@ -79,7 +124,7 @@ def study_of(
         [str(frame[c].iloc[rows[i]]) for i in np.flatnonzero(kept)[np.unique(of[kept], return_index=True)[1]]]
         for c, of in (("method", method_of), ("reader", reader_of))
     )
-    of_method, of_reader = np.divmod(cells[used], int(reader_of.max()) + 1)
+    of_method, of_reader = np.divmod(cells[used], n_readers)
     readings = Readings(
         scores[np.ix_(cases, used)],
         np.unique(of_method, return_inverse=True)[1],
@@ -89,8 +134,9 @@ def study_of(
     )
     _check_design(readings, methods, readers, figure, where)
     n = np.bincount(readings.methods, readings.read.sum(axis=0)).astype(np.int64)
-    n_missing = np.bincount(np.unique(method_of[kept], return_inverse=True)[1]) - n
-    return Study(readings, methods, n, n_missing, _design(readings, where))
+    every = np.unique(method_of[kept], return_inverse=True)[1]
+    n_absent = np.bincount(every[all_rows.absent[rows][kept]], minlength=len(n))
+    return Study(readings, methods, n, np.bincount(every) - n, n_absent, _design(readings, where))
 
 
 def _check_once(frame: pd.DataFrame, rows: np.ndarray, by: list[str], observed: np.ndarray) -> None:
@@ -108,44 +154,38 @@ def _check_once(frame: pd.DataFrame, rows: np.ndarray, by: list[str], observed: 
     )
 
 
-def _units_of_cases(
-    units: Units, rows: np.ndarray, case_of: np.ndarray, first: np.ndarray, frame: pd.DataFrame
-) -> np.ndarray:
+def _units_of_cases(all_rows: Rows, rows: np.ndarray, case_of: np.ndarray, first: np.ndarray) -> np.ndarray:
     """Unit of each case; SalstatsError where one splits a case."""
-    own = units.codes[rows]
+    own = all_rows.units.codes[rows]
     split = np.flatnonzero(own != own[first][case_of])
     if len(split):
         raise SalstatsError(
-            f"unit={units.name!r} splits cases: case {frame['case'].iloc[rows[split[0]]]!r} has rows of "
+            f"unit={all_rows.units.name!r} splits cases: case {_case(all_rows, rows[split[0]])} has rows of "
             "several; readers and seeds are no units here, so name what cases belong to, such as "
             "unit='patient'"
         )
-    return own[first]
+    return np.asarray(own[first])
 
 
-def _truth(
-    frame: pd.DataFrame, label: str | None, rows: np.ndarray, case_of: np.ndarray, first: np.ndarray
-) -> np.ndarray:
+def _truth(all_rows: Rows, rows: np.ndarray, case_of: np.ndarray, n_cases: int) -> np.ndarray:
     """1 for positive cases, 0 for negative, -1 where it is not known; without a label all are positive."""
-    if label is None:
-        return np.ones(len(first))
-    check_columns(frame, [label])
-    values = check_numeric(frame, label)[rows]
-    other = np.flatnonzero(~(np.isnan(values) | (values == 0) | (values == 1)))
-    if len(other):
-        raise ColumnError(
-            f"column {label!r} must hold 0 and 1, the truth of each case, not {values[other[0]]:g}"
-        )
-    truth = np.full(len(first), -1.0)
-    known = ~np.isnan(values)
+    if all_rows.truth is None:
+        return np.ones(n_cases)
+    values = all_rows.truth[rows]
+    truth, known = np.full(n_cases, -1.0), ~np.isnan(values)
     truth[case_of[known]] = values[known]
     differ = np.flatnonzero(known & (values != truth[case_of]))
     if len(differ):
         raise ColumnError(
-            f"column {label!r} is 0 and 1 for case {frame['case'].iloc[rows[differ[0]]]!r}; it is the truth "
-            "of a case, the same for all readers and methods"
+            f"column {all_rows.label!r} is 0 and 1 for case {_case(all_rows, rows[differ[0]])}; it is the "
+            "truth of a case, the same for all readers and methods"
         )
     return truth
+
+
+def _case(all_rows: Rows, row: int) -> str:
+    """Name of a row's case for a message."""
+    return repr(str(all_rows.frame["case"].iloc[row]))
 
 
 def _check_design(r: Readings, methods: list[str], readers: list[str], figure: Figure, where: str) -> None:

@@ -54,7 +54,7 @@ from salstats.stats.mrmc.anova import (
     error_of_mean,
     parts_of,
 )
-from salstats.stats.mrmc.designs import Study, check_readers, study_of
+from salstats.stats.mrmc.designs import Study, check_readers, rows_of, study_of
 from salstats.stats.tails import t_tails
 from salstats.stats.units import Unit, resolve_unit
 
@@ -143,7 +143,8 @@ def mrmc(
         How covariances over the cases are estimated. Of means the jackknife's are unbiased. `delong` and
         `unbiased` (the U-statistics of Gallas et al. 2007) are for areas, `unbiased` for independent cases.
     by : str or list of str, optional
-        Grouping columns; by default those of `metric, task` that are present.
+        Grouping columns; by default those of `metric, task` that are present. Without `task` the tasks of a
+        case are taken together, as readings that come and go with it.
     unit : str or list of str, optional
         What cases are of, as for `summarize`: a patient's cases come and go together.
     level, adjust, margin
@@ -163,7 +164,8 @@ def mrmc(
           where that is NaN, with readers fixed); `p_adjusted` with `adjust`;
         - `conf_low`, `conf_high`, `conf_level`, `interval`, `unit`; `inference_to`: "readers and cases",
           "these readers" or "these cases";
-        - `n` defined scores, `n_missing` undefined ones, `n_units`, `df_residual`;
+        - `n` defined scores, `n_missing` undefined ones (`n_absent`, where there is any, those of absent
+          findings), `n_units`; `df_residual`;
         - `method_mean`, `reference_mean`, `verdict` of differences, with `margin` its columns, as in
           `difference`;
         - `test`, `figure`, `covariance`, `n_readers`, `design` ("factorial", "readers nested in methods",
@@ -207,6 +209,11 @@ def mrmc(
     `unbiased` is Gallas' U-statistic for each two cells. With complete readings the variance with `unbiased`
     (of means with any) is the U-statistic of Gallas et al. itself, except that it does not fall below MS(TR).
     iMRMC weighs readers by their cases.
+
+    Of simulated differences of two equal methods, 3 to 6 readers and 30 or 100 cases, means, hit rates and
+    areas, 95 % limits held in 92 to 97 % (of 3 readers in 92 to 95 %). Those of `difference`, which takes
+    readers for fixed, held in 91 to 99 % where readers are alike, in 73 to 94 % where what suits a reader in
+    one method is a fiftieth of a reading's variance, and in 41 to 87 % where it is a twelfth.
 
     Checked against R's MRMCaov 0.3.0 and RJafroc 2.1.2. MRMCaov does not keep Cov2 - Cov3 from falling below
     0 where readers are fixed, gives P = 0 below 1e-16, and has an error for readers nested in methods.
@@ -269,7 +276,8 @@ def mrmc(
         of_what = np.resize("auc" if asked.figure.needs_label else metrics, len(table))
         told = _against_margin((estimate, std_error, df), margin, of_what, side, compared, level)
     told["verdict"] = _where(compared, told["verdict"])
-    columns = {c: table[c].to_numpy() for c in _ESTIMATED} | {
+    absent = ["n_absent"] if table["n_absent"].any() else []
+    columns = {c: table[c].to_numpy() for c in (*_ESTIMATED, *absent)} | {
         "df": np.where(np.isinf(df), np.nan, df),
         "conf_low": low,
         "conf_high": high,
@@ -422,11 +430,12 @@ def _studies(
     warn_pooled_by_default(scores, by, columns)
     check_one_metric(codes, columns)
     units = resolve_unit(codes, unit)
-    keys, rows_of = row_groups(codes, columns)
+    keys, groups = row_groups(codes, columns)
+    every = rows_of(codes, columns, units, asked.label)
 
     def found() -> Iterator[_Found]:
-        for rows in rows_of:
-            study = study_of(codes, rows, columns, units, asked.figure, asked.label)
+        for rows in groups:
+            study = study_of(every, rows, asked.figure)
             r = study.readings
             if not asked.covariance.clustered and len(np.unique(r.units)) < len(r.units):
                 raise SalstatsError(
@@ -449,9 +458,10 @@ def _rows(
     n_readers = int(study.readings.readers.max()) + 1
 
     def row(term: str, methods: Sequence[int], **values: Any) -> dict[str, Any]:
-        n, n_missing = (int(of[list(methods)].sum()) for of in (study.n, study.n_missing))
+        of_methods = (study.n, study.n_missing, study.n_absent)
+        n, n_missing, n_absent = (int(of[list(methods)].sum()) for of in of_methods)
         none = dict.fromkeys(_NUMBERS, np.nan) | dict.fromkeys(("method", "reference"))
-        counts = {"n": n, "n_missing": n_missing, "n_units": found.n_units(methods)}
+        counts = {"n": n, "n_missing": n_missing, "n_absent": n_absent, "n_units": found.n_units(methods)}
         return none | {"term": term, "design": study.design, "n_readers": n_readers} | counts | values
 
     rows = []

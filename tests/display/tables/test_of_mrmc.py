@@ -1,0 +1,62 @@
+"""Tables of a frame of `mrmc`: its means, its differences, and the test that all are equal."""
+
+import pandas as pd
+import pytest
+from mrmc_readings import mrmc_frame
+
+import salstats as ss
+
+
+@pytest.fixture(scope="module")
+def found(r_data):
+    scores = mrmc_frame(r_data("gaze_mrmc_seed_mixing_sncc"), metric="sncc")
+    return ss.mrmc(scores, reference="uniform")
+
+
+def test_means_are_shown_with_what_differs_and_the_test_of_all(found):
+    html = ss.table_estimates(found).as_raw_html()
+    for text in (
+        "−0.002 (−0.023, 0.018)",
+        "95% CI: Obuchowski-Rockette. Intervals speak of readers and cases in general.",
+        "n, 455 scores of 91 cases by 5 readers each; none undefined.",
+        "Underlined: differs from uniform",
+        "All equal: F(2, 3,923) = 11.55, P &lt; 0.001.",
+    ):
+        assert text in html, text
+    assert html.count("text-decoration: underline") == 1
+
+
+def test_differences_are_shown_with_both_means(found):
+    html = ss.table_decrease(found).as_raw_html()
+    for text in (
+        "−0.031 (−0.045, −0.017)",
+        "P values: two-sided Obuchowski-Rockette; not adjusted",
+        "n, 455 scores of 91 cases by 5 readers each",
+        "All equal: F(2, 3,923)",
+    ):
+        assert text in html, text
+
+
+def test_the_test_of_fixed_readers_is_chi_squared(r_data):
+    scores = mrmc_frame(r_data("gaze_mrmc_seed_mixing_sncc"), metric="sncc")
+    html = ss.table_estimates(ss.mrmc(scores, readers="fixed")).as_raw_html()
+    assert "All equal: χ²(2) = 22.07, P &lt; 0.001." in html
+    assert "Readers are fixed" in html
+
+
+def test_areas_are_called_so(r_data):
+    table = r_data("vandyke")
+    scores = mrmc_frame(table, "rating", "rating").assign(truth=table["truth"])
+    html = ss.table_estimates(ss.mrmc(scores, figure="auc", label="truth")).as_raw_html()
+    assert "AUROC (95% CI)" in html
+    assert "Bold: best estimate" in html
+
+
+def test_each_metric_has_its_test(r_data):
+    synth = r_data("synth2")
+    both = [
+        mrmc_frame(synth.drop(columns=c), s, m)
+        for c, s, m in (("hit", "score", "iou"), ("score", "hit", "hit"))
+    ]
+    html = ss.table_estimates(ss.mrmc(pd.concat(both))).as_raw_html()
+    assert "All equal: F(1, 12.6) = 1.37, P = 0.263 (Hit rate); F(1, 18.2) = 2.64, P = 0.122 (IoU)." in html
