@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import block_diag, solve_triangular
+from scipy.linalg import solve_triangular
 
 from salstats.stats.models.mixed.crossproducts import Crossproducts
 from salstats.stats.models.mixed.deviance import Evaluated, Reduced
@@ -149,12 +149,14 @@ def _by_theta(
     terms: Sequence[RandomTerm], factors: Sequence[np.ndarray], gradients: Sequence[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Derivatives of the entries by theta, and what the entries' second derivatives add to the deviance's."""
-    changes, bends = [], []
+    m = sum(term.n_parameters for term in terms)
+    changes, bends, at = np.zeros((m, m)), np.zeros((m, m)), 0
     for term, factor, slope in zip(terms, factors, gradients, strict=True):
         rows, columns = term.places
-        change = np.zeros((len(rows), len(rows)))
-        for t, (i, c) in enumerate(zip(rows, columns, strict=True)):
-            change[:, t] = (rows == i) * factor[columns, c] + (columns == i) * factor[rows, c]
-        changes.append(change)
-        bends.append(2 * slope[np.ix_(rows, rows)] * np.equal.outer(columns, columns))
-    return block_diag(*changes), block_diag(*bends)
+        part = slice(at, at + len(rows))
+        # entry (a, b) moves with theta (i, c) by Lambda (b, c) where a = i, and Lambda (a, c) where b = i
+        changes[part, part] = np.equal.outer(rows, rows) * factor[np.ix_(columns, columns)]
+        changes[part, part] += np.equal.outer(columns, rows) * factor[np.ix_(rows, columns)]
+        bends[part, part] = 2 * slope[np.ix_(rows, rows)] * np.equal.outer(columns, columns)
+        at += len(rows)
+    return changes, bends

@@ -62,7 +62,7 @@ def likelihood_ratio(
         )
     else:
         del smaller[drop]
-    less = _log_likelihood(solution, smaller)
+    less = log_likelihood(solution, smaller)
     df = len(solution.theta) - sum(t.n_parameters for t in smaller)
     statistic = max(0.0, 2 * (solution.log_likelihood - less))
     # rounding of the likelihood is no evidence
@@ -79,7 +79,7 @@ def _mixture(statistic: float, df: int) -> float:
     return (float(chi2.sf(statistic, df)) + less) / 2
 
 
-def _log_likelihood(solution: MixedSolution, terms: Sequence[RandomTerm]) -> float:
+def log_likelihood(solution: MixedSolution, terms: Sequence[RandomTerm]) -> float:
     """Log likelihood, restricted or not, of a model with these terms, or none."""
     if terms:
         return fit_mixed(solution.matrix, solution.response, terms, reml=solution.reml).log_likelihood
