@@ -27,7 +27,7 @@ _NEAR = 1e-8
 #: Theta of a variance that is zero, where a search begins: at 0 itself the deviance is flat.
 _START = 0.05
 #: Newton's steps at one excess.
-_STEPS = 12
+_STEPS = 30
 
 Valued = tuple[float, np.ndarray]
 
