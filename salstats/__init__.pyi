@@ -45,6 +45,8 @@ from .stats.auroc import auroc as auroc
 from .stats.descriptions import describe as describe
 from .stats.summaries import bootstrap as bootstrap
 from .stats.summaries import summarize as summarize
+from .stats.medians import median_difference as median_difference
+from .stats.medians import medians as medians
 from .stats.empty_shares import empty_shares as empty_shares
 from .stats.within_case import within_case_sd as within_case_sd
 from .stats.agreement.agreement import agreement as agreement

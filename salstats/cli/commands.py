@@ -97,6 +97,13 @@ COMMANDS = (
     Command("difference", "difference", SCORES, "scores.csv --reference human --test t --adjust holm"),
     Command("ranks", "rank_stability", SCORES, "scores.csv --scheme mean --unit patient -o ranks.csv"),
     Command("mrmc", "mrmc", SCORES, "scores.csv --reference human --readers random"),
+    Command("medians", "medians", SCORES, "scores.csv --by metric,method --quantile 0.5 -o medians.csv"),
+    Command(
+        "median-difference",
+        "median_difference",
+        SCORES,
+        "scores.csv --reference human --by metric -o gaps.csv",
+    ),
     Command(
         "regress",
         "regress",

@@ -66,7 +66,7 @@ class Interval:
     #: Its name in a table's note.
     label: str
     #: "bootstrap", from replicates; "t", from a standard error and Student's t; "flips", of signs; "share",
-    #: of 0/1 scores; "correlation", on Fisher's z; "area".
+    #: of 0/1 scores; "correlation", on Fisher's z; "area"; "inversion", searched for among the scores.
     kind: str
     #: Takes a `Basis`, gives lower and upper limits; of sets that may be unbounded also what each holds,
     #: and whether 0 lies in a gap of it.
@@ -189,7 +189,7 @@ def _area(b: Basis, *, on_logit: bool = False) -> Limits:
 
 
 def _elsewhere(b: Basis) -> Limits:
-    """Limits of agreement, which `stats.agreement` makes together with its estimates."""
+    """Limits that are made together with their estimates: of agreement, of quantiles."""
     raise NotImplementedError(b.term)
 
 
@@ -198,13 +198,14 @@ _AGREEMENT = ("icc", "krippendorff", "cohen", "fleiss", "conger", "light", "ac1"
 #: Units of whose signs one pattern has a mid-P below .05.
 _FEWEST_TO_FLIP = 5
 _MEANS = ("mean", "curve", "difference", "percent_decrease", "pooled_rate", "pooled_difference")
+_QUANTILES = ("median", "quantile", "median_difference", "quantile_difference")
 _ROOT, _SQUARED, _MINUS = "\N{SQUARE ROOT}", "\N{SUPERSCRIPT TWO}", "\N{MINUS SIGN}"
 #: Every kind of interval, in the order in which lists of names have them.
 RECORDS = (
     Interval(
         "percentile", "percentile bootstrap", "bootstrap", lambda b: limits.percentile(b.replicates, b.level),
         "percentile bootstrap intervals (Davison and Hinkley 1997)",
-        of=(*_MEANS, "within_case_sd", "rank", "clustered_correlation"), bounded=True,
+        of=(*_MEANS, *_QUANTILES, "within_case_sd", "rank", "clustered_correlation"), bounded=True,
         recommended=("within_case_sd", "rank"),
         tails=lambda b, bound: percentile_tails(b.replicates, b.rounding, bound),
     ),
@@ -216,19 +217,19 @@ RECORDS = (
     ),
     Interval(
         "basic", "basic bootstrap", "bootstrap", lambda b: limits.basic(b.replicates, b.estimate, b.level),
-        "basic bootstrap intervals (Davison and Hinkley 1997)", of=_MEANS,
+        "basic bootstrap intervals (Davison and Hinkley 1997)", of=(*_MEANS, *_QUANTILES),
     ),
     Interval(
         "normal", "bootstrap, normal approximation", "bootstrap",
         lambda b: limits.normal(b.bias, b.std_error, b.estimate, b.level),
         "bias-corrected normal bootstrap intervals (Davison and Hinkley 1997)",
-        of=_MEANS, brief="normal bootstrap", scale="identity",
+        of=(*_MEANS, *_QUANTILES), brief="normal bootstrap", scale="identity",
     ),
     Interval(
         "bca", "bias-corrected and accelerated bootstrap", "bootstrap",
         lambda b: limits.bca(b.replicates, b.estimate, b.jackknife, b.level),
         "bias-corrected and accelerated bootstrap intervals (Efron 1987)",
-        of=(*_MEANS, "within_case_sd"), brief="BCa bootstrap", needs="jackknife", bounded=True,
+        of=(*_MEANS, *_QUANTILES, "within_case_sd"), brief="BCa bootstrap", needs="jackknife", bounded=True,
     ),
     Interval(
         "studentized", "studentized bootstrap", "bootstrap",
@@ -289,6 +290,18 @@ RECORDS = (
         "fieller", "Fieller", "t", _fieller,
         "Fieller sets with standard errors clustered by {unit} (Fieller 1954)",
         of=("percent_decrease",), needs="levels", clustered=True, tails=_fieller_tails,
+    ),
+    Interval(
+        "woodruff", "inverted Wilson score of the share of scores below", "inversion", _elsewhere,
+        "by inverting Wilson's score interval of the share of scores at or below a value (Woodruff 1952), "
+        "with its CR2 variance clustered by {unit}",
+        of=_QUANTILES[:2], brief="Woodruff", clustered=True, bounded=True, recommended=_QUANTILES[:2],
+    ),
+    Interval(
+        "mover", "limits of both quantiles combined (MOVER)", "inversion", _elsewhere,
+        "from the limits of both quantiles (Woodruff 1952) and their correlation over each {unit} (Zou and "
+        "Donner 2008)",
+        of=_QUANTILES[2:], brief="MOVER", clustered=True, recommended=_QUANTILES[2:],
     ),
     Interval("wald", "Wald", "t", _t, of=("regression",), scale="identity"),
     Interval(

@@ -19,6 +19,7 @@ COMMANDS = [
     *("score", "features", "tune", "segment", "rates", "gaze", "read", "summarize", "decrease"),
     *("overlap", "ranks"),
     *("difference", "mrmc", "regress", "correlate", "describe", "auroc", "report", "demo", "reproduce"),
+    *("medians", "median-difference"),
 ]
 #: Each command with the arguments that it needs.
 MINIMAL = {
@@ -32,6 +33,8 @@ MINIMAL = {
     "auroc": ["prob", "label"],
     "rates": [],
     "ranks": [],
+    "medians": [],
+    "median-difference": ["--reference", "human"],
 }
 LONG = "case,task,method,metric,score"
 ROW = "007,Edema,gradcam,iou,0.5"

@@ -45,6 +45,10 @@ TERMS = {
         "difference in AUROC", contrast=True, noun="difference in AUROC", nouns="differences in AUROC"
     ),
     "within_case_sd": Term("SD within a case"),
+    "median": Term("median"),
+    "median_difference": Term(
+        "difference of medians", contrast=True, noun="difference of medians", nouns="differences of medians"
+    ),
 }
 #: The terms that compare a method with a reference.
 CONTRASTS = tuple(name for name, term in TERMS.items() if term.contrast)

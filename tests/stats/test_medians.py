@@ -1,0 +1,229 @@
+"""Medians against R's quantiles, and their limits against shares whose intervals hold one half."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import optimize, stats
+
+import salstats as ss
+from salstats.checks import SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.stats.quantile_limits import sample_quantile
+
+REFERENCE = Path(__file__).parents[1] / "reference" / "quantreg"
+
+
+@pytest.fixture(scope="module")
+def paired():
+    wide = pd.read_csv(REFERENCE / "scores.csv")
+    long = wide.melt("case", ["a", "b"], var_name="method", value_name="score")
+    return long.assign(metric="iou")
+
+
+@pytest.fixture(scope="module")
+def clustered():
+    """Scores of two methods with lumps at 0, of patients with one to five cases."""
+    rng = np.random.default_rng(11)
+    patient = np.repeat(np.arange(24), rng.integers(1, 6, 24))
+    own = rng.normal(size=24)[patient]
+    rows = []
+    for method, shift in (("cam", 0.0), ("human", 0.6)):
+        z = own + rng.normal(size=len(patient)) + shift
+        score = np.where(z < -0.5, 0.0, np.round(1 / (1 + np.exp(-z)), 3))
+        rows.append(pd.DataFrame({"patient": patient, "method": method, "score": score}))
+        rows[-1]["case"] = [f"c{i:02d}" for i in range(len(patient))]
+    return pd.concat(rows, ignore_index=True).astype({"patient": str}).assign(metric="iou")
+
+
+@pytest.mark.parametrize("quantile", [0.1, 0.25, 0.5, 0.75, 0.9])
+def test_quantiles_are_those_of_r(paired, quantile):
+    expected = pd.read_csv(REFERENCE / "quantiles.csv").query("quantile == @quantile").set_index("method")
+    ours = ss.medians(paired, by="method", quantile=quantile).set_index("method")
+    np.testing.assert_array_equal(ours["estimate"], expected["type2"])
+    # regression quantiles of a constant are the same where one score is the quantile
+    np.testing.assert_array_equal(ours["estimate"], expected["rq"])
+    assert set(ours["term"]) == {"median" if quantile == 0.5 else "quantile"}
+
+
+@pytest.mark.parametrize("quantile", [0.25, 0.5, 0.75])
+def test_limits_of_independent_scores_are_near_those_of_order_statistics(paired, quantile):
+    exact = pd.read_csv(REFERENCE / "quantiles.csv").query("quantile == @quantile").set_index("method")
+    ours = ss.medians(paired, by="method", quantile=quantile).set_index("method")
+    for method in ("a", "b"):
+        ordered = np.sort(paired.loc[paired["method"] == method, "score"])
+        for column, theirs in {"conf_low": "order_low", "conf_high": "order_high"}.items():
+            place = np.searchsorted(ordered, [ours[column][method], exact[theirs][method]])
+            # Wilson's interval of a share and Clopper and Pearson's differ by a score or two of 61
+            assert abs(int(place[0]) - int(place[1])) <= 2
+
+
+@pytest.mark.parametrize("quantile", [0.3, 0.5])
+def test_limits_are_the_scores_at_which_the_share_may_be_the_probability(clustered, quantile):
+    cam = clustered[clustered["method"] == "cam"]
+    found = ss.medians(cam, by="method", quantile=quantile).iloc[0]
+
+    def taken_at(value):
+        below, tied = cam["score"] < value, cam["score"] == value
+        return below + np.clip((len(cam) * quantile - below.sum()) / tied.sum(), 0, 1) * tied
+
+    def squares_at(taken):
+        sums = (taken - taken.mean()).groupby(cam["patient"]).sum().to_numpy()
+        return sums**2 / (1 - cam.groupby("patient").size().to_numpy() / len(cam))
+
+    values = np.unique(cam["score"])
+    shares = np.array([taken_at(v).mean() for v in values])
+    squares = squares_at(taken_at(values[np.abs(shares - quantile).argmin()]))
+    around = (squares**2).sum() - squares.sum() ** 2 / len(squares)
+    spread_df = 2 * squares.sum() ** 2 / around
+
+    def held(taken):
+        """Whether Wilson's interval, with CR2's variance written out, holds the probability."""
+        n, sizes = len(cam), cam.groupby("patient").size().to_numpy()
+        share = taken.mean()
+        if share in (0, 1):
+            return False
+        variance = squares_at(taken).sum() / n**2
+        # Satterthwaite's degrees of freedom from the matrix of the quadratic form
+        weights = 1 / np.sqrt(1 - sizes / n) / n
+        form = np.diag(weights**2 * sizes) - np.outer(weights * sizes, weights * sizes) / n
+        df = min(np.trace(form) ** 2 / (form**2).sum(), spread_df)
+        z2 = stats.t.ppf(0.975, df) ** 2
+        size = share * (1 - share) / variance
+        # the values p at which (share - p)^2 = z2 p (1 - p) / size
+        reach = lambda p: (share - p) ** 2 - z2 * p * (1 - p) / size  # noqa: E731
+        return optimize.brentq(reach, 0, share) <= quantile <= optimize.brentq(reach, share, 1)
+
+    ok = [value for value in values if held(taken_at(value))]
+    assert (found["conf_low"], found["conf_high"]) == (min(ok), max(ok))
+    assert found["unit"] == "patient"
+    assert found["n_units"] == 24
+
+
+def test_a_lump_that_holds_the_median_gives_limits_of_no_width():
+    scores = pd.DataFrame({"case": [f"c{i:03d}" for i in range(100)], "method": "cam", "metric": "iou"})
+    scores["score"] = np.where(np.arange(100) < 75, 0.0, 0.5)
+    row = ss.medians(scores, by="method").iloc[0]
+    assert (row["estimate"], row["conf_low"], row["conf_high"]) == (0.0, 0.0, 0.0)
+
+
+def test_the_difference_combines_both_limits_and_what_units_share(clustered):
+    found = ss.median_difference(clustered, reference="human", by="metric").iloc[0]
+    both = ss.medians(clustered, by="method").set_index("method")
+    wide = clustered.pivot(index=["patient", "case"], columns="method", values="score")
+    medians = wide.median()
+    assert found["estimate"] == pytest.approx(medians["cam"] - medians["human"], abs=1e-15)
+    parts = []
+    for method in ("cam", "human"):
+        score, median = wide[method], medians[method]
+        # of the scores tied with the median as many are below as make a half
+        at = np.sort(score)[(len(score) - 1) // 2]
+        below, tied = score < at, score == at
+        taken = below + np.clip((len(score) / 2 - below.sum()) / tied.sum(), 0, 1) * tied
+        parts.append((taken - taken.mean()).groupby(level="patient").sum())
+        assert below.mean() <= 0.5 <= (score <= median).mean()
+    r = (parts[0] * parts[1]).sum() / np.sqrt((parts[0] ** 2).sum() * (parts[1] ** 2).sum())
+    x, y = both.loc["cam"], both.loc["human"]
+    down, up = x["estimate"] - x["conf_low"], y["conf_high"] - y["estimate"]
+    low = found["estimate"] - np.sqrt(down**2 + up**2 - 2 * r * down * up)
+    up, down = x["conf_high"] - x["estimate"], y["estimate"] - y["conf_low"]
+    high = found["estimate"] + np.sqrt(up**2 + down**2 - 2 * r * up * down)
+    assert found["conf_low"] == pytest.approx(low, abs=1e-12)
+    assert found["conf_high"] == pytest.approx(high, abs=1e-12)
+
+
+def test_the_p_value_is_where_limits_meet_0(clustered):
+    p = ss.median_difference(clustered, reference="human", by="metric")["p_value"].item()
+    assert 0 < p < 1
+    for level, outside in ((1 - 1.01 * p, True), (1 - 0.99 * p, False)):
+        row = ss.median_difference(clustered, reference="human", by="metric", level=level).iloc[0]
+        assert (row["conf_low"] > 0 or row["conf_high"] < 0) == outside
+    assert set(ss.median_difference(clustered, reference="human", by="metric", adjust="holm").columns) >= {
+        "p_adjusted",
+        "procedure",
+    }
+
+
+def test_equal_scores_do_not_differ(clustered):
+    one = clustered[clustered["method"] == "cam"]
+    twins = pd.concat([one, one.assign(method="human")], ignore_index=True)
+    row = ss.median_difference(twins, reference="human", by="metric").iloc[0]
+    assert row["conf_low"] <= row["estimate"] == 0 <= row["conf_high"]
+    assert row["p_value"] == pytest.approx(1)
+    assert row["verdict"] == "inconclusive"
+
+
+def test_replicates_draw_units_and_count_each_as_often(clustered):
+    cam = clustered[clustered["method"] == "cam"]
+    rng = np.random.default_rng(4)
+    draws = rng.integers(0, 24, (60, 24))
+    found = ss.medians(cam, by="method", interval="percentile", level=0.9, draws=draws).iloc[0]
+    patients = np.unique(cam["patient"])
+    medians = [
+        np.median(np.concatenate([cam.loc[cam["patient"] == patients[i], "score"] for i in draw]))
+        for draw in draws
+    ]
+    np.testing.assert_allclose(
+        [found["conf_low"], found["conf_high"]], np.quantile(medians, [0.05, 0.95]), rtol=1e-12
+    )
+    assert found["std_error"] == pytest.approx(np.std(medians, ddof=1), rel=1e-12)
+
+
+def test_quantiles_of_counted_scores_are_those_of_repeated_ones():
+    rng = np.random.default_rng(5)
+    scores = np.sort(rng.integers(0, 6, 12) / 5)
+    weights = rng.integers(0, 4, (50, 12)).astype(float)
+    for quantile in (0.2, 0.5, 0.9):
+        ours = sample_quantile(scores, weights, quantile)
+        theirs = [
+            np.quantile(np.repeat(scores, w.astype(int)), quantile, method="averaged_inverted_cdf")
+            for w in weights
+        ]
+        np.testing.assert_allclose(ours, theirs, atol=1e-15)
+
+
+def test_blocks_of_candidates_change_nothing(clustered, monkeypatch):
+    whole = ss.median_difference(clustered, reference="human", by="metric")
+    monkeypatch.setattr("salstats.stats.quantile_limits._BLOCK", 50)
+    pd.testing.assert_frame_equal(whole, ss.median_difference(clustered, reference="human", by="metric"))
+
+
+def test_too_few_units_have_the_range_for_limits(clustered):
+    few = clustered[(clustered["method"] == "cam") & clustered["patient"].isin(list("12345"))]
+    with pytest.warns(SalstatsWarning, match="units are too few for limits among the scores"):
+        row = ss.medians(few, by="method").iloc[0]
+    assert (row["conf_low"], row["conf_high"]) == (0, 1)
+    with pytest.warns(SalstatsWarning, match="units are too few"):
+        row = ss.medians(few.assign(metric="hd95", score=9 * few["score"]), by="method").iloc[0]
+    assert (row["conf_low"], row["conf_high"]) == (0, np.inf)
+
+
+def test_missing_scores_and_pairs_are_counted(clustered):
+    scores = clustered.copy()
+    scores.loc[[0, 1], "score"] = np.nan
+    row = ss.medians(scores[scores["method"] == "cam"], by="method").iloc[0]
+    assert (row["n_missing"], row["n"]) == (2, len(scores) // 2 - 2)
+    row = ss.median_difference(scores, reference="human", by="metric").iloc[0]
+    assert (row["n_missing"], row["n"]) == (2, len(scores) // 2 - 2)
+    nothing = scores.assign(score=scores["score"].where(scores["method"] == "human"))
+    found = ss.medians(nothing, by="method").set_index("method")
+    assert np.isnan(found.loc["cam", ["estimate", "conf_low"]].astype(float)).all()
+
+
+def test_wrong_options_are_refused(clustered):
+    with pytest.raises(ValueRangeError, match="quantile must lie strictly between 0 and 1"):
+        ss.medians(clustered, by="method", quantile=1)
+    with pytest.raises(ValueRangeError, match="interval='mover' is not known"):
+        ss.medians(clustered, by="method", interval="mover")
+    with pytest.raises(SalstatsError, match="is not a method"):
+        ss.median_difference(clustered, reference="nobody", by="metric")
+
+
+def test_tables_and_figures_take_them(clustered):
+    medians = ss.medians(clustered, by="method")
+    html = ss.table_estimates(medians).as_raw_html()
+    assert "Median" in html or "median" in html
+    assert "Woodruff" in html or "inverted Wilson" in html
+    ss.plot_intervals(medians).draw()
+    gap = ss.median_difference(clustered, reference="human", by="metric")
+    assert "difference of medians" in ss.table_estimates(gap).as_raw_html().lower()
