@@ -70,6 +70,7 @@ from .stats.letter_values import letter_values as letter_values
 from .stats.summaries import mean_curves as mean_curves
 from .stats.models.predictions import fit_line as fit_line
 from .display.text.format import inline_text as inline_text
+from .display.text.planning import power_sentence as power_sentence
 from .display.tables.describe import table_describe as table_describe
 from .display.tables.estimates import table_estimates as table_estimates
 from .display.tables.decrease import table_decrease as table_decrease
@@ -91,6 +92,7 @@ from .display.plots.ranks import plot_significance as plot_significance
 from .display.plots.residuals import plot_residuals as plot_residuals
 from .display.plots.flow import plot_flow as plot_flow
 from .display.plots.coverage import plot_coverage as plot_coverage
+from .display.plots.power import plot_power as plot_power
 from .scoring.figures import plot_gallery as plot_gallery
 from .scoring.figures import plot_overlay as plot_overlay
 from .display.plots.theme import theme_salstats as theme_salstats

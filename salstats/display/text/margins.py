@@ -32,15 +32,15 @@ def margin_text(frame: pd.DataFrame, labels: Labels) -> str:
     bounds = rows[["margin_low", "margin_high"]].drop_duplicates()
     if not metrics or len(bounds) == 1:
         low, high = bounds.iloc[0]
-        return _span(low, high, percent)
+        return span_text(low, high, percent)
     texts = []
     for metric in metrics:
         low, high = rows.loc[rows["metric"] == metric, ["margin_low", "margin_high"]].iloc[0]
-        texts.append(f"{_span(low, high, percent)} ({labels.value('metric', metric)})")
+        texts.append(f"{span_text(low, high, percent)} ({labels.value('metric', metric)})")
     return joined(texts)
 
 
-def _span(low: float, high: float, percent: str) -> str:
+def span_text(low: float, high: float, percent: str) -> str:
     """Text of one margin."""
     below, above = (f"{v:g}".replace("-", MINUS) for v in (low, high))
     if np.isinf(high):

@@ -80,8 +80,10 @@ def components_of(given: object) -> Components:
         raise SalstatsError(f"the components of readers and cases lack {quoted(missing)}")
     if found["error"] <= 0:
         raise ValueRangeError(f"the component 'error' must be above 0, not {found['error']:g}")
+    # mrmc takes cov2 - cov3 for 0 where it is below, and so does RJafroc inside this component
+    of_readers = found["method:reader"] + max(found["cov3"] - found["cov2"], 0.0)
     return Components(
-        found["error"], found["cov1"], found["cov2"], found["cov3"], found["method:reader"], found["n_cases"]
+        found["error"], found["cov1"], found["cov2"], found["cov3"], of_readers, found["n_cases"]
     )
 
 

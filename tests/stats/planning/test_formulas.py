@@ -107,6 +107,20 @@ def test_published_power_with_fixed_readers_or_cases(van_dyke):
     assert round(float(formulas.t_power(OBSERVED, by_t, 0.95)), 7) == 0.8011167
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["synth2_score", "synth2_hit", "real_io_ag_readers", "vandyke_auc_jackknife", "vandyke_auc_delong"],
+)
+def test_a_study_like_the_pilot_is_as_precise_as_the_pilot(r_expected, name):
+    row = r_expected("mrmc_comp").set_index("set").loc[name]
+    parts = formulas.Components(row["Var"], row["Cov1"], row["Cov2"], row["Cov3"], row["sigma2_TR"], 50)
+    found = r_expected("mrmc_diffs").query("set == @name").set_index("analysis")
+    for random, analysis in {(True, True): "RRRC", (False, True): "FRRC", (True, False): "RRFC"}.items():
+        of = formulas.hillis(parts, row["r"], 50, random_readers=random[0], random_cases=random[1])
+        np.testing.assert_allclose(of.std_error, found.loc[analysis, "se"], rtol=1e-8)
+        np.testing.assert_allclose(of.df, found.loc[analysis, "df"], rtol=1e-8)
+
+
 def test_with_degrees_of_freedom_of_readers_mrmcsamplesize_has_the_power_it_asks_for():
     # its documentation's first example: 10 readers, a difference of .1, and components as printed; its design
     # counts the variance within readers in full, and its F has readers - 1 degrees of freedom

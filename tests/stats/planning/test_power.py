@@ -191,6 +191,23 @@ def test_components_may_be_a_frame():
     pd.testing.assert_frame_equal(ss.power(frame, **asked), ss.power(VAN_DYKE, **asked))
 
 
+def test_covariances_in_the_wrong_order_count_as_none():
+    # MS(TR) .001, Var .0008, Cov1 .0003 and Cov2 - Cov3 = -.00005 make method:reader .00045; MS(TR) alone
+    # counts, with a standard error of sqrt(2 MS(TR)/r) and r - 1 degrees of freedom
+    given = {
+        "error": 8e-4,
+        "cov1": 3e-4,
+        "cov2": 1e-4,
+        "cov3": 1.5e-4,
+        "method:reader": 4.5e-4,
+        "n_cases": 60,
+    }
+    found = ss.power(given, term="mrmc", effect=0.05, n_readers=5, n_cases=60)
+    ncp, q = 0.05 / np.sqrt(2 * 0.001 / 5), stats.t.ppf(0.975, 4)
+    expected = stats.nct.sf(q, 4, ncp) + stats.nct.cdf(-q, 4, ncp)
+    assert found["power"][0] == pytest.approx(expected, rel=1e-9)
+
+
 def test_groups_and_methods_each_have_a_curve():
     pilot = ss.datasets.load_simulated()
     found = ss.power(pilot, reference="human", by="metric", effect=[-0.2, -0.15], n_cases=60, n_studies=20)

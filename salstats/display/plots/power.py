@@ -1,0 +1,173 @@
+"""Power, or the width of an interval, against the number of cases."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotnine as p9
+
+from salstats.checks import check_choice
+from salstats.display.plots.axis_ticks import number_axes
+from salstats.display.plots.captions import distinct
+from salstats.display.plots.legends import group_scales
+from salstats.display.plots.panel_grid import panel_grid
+from salstats.display.plots.text_fit import crossed
+from salstats.display.plots.theme import GUIDE
+from salstats.display.text.format import count_text, joined, level_text
+from salstats.display.text.labels import Labels
+from salstats.display.text.planning import (
+    check_plan,
+    curve_text,
+    curves_of,
+    effect_text,
+    grouping_of,
+    needed_text,
+)
+
+#: What can be drawn, and height of a panel over its width.
+SHOWN, _SHARE = ("power", "width"), 0.7
+
+
+def plot_power(
+    plan: pd.DataFrame,
+    *,
+    show: str = "power",
+    labels: Mapping[str, Any] | Labels | None = None,
+    n_columns: int | None = None,
+    width: float | None = None,
+) -> p9.ggplot:
+    """Figure of power against the number of cases: a line per effect or number of readers.
+
+    Parameters
+    ----------
+    plan : DataFrame
+        A frame of `power`; groups have panels of their own. Simulated power has a band, its Wilson interval.
+    show : {"power", "width"}
+        What is drawn: power with its target, or the mean width of the interval.
+    labels : Mapping, optional
+        Labels and order of metrics, tasks and methods; `{"n_cases": ...}` names the horizontal axis.
+    n_columns : int, optional
+        Panels side by side.
+    width : float, optional
+        Width of the figure in mm; by default 89 for up to four panels, else 183.
+
+    Returns
+    -------
+    ggplot
+        Its `data` has columns `panel`, `line` and `shown`, power in percent.
+
+    Raises
+    ------
+    ColumnError
+        A column of `power` is missing.
+    ValueRangeError
+        Something else to show.
+
+    Examples
+    --------
+    >>> import salstats as ss
+    >>> plan = ss.power({"sd": 0.2, "correlation": 0.5}, effect=[-0.04, -0.05])
+    >>> ss.plot_power(plan).labels.y
+    'Power (%)'
+    """
+    check_choice(show, SHOWN, "show")
+    frame = check_plan(plan)
+    names = Labels(labels, frame)
+    rows, needed, texts = _drawn(frame, names, show)
+    grid = panel_grid(list(rows["panel"].cat.categories), n_columns, width)
+    height = grid.panel_height(_SHARE)
+    legend = list(texts.values()) if len(texts) > 1 else []
+    band = p9.aes(ymin="100 * conf_low", ymax="100 * conf_high", fill="line")
+    with_band = show == "power" and "conf_low" in rows.columns
+    target = float(100 * frame["target"].iloc[0])
+    return (
+        p9.ggplot(rows, p9.aes("n_cases", "shown", color="line"))
+        + (
+            [p9.geom_hline(yintercept=target, color=GUIDE, size=0.4, linetype="dashed")]
+            if show == "power"
+            else []
+        )
+        + ([p9.geom_ribbon(band, alpha=0.2, color="none", show_legend=False)] if with_band else [])
+        + p9.geom_line(p9.aes(linetype="line"), size=0.6)
+        + p9.geom_point(size=0.9, stroke=0, show_legend=False)
+        + (
+            [p9.geom_point(data=needed, size=2.2, stroke=0.4, shape="o", fill="white", show_legend=False)]
+            if len(needed)
+            else []
+        )
+        + p9.expand_limits(y=[0, 100] if show == "power" else [0])
+        + number_axes(grid.panel_width, height)
+        + grid.look(
+            height,
+            x=_axis(names),
+            y=_shown_text(frame, show),
+            notes=_notes(frame, rows, show, legend),
+            legend=legend,
+        )
+        + group_scales(texts, (), ("color", "linetype", "fill")[: 2 + with_band], grid.width)
+        + ([] if legend else p9.theme(legend_position="none"))
+    )
+
+
+def _drawn(
+    frame: pd.DataFrame, names: Labels, show: str
+) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, str]]:
+    """Rows with their panel and line, the marks where the target is reached, and the legend's texts."""
+    varying = [c for c in grouping_of(frame) if frame[c].nunique() > 1]
+    frame = frame.assign(
+        shown=100 * frame["power"] if show == "power" else frame["width"],
+        n_cases=frame["n_cases"].astype("float64"),
+        panel=crossed(frame, {c: names.texts(c, frame[c]) for c in varying}),
+    )
+    lines: dict[str, list[str]] = {}
+    line_of = pd.Series("", index=frame.index)
+    for rows in sorted(curves_of(frame), key=lambda rows: rows["panel"].cat.codes.iloc[0]):
+        text = curve_text(rows, frame)
+        line_of[rows.index] = text
+        lines.setdefault(text, []).append(needed_text(rows))
+    # the cases that each line needs, in the panels' order
+    needs = {text: f" ({'; '.join(of)})" if show == "power" else "" for text, of in lines.items()}
+    texts = {text: f"{text}{of}" for text, of in needs.items()}
+    frame["line"] = pd.Categorical(line_of.map(texts), list(texts.values()), ordered=True)
+    marks = []
+    for _, rows in frame.groupby(["panel", "line"], observed=True):
+        needed = rows["n_needed"].iloc[0]
+        if pd.notna(needed) and rows["n_cases"].min() <= needed <= rows["n_cases"].max():
+            # where the smallest size is beyond the target the mark is there
+            at = np.fmax(100 * rows["target"].iloc[0], rows.loc[rows["n_cases"] == needed, "shown"].min())
+            marks.append(rows.head(1).assign(n_cases=float(needed), shown=at))
+    return frame, pd.concat(marks) if marks and show == "power" else frame.iloc[:0], texts
+
+
+def _axis(names: Labels) -> str:
+    """Title of the horizontal axis."""
+    given = names.column("n_cases")
+    return given if given != Labels().column("n_cases") else "Cases"
+
+
+def _shown_text(frame: pd.DataFrame, show: str) -> str:
+    """Title of the vertical axis."""
+    first = frame.iloc[0]
+    interval = f"{level_text(first['level'])}% interval"
+    if show == "width":
+        return f"Mean width of the {interval}"
+    if first["goal"] == "width":
+        return f"{interval} within {effect_text(first['widest'], first['term'])} (%)"
+    return "Power (%)"
+
+
+def _notes(frame: pd.DataFrame, rows: pd.DataFrame, show: str, legend: list[str]) -> list[str]:
+    """Sentences under the figure."""
+    first, effects = frame.iloc[0], distinct(frame, "effect")
+    where = "in brackets" if legend else joined([needed_text(r) for r in curves_of(frame)])
+    panels = ", in the panels' order" if rows["panel"].nunique() > 1 else ""
+    of_power = show == "power"
+    simulated = first["approach"] == "simulation"
+    told = len(effects) == 1 and first["goal"] != "width"
+    return [
+        f"Effect: {effect_text(effects[0], first['term'])}." if told else "",
+        f"Rings: fewest cases for {level_text(first['target'])}% ({where}{panels})." if of_power else "",
+        f"Points: {count_text(first['n_studies'])} simulated studies each." if simulated else "By formula.",
+        "Bands: 95% intervals of the power (Monte-Carlo error)." if simulated and of_power else "",
+    ]

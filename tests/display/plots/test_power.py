@@ -1,0 +1,84 @@
+"""Power against cases: lines, panels, marks, and what stands below."""
+
+import pandas as pd
+import pytest
+from display.plots.estimate_figures import nth_data
+
+import salstats as ss
+from salstats.checks import ColumnError, SalstatsError
+
+
+def plan(methods=("gradcam",), effects=(-0.05,), needed=(45,), **columns):
+    """A simulated plan of four sizes."""
+    rows = [
+        {"metric": "iou", "method": method, "reference": "human", "term": "difference", "goal": "difference",
+         "effect": effect, "n_cases": n, "power": power, "conf_low": power - 0.02, "conf_high": power + 0.02,
+         "width": 1 / n, "target": 0.8, "n_needed": n_needed, "level": 0.95, "interval": "wild",
+         "test": "wild", "mc_error": 0.015, "approach": "simulation", "n_studies": 1000}
+        for method in methods
+        for effect, n_needed in zip(effects, needed, strict=True)
+        for n, power in zip((20, 40, 60, 80), (0.4, 0.75, 0.9, 0.96), strict=True)
+    ]  # fmt: skip
+    frame = pd.DataFrame(rows).assign(**columns)
+    return frame.astype({"n_needed": "Int64", "n_cases": "Int64"})
+
+
+def caption(figure):
+    return " ".join(figure.labels.caption.split())
+
+
+def test_a_line_for_each_effect_says_how_many_cases_it_needs():
+    figure = ss.plot_power(plan(effects=(-0.1, -0.05), needed=(45, None)))
+    assert list(figure.data["line"].cat.categories) == ["effect −0.1 (45)", "effect −0.05 (> 80)"]
+    assert figure.data["shown"].tolist()[:4] == pytest.approx([40, 75, 90, 96])
+    assert "Rings: fewest cases for 80% (in brackets)." in caption(figure)
+    assert "1,000 simulated studies each" in caption(figure)
+
+
+def test_rings_lie_on_the_target_where_it_is_reached():
+    rings = nth_data(ss.plot_power(plan(effects=(-0.1, -0.05), needed=(45, None))), 4)
+    assert rings["n_cases"].tolist() == [45]
+    assert rings["shown"].tolist() == [80]
+    # or on the curve, where even the smallest size is beyond it
+    enough = plan(needed=(20,)).assign(power=[0.85, 0.9, 0.95, 0.97])
+    figure = ss.plot_power(enough)
+    assert nth_data(figure, 4)["shown"].tolist() == [85]
+    assert "(≤ 20)" in caption(figure)
+
+
+def test_groups_have_panels_and_their_numbers_stand_in_the_panels_order():
+    frame = plan(methods=("occlusion", "gradcam"), effects=(-0.1, -0.05), needed=(25, 45))
+    frame.loc[frame["method"] == "gradcam", "n_needed"] += 1
+    figure = ss.plot_power(frame, labels={"method": ["gradcam", "occlusion"]})
+    assert list(figure.data["panel"].cat.categories) == ["Grad-CAM", "Occlusion"]
+    assert list(figure.data["line"].cat.categories) == ["effect −0.1 (26; 25)", "effect −0.05 (46; 45)"]
+    assert "in brackets, in the panels' order" in caption(figure)
+
+
+def test_formulas_have_no_band_and_readers_are_lines():
+    parts = [
+        plan(effects=(0.05,), needed=(n,)).assign(n_readers=readers) for readers, n in ((4, 70), (6, 50))
+    ]
+    frame = pd.concat(parts).drop(
+        columns=["conf_low", "conf_high", "n_studies", "metric", "method", "reference"]
+    )
+    figure = ss.plot_power(frame.assign(approach="formula", term="mrmc"))
+    assert list(figure.data["line"].cat.categories) == ["4 readers (70)", "6 readers (50)"]
+    assert caption(figure) == "Effect: 0.05. Rings: fewest cases for 80% (in brackets). By formula."
+    # target, line, points, rings, and what keeps 0 and 100 in view
+    assert len(figure.layers) == 5
+
+
+def test_widths_are_drawn_without_target():
+    figure = ss.plot_power(plan(), show="width")
+    assert figure.data["shown"].tolist() == pytest.approx([1 / 20, 1 / 40, 1 / 60, 1 / 80])
+    assert figure.labels.y == "Mean width of the 95% interval"
+    of_width = ss.plot_power(plan(goal="width", widest=0.1))
+    assert of_width.labels.y == "95% interval within 0.1 (%)"
+
+
+def test_what_is_no_plan_is_refused():
+    with pytest.raises(ColumnError, match="plan has no column 'goal'"):
+        ss.plot_power(plan().drop(columns="goal"))
+    with pytest.raises(SalstatsError, match="show='cost' is not known"):
+        ss.plot_power(plan(), show="cost")

@@ -1,0 +1,48 @@
+import pandas as pd
+import pytest
+from display.plots.test_power import plan
+
+import salstats as ss
+from salstats.checks import ColumnError
+
+
+def test_a_simulated_plan_says_how_it_was_made_and_what_is_needed():
+    assert ss.power_sentence(plan(needed=(45,), unit="patient", n_units=10)) == (
+        "The number of cases was planned for 80% power to show a difference in mean IoU of −0.05 at a "
+        "two-sided level of 0.05, by 1,000 studies of each size that were drawn from a pilot and analysed as "
+        "this one (wild cluster bootstrap test; Monte-Carlo standard error at most 1.5 percentage points): "
+        "45 cases (22 patients) are needed."
+    )
+
+
+def test_several_curves_are_listed():
+    frame = plan(methods=("gradcam", "occlusion"), effects=(-0.1, -0.05), needed=(25, None))
+    assert ss.power_sentence(frame).endswith(
+        ": 25 cases with effect −0.1 for Grad-CAM, more than 80 cases with effect −0.05 for Grad-CAM, "
+        "25 cases with effect −0.1 for Occlusion and more than 80 cases with effect −0.05 for Occlusion are "
+        "needed."
+    )
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"goal": "margin", "margin_low": -0.1, "margin_high": float("inf")},
+         "80% power to show that the difference in mean IoU lies above −0.1 if it is −0.05, at a one-sided "
+         "level of 0.05, by"),
+        ({"goal": "width", "widest": 0.08},
+         "80% of studies to have a 95% interval of the difference in mean IoU no wider than 0.08, by"),
+        ({"term": "percent_decrease", "effect": 15.0}, "to show a percentage decrease of 15% at a"),
+        ({"approach": "formula", "test": "t"}, "level of 0.05, by the noncentral t distribution: 45 cases"),
+        ({"approach": "formula", "term": "mrmc", "inference_to": "readers and cases"},
+         "a difference in mean IoU, averaged over readers, of −0.05 at a two-sided level of 0.05, by Hillis' "
+         "noncentral F distribution, speaking of readers and cases: 45 cases are needed"),
+    ],
+)  # fmt: skip
+def test_each_goal_has_its_words(columns, said):
+    assert said in ss.power_sentence(plan(**columns))
+
+
+def test_what_is_no_plan_is_refused():
+    with pytest.raises(ColumnError, match="plan has no column 'term'"):
+        ss.power_sentence(pd.DataFrame({"power": [0.8]}))
