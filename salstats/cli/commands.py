@@ -105,6 +105,14 @@ COMMANDS = (
         "scores.csv --reference human --by metric -o gaps.csv",
     ),
     Command(
+        "power",
+        "power",
+        TABLE,
+        "pilot.csv --reference human --n-cases 50,100,200 --effect -0.05 --jobs 2",
+        flags={"n_readers": "n-readers", "n_studies": "studies"},
+        run=runs.run_power,
+    ),
+    Command(
         "regress",
         "regress",
         TABLE,

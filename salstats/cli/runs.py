@@ -70,6 +70,16 @@ def run_with_bar(run: Run, source: Source) -> None:
     run.deliver(run.call(source.read(run), progress=True))
 
 
+def run_power(run: Run, source: Source) -> None:
+    """Plan with a bar of progress, and say what a Methods section would."""
+    check_out(run)
+    from salstats.display.text.planning import power_sentence
+
+    frame = run.call(source.read(run), progress=True)
+    run.deliver(frame)
+    typer.echo(power_sentence(frame), err=True)
+
+
 def run_tune(run: Run, source: Source) -> None:
     """Tune, and say what was chosen."""
     check_out(run)

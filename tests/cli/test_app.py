@@ -17,7 +17,7 @@ from salstats.cli.app import in_flags, make_app, run
 
 COMMANDS = [
     *("score", "features", "tune", "segment", "rates", "gaze", "read", "summarize", "decrease"),
-    *("overlap", "ranks"),
+    *("overlap", "ranks", "power"),
     *("difference", "mrmc", "regress", "correlate", "describe", "auroc", "report", "demo", "reproduce"),
     *("medians", "median-difference"),
 ]

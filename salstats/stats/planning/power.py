@@ -99,7 +99,7 @@ def power(
     term : {"difference", "percent_decrease", "mrmc"}
         What the study will estimate; mrmc is the difference averaged over readers, as in `mrmc`.
     margin : float, pair or dict, optional
-        The study is to show equivalence, or non-inferiority, as `margin` of `difference` says.
+        As for `difference`: the study is to show equivalence, or non-inferiority.
     width : float, optional
         The study is to have an interval no wider than this.
     target : float, default 0.8

@@ -45,6 +45,12 @@ def curves():
     return pd.DataFrame(rows, columns=["metric", "method", "fraction", "estimate"])
 
 
+def planned():
+    pilot = ODD.query("metric == 'iou' and method != 'occlusion'")
+    asked = {"effect": [-0.15, -0.12], "n_cases": [10, 20, 40], "approach": "formula"}
+    return ss.power(pilot, reference="human", by="task", **asked)
+
+
 #: Each figure with a frame of it and whether it shows all the odd names of tasks.
 FIGURES = {
     "intervals": (ss.plot_intervals, estimates([*NAMES.values(), "Average"]), True),
@@ -82,6 +88,7 @@ FIGURES = {
     "residuals": (ss.plot_residuals, ss.augment(ONE.drop(columns="patient"), "score ~ prob", by=()), False),
     "flow": (ss.plot_flow, ss.case_flow(ODD, reference="human"), False),
     "coverage": (ss.plot_coverage, COVERAGE, False),
+    "power": (ss.plot_power, planned(), True),
 }
 #: Calls whose rows repeat cases: what they say of it is not what is drawn here.
 pytestmark = pytest.mark.filterwarnings("ignore:.*:salstats.checks.SalstatsWarning")
