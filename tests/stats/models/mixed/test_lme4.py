@@ -1,0 +1,177 @@
+"""Slopes, nested, independent and singular terms against R's lme4, lmerTest and pbkrtest."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from salstats.stats.models.mixed.degrees import satterthwaite, satterthwaite_f
+from salstats.stats.models.mixed.kenward_roger import kenward_roger
+from salstats.stats.models.mixed.kernel import RandomTerm, fit_mixed
+from salstats.stats.models.mixed.profiles import variance_limits
+from salstats.stats.models.mixed.ratio_tests import likelihood_ratio
+from tests.stats.models.mixed.conftest import intercepts
+
+FOLDER = Path(__file__).parents[3] / "reference/lme4"
+NAMES = ("crossed", "slopes", "nested", "independent", "room", "perfect")
+FIXED = ["(Intercept)", "methodgradcam", "methodocclusion", "prob"]
+INTERACTIONS = ["methodgradcam:prob", "methodocclusion:prob"]
+# the oracle's search stops at this; on the boundary bobyqa ends it, some 1e-6 away; df are of differences
+RTOL = {"estimate": 1e-8, "error": 1e-7, "variance": 1e-6, "df": 1e-5}
+ON_BOUNDARY = {"estimate": 1e-6, "error": 1e-5, "variance": 1e-5, "df": 1e-4}
+ATOL_LIKELIHOOD = 1e-8
+# Brent's root of a deviance that is searched by bobyqa
+RTOL_LIMIT = 1e-6
+
+
+def _read(what):
+    return pd.read_csv(FOLDER / f"{what}.csv")
+
+
+def _of(what, name, reml):
+    frame = _read(what)
+    return frame[(frame.model == name) & (frame.reml == reml)]
+
+
+@pytest.fixture(scope="module")
+def models():
+    """Matrix, response, terms and names of coefficients of each model of mixed.R."""
+    data = _read("scores")
+    one, prob = np.ones(len(data)), data["prob"].to_numpy()
+    methods = [(data["method"] == m).to_numpy(np.float64) for m in ("gradcam", "occlusion")]
+    matrix = np.column_stack([one, *methods, prob])
+    both = np.column_stack([matrix, *(m * prob for m in methods)])
+
+    def slopes(factor, effects, columns, correlated=True):
+        term = intercepts(data, factor)
+        return RandomTerm(factor, effects, term.codes, term.n_levels, np.column_stack(columns), correlated)
+
+    reader, case, room = (intercepts(data, factor) for factor in ("reader", "case", "room"))
+    of_method, of_prob = ("(Intercept)", *FIXED[1:3]), ("(Intercept)", "prob")
+    nested = [intercepts(data, "patient"), intercepts(data, "case:patient")]
+    terms = {
+        "crossed": [reader, case],
+        "slopes": [slopes("reader", of_method, [one, *methods]), case],
+        "nested": [slopes("reader", of_prob, [one, prob]), *nested],
+        "independent": [slopes("reader", of_prob, [one, prob], correlated=False), case],
+        "room": [reader, case, room],
+        "perfect": [slopes("room", of_method, [one, *methods]), case],
+    }
+    response = data["score"].to_numpy()
+    return {
+        name: (both if name == "nested" else matrix, response, terms[name], [*FIXED, *INTERACTIONS])
+        for name in NAMES
+    }
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["REML", "ML"])
+def reml(request):
+    """By REML, by ML."""
+    return request.param
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def fitted(request, models, reml):
+    """Each model: its name, the names of its coefficients, the solution, and tolerances."""
+    matrix, response, terms, names = models[request.param]
+    found = fit_mixed(matrix, response, terms, reml=reml)
+    return request.param, names[: found.p], found, ON_BOUNDARY if found.singular else RTOL
+
+
+def test_coefficients_are_lme4s(fitted, reml):
+    name, names, found, rtol = fitted
+    expected = _of("fixed", name, reml).set_index("term").loc[names]
+    np.testing.assert_allclose(found.coefficients, expected["estimate"], rtol=rtol["estimate"])
+    np.testing.assert_allclose(np.sqrt(np.diag(found.covariance)), expected["std_error"], rtol=rtol["error"])
+    np.testing.assert_allclose(satterthwaite(found, np.eye(found.p)), expected["df"], rtol=rtol["df"])
+    if reml:
+        tests = kenward_roger(found, np.eye(found.p))
+        errors = np.sqrt(np.diag(tests.covariance))
+        np.testing.assert_allclose(errors, expected["kr_error"], rtol=rtol["error"])
+        np.testing.assert_allclose(tests.df, expected["kr_df"], rtol=rtol["df"])
+
+
+def test_variances_are_lme4s(fitted, reml):
+    name, _, found, rtol = fitted
+    expected = _of("variances", name, reml).assign(
+        group=lambda f: f["group"].str.replace(r"\.1$", "", regex=True)
+    )
+    expected = expected.fillna("").set_index(["group", "first", "second"])["covariance"]
+    assert len(expected) == len(found.theta) + 1
+    np.testing.assert_allclose(found.sigma**2, expected["Residual", "", ""], rtol=rtol["variance"])
+    for term, covariance in zip(found.terms, found.covariances, strict=True):
+        for i, first in enumerate(term.effects):
+            mine = float(covariance[i, i])
+            np.testing.assert_allclose(mine, expected[term.name, first, ""], rtol=rtol["variance"])
+            for j in range(i + 1, len(term.effects) if term.correlated else 0):
+                other = expected[term.name, first, term.effects[j]]
+                size = np.sqrt(covariance[i, i] * covariance[j, j])
+                np.testing.assert_allclose(covariance[i, j], other, rtol=0, atol=rtol["variance"] * size)
+    fit = _of("fits", name, reml).iloc[0]
+    np.testing.assert_allclose(found.log_likelihood, fit["log_likelihood"], rtol=0, atol=ATOL_LIKELIHOOD)
+    assert found.singular == fit["singular"]
+    assert found.converged
+
+
+def test_random_effects_are_lme4s(fitted, reml):
+    name, _, found, rtol = fitted
+    expected = _of("effects", name, reml)
+    for k, term in enumerate(found.terms):
+        for e, effect in enumerate(term.effects):
+            own = expected[(expected.group == term.name) & (expected.effect == effect)]
+            own = own.sort_values("level")
+            close = {"rtol": 100 * rtol["estimate"], "atol": 10 * rtol["estimate"]}
+            np.testing.assert_allclose(found.random_effects[k][:, e], own["estimate"], **close)
+            errors = np.sqrt(found.conditional_variances[k][:, e, e])
+            np.testing.assert_allclose(errors, own["std_error"], rtol=10 * rtol["error"])
+
+
+def test_f_tests_are_lmertests_and_pbkrtests(fitted, reml):
+    name, names, found, rtol = fitted
+    sets = {"method": ["method" in n for n in names], "all": [n != "(Intercept)" for n in names]}
+    for _, row in _of("tests", name, reml).iterrows():
+        contrasts = np.eye(found.p)[sets[row["set"]]]
+        by_satterthwaite = row["test"] == "satterthwaite"
+        mine = satterthwaite_f(found, contrasts) if by_satterthwaite else kenward_roger(found, contrasts).test
+        np.testing.assert_allclose(mine.statistic, row["statistic"], rtol=10 * rtol["error"])
+        assert mine.df_num == row["df_num"]
+        np.testing.assert_allclose(mine.df_den, row["df_den"], rtol=rtol["df"])
+
+
+def test_ratio_tests_are_lmertests(fitted, reml):
+    name, _, found, _ = fitted
+    for _, row in _of("drops", name, reml).iterrows():
+        effects, factor = row["dropped"].strip("()").split(" | ")
+        k = next(k for k, term in enumerate(found.terms) if term.name == factor)
+        slope = (
+            {"0 + prob": [1], "1": [0]}.get(effects) if name == "independent" and factor == "reader" else None
+        )
+        mine = likelihood_ratio(found, k, slope)
+        np.testing.assert_allclose(mine.statistic, row["statistic"], rtol=0, atol=4 * ATOL_LIKELIHOOD)
+        assert mine.df == row["df"]
+        np.testing.assert_allclose(mine.p_chi2, row["p_value"], rtol=1e-6)
+        if row["df"] == 1:
+            np.testing.assert_allclose(mine.p_value, row["p_value"] / 2, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["crossed", "nested", "independent", "room"])
+def test_profile_limits_are_those_of_lme4s_deviance(name, models):
+    matrix, response, terms, _ = models[name]
+    limits = variance_limits(fit_mixed(matrix, response, terms, reml=False))
+    expected = _read("limits")
+    expected = expected[expected.model == name].set_index("parameter")
+    mine = [limit for limit in limits if limit.kind != "share"]
+    assert len(mine) == len(expected)
+    for limit in mine:
+        factor = "" if limit.term is None else f"|{terms[limit.term].name}"
+        row = expected.loc[
+            "sigma" if limit.term is None
+            else f"sd_{limit.effects[0]}{factor}" if limit.kind == "sd"
+            else f"cor_{limit.effects[1]}.{limit.effects[0]}{factor}"
+        ]  # fmt: skip
+        # no root: the deviance does not rise so far down to a variance of zero
+        low = 0.0 if np.isnan(row["conf_low"]) else row["conf_low"]
+        np.testing.assert_allclose(
+            [limit.conf_low, limit.conf_high], [low, row["conf_high"]], rtol=RTOL_LIMIT
+        )
