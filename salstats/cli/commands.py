@@ -140,6 +140,13 @@ COMMANDS = (
         arguments={"score": "SCORE", "label": "LABEL"},
     ),
     Command(
+        "agreement",
+        "agreement",
+        SCORES,
+        "scores.csv --over reader --kind icc --form icc2 -o icc.csv",
+        flags={"scale": "measured"},
+    ),
+    Command(
         "report",
         "report",
         SCORES,

@@ -17,6 +17,8 @@ from salstats.display.text.margins import has_margins
 from salstats.display.text.vocabulary import CONTRASTS, TERMS
 from salstats.frames import ESTIMATE_COLUMNS, KEY_COLUMNS
 from salstats.metrics.registry import known_metric
+from salstats.stats.agreement.records import LABELS as AGREEMENT
+from salstats.stats.agreement.records import short_label
 from salstats.stats.coefficients import RECORDS as COEFFICIENTS
 from salstats.study import HUMAN
 
@@ -28,10 +30,12 @@ _NAMED = 3
 _TERMS = {term: known.label for term, known in COEFFICIENTS.items()} | {
     "auroc": TERMS["auroc"].name,
     "within_case_sd": TERMS["within_case_sd"].name,
+    # what stands behind the comma has no room at an axis
+    **{term: short_label(term) for term in AGREEMENT},
 }
 #: What guessing scores, by metric or term; and terms whose zero means that there is nothing.
 _CHANCE = {"auc": 0.5, "sauc": 0.5, "auroc": 0.5}
-_ZERO_TERMS = (*CONTRASTS, *COEFFICIENTS)
+_ZERO_TERMS = (*CONTRASTS, *COEFFICIENTS, *AGREEMENT)
 
 
 def check_estimates(estimates: object, name: str = "estimates") -> pd.DataFrame:

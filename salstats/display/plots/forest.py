@@ -44,6 +44,7 @@ from salstats.display.text.format import STYLES, count_text, p_used, row_p_text
 from salstats.display.text.labels import LAST, Labels
 from salstats.display.text.margins import pairs_as_methods
 from salstats.display.text.vocabulary import CONTRASTS, TERMS
+from salstats.stats.agreement.records import common_label, is_agreement
 
 #: Decimals of ratios, and of what has none of its own.
 _RATIO_DIGITS, _OTHER_DIGITS = 2, 3
@@ -263,5 +264,7 @@ def _axis_title(frame: pd.DataFrame, labels: Labels, term: str | None, ratio: bo
         return contrast_title(frame, labels, term)
     if "formula" in frame.columns or ratio:
         return with_ci(effect_text(frame, ratio) + (f", {labels.term(term)}" if term else ""), frame)
+    if term is None and is_agreement(frame):
+        return with_ci(common_label(frame["term"]) or "Agreement", frame)
     metrics = distinct(frame, "metric")
     return with_ci(quantity(metrics[0] if len(metrics) == 1 else None, term, labels), frame)

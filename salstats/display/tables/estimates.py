@@ -17,6 +17,7 @@ from salstats.display.text.format import count_text
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import margin_marks, margin_note
 from salstats.display.text.vocabulary import TERMS
+from salstats.stats.agreement.records import is_agreement
 
 
 def table_estimates(
@@ -146,7 +147,7 @@ def table_estimates(
     said = [c for c in (*placement.constant, "reference") if c in frame and c not in placed]
     source = notes.source_of_p(frame)
     below = [
-        notes.estimates_note(frame, names, said, _count_nouns(frame)),
+        notes.estimates_note(frame, names, said, _count_nouns(frame), notes.raters_note(frame)),
         notes.paragraph(
             best_said,
             underline_said,
@@ -171,6 +172,8 @@ def _heading(frame: pd.DataFrame, placement: Placement, labels: Labels) -> str:
 
 def _count_nouns(frame: pd.DataFrame) -> tuple[str, str]:
     """What is counted in n and what its missing are."""
+    if is_agreement(frame):
+        return "reading", "missing or of a case with one"
     if "n_pairs" in frame.columns:
         return "pair", "incomplete"
     if "n_positive" in frame.columns:
@@ -191,7 +194,9 @@ def _best(
 ) -> tuple[set[int], str]:
     """The rows of the best estimates and the note on them."""
     if isinstance(bold, bool):
-        over = ["method"] if bold and "method" in keys else []
+        # agreement is no score: what is best of an error would be the worst of its correlation
+        known = bold and "method" in keys and not is_agreement(frame)
+        over = ["method"] if known else []
     else:
         over = [bold] if isinstance(bold, str) else list(bold)
         check_columns(frame[list(keys)], over, "the grouping columns")

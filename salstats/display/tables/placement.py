@@ -16,7 +16,7 @@ Columns = str | Sequence[str] | None
 #: What ends the grouping columns of an estimates frame.
 _AFTER_KEYS = ("reference", "formula", "term", "estimate")
 #: Which column gives the rows, where nobody says: the first of these that varies.
-_ROWS = ("y", "task", "method")
+_ROWS = ("y", "pair", "task", "method")
 
 
 def grouping_columns(frame: pd.DataFrame) -> list[str]:

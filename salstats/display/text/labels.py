@@ -11,6 +11,7 @@ import pandas as pd
 from salstats.checks import FormulaError, SalstatsError, quoted, warn
 from salstats.display.text.format import MISSING
 from salstats.metrics.registry import METRICS, known_metric
+from salstats.stats.agreement.records import LABELS as AGREEMENT
 from salstats.stats.carried import SEVERAL
 from salstats.stats.design import AVERAGE, OVERALL
 from salstats.stats.models.formulas import parse_formula
@@ -143,9 +144,11 @@ class Labels:
         return text
 
     def term(self, name: str) -> str:
-        """The label of a regression's term: `I(age^2)` and `a:b` by their parts."""
+        """The label of a term: of agreement, or a regression's `I(age^2)` and `a:b` by their parts."""
         if name in self._flat:
             return self._flat[name]
+        if name in AGREEMENT:
+            return AGREEMENT[name]
         if ":" in name and "(" not in name:
             return TIMES.join(self.term(part) for part in name.split(":"))
         if name == "(Intercept)" or re.fullmatch(r"\w+", name):

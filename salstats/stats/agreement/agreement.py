@@ -15,7 +15,7 @@ from salstats.stats.agreement.readings import Found, Readings
 from salstats.stats.agreement.records import KINDS, RECORDS, Agreement
 from salstats.stats.design import group_label, named_groups
 from salstats.stats.intervals import Interval, choose_interval
-from salstats.stats.units import Unit, inference_to, readers_column
+from salstats.stats.units import THESE_READERS, Unit, inference_to
 
 _NUMBERS = ("estimate", "std_error", "statistic", "df", "p_value", "conf_low", "conf_high")
 
@@ -80,10 +80,11 @@ def agreement(
           `estimate`, `std_error`; `statistic`, `df`, `p_value` test no agreement, or no bias (limits of
           agreement have no test); of `mcgraw-wong` it is F, with `df_denominator` among the last columns;
         - `conf_low`, `conf_high`, `conf_level`, `interval`, `unit`;
-        - `inference_to`, "these readers" where readers are taken as fixed: all but icc1 and icc2;
+        - `inference_to`, of readers: "readers and cases" of icc1 and icc2, else "these readers", who are
+          taken as fixed;
         - `n`, readings used; `n_missing`, those that a used case lacks and those of cases that fewer than
           two raters read; `n_units`;
-        - `n_cases`, `n_raters`; `over`; `first` and `second` of a pair.
+        - `n_cases`, `n_raters`; `over`; `first` and `second` of a pair; `linked`.
 
     Raises
     ------
@@ -184,13 +185,16 @@ def agreement(
     columns |= {"term": term, "conf_level": level, "interval": limits.name, "unit": design.units.name}
     columns |= {"n": n, "n_missing": n_missing, "n_units": n_units}
     if over == "reader":
-        columns |= readers_column(~np.isin(term, record.at_large))
+        whose = np.where(np.isin(term, record.at_large), "readers and cases", THESE_READERS)
+        columns["inference_to"] = text_column(whose.tolist())
     else:
         columns |= inference_to(design.codes.frame, design.units.codes, keys)
     special: dict[str, Any] = {"n_cases": n_cases, "n_raters": n_raters, "over": over}
     if record.pairs:
         for place, name in enumerate(("first", "second")):
             special[name] = text_column(named[i][place] for i in repeated)
+    if record.option == "linked":
+        special["linked"] = options["linked"]
     if all(one.df_denominator is not None for one in found):
         special["df_denominator"] = np.concatenate([np.asarray(one.df_denominator)[places] for one in found])
     return estimates_frame(keys, columns, special)

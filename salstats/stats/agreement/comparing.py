@@ -1,15 +1,26 @@
 """Readings that are compared, from a scores frame: who the raters are, of which cases, in which groups."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, ValueRangeError, check_by, check_columns, check_frame, quoted, warn
+from salstats.checks import (
+    ColumnError,
+    SalstatsWarning,
+    ValueRangeError,
+    check_by,
+    check_columns,
+    check_frame,
+    quoted,
+    warn,
+)
 from salstats.frames import DEFAULT_BY, KEY_COLUMNS, ColumnCodes, coded_scores
 from salstats.stats.agreement.readings import Readings
-from salstats.stats.agreement.records import CATEGORIES, CONTINUOUS, Agreement
+from salstats.stats.agreement.records import CATEGORIES, CONTINUOUS, KINDS, Agreement
 from salstats.stats.design import (
     check_one_metric,
     group_label,
@@ -185,3 +196,28 @@ def _check_values(values: np.ndarray, record: Agreement, label: str) -> None:
             f"kind={record.name!r} is for categories, which are whole numbers, and {label} holds {odd[0]:g}; "
             "take kind='icc', 'ccc' or 'krippendorff', or make categories first"
         )
+
+
+def differences(scores: pd.DataFrame, over: str, by: Sequence[str], *, linked: bool = True) -> pd.DataFrame:
+    """Pairs of readings that limits of agreement are of: grouping columns, `pair`, `mean`, `difference`.
+
+    Where readings of a case are in any order there is a row per case, of the means of both raters.
+    """
+    with warnings.catch_warnings():
+        # agreement() has warned of what it was made of
+        warnings.simplefilter("ignore", SalstatsWarning)
+        design = compared(scores, over, list(by), "case")
+    parts = []
+    for group in range(len(design.keys)):
+        table = readings_of(design, group, KINDS["bland-altman"])
+        for members in combinations(range(len(table.raters)), 2):
+            own = read_by(table.readings, members, loose=not linked)
+            values = own.values
+            if not linked:
+                values = pd.DataFrame(values).groupby(own.cases).mean().to_numpy()
+            keys = design.keys.iloc[[group] * len(values)].reset_index(drop=True)
+            pair = " - ".join(str(table.raters[m]) for m in members)
+            parts.append(
+                keys.assign(pair=pair, mean=values.mean(axis=1), difference=values[:, 0] - values[:, 1])
+            )
+    return pd.concat(parts, ignore_index=True)

@@ -4,12 +4,13 @@ To add one, write its kernel on `Readings`, its record here, and its name into `
 (`stats/intervals.py`).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from salstats.stats.agreement import bland_altman, concordance, icc, kappas, krippendorff
 from salstats.stats.agreement.readings import Found, Readings, by_jackknife
@@ -118,3 +119,20 @@ RECORDS = (
 KINDS = {record.name: record for record in RECORDS}
 #: What each term is called in print.
 LABELS = {term: label for record in RECORDS for term, label in record.terms.items()}
+
+
+def short_label(term: str) -> str:
+    """A term's name without what stands behind the comma: "ICC(2,1)"."""
+    return LABELS[term].split(", ")[0]
+
+
+def is_agreement(frame: pd.DataFrame) -> bool:
+    """Whether an estimates frame holds coefficients of agreement, or limits of it."""
+    return "term" in frame.columns and len(frame) > 0 and set(frame["term"]) <= set(LABELS)
+
+
+def common_label(terms: Iterable[object]) -> str | None:
+    """What several terms of one kind are called together: "Intraclass correlation"."""
+    asked = set(terms)
+    kinds = [record for record in RECORDS if asked and asked <= set(record.terms)]
+    return f"{kinds[0].label[0].upper()}{kinds[0].label[1:]}" if kinds else None
