@@ -143,7 +143,7 @@ COMMANDS = (
         "agreement",
         "agreement",
         SCORES,
-        "scores.csv --over reader --kind icc --form icc2 -o icc.csv",
+        "scores.csv --over method --kind krippendorff --measured ordinal -o alpha.csv",
         flags={"scale": "measured"},
     ),
     Command(

@@ -17,7 +17,7 @@ from salstats.cli.app import in_flags, make_app, run
 
 COMMANDS = [
     *("score", "features", "tune", "segment", "rates", "gaze", "read", "summarize", "decrease"),
-    *("overlap", "ranks", "power"),
+    *("overlap", "ranks", "agreement", "power"),
     *("difference", "mrmc", "regress", "correlate", "describe", "auroc", "report", "demo", "reproduce"),
     *("medians", "median-difference"),
 ]
@@ -35,6 +35,7 @@ MINIMAL = {
     "ranks": [],
     "medians": [],
     "median-difference": ["--reference", "human"],
+    "agreement": ["--over", "method", "--kind", "krippendorff"],
 }
 LONG = "case,task,method,metric,score"
 ROW = "007,Edema,gradcam,iou,0.5"
@@ -187,7 +188,10 @@ def test_without_an_output_a_command_prints_its_table_and_writes_nothing(capsys,
     out, err = capsys.readouterr()
     lines = out.splitlines()
     assert only_warnings(err)
-    assert any({"gradcam", "human"} & set(line.split()) for line in lines) or command == "auroc"
+    assert any({"gradcam", "human"} & set(line.split()) for line in lines) or command in (
+        "auroc",
+        "agreement",
+    )
     assert any({"estimate", "mean", "score"} & set(line.split()) for line in lines)
     assert contents(folder) == before
 

@@ -51,6 +51,11 @@ def planned():
     return ss.power(pilot, reference="human", by="task", **asked)
 
 
+def agreeing(scores):
+    """Limits of agreement of both methods."""
+    return ss.agreement(scores, over="method", kind="bland-altman")
+
+
 #: Each figure with a frame of it and whether it shows all the odd names of tasks.
 FIGURES = {
     "intervals": (ss.plot_intervals, estimates([*NAMES.values(), "Average"]), True),
@@ -89,6 +94,7 @@ FIGURES = {
     "flow": (ss.plot_flow, ss.case_flow(ODD, reference="human"), False),
     "coverage": (ss.plot_coverage, COVERAGE, False),
     "power": (ss.plot_power, planned(), True),
+    "agreement": (lambda f: ss.plot_agreement(f, agreeing(f)), ODD.query("metric == 'iou'"), True),
 }
 #: Calls whose rows repeat cases: what they say of it is not what is drawn here.
 pytestmark = pytest.mark.filterwarnings("ignore:.*:salstats.checks.SalstatsWarning")
@@ -155,6 +161,9 @@ SAVED = {
     ),
     "flow": lambda width: ss.plot_flow(ss.case_flow(SCORES, reference="human"), width=width),
     "coverage": lambda width: ss.plot_coverage(COVERAGE, width=width),
+    "agreement": lambda width: ss.plot_agreement(
+        SCORES.query("metric == 'iou'"), agreeing(SCORES.query("metric == 'iou'")), width=width
+    ),
 }
 
 

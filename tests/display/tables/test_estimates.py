@@ -362,3 +362,24 @@ def test_bad_options_are_one_clear_sentence(means, change, options, message):
 def test_what_is_no_estimates_frame_is_an_error(table, message):
     with pytest.raises(SalstatsError, match=message):
         ss.table_estimates(table)
+
+
+def test_agreement_is_called_by_name_and_none_of_it_is_bold():
+    scores = ss.datasets.load_simulated()
+    found = ss.agreement(scores.query("metric == 'iou'"), over="method", form=["icc2", "icc3"])
+    text = ss.table_estimates(found).as_raw_html()
+    assert "ICC(2,1), absolute agreement, single reading" in text
+    assert "Agreement of 3 methods on" in text
+    assert "Bold" not in text
+    readers = scores.query("metric == 'iou'").rename(columns={"method": "reader"}).assign(method="any")
+    found = ss.agreement(readers, form=["icc2", "icc3"])
+    assert "Intervals of ICC(3,1) speak of these readers, the others of readers in general." in (
+        ss.table_estimates(found).as_raw_html()
+    )
+
+
+def test_pairs_of_readers_are_rows_of_agreement():
+    scores = ss.datasets.load_simulated().query("metric == 'hit'")
+    found = ss.agreement(scores, over="method", kind="cohen")
+    table = ss.table_estimates(found.query("task == 'Edema'"))
+    assert "Cohen's kappa (95% CI)" in table.as_raw_html().replace("&#x27;", "'")

@@ -1,0 +1,89 @@
+"""Bland-Altman plots: every pair of readings, and the lines and bands of the frame given."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from display.plots.estimate_figures import caption, layers
+
+import salstats as ss
+from salstats.checks import SalstatsError
+
+
+def scores_of(values, **columns):
+    """Cases (rows) by readers (columns) as a scores frame."""
+    wide = pd.DataFrame(values, columns=[f"r{j}" for j in range(np.shape(values)[1])])
+    wide["case"] = [f"c{i:02}" for i in range(len(wide))]
+    long = wide.melt("case", var_name="reader", value_name="score")
+    return long.assign(**{"method": "gradcam", "metric": "iou"} | columns)
+
+
+@pytest.fixture
+def scores():
+    rng = np.random.default_rng(1)
+    return scores_of(rng.random((20, 1)) + rng.normal(0, 0.1, (20, 3)))
+
+
+@pytest.fixture
+def limits(scores):
+    return ss.agreement(scores, kind="bland-altman")
+
+
+def test_a_mark_per_pair_of_readings_and_a_panel_per_pair_of_readers(scores, limits):
+    figure = ss.plot_agreement(scores, limits)
+    wide = scores.pivot(index="case", columns="reader", values="score")
+    panels = list(figure.data["panel"].cat.categories)
+    assert panels == ["r0 − r1", "r0 − r2", "r1 − r2"]
+    for panel, (first, second) in zip(panels, (("r0", "r1"), ("r0", "r2"), ("r1", "r2")), strict=True):
+        rows = figure.data[figure.data["panel"] == panel].sort_values("mean")
+        expected = pd.DataFrame(
+            {"mean": (wide[first] + wide[second]) / 2, "difference": wide[first] - wide[second]}
+        ).sort_values("mean")
+        np.testing.assert_allclose(rows[["mean", "difference"]], expected, rtol=1e-12)
+    assert figure.labels.y == "Difference in IoU"
+
+
+def test_lines_and_bands_are_those_of_the_frame(scores, limits):
+    figure = ss.plot_agreement(scores, limits)
+    lines, bands = layers(figure, "geom_hline")[1:], layers(figure, "geom_rect")
+    for layer, band, term in zip(lines, bands, ("bias", "loa_low", "loa_high"), strict=True):
+        expected = limits[limits["term"] == term]
+        np.testing.assert_array_equal(layer._data["estimate"], expected["estimate"])
+        np.testing.assert_array_equal(band._data["conf_low"], expected["conf_low"])
+        np.testing.assert_array_equal(band._data["conf_high"], expected["conf_high"])
+    assert "Bands: 95% jackknife intervals, unit: case." in caption(figure)
+
+
+def test_left_out_pairs_are_not_drawn_and_readers_have_labels(scores, limits):
+    one = limits[limits["pair"] == "r0 - r2"]
+    figure = ss.plot_agreement(scores, one, labels={"reader": {"r2": "Resident"}})
+    assert figure.data["panel"].unique().tolist() == ["r0 − Resident"]
+    assert len(figure.data) == 20
+
+
+def test_equal_pairs_are_one_mark_that_says_how_many():
+    scores = scores_of(np.array([[1, 2], [1, 2], [1, 2], [2, 2], [3, 1], [3, 3.0]]), metric="rating")
+    figure = ss.plot_agreement(scores, ss.agreement(scores, kind="bland-altman"))
+    assert sorted(figure.data["n"]) == [1, 1, 1, 3]
+    assert "up to 3" in caption(figure)
+
+
+def test_readings_in_any_order_are_drawn_as_means_of_cases():
+    rng = np.random.default_rng(3)
+    seeds = [scores_of(rng.random((12, 2)), seed=str(seed)) for seed in range(3)]
+    scores = pd.concat(seeds, ignore_index=True)
+    for linked, n in ((True, 36), (False, 12)):
+        limits = ss.agreement(scores, kind="bland-altman", linked=linked)
+        assert len(ss.plot_agreement(scores, limits).data) == n
+
+
+def test_metrics_have_their_own_axes(scores):
+    both = pd.concat([scores, scores.assign(metric="hd95", score=scores["score"] * 100)])
+    figure = ss.plot_agreement(both, ss.agreement(both, kind="bland-altman"))
+    assert figure.facet.free == {"x": True, "y": True}
+
+
+def test_other_frames_are_refused(scores, limits):
+    with pytest.raises(SalstatsError, match=r"limits holds .icc1.*plot_forest for coefficients"):
+        ss.plot_agreement(scores, ss.agreement(scores).assign(pair="r0 - r1"))
+    with pytest.raises(SalstatsError, match="a group or pair that the scores have not"):
+        ss.plot_agreement(scores.query("reader != 'r1'"), limits)
