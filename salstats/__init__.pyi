@@ -59,6 +59,7 @@ from .stats.rates import pooled_rates as pooled_rates
 from .stats.rates import pooled_difference as pooled_difference
 from .stats.contrasts import difference as difference
 from .stats.contrasts import percent_decrease as percent_decrease
+from .stats.missing_bounds import missing_bounds as missing_bounds
 from .stats.mrmc.mrmc import mrmc as mrmc
 from .stats.mrmc.mrmc import mrmc_components as mrmc_components
 from .stats.planning.power import power as power

@@ -13,7 +13,7 @@ from salstats.display.tables.grid import Value, check_display, fill, interval_te
 from salstats.display.tables.layout import build
 from salstats.display.tables.marks import best_rows, differing_rows, numbers, stars_of
 from salstats.display.tables.placement import Placement, grouping_columns, lay_out, place, varies
-from salstats.display.text.format import count_text
+from salstats.display.text.format import count_text, limits_text
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import margin_marks, margin_note
 from salstats.display.text.vocabulary import TERMS
@@ -50,8 +50,9 @@ def table_estimates(
     ----------
     estimates : DataFrame
         An estimates frame, such as of `summarize` or `auroc`: grouping columns, `estimate`, and where
-        they are there `conf_low, conf_high, p_value, n, ...`. Of a frame of `mrmc` the means are shown, its
-        differences are underlined (from a reference), and a note gives the test that all are equal.
+        they are there `conf_low, conf_high, p_value, n, ...`; `bound_low, bound_high` of `missing_bounds`
+        stand in a column of their own. Of a frame of `mrmc` the means are shown, its differences are
+        underlined (from a reference), and a note gives the test that all are equal.
     rows, columns, groups : str or sequence of str, optional
         Grouping columns that stand as rows, as columns (outermost first) and as groups of rows.
     bold : bool, str or sequence of str
@@ -134,6 +135,9 @@ def table_estimates(
         )
     texts = interval_texts(frame, digits, style, marks)
     values = [Value(_heading(frame, placement, names), texts, bold=best, underline=differing)]
+    if bounded := {"bound_low", "bound_high"} <= set(frame.columns):
+        both = zip(numbers(frame, "bound_low"), numbers(frame, "bound_high"), strict=True)
+        values.append(Value("Bounds", [limits_text(low, high, digits, style) for low, high in both]))
     front: list[Value] = []
     if n:
         counts = numbers(frame, "n")
@@ -151,6 +155,7 @@ def table_estimates(
         notes.paragraph(
             best_said,
             underline_said,
+            notes.BOUNDS if bounded else "",
             f"{source}." if given.note and source else "",
             given.note,
             notes.equal_note(every, names, style),

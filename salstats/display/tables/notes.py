@@ -43,6 +43,8 @@ _INFERENCE = {
 }
 #: Stands where limits hold impossible values.
 BEYOND = "Limits beyond the range of what is estimated are impossible values: the interval does not fit."
+#: What bounds of undefined scores are.
+BOUNDS = "Bounds: the estimate if all undefined scores were the worst or best possible."
 
 
 def single(frame: pd.DataFrame, column: str) -> object | None:

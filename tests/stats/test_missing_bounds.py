@@ -1,0 +1,167 @@
+"""Bounds of undefined scores: what filling them in gives, which is their definition."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
+
+BY = ["metric", "task"]
+
+
+@pytest.fixture(scope="module")
+def scores() -> pd.DataFrame:
+    """Scores of which some are undefined where there is a finding; each case has a row of each method."""
+    study = ss.datasets.load_simulated()
+    return study[study["case"].isin(study["case"].unique()[:60])].reset_index(drop=True)
+
+
+def _filled(scores: pd.DataFrame, method: float, human: float) -> pd.DataFrame:
+    """Scores with those that are undefined, of findings that are there, filled in."""
+    fill = np.where(scores["method"] == "human", human, method)
+    there = scores["label"] == 1
+    return scores.assign(score=scores["score"].where(scores["score"].notna() | ~there, fill))
+
+
+def _neither(scores: pd.DataFrame, method: str) -> pd.DataFrame:
+    """Scores of a method and of people, undefined on both sides where one is."""
+    both = scores[scores["method"].isin([method, "human"])]
+    lacks = both["score"].isna().groupby([both[c] for c in ("metric", "task", "case")]).transform("any")
+    return both.assign(score=both["score"].mask(lacks)).reset_index(drop=True)
+
+
+def _assert_bounds(found: pd.DataFrame, low: pd.DataFrame, high: pd.DataFrame) -> None:
+    assert len(found)
+    np.testing.assert_allclose(found["bound_low"], low["estimate"], rtol=1e-11)
+    np.testing.assert_allclose(found["bound_high"], high["estimate"], rtol=1e-11)
+    assert (found["bound_low"] < found["bound_high"]).any()
+
+
+def test_bounds_of_means_are_those_of_scores_filled_in(scores) -> None:
+    def means(of: pd.DataFrame) -> pd.DataFrame:
+        return ss.summarize(of, average="task", overall=True, interval="cr2")
+
+    found = ss.missing_bounds(means(scores))
+    _assert_bounds(found, means(_filled(scores, 0, 0)), means(_filled(scores, 1, 1)))
+    assert (found["bound_low"] <= found["estimate"]).all()
+    assert (found["estimate"] <= found["bound_high"]).all()
+    assert (found["n_absent"] > 0).any()
+
+
+@pytest.mark.parametrize("pairs", ["complete", "available"])
+def test_bounds_of_differences_are_those_of_scores_filled_in(scores, pairs) -> None:
+    options = {"reference": "human", "by": BY, "average": "task", "interval": "cr2"}
+
+    def gaps(of: pd.DataFrame) -> pd.DataFrame:
+        return ss.difference(of, **options, overall=True)
+
+    finished = ss.difference(scores, **options, pairs=pairs, overall=pairs == "complete")
+    found = ss.missing_bounds(finished, scores=scores)
+    low, high = (gaps(_filled(scores, *fill)) for fill in ((0, 1), (1, 0)))
+    if pairs == "available":
+        low, high = (of[of["task"] != "Overall"].reset_index(drop=True) for of in (low, high))
+        with pytest.raises(SalstatsError, match="give scores="):
+            ss.missing_bounds(finished)
+    _assert_bounds(found, low, high)
+
+
+def test_a_table_alone_takes_both_scores_of_a_pair_for_undefined(scores) -> None:
+    for method in ("gradcam", "occlusion"):
+        known = _neither(scores, method)
+
+        def gaps(of: pd.DataFrame) -> pd.DataFrame:
+            return ss.difference(of, reference="human", by=BY, average="task", overall=True, interval="cr2")
+
+        two = scores[scores["method"].isin([method, "human"])].reset_index(drop=True)
+        found = ss.missing_bounds(gaps(two))
+        assert (found["bound_low"] <= found["estimate"]).all()
+        assert (found["estimate"] <= found["bound_high"]).all()
+        _assert_bounds(found, gaps(_filled(known, 0, 1)), gaps(_filled(known, 1, 0)))
+        closer = ss.missing_bounds(gaps(scores), scores=scores).query("method == @method")
+        assert (closer["bound_low"].to_numpy() >= found["bound_low"] - 1e-12).all()
+        assert (closer["bound_high"].to_numpy() <= found["bound_high"] + 1e-12).all()
+
+
+@pytest.mark.parametrize("average", ["task", "task_mean"])
+def test_bounds_of_decreases_are_those_of_scores_filled_in(scores, average) -> None:
+    def decreases(of: pd.DataFrame) -> pd.DataFrame:
+        options = {"by": BY, "average": average, "interval": "delta"}
+        return ss.percent_decrease(of, reference="human", **options)
+
+    found = ss.missing_bounds(decreases(scores), scores=scores)
+    _assert_bounds(found, decreases(_filled(scores, 1, 0)), decreases(_filled(scores, 0, 1)))
+
+
+def test_every_two_methods_have_bounds(scores) -> None:
+    gaps = ss.difference(scores, reference="all", by=BY, interval="cr2")
+    found = ss.missing_bounds(gaps, scores=scores)
+    told = ss.missing_bounds(ss.difference(scores, reference="human", by=BY, interval="cr2"), scores=scores)
+    turned = told.rename(columns={"method": "reference", "reference": "method"})
+    same, both = (found.merge(other, on=[*BY, "method", "reference"]) for other in (told, turned))
+    assert len(same) + len(both) == len(told)
+    np.testing.assert_allclose(same["bound_low_x"], same["bound_low_y"])
+    np.testing.assert_allclose(both["bound_low_x"], -both["bound_high_y"])
+
+
+def test_an_estimate_without_undefined_scores_is_its_own_bounds(scores) -> None:
+    found = ss.missing_bounds(ss.summarize(_filled(scores, 0.5, 0.5), interval="cr2"))
+    np.testing.assert_array_equal(found["bound_low"], found["estimate"])
+    np.testing.assert_array_equal(found["bound_high"], found["estimate"])
+
+
+def test_a_decrease_from_what_may_be_nothing_has_no_least() -> None:
+    rows = [(f"c{i}", m, s) for i, s in enumerate([0.2, 0.4, np.nan]) for m in ("gradcam", "human")]
+    scores = pd.DataFrame(rows, columns=["case", "method", "score"]).assign(metric="iou")
+    scores.loc[scores["method"] == "human", "score"] = [0.0, 0.0, np.nan]
+    frame = pd.DataFrame(
+        {"metric": ["iou"], "method": ["gradcam"], "reference": ["human"], "term": ["percent_decrease"],
+         "estimate": [np.nan], "n": [2], "n_missing": [1], "reference_mean": [0.0], "method_mean": [0.3],
+         "n_pairs": [2]}
+    )  # fmt: skip
+    found = ss.missing_bounds(frame, scores=scores).iloc[0]
+    assert found["bound_low"] == -np.inf
+    assert found["bound_high"] == pytest.approx(100 * (1 - 0.2 / (1 / 3)))
+
+
+def test_a_metric_without_an_end_has_no_bounds_but_those_given(scores) -> None:
+    lengths = scores[scores["metric"] == "iou"].assign(metric="hd95", score=lambda f: 40 * f["score"])
+    means = ss.summarize(lengths, interval="cr2")
+    with pytest.warns(SalstatsWarning, match="'hd95'"):
+        assert ss.missing_bounds(means)["bound_high"].isna().any()
+    found = ss.missing_bounds(means, limits={"hd95": (0, 60)})
+    there = means["n_missing"] - means["n_absent"]
+    expected = (means["n"] * means["estimate"] + 60 * there) / (means["n"] + there)
+    np.testing.assert_allclose(found["bound_high"], expected)
+    pd.testing.assert_frame_equal(ss.missing_bounds(means, limits=(0, 60)), found)
+
+
+def test_averages_without_their_members_have_no_bounds(scores) -> None:
+    means = ss.summarize(scores, average="task", interval="cr2")
+    alone = means[means["task"] == "Average"]
+    with pytest.warns(SalstatsWarning, match="averages have no bounds"):
+        assert ss.missing_bounds(alone)["bound_low"].isna().all()
+
+
+def test_what_has_no_bounds_is_refused(scores) -> None:
+    means = ss.summarize(scores, interval="cr2")
+    gaps = ss.difference(scores, reference="human", by=BY, interval="cr2")
+    for frame, options, message in (
+        (means.assign(term="auroc"), {}, "not 'auroc'"),
+        (means.drop(columns="n_missing"), {}, "n_missing"),
+        (ss.summarize(scores, weights="unit", interval="cr2"), {}, "without weights="),
+        (means, {"scores": scores}, "means need none"),
+        (means, {"limits": {"iou": (1, 0)}}, r"\(least, largest\)"),
+        (gaps, {"scores": scores[scores["patient"] != scores["patient"].iloc[0]]}, "other pairs"),
+    ):
+        with pytest.raises((SalstatsError, ColumnError, ValueRangeError), match=message):
+            ss.missing_bounds(frame, **options)
+
+
+def test_tables_show_bounds(scores) -> None:
+    means = ss.missing_bounds(ss.summarize(scores[scores["metric"] == "iou"], interval="cr2"))
+    shown = ss.table_estimates(means).as_raw_html()
+    row = means.iloc[0]
+    assert f"{row['bound_low']:.3f}" in shown
+    assert f"{row['bound_high']:.3f}" in shown
+    assert "worst or best" in shown
