@@ -25,6 +25,7 @@ from salstats.studies.lanfredi2021.workbooks import (
     networks,
     printed_table,
     read_workbooks,
+    readers,
     tables_printed,
 )
 from salstats.studies.options import SERIES, folders, named_folder
@@ -33,8 +34,9 @@ _ABOUT = """\
 With --data: Tables 1 to 4 and the classification AUC of Appendix A from the study's workbooks, each
 compared with what it printed (exit 1 where a number differs, the row named; printed.csv), and the same
 means with intervals that take a case's 25 rows (5 readings x 5 networks) as one cluster: how sure the study
-is about other images, given its readings and its networks. The workbooks: python -c "from salstats import
-datasets; print(datasets.fetch_lanfredi2021())"
+is about other images, given its readings and its networks; and with those for other readers, or other
+networks, and other images. The workbooks: python -c "from salstats import datasets;
+print(datasets.fetch_lanfredi2021())"
 
 With --raw: recordings in the REFLACX format (metadata_phase_*.csv, ID/fixations.csv,
 ID/chest_bounding_box.csv) and folders of maps. Every map, and each left-out reader (interobserver), is
@@ -56,6 +58,7 @@ PRINTED_ITEMS = (
     Item("networks", "Appendix A: classification AUC of the networks", networks, slice="test images",
          printed=NETWORKS_PRINTED),
     Item("design", "Intervals with cases as clusters beside the study's", design, slice=_ALL),
+    Item("readers", "Intervals for readers, or networks, and cases in general", readers, slice=_ALL),
 )  # fmt: skip
 #: Of recordings.
 RAW_ITEMS = (

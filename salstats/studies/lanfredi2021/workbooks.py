@@ -183,6 +183,76 @@ def design(books: Workbooks) -> Made:
     return Made(rows, shown, note=what_changes(rows))
 
 
+def readers(books: Workbooks) -> Made:
+    """The printed rows of Tables 1, 3 and 4 with intervals for other readers, or other networks, and cases.
+
+    Readers as the position of a reading in its block tells them, their scores averaged over the networks, and
+    compared with the interobserver scores; and networks, their scores averaged over the readings. The other
+    workbook numbers its readings image by image.
+    """
+    of_sheet = []
+    for sheet in SHEETS[:3]:
+        scores = books.scores[sheet]
+        by = ["case", "method", "metric"]
+        means = {of: scores.groupby([*by, of], as_index=False)["score"].mean() for of in ("reader", "seed")}
+        found = ss.mrmc(means["reader"], reference="interobserver")
+        of_networks = means["seed"].rename(columns={"seed": "reader"})
+        # two kinds of network have trainings of their own: each method is of one kind
+        own = [ss.mrmc(s) for m, s in of_networks.groupby("method") if m not in ("interobserver", "convex")]
+        limits = ["std_error", "df", "conf_low", "conf_high"]
+        rows = found[found["term"] == "mean"].merge(
+            found.loc[found["term"] == "difference", ["metric", "method", "estimate", *limits, "p_value"]],
+            on=["metric", "method"], how="left", suffixes=("", "_of_difference"),
+        )  # fmt: skip
+        rows = rows.drop(columns=["reference", "statistic", "p_value", "verdict", "df_residual"])
+        rows = rows.merge(
+            pd.concat(own)[["metric", "method", *limits]],
+            on=["metric", "method"],
+            how="left",
+            suffixes=("", "_of_networks"),
+        )
+        of_sheet.append(rows.assign(sheet=sheet))
+    published = books.rows[[*ROW, "sheet", "conf_low", "conf_high"]].rename(
+        columns={"conf_low": "published_conf_low", "conf_high": "published_conf_high"}
+    )
+    on = ["sheet", "method", "metric"]
+    rows = published[published["table"] != "2"].merge(pd.concat(of_sheet), on=on, validate="many_to_one")
+    rows = beside_published(rows).drop(columns=["sheet", "method_mean", "reference_mean"])
+
+    def text(*names: str) -> Callable[[Any], str]:
+        """An estimate with its limits, of columns of the frame; a dash where there are none."""
+
+        def cell(row: Any) -> str:
+            values = [getattr(row, name) for name in names]
+            return MISSING if pd.isna(values[1]) else interval_text(*values, 3, "brackets")
+
+        return cell
+
+    labels = Labels(LABELS)
+    shown = table_of(
+        rows,
+        "lanfredi2021",
+        {
+            "Method": lambda r: labels.value("method", r.method),
+            "Mixing": lambda r: labels.value("mixing", r.mixing) if isinstance(r.mixing, str) else MISSING,
+            "Metric": lambda r: labels.value("metric", r.metric),
+        },
+        {
+            "As the study": text("estimate", "published_conf_low", "published_conf_high"),
+            "Readers and cases": text("estimate", "conf_low", "conf_high"),
+            "Networks and cases": text("estimate", "conf_low_of_networks", "conf_high_of_networks"),
+            "Difference from interobserver": text(*(f"{name}_of_difference" for name in LIMITS)),
+        },
+        groups=lambda r: f"Table {r.table}",
+        notes=[
+            f"As the study: {FORMULA}. Readers and cases: Obuchowski and Rockette's analysis of five readers "
+            "(a reading's position in its block), scores averaged over networks; differences too. Networks "
+            "and cases: of five trainings, scores averaged over readings."
+        ],
+    )
+    return Made(rows, shown)
+
+
 def published_interval(scores: pd.DataFrame, by: list[str], value: str, unit: str) -> pd.DataFrame:
     """Mean +- 1.96 SD(all rows) / sqrt(number of units), the study's interval; without limits of one row.
 

@@ -250,3 +250,28 @@ def test_what_changes_counts_narrower_intervals_and_names_the_rows_that_turn():
     assert said.endswith("changes in 1: table 1, a, sncc")
     same = beside_published(make_rows().iloc[1:])
     assert what_changes(same).endswith("changes in 0: none")
+
+
+def test_intervals_of_networks_and_cases_in_general_equal_r(made, r_expected):
+    """Obuchowski and Rockette's analysis of one method, random readers and cases."""
+    rows = pd.read_csv(made[0] / "frames" / "readers.csv")
+    single = r_expected("mrmc_single").query("analysis == 'RRRC'")
+    for metric in ("sncc", "sauc"):
+        expected = single[single["set"] == f"real_mixing_{metric}"].set_index("modality")
+        own = rows[(rows["method"] == "gradcam_wag") & (rows["metric"] == metric) & (rows["table"] == 1)]
+        assert len(own) == len(expected) == 3
+        theirs = expected.loc[own["mixing"], ["se", "df", "lo", "hi"]].to_numpy()
+        ours = own[[f"{c}_of_networks" for c in ("std_error", "df", "conf_low", "conf_high")]].to_numpy()
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9)
+
+
+def test_intervals_of_readers_and_cases_in_general_equal_r(made, r_expected):
+    rows = pd.read_csv(made[0] / "frames" / "readers.csv")
+    expected = r_expected("mrmc_single").query("analysis == 'RRRC' and set == 'real_io_ag_readers'")
+    own = rows[(rows["metric"] == "sncc") & (rows["table"] == 1) & (rows["mixing"] == "uniform")]
+    theirs = expected.loc[expected["modality"] == "ag", ["estimate", "se", "df"]].to_numpy()
+    ours = own.loc[own["method"] == "gradcam_wag", ["estimate", "std_error", "df"]].to_numpy()
+    np.testing.assert_allclose(ours, theirs, rtol=1e-9)
+    assert rows["inference_to"].eq("readers and cases").all()
+    without = rows["conf_low_of_networks"].isna()
+    assert without.equals(rows["method"].isin(["interobserver", "convex"]))
