@@ -223,8 +223,8 @@ def readers(books: Workbooks) -> Made:
         """An estimate with its limits, of columns of the frame; a dash where there are none."""
 
         def cell(row: Any) -> str:
-            values = [getattr(row, name) for name in names]
-            return MISSING if pd.isna(values[1]) else interval_text(*values, 3, "brackets")
+            estimate, low, high = (getattr(row, name) for name in names)
+            return MISSING if pd.isna(low) else interval_text(estimate, low, high, 3, "brackets")
 
         return cell
 
