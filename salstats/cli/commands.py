@@ -122,6 +122,11 @@ COMMANDS = (
         more=(
             _flag("normalize", "Covariates to bring to 0 ... 1 (min-max) first.", list[str] | None),
             _flag("within", "Normalize within groups of this column."),
+            _flag(
+                "components",
+                "With random effects such as (1|case): also write their variances and shares to this file.",
+                Path | None,
+            ),
         ),
     ),
     Command(

@@ -1,5 +1,6 @@
 """How commands run: read, call, write; and what some say beside their frame."""
 
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,8 +40,9 @@ def run_read(run: Run, source: Source) -> None:
 
 
 def run_regress(run: Run, source: Source) -> None:
-    """Normalize covariates first, where that is asked for."""
-    check_out(run)
+    """Normalize covariates first, where that is asked for; variances can be written, too."""
+    listing = run.options.pop("components", None)
+    _check_files(run, listing, "components")
     import salstats as ss
 
     normalize, within = run.options.pop("normalize", None), run.options.pop("within", None)
@@ -50,7 +52,28 @@ def run_regress(run: Run, source: Source) -> None:
     if normalize:
         data = ss.normalize(data, split(normalize) or [], within=within)
     (formulas,) = run.arguments
-    run.deliver(run.function(data, formulas if len(formulas) > 1 else formulas[0], **run.options))
+    formula = formulas if len(formulas) > 1 else formulas[0]
+    terms = run.function(data, formula, **run.options)
+    if listing is not None:
+        from salstats.files.frame_files import write_frame
+
+        asked = {name: run.options[name] for name in signature(ss.fit).parameters if name in run.options}
+        level = {"level": run.options["level"]} if "level" in run.options else {}
+        found = ss.fit(data, formula, **asked).variance_components(**level)
+        write_frame(found, listing, overwrite=run.overwrite)
+    run.deliver(terms)
+
+
+def _check_files(run: Run, listing: Path | None, name: str) -> None:
+    """Raise before anything is computed where a file cannot be written, or two are one."""
+    from salstats.checks import SalstatsError
+    from salstats.files.frame_files import check_output
+
+    for target in (run.out, listing):
+        if target is not None:
+            check_output(target, overwrite=run.overwrite)
+    if run.out is not None and listing is not None and run.out.resolve() == listing.resolve():
+        raise SalstatsError(f"--output and --{name} both name {run.out}; give them two files")
 
 
 def run_score(run: Run, source: Source) -> None:
@@ -101,15 +124,10 @@ def run_segment(run: Run, source: Source) -> None:
 
 def run_gaze(run: Run, source: Source) -> None:
     """Score maps against gaze; the recordings can be written, too."""
-    from salstats.checks import SalstatsError
-    from salstats.files.frame_files import check_output, write_frame
+    from salstats.files.frame_files import write_frame
 
     listing = run.options.pop("recordings", None)
-    for target in (run.out, listing):
-        if target is not None:
-            check_output(target, overwrite=run.overwrite)
-    if run.out is not None and listing is not None and run.out.resolve() == listing.resolve():
-        raise SalstatsError(f"--output and --recordings both name {run.out}; give them two files")
+    _check_files(run, listing, "recordings")
     import salstats as ss
 
     study = source.read(run)

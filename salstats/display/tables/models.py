@@ -10,10 +10,19 @@ from salstats.checks import ColumnError, SalstatsError, check_columns, check_fra
 from salstats.display.tables import notes
 from salstats.display.tables.marks import numbers
 from salstats.display.tables.placement import Key, grouping_columns, key_of
-from salstats.display.text.format import MINUS, MISSING, count_text, fixed_text, number_text, plural
+from salstats.display.text.format import (
+    MINUS,
+    MISSING,
+    count_text,
+    fixed_text,
+    interval_text,
+    number_text,
+    plural,
+)
 from salstats.display.text.labels import Labels
-from salstats.display.text.terms import side_text, variables_in
+from salstats.display.text.terms import group_text, side_text, variables_in
 from salstats.stats.adjust import INTERCEPT
+from salstats.stats.models.components import RESIDUAL
 from salstats.stats.models.families import FAMILIES
 from salstats.stats.models.linear import GAUSSIAN
 
@@ -24,10 +33,11 @@ Place: TypeAlias = tuple[Key, int]
 NAME = "_name"
 #: Statistics of a fit, with their headings and whether they are of the likelihood: these are shown where
 #: there is no R² only, with one decimal.
+_RESIDUAL_SD = "Residual SD"
 _STATISTICS = (
     ("r_squared", "R²", False),
     ("adj_r_squared", "Adjusted R²", False),
-    ("sigma", "Residual SD", False),
+    ("sigma", _RESIDUAL_SD, False),
     ("log_lik", "Log-likelihood", True),
     ("aic", "AIC", True),
 )
@@ -192,8 +202,10 @@ def fit_rows(
     models: Mapping[Place, Sequence[int]],
     fit: Frames | None,
     parameters: pd.DataFrame,
+    components: Frames | None,
     labels: Labels,
     digits: int,
+    style: str,
 ) -> list[tuple[str, dict[Place, str]]]:
     """The rows at the foot: heading, and text by group and column, of columns with one model only.
 
@@ -201,6 +213,10 @@ def fit_rows(
     """
     single = {place: rows[0] for place, rows in models.items() if len(rows) == 1}
     rows = _parameters(frame, parameters, single, labels, digits)
+    if components is not None:
+        rows |= _components(
+            frame, combine(components, ("group",), "components"), single, labels, digits, style
+        )
     n_heading, unit = labels.column("n"), notes.single(frame, "unit")
     n = numbers(frame, "n")
     rows[n_heading] = {place: count_text(n[row]) for place, row in single.items()}
@@ -209,7 +225,11 @@ def fit_rows(
         rows[plural(str(unit)).capitalize()] = {p: count_text(n_units[row]) for p, row in single.items()}
     if fit is not None:
         whole = combine(fit, (), "fit")
-        rows |= _statistics(whole, _fit_of(frame, whole, single), n_heading, digits)
+        statistics = _statistics(whole, _fit_of(frame, whole, single), n_heading, digits)
+        # with components the residual SD has limits
+        rows |= {
+            heading: t for heading, t in statistics.items() if heading not in rows or heading == n_heading
+        }
     return [(heading, texts) for heading, texts in rows.items() if set(texts.values()) - {MISSING, ""}]
 
 
@@ -230,6 +250,41 @@ def _parameters(
             text = number_text(estimate[i], digits).replace("-", MINUS)
             rows.setdefault(", ".join(filter(None, named)), {})[place] = text
     return rows
+
+
+def _components(
+    frame: pd.DataFrame,
+    components: pd.DataFrame,
+    single: Mapping[Place, int],
+    labels: Labels,
+    digits: int,
+    style: str,
+) -> dict[str, dict[Place, str]]:
+    """SDs and shares of random effects with their limits, then the numbers of groups."""
+    columns = [c for c in model_columns(frame) if c in components.columns]
+    places = {key_of(frame, row, columns): place for place, row in single.items()}
+    found: list[dict[str, dict[Place, str]]] = [{}, {}, {}]
+    for i, row in enumerate(components.to_dict("records")):
+        place = places.get(key_of(components, i, columns))
+        if place is None:
+            continue
+        residual = row["group"] == RESIDUAL
+        group = group_text(str(row["group"]).split(":"), labels)
+        term = "" if row["term"] in (INTERCEPT, None) or row["term"] != row["term"] else f", {row['term']}"
+        if row["parameter"] == "variance":
+            low, high = (np.sqrt(row[c]) for c in ("conf_low", "conf_high"))
+            heading, value = _RESIDUAL_SD if residual else f"SD, {group}{term}", row["std_dev"]
+        else:
+            heading, value = f"Correlation, {group}{term}", row["estimate"]
+            low, high = row["conf_low"], row["conf_high"]
+        found[0].setdefault(heading, {})[place] = interval_text(value, low, high, digits, style)
+        if not residual and row["share"] == row["share"]:
+            share = interval_text(row["share"], row["share_low"], row["share_high"], digits, style)
+            found[1].setdefault(f"Share of variance (ICC), {group}", {})[place] = share
+        if not residual:
+            found[2].setdefault(f"n, {group}", {})[place] = count_text(row["n_groups"])
+    residuals = found[0].pop(_RESIDUAL_SD, {})
+    return found[0] | {_RESIDUAL_SD: residuals} | found[1] | found[2]
 
 
 def _fit_of(frame: pd.DataFrame, fit: pd.DataFrame, single: Mapping[Place, int]) -> dict[Place, int | None]:

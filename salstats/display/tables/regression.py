@@ -38,7 +38,14 @@ from salstats.display.tables.placement import (
 )
 from salstats.display.text.format import MINUS, STYLES, joined
 from salstats.display.text.labels import LAST, Labels
-from salstats.display.text.terms import normalized_note, side_text, term_rows, with_reference_rows
+from salstats.display.text.terms import (
+    group_text,
+    normalized_note,
+    random_groups,
+    side_text,
+    term_rows,
+    with_reference_rows,
+)
 from salstats.stats.adjust import INTERCEPT
 from salstats.stats.models.covariance import ERRORS
 from salstats.stats.models.families import FAMILIES
@@ -52,6 +59,7 @@ def table_regression(
     terms: Frames,
     *,
     fit: Frames | None = None,
+    components: Frames | None = None,
     columns: str | Sequence[str] | None = None,
     keep: Sequence[str] | None = None,
     intercept: bool = False,
@@ -80,6 +88,9 @@ def table_regression(
         The frames of `fit_statistics` of the same models: R², adjusted R² and residual SD of linear
         models, log-likelihood and AIC of others are added at the foot. They, and n, stand in columns
         with one model only; of a column with several a note gives the range of n.
+    components : DataFrame, list of DataFrame or dict of str to DataFrame, optional
+        The frames of `variance_components` of the same models: at the foot stand the SD of each random
+        effect, its share of the variance (ICC) and the number of its groups.
     columns : str or sequence of str, optional
         Grouping columns that stand beside each other; by default `method`.
     keep : sequence of str, optional
@@ -126,7 +137,7 @@ def table_regression(
     beside = named_columns(keys, columns, "columns")
     beside = [c for c in keys if c == "method"] if beside is None else beside
     groups = [c for c in keys if c not in beside and varies(frame, c)]
-    in_heading = bool(groups) and len(shown) == 1 and fit is None and others.empty
+    in_heading = bool(groups) and len(shown) == 1 and fit is None and components is None and others.empty
     n_references = 0
     if not in_heading:
         frame, n_terms = with_reference_rows(frame, model_columns(frame)), len(frame)
@@ -141,13 +152,13 @@ def table_regression(
     if in_heading:
         table = _one_term_table(frame, arranged, groups, names, texts)
     else:
-        foot = fit_rows(frame, models, fit, others, names, digits)
+        foot = fit_rows(frame, models, fit, others, components, names, digits, style)
         table = _terms_table(frame, arranged, groups, names, texts, foot)
     has_gap = bool(gaps(frame).any())
     constant = [c for c in keys if not varies(frame, c) and (c not in beside or not has_gap)]
     below = [
         notes.paragraph(
-            _model_note(whole, models.values(), _adjusted_for(frame, arranged, names)),
+            _model_note(whole, models.values(), _adjusted_for(frame, arranged, names), names),
             notes.constant_note(frame, constant, names),
             _formula_note(frame, arranged, names),
             f"A {MINUS} B: the difference of the two scores of a case is the outcome." if has_gap else "",
@@ -156,6 +167,7 @@ def table_regression(
             notes.count_note(frame, "observation", "incomplete and left out"),
             normalized_note(frame, names),
             notes.metric_note(whole),
+            "" if components is None else "SDs and shares of random effects: profile likelihood.",
         ),
         notes.paragraph(
             _test_note(frame) if given.note else "",
@@ -235,11 +247,19 @@ def _headings(arranged: ModelColumns, frame: pd.DataFrame, of_term: str = "") ->
     return columns
 
 
-def _model_note(whole: pd.DataFrame, models: Iterable[Sequence[int]], adjusted_for: str) -> str:
+def _model_note(
+    whole: pd.DataFrame, models: Iterable[Sequence[int]], adjusted_for: str, labels: Labels
+) -> str:
     """The kind of model, how many terms each has, what else is in it, and its standard errors."""
     families = list(dict.fromkeys(whole["family"].dropna())) if "family" in whole.columns else []
     kinds = joined([FAMILIES[f].label if f in FAMILIES else str(f) for f in families])
-    text = f"{kinds} regression".strip()
+    formulas = whole["formula"].dropna().unique() if "formula" in whole.columns else []
+    groups = dict.fromkeys(columns for formula in formulas for columns in random_groups(str(formula)))
+    text = f"{kinds} {'mixed ' if groups else ''}regression".strip()
+    if groups:
+        text += f" with random effects of {joined([group_text(columns, labels) for columns in groups])}"
+    for correlation in whole["correlation"].dropna().unique() if "correlation" in whole.columns else ():
+        text += f" by generalised estimating equations with an {correlation} working correlation"
     text = text[0].upper() + text[1:]
     terms = whole[whole["term"] != INTERCEPT]
     columns = model_columns(whole)

@@ -11,7 +11,7 @@ import pandas as pd
 from salstats.checks import FormulaError
 from salstats.display.text.format import joined
 from salstats.display.text.labels import TIMES, Labels
-from salstats.stats.models.formulas import Factor, parse_formula
+from salstats.stats.models.formulas import Factor, Formula, parse_formula
 
 #: What a reference level has none of.
 _ESTIMATED = ("estimate", "std_error", "statistic", "df", "p_value", "p_adjusted", "conf_low", "conf_high")
@@ -33,12 +33,29 @@ class TermRow:
 
 
 @lru_cache(maxsize=512)
+def _parsed(formula: str) -> Formula | None:
+    """A formula, if it is one of ours."""
+    try:
+        return parse_formula(formula)
+    except FormulaError:
+        return None
+
+
 def factors_of(formula: str) -> tuple[tuple[Factor, ...], ...]:
     """The factors of each term of a formula, none where it is not one of ours."""
-    try:
-        return parse_formula(formula).terms
-    except FormulaError:
-        return ()
+    parsed = _parsed(formula)
+    return parsed.terms if parsed else ()
+
+
+def random_groups(formula: str) -> list[tuple[str, ...]]:
+    """The columns of each of a formula's random effects."""
+    parsed = _parsed(formula)
+    return list(dict.fromkeys(effect.groups for effect in parsed.random)) if parsed else []
+
+
+def group_text(groups: Sequence[str], labels: Labels) -> str:
+    """What the groups of a random effect are: "reader × case"."""
+    return TIMES.join(labels.column(column).lower() for column in groups)
 
 
 def variables_in(formula: str, terms: Sequence[str] | None = None) -> list[str]:
@@ -81,6 +98,8 @@ def variable_text(name: str, labels: Labels) -> str:
 def side_text(formula: str, labels: Labels) -> str:
     """The right side of a formula in labels, as it is where it is not one of ours."""
     terms = [TIMES.join(variable_text(f.name, labels) for f in term) for term in factors_of(formula)]
+    groups = [group_text(columns, labels) for columns in random_groups(formula)]
+    terms += [f"random effects of {joined(groups)}"] if terms and groups else []
     return " + ".join(terms) or formula.partition("~")[2].strip()
 
 

@@ -75,4 +75,8 @@ def chosen_errors(family: Family, errors: str | None, unit: Unit, *, reml: bool)
         raise ValueRangeError(f"unit={unit!r} does nothing with errors={used!r}; use errors='cr2'")
     if not reml and not mixed:
         raise ValueRangeError("reml=False is for formulas with random effects, such as 'iou ~ 1 + (1|case)'")
+    if not reml and used == "kenward-roger":
+        raise ValueRangeError(
+            "errors='kenward-roger' needs reml=True: it is made of the restricted likelihood"
+        )
     return used

@@ -70,9 +70,16 @@ _KINDS = (
         clustered=True,
     ),
     Errors(
-        "satterthwaite", "Satterthwaite", "Satterthwaite's degrees of freedom",
+        "satterthwaite", "by the model, with Satterthwaite's degrees of freedom",
+        "t tests with Satterthwaite's degrees of freedom",
         "P values and confidence intervals were from Student's t distribution with Satterthwaite's degrees "
         "of freedom (Kuznetsova et al. 2017).",
+        mixed=True,
+    ),
+    Errors(
+        "kenward-roger", "Kenward and Roger's", "Kenward and Roger's standard errors and degrees of freedom",
+        "Standard errors and the degrees of freedom of Student's t distribution were those of Kenward and "
+        "Roger 1997.",
         mixed=True,
     ),
 )  # fmt: skip

@@ -29,6 +29,10 @@ class Variable:
         """Values as they are printed."""
         return [level_name(v) if self.levels is None else self.levels[int(v)] for v in values]
 
+    def names_of(self, given: pd.Series) -> list[str]:
+        """Values that were given, spelled as `names` spells them."""
+        return [level_name(float(v) if self.levels is None and not isinstance(v, str) else v) for v in given]
+
 
 Variables = Mapping[str, Variable]
 

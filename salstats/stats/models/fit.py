@@ -5,8 +5,8 @@ from typing import Any
 
 import pandas as pd
 
-from salstats.checks import SalstatsError
 from salstats.stats.equivalence import Margin
+from salstats.stats.models.components import random_effects, variance_components
 from salstats.stats.models.fit_summaries import glance, observations
 from salstats.stats.models.joint_tests import joint_tests
 from salstats.stats.models.margins import (
@@ -146,7 +146,9 @@ class Fit(Fitted):
         """Wald test that all coefficients of some terms are zero, with the columns of `joint_test`."""
         return joint_tests(self, terms, adjust=adjust)
 
-    def predict(self, at: Mapping[str, Any] | pd.DataFrame, *, level: float = 0.95) -> pd.DataFrame:
+    def predict(
+        self, at: Mapping[str, Any] | pd.DataFrame, *, level: float = 0.95, random: bool = False
+    ) -> pd.DataFrame:
         """Fitted means at values of the variables, with limits for each mean by itself.
 
         Parameters
@@ -157,6 +159,9 @@ class Fit(Fitted):
             at their mean over the model's rows, text and `C(...)` at their reference level.
         level : float
             Confidence level of each pair of limits.
+        random : bool
+            Of mixed models: add the random effects of groups that `at` names, as `{"reader": "R1"}`; groups
+            that are not named, or not known, have none. Such predictions have no limits.
 
         Returns
         -------
@@ -170,7 +175,7 @@ class Fit(Fitted):
         ValueRangeError
             A name that is not on the right side; a level that no model has; text for a number.
         """
-        return predictions(self, at, level=level)
+        return predictions(self, at, level=level, random=random)
 
     def means(
         self,
@@ -302,18 +307,78 @@ class Fit(Fitted):
         """
         return marginal_effects(self, level, adjust)
 
-    def variance_components(self) -> pd.DataFrame:
-        """Variances of random effects; there are none here, and this says so.
+    def variance_components(self, *, level: float = 0.95) -> pd.DataFrame:
+        """Variances of random effects and their shares, one row for each.
+
+        Parameters
+        ----------
+        level : float
+            Confidence level.
+
+        Returns
+        -------
+        DataFrame
+            In order of model, random effect and residual, with columns
+
+            by..., reference, formula
+                As in `regress`.
+            group, term
+                What the groups are ("case", "patient:case", "Residual") and what differs between them:
+                "(Intercept)", "methodhuman", or two of these for a correlation, "(Intercept), methodhuman".
+            parameter, estimate
+                "variance" or "correlation", and its estimate.
+            std_dev
+                Root of a variance, in units of the score.
+            statistic, df, p_value
+                Likelihood-ratio test that the effect has no variance: twice the difference of the log
+                likelihoods of models with it and without it, and the number of variances and correlations
+                these differ by.
+            conf_low, conf_high, conf_level
+                Profile-likelihood limits of the estimate.
+            share, share_low, share_high
+                What the random effect adds to the variance of a score over all that is added, with limits:
+                of cases the intraclass correlation (ICC), that of two scores of one case. Where several
+                things differ between groups it is theirs together, on average over the rows, and stands in
+                the first.
+            n_groups, n, reml
+                Groups of the random effect, and rows of the model; whether the likelihood is the restricted.
 
         Raises
         ------
         SalstatsError
-            Always: the models have fixed effects alone.
+            The models have no random effects.
+
+        Notes
+        -----
+        A variance cannot be negative, so that under the null its test statistic is 0 half of the time: the
+        P value is that of half chi-squared with df and half with df - 1 (Self and Liang 1987). R's
+        `lmerTest::ranova` takes chi-squared with df, which is up to twice as large.
+
+        References
+        ----------
+        Self SG, Liang KY. Asymptotic properties of maximum likelihood estimators and likelihood ratio tests
+        under nonstandard conditions. J Am Stat Assoc 1987;82:605-610.
+        https://doi.org/10.1080/01621459.1987.10478472
         """
-        raise SalstatsError(
-            f"a {self.family.name} fit has no random effects, so no variance components; fit them by "
-            "statsmodels' MixedLM and give the result to tidy()"
-        )
+        return variance_components(self, level=level)
+
+    def random_effects(self) -> pd.DataFrame:
+        """Random effects of each group: by how much it differs from the mean of all, drawn towards it.
+
+        Returns
+        -------
+        DataFrame
+            In order of model, random effect, group and what differs, with columns `by..., reference,
+            formula` as in `regress`, `group` ("reader"), `level` (which of them: "R1", of several columns
+            "P1:C3"), `term`, `estimate` (the conditional mean, "BLUP") and `std_error` (the conditional
+            standard deviation, coefficients and variances taken as known, as lme4's).
+
+        Raises
+        ------
+        SalstatsError
+            The models have no random effects.
+        """
+        return random_effects(self)
 
 
 def _columns(by: str | Sequence[str]) -> tuple[str, ...]:

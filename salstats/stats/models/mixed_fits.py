@@ -12,6 +12,7 @@ from salstats.stats.models.family import NotEstimableError, Solution
 from salstats.stats.models.formulas import Formula, RandomEffect
 from salstats.stats.models.linear import GAUSSIAN
 from salstats.stats.models.mixed.degrees import FTest, satterthwaite, satterthwaite_f
+from salstats.stats.models.mixed.kenward_roger import kenward_roger
 from salstats.stats.models.mixed.kernel import MixedSolution, RandomTerm, fit_mixed
 
 #: The family of a mixed model; what solves it is given its random effects.
@@ -28,6 +29,16 @@ class Grouped:
     #: (n_groups, n_columns): The values of the grouping columns in each group, as the variables have them.
     values: np.ndarray
     term: RandomTerm
+
+    @property
+    def is_intercept(self) -> bool:
+        """Whether nothing but the level differs."""
+        return self.effect.intercept and not self.effect.terms
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that what differs is made of."""
+        return list(dict.fromkeys(c for term in self.effect.terms for f in term for c in f.columns))
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,14 +61,20 @@ class MixedInference:
 
     def covariance(self, errors: str) -> np.ndarray:
         """The covariance of the coefficients, (p, p)."""
+        if errors == "kenward-roger":
+            return kenward_roger(self.solution, np.eye(self.solution.p)).covariance.copy()
         return self.solution.covariance.copy()
 
     def df(self, errors: str, contrasts: np.ndarray) -> np.ndarray:
         """Degrees of freedom of combinations of coefficients, (q,)."""
+        if errors == "kenward-roger":
+            return kenward_roger(self.solution, contrasts).df
         return satterthwaite(self.solution, contrasts)
 
     def joint(self, errors: str, contrasts: np.ndarray) -> FTest:
         """The F test that combinations of coefficients are all zero."""
+        if errors == "kenward-roger":
+            return kenward_roger(self.solution, contrasts).test
         return satterthwaite_f(self.solution, contrasts)
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 
 from salstats.checks import ColumnError, ValueRangeError, check_count, check_level, quoted
 from salstats.frames import ESTIMATE_COLUMNS, estimates_frame
+from salstats.stats.models.components import effects_at
 from salstats.stats.models.design import is_categorical, level_name
 from salstats.stats.models.family import RANK_TOLERANCE
 from salstats.stats.models.formulas import Factor
@@ -38,9 +39,13 @@ Codes = dict[str, np.ndarray]
 """Values of columns: numbers, or the codes of levels."""
 
 
-def predictions(fitted: Fitted, at: Mapping[str, Any] | pd.DataFrame, *, level: float) -> pd.DataFrame:
+def predictions(
+    fitted: Fitted, at: Mapping[str, Any] | pd.DataFrame, *, level: float, random: bool = False
+) -> pd.DataFrame:
     """The rows of `Fit.predict`."""
     check_level(level)
+    if random and fitted.reml is None:
+        raise ValueRangeError("random=True is for models with random effects, such as 'iou ~ 1 + (1|case)'")
     notes: Notes = fitted.doubts.copy()
     parts: list[dict[str, Any]] = []
     values: list[pd.DataFrame] = []
@@ -51,7 +56,8 @@ def predictions(fitted: Fitted, at: Mapping[str, Any] | pd.DataFrame, *, level: 
             # text is one value, not its letters
             lists = [v if np.ndim(v) and not isinstance(v, str) else [v] for v in at.values()]
             rows = pd.DataFrame(list(itertools.product(*lists)), columns=list(at), dtype=object)
-        _check_asked(model, list(rows.columns))
+        groups = list(dict.fromkeys(c for e in model.formula.random for c in e.groups)) if random else []
+        _check_asked(model, [c for c in rows.columns if c not in groups])
         held = held_values(model)
         codes = {
             column: np.array([code_of(fitted, model, column, v) for v in rows[column]], dtype=np.float64)
@@ -61,7 +67,12 @@ def predictions(fitted: Fitted, at: Mapping[str, Any] | pd.DataFrame, *, level: 
         }
         parts.append(means_at(model, codes, level, notes))
         of_model = {column: shown(model, column, codes[column]) for column in held}
-        values.append(pd.DataFrame(of_model, index=range(len(rows))))
+        known = pd.DataFrame(of_model, index=range(len(rows)))
+        if random:
+            parts[-1] |= {name: np.full(len(rows), np.nan) for name in ("std_error", "conf_low", "conf_high")}
+            parts[-1]["estimate"] = parts[-1]["estimate"] + effects_at(model, rows, codes)
+            known = known.assign(**{c: rows[c] for c in groups if c in rows.columns and c not in held})
+        values.append(known)
     warn_of(notes)
     return prediction_frame(fitted, parts, pd.concat(values, ignore_index=True), {})
 

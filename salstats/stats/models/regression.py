@@ -74,7 +74,8 @@ def regress(
         on each other, with Satterthwaite's degrees of freedom. `cluster` (CR1) and `cr0` have p-values that
         are too small with few units, or terms that vary between them; `mancl-derouen`, the recommended with
         `correlation`, has them rather too large; `hc0` ... `hc3` and `classical` take rows for independent.
-        The beta families have no `hc2` and `hc3`. Mixed models have `satterthwaite`, the recommended, alone.
+        The beta families have no `hc2` and `hc3`. Mixed models have `satterthwaite`, the
+        recommended, and `kenward-roger`.
     unit : str or list of str, optional
         Column of the clusters, or several; by default as for `summarize`, and each row by itself in a table
         that says nothing of units.

@@ -62,6 +62,27 @@ def test_coefficients_and_their_tests_are_those_of_lmertest(rows, of_model, mode
     assert glance["n_missing"] == len(rows(model)) - likelihood["n"]
 
 
+@pytest.mark.parametrize("model", MODELS)
+def test_errors_of_kenward_and_roger_are_those_of_pbkrtest(rows, of_model, model):
+    fit, expected = ss.fit(rows(model), MODELS[model], errors="kenward-roger"), of_model("fixed", model, True)
+    terms = fit.tidy()
+    np.testing.assert_allclose(terms["std_error"], expected["se_kr"], rtol=RTOL_SE)
+    np.testing.assert_allclose(terms["df"], expected["df_kr"], rtol=RTOL_DF)
+    np.testing.assert_allclose(terms["p_value"], expected["p_kr"], rtol=1e-5)
+    assert (terms["errors"] == "kenward-roger").all()
+
+
+def test_one_coefficient_tested_together_or_as_a_contrast_is_its_t_test(rows):
+    for errors in ("satterthwaite", "kenward-roger"):
+        fit = ss.fit(rows("D2"), MODELS["D2_full"], errors=errors)
+        term = fit.tidy().iloc[1]
+        together, contrast = fit.joint("modality").iloc[0], fit.contrasts("modality").iloc[0]
+        assert together["statistic"] == pytest.approx(term["statistic"] ** 2, rel=1e-9)
+        assert together["df_residual"] == pytest.approx(term["df"], rel=1e-9)
+        for column in ("estimate", "std_error", "df", "p_value", "conf_low"):
+            assert contrast[column] == pytest.approx(term[column], rel=1e-9)
+
+
 @pytest.mark.parametrize("model", [m for m in MODELS if m != "D1_mean"])
 def test_joint_tests_are_those_of_lmertests_anova(rows, of_model, model):
     fit = ss.fit(rows(model), MODELS[model])
@@ -138,6 +159,7 @@ def test_fitted_values_have_the_random_effects_and_influence_is_not_known(rows):
         ("score ~ 1 + (1|case)", {"unit": "case"}, r"add \(1\|case\) to the formula"),
         ("score ~ 1", {"errors": "satterthwaite"}, "is there for formulas with random effects"),
         ("score ~ 1", {"reml": False}, "is for formulas with random effects"),
+        ("score ~ 1 + (1|case)", {"reml": False, "errors": "kenward-roger"}, "needs reml=True"),
         (["score ~ 1", "score ~ 1 + (1|case)"], {}, "fit these by themselves"),
         ("score ~ 1 + (1|case:reader:modality)", {}, "600 effects in 600 rows, .* leave it out"),
         ("score ~ 1 + (modality|case:reader)", {}, "600 effects in 600 rows"),

@@ -1,0 +1,165 @@
+"""Variances, shares and values of random effects, and predictions with them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import salstats as ss
+from salstats.checks import SalstatsError, SalstatsWarning, ValueRangeError
+
+CROSSED = "score ~ modality + (1|case) + (1|reader)"
+SLOPES = "score ~ modality + (1|case) + (1 + modality|reader)"
+
+
+@pytest.fixture(scope="module")
+def synth2(r_data):
+    return r_data("synth2").rename(columns={"case_id": "case"})
+
+
+@pytest.fixture(scope="module")
+def crossed(synth2):
+    return ss.fit(synth2, CROSSED)
+
+
+@pytest.fixture(scope="module")
+def components(crossed):
+    return crossed.variance_components()
+
+
+def test_variances_are_those_of_lme4_and_shares_follow_from_them(components, r_expected):
+    expected = r_expected("lmer_varcomp").query("model == 'D2_case_reader' and REML").set_index("group")
+    expected = expected.loc[["case_id", "reader", "Residual"]]
+    assert components["group"].tolist() == ["case", "reader", "Residual"]
+    np.testing.assert_allclose(components["estimate"], expected["variance"], rtol=1e-6)
+    np.testing.assert_allclose(components["std_dev"], expected["sd"], rtol=1e-6)
+    share = expected["variance"] / expected["variance"].sum()
+    np.testing.assert_allclose(components["share"], share, rtol=1e-6)
+    assert components["n_groups"].tolist()[:2] == [60, 5]
+    assert components["share"].between(components["share_low"], components["share_high"]).all()
+
+
+def test_tests_compare_the_likelihoods_of_fits_with_and_without(components, synth2, crossed):
+    full = crossed.glance()["log_lik"][0]
+    for group, other in {"case": "reader", "reader": "case"}.items():
+        without = ss.fit(synth2, f"score ~ modality + (1|{other})").glance()["log_lik"][0]
+        row = components.set_index("group").loc[group]
+        assert row["statistic"] == pytest.approx(2 * (full - without), rel=1e-9)
+        assert row["df"] == 1
+        # half the weight lies on 0
+        assert row["p_value"] == pytest.approx(stats.chi2.sf(row["statistic"], 1) / 2, rel=1e-6)
+    assert np.isnan(components["p_value"].iloc[-1])
+
+
+def test_limits_of_a_variance_are_where_the_likelihood_has_fallen(synth2):
+    """One case of the one-way model, whose restricted likelihood is written out."""
+    balanced = synth2[synth2["reader"] == "R1"]
+    found = ss.fit(balanced, "score ~ 1 + (1|case)").variance_components()
+    values = balanced.pivot(index="case", columns="modality", values="score").to_numpy()
+    g, m = values.shape
+    between = m * values.mean(axis=1).var() * g
+    within = ((values - values.mean(axis=1, keepdims=True)) ** 2).sum()
+
+    def deviance(of_case, residual):
+        total = residual + m * of_case
+        return g * (m - 1) * np.log(residual) + (g - 1) * np.log(total) + within / residual + between / total
+
+    from scipy.optimize import minimize_scalar
+
+    least = deviance(*found["estimate"].iloc[:2])
+    for limit in found.loc[0, ["conf_low", "conf_high"]]:
+        profile = minimize_scalar(
+            lambda s, v=limit: deviance(v, np.exp(s)),
+            bounds=(-12, 2),
+            method="bounded",
+            options={"xatol": 1e-10},
+        )
+        assert profile.fun - least == pytest.approx(stats.chi2.ppf(0.95, 1), abs=1e-4)
+
+
+def test_slopes_have_variances_and_a_correlation_and_one_share(synth2):
+    found = ss.fit(synth2, SLOPES).variance_components(level=0.9)
+    of_reader = found[found["group"] == "reader"]
+    assert of_reader["term"].tolist() == ["(Intercept)", "modalityB", "(Intercept), modalityB"]
+    assert of_reader["parameter"].tolist() == ["variance", "variance", "correlation"]
+    assert of_reader["df"].tolist()[:2] == [2, 2]
+    assert of_reader["share"].notna().tolist() == [True, False, False]
+    assert found["share"].sum() == pytest.approx(1)
+    # lme4 1.1-31 with its own optimiser, which stops at 1e-4 of a correlation
+    np.testing.assert_allclose(
+        of_reader["estimate"], [0.002203058569, 0.0003653723095, -0.0567205], rtol=3e-4
+    )
+    assert (found["conf_level"] == 0.9).all()
+
+
+def test_random_effects_of_a_balanced_one_way_model_are_shrunken_means(synth2):
+    one = synth2[synth2["reader"] == "R1"]
+    fit = ss.fit(one, "score ~ 1 + (1|case)")
+    variance, residual = fit.variance_components()["estimate"]
+    means = one.groupby("case")["score"].mean()
+    weight = variance / (variance + residual / 2)
+    found = fit.random_effects().set_index("level")
+    np.testing.assert_allclose(found["estimate"], (means - means.mean()) * weight, rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(found["std_error"], np.sqrt(variance * (1 - weight)), rtol=1e-6)
+    assert set(found["group"]) == {"case"}
+
+
+def test_predictions_have_the_effects_of_groups_that_are_named(synth2):
+    fit = ss.fit(synth2, SLOPES)
+    mean = fit.predict({"modality": ["A", "B"]})
+    pd.testing.assert_series_equal(
+        fit.predict({"modality": ["A", "B"], "reader": "nobody"}, random=True)["estimate"], mean["estimate"]
+    )
+    blups = fit.random_effects().query("group == 'reader'").pivot(index="level", columns="term")["estimate"]
+    named = fit.predict({"modality": ["A", "B"], "reader": ["R1", "R5"]}, random=True)
+    for row in named.itertuples():
+        own = (
+            blups.loc[row.reader, "(Intercept)"] + (row.modality == "B") * blups.loc[row.reader, "modalityB"]
+        )
+        at = mean.loc[mean["modality"] == row.modality, "estimate"].item()
+        assert row.estimate == pytest.approx(at + own, rel=1e-12)
+    assert named[["std_error", "conf_low", "conf_high"]].isna().all(axis=None)
+    rows = fit.augment()
+    again = fit.predict(rows[["modality", "reader", "case"]], random=True)
+    np.testing.assert_allclose(again["estimate"], rows["fitted"], rtol=1e-10)
+
+
+def test_nested_groups_and_numbers_are_found_again():
+    rng = np.random.default_rng(2)
+    table = pd.DataFrame(
+        {"patient": np.repeat(np.arange(1, 9), 6), "case": np.tile(np.repeat([1, 2, 3], 2), 8)}
+    )
+    table["x"] = rng.random(len(table))
+    table["y"] = table["x"] + rng.random(8)[table["patient"] - 1] + 0.1 * rng.random(len(table))
+    fit = ss.fit(table, "y ~ x + (1|patient/case)")
+    assert fit.random_effects().query("group == 'patient:case'")["level"].tolist()[:4] == [
+        "1:1",
+        "1:2",
+        "1:3",
+        "2:1",
+    ]
+    rows = fit.augment()
+    again = fit.predict(rows[["x", "patient", "case"]], random=True)
+    np.testing.assert_allclose(again["estimate"], rows["fitted"], rtol=1e-10)
+
+
+def test_fits_without_random_effects_say_so(synth2):
+    fit = ss.fit(synth2, "score ~ modality", unit="case")
+    for ask in (fit.variance_components, fit.random_effects):
+        with pytest.raises(SalstatsError, match=r"has no random effects; add \(1\|case\)"):
+            ask()
+    with pytest.raises(ValueRangeError, match="random=True is for models with random effects"):
+        fit.predict({"modality": "A"}, random=True)
+    with pytest.raises(ValueRangeError, match="'reader', which is not on the right side"):
+        ss.fit(synth2, CROSSED).predict({"reader": "R1"})
+
+
+def test_a_group_without_estimates_has_no_components(synth2):
+    few = synth2[(synth2["reader"] == "R1") & synth2["case"].isin(synth2["case"].unique()[:1])]
+    both = pd.concat([synth2.assign(site="a"), few.assign(site="b")])
+    with pytest.warns(
+        ss.SalstatsWarning if hasattr(ss, "SalstatsWarning") else UserWarning, match="no estimates"
+    ):
+        fit = ss.fit(both, CROSSED, by="site")
+    assert set(fit.variance_components()["site"]) == {"a"}
+    assert set(fit.random_effects()["site"]) == {"a"}
