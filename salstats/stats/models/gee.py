@@ -45,7 +45,9 @@ def exchangeable(
     """
     sizes = np.bincount(clusters)
     if sizes.max() < 2:
-        raise NotEstimableError("each unit has a single row, so that nothing is correlated")
+        raise NotEstimableError(
+            "each unit has a single row, so that nothing is correlated; leave correlation= out"
+        )
     independent = family.solve(matrix, response, intercept)
     coefficients = independent.coefficients
     for _ in range(_MAX_ITERATIONS):
@@ -57,7 +59,8 @@ def exchangeable(
             return replace(independent, dispersion=float("nan"))
         if not -1 / (sizes.max() - 1) < alpha < 1:
             raise NotEstimableError(
-                f"rows of a unit are correlated by {alpha:.3g}, which units of {sizes.max()} rows cannot be"
+                f"rows of a unit are correlated by {alpha:.3g}, which units of {sizes.max()} "
+                "rows cannot be; leave correlation= out"
             )
         derivative = matrix * (family.link.slope(matrix @ coefficients) / root)[:, None]
         rows = _whitened(derivative, alpha, clusters, sizes)

@@ -88,6 +88,27 @@ def test_slopes_have_variances_and_a_correlation_and_one_share(synth2):
     # lme4 1.1-31, its optimum polished by Newton's steps as in the oracles
     expected = [2.20304542664e-03, 3.65403311831e-04, -0.0567575807751]
     np.testing.assert_allclose(of_reader["estimate"], expected, rtol=5e-6)
+    assert (found["conf_level"] == 0.9).all()
+
+
+def test_random_effects_of_a_balanced_one_way_model_are_shrunken_means(synth2):
+    one = synth2[synth2["reader"] == "R1"]
+    fit = ss.fit(one, "score ~ 1 + (1|case)")
+    variance, residual = fit.variance_components()["estimate"]
+    means = one.groupby("case")["score"].mean()
+    weight = variance / (variance + residual / 2)
+    found = fit.random_effects().set_index("level")
+    np.testing.assert_allclose(found["estimate"], (means - means.mean()) * weight, rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(found["std_error"], np.sqrt(variance * (1 - weight)), rtol=1e-6)
+    assert set(found["group"]) == {"case"}
+
+
+def test_predictions_have_the_effects_of_groups_that_are_named(synth2):
+    fit = ss.fit(synth2, SLOPES)
+    mean = fit.predict({"modality": ["A", "B"]})
+    pd.testing.assert_series_equal(
+        fit.predict({"modality": ["A", "B"], "reader": "nobody"}, random=True)["estimate"], mean["estimate"]
+    )
     blups = fit.random_effects().query("group == 'reader'").pivot(index="level", columns="term")["estimate"]
     named = fit.predict({"modality": ["A", "B"], "reader": ["R1", "R5"]}, random=True)
     for row in named.itertuples():
@@ -135,9 +156,7 @@ def test_fits_without_random_effects_say_so(synth2):
 def test_a_group_without_estimates_has_no_components(synth2):
     few = synth2[(synth2["reader"] == "R1") & synth2["case"].isin(synth2["case"].unique()[:1])]
     both = pd.concat([synth2.assign(site="a"), few.assign(site="b")])
-    with pytest.warns(
-        ss.SalstatsWarning if hasattr(ss, "SalstatsWarning") else UserWarning, match="no estimates"
-    ):
+    with pytest.warns(SalstatsWarning, match="no estimates"):
         fit = ss.fit(both, CROSSED, by="site")
     assert set(fit.variance_components()["site"]) == {"a"}
     assert set(fit.random_effects()["site"]) == {"a"}
