@@ -55,6 +55,7 @@ from .stats.ranks import rank_stability as rank_stability
 from .stats.ranks import rank_frequencies as rank_frequencies
 from .stats.rank_agreement import rank_agreement as rank_agreement
 from .stats.significance import significance_map as significance_map
+from .stats.significance import rank_limits as rank_limits
 from .stats.rates import pooled_rates as pooled_rates
 from .stats.rates import pooled_difference as pooled_difference
 from .stats.contrasts import difference as difference

@@ -87,8 +87,8 @@ def rank_stability(
     every percentile interval, so that one may lie between two ranks. Schemes and bootstrap are those of
     challengeR (Wiesenfarth et al. 2021): aggregateThenRank, rankThenAggregate and testThenRank, there with
     ties="min". Ranks are no smooth function of the scores: where two methods are equally good their intervals
-    are too short, so they show how a ranking moves and do not cover true ranks in 95 of 100 studies. Warnings
-    are those of `summarize`.
+    are too short, so they show how a ranking moves and do not cover true ranks in 95 of 100 studies;
+    `rank_limits` does. Warnings are those of `summarize`.
 
     References
     ----------

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ValueRangeError
+from salstats.checks import ValueRangeError, check_columns, check_frame, quoted
 from salstats.frames import coded_scores, combined_codes, estimates_frame
 from salstats.stats.adjust import adjust_p_values, check_procedure
 from salstats.stats.advice import ROUNDING
@@ -17,6 +17,9 @@ from salstats.stats.paired_tests import TESTS
 from salstats.stats.rank_schemes import signed_rank_test
 from salstats.stats.rankings import direction_of, ranking_groups
 from salstats.stats.units import Unit, resolve_unit
+
+#: Procedures whose claims are all right together at the level, however the tests hang together.
+FAMILYWISE = ("holm", "bonferroni")
 
 
 def significance_map(
@@ -133,6 +136,81 @@ def significance_map(
         "procedure": procedure,
     }
     return estimates_frame(both[[*groups, "method", "reference"]], table, special)
+
+
+def rank_limits(significance: pd.DataFrame) -> pd.DataFrame:
+    """Confidence limits of the true rank of each method, from tests of every two.
+
+    A method stands behind those that are significantly better, and before those that are significantly worse.
+    With a procedure that controls the familywise error, such as Holm's, all limits hold jointly at the level
+    of the map, also where methods are equally good: `rank_stability` only shows how a ranking moves.
+
+    Parameters
+    ----------
+    significance : DataFrame
+        From `significance_map`.
+
+    Returns
+    -------
+    DataFrame
+        One row per group and method, sorted: the grouping columns, `method`; `term` ("rank"), `estimate` (the
+        rank by its mean difference from the others, ties sharing the average); `conf_low`, `conf_high`,
+        `conf_level`, `interval` ("tests"), `unit`; `n_methods`, `n_better` and `n_worse` of the others,
+        `test`, `procedure`.
+
+    Raises
+    ------
+    ColumnError
+        The frame is not from `significance_map`.
+    ValueRangeError
+        Its P values are not adjusted by "holm" or "bonferroni".
+
+    References
+    ----------
+    Mogstad M, Romano JP, Shaikh AM, Wilhelm D. Inference for ranks with applications to mobility across
+    neighbourhoods and academic achievement across countries. Review of Economic Studies 91 (2024).
+    doi:10.1093/restud/rdad006
+
+    Examples
+    --------
+    >>> import salstats as ss
+    >>> scores = ss.datasets.load_simulated().query("metric == 'iou'")
+    >>> ss.rank_limits(ss.significance_map(scores))[["method", "estimate", "conf_low", "conf_high"]]
+          method  estimate  conf_low  conf_high
+    0    gradcam       2.0         2          2
+    1      human       1.0         1          1
+    2  occlusion       3.0         3          3
+    """
+    frame = check_frame(significance, "significance")
+    check_columns(frame, ["method", "reference", "estimate", "better", "procedure"], "significance")
+    procedure = str(frame["procedure"].iloc[0])
+    if procedure not in FAMILYWISE:
+        raise ValueRangeError(
+            f"procedure={procedure!r} does not keep the error of all tests together, which limits of ranks "
+            f"need; take one of {quoted(FAMILYWISE)} in significance_map(adjust=)"
+        )
+    groups = [c for c in frame.columns[: list(frame.columns).index("method")]]
+    key = [*groups, "method"]
+    sign = np.where(frame["larger_is_better"], 1.0, -1.0)
+    ahead = frame.assign(ahead=sign * frame["estimate"]).groupby(key, observed=True, sort=True)
+    first = ahead.first().reset_index()
+    behind = frame.assign(method=frame["reference"].astype(frame["method"].dtype)).groupby(key, observed=True)
+    n_worse, n_better = (by["better"].sum().to_numpy(np.int64) for by in (ahead, behind))
+    n_methods = ahead.size().to_numpy() + 1
+    mean = ahead["ahead"].mean()
+    ranks = mean.groupby(level=list(range(len(groups))), observed=True) if groups else mean
+    table = {
+        "term": "rank",
+        "estimate": ranks.rank(ascending=False).to_numpy(),
+        "conf_low": 1 + n_better,
+        "conf_high": n_methods - n_worse,
+        "conf_level": first["conf_level"].to_numpy(),
+        "interval": "tests",
+        "unit": first["unit"].to_numpy(),
+    }
+    special = {"n_methods": n_methods, "n_better": n_better, "n_worse": n_worse}
+    told = {name: first[name].to_numpy() for name in ("test", "procedure")}
+    return estimates_frame(first[key], table, special | told)
 
 
 def _signed_ranks(scores: pd.DataFrame, groups: list[str], unit: Unit) -> pd.DataFrame:

@@ -117,6 +117,48 @@ def test_a_one_sided_t_test_is_scipys(scores):
         assert row.p_value == pytest.approx(expected, rel=1e-9)
 
 
+def test_limits_of_ranks_count_who_is_significantly_better(scores):
+    found = ss.significance_map(scores, by="task", test="wilcoxon", unit="case")
+    limits = ss.rank_limits(found)
+    theirs = pd.read_csv(REFERENCE / "significance.csv")
+    for row in limits.itertuples():
+        own = theirs[theirs["task"] == row.task]
+        assert row.conf_low == 1 + own.loc[own["reference"] == row.method, "better"].sum()
+        assert row.conf_high == 5 - own.loc[own["method"] == row.method, "better"].sum()
+    means = scores.groupby(["task", "method"])["score"].mean()
+    expected = means.groupby(level=0).rank(ascending=False)
+    np.testing.assert_array_equal(limits["estimate"], expected)
+    assert (limits["interval"] == "tests").all()
+
+
+def test_limits_of_ranks_hold_jointly_where_methods_are_equal():
+    # 300 studies of four equal methods: at most 5 % may exclude a rank that all of them share
+    own = frame(np.random.default_rng(12).random((9000, 4)))
+    # units of the same names in all studies are few sums
+    own = own.assign(study=own["case"] // 30, patient=own["case"] % 30)
+    limits = ss.rank_limits(ss.significance_map(own, by="study", test="t"))
+    missed = (limits["conf_high"] - limits["conf_low"] < 3).groupby(limits["study"]).any().sum()
+    # 15 expected at most, and 4 standard errors
+    assert missed <= 15 + 4 * np.sqrt(300 * 0.05 * 0.95)
+
+
+def test_limits_of_ranks_turn_with_the_metric(scores):
+    own = scores[scores["task"] == "mass"]
+    more = ss.rank_limits(ss.significance_map(own, test="t", unit="case"))
+    less = ss.rank_limits(ss.significance_map(own.assign(metric="assd"), test="t", unit="case"))
+    np.testing.assert_array_equal(less["estimate"], 6 - more["estimate"])
+    np.testing.assert_array_equal(less["conf_low"], 6 - more["conf_high"])
+
+
+def test_limits_of_ranks_need_tests_that_hold_together(scores):
+    for procedure in ("none", "BH", "hochberg"):
+        found = ss.significance_map(scores, by="task", test="t", unit="case", adjust=procedure)
+        with pytest.raises(ValueRangeError, match="holm"):
+            ss.rank_limits(found)
+    with pytest.raises(ColumnError, match="reference"):
+        ss.rank_limits(ss.rank_stability(scores, n_replicates=50))
+
+
 def test_less_is_better_turns_the_map(scores):
     own = scores[scores["task"] == "mass"]
     more = ss.significance_map(own, test="wilcoxon", unit="case")

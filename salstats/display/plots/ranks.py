@@ -52,7 +52,7 @@ def plot_ranks(
     Parameters
     ----------
     ranks : DataFrame
-        From `rank_stability`; each combination of its grouping columns is a panel.
+        From `rank_stability` or `rank_limits`; each combination of its grouping columns is a panel.
     frequencies : DataFrame, optional
         From `rank_frequencies` of the same scores: a blob at each rank, its area the share of replicates.
     labels : mapping, optional
@@ -276,6 +276,8 @@ def _lines_note(frame: pd.DataFrame) -> str:
     levels, made = distinct(frame, "conf_level"), distinct(frame, "n_replicates")
     if frame["conf_low"].isna().all() or len(levels) != 1:
         return ""
+    if distinct(frame, "interval") == ["tests"]:
+        return f"Lines: joint {100 * float(levels[0]):.10g}% confidence limits, from tests of every two."
     of = f" {count_text(made[0])}" if len(made) == 1 else ""
     return f"Lines: where the rank lies in {100 * float(levels[0]):.10g}% of{of} replicates."
 
