@@ -18,6 +18,7 @@ _STEP = 0.05
 #: Largest derivative of the deviance by a theta, per row, at an optimum.
 _FLAT = 1e-8
 _ROUNDS = 6
+_OPTIONS = {"maxiter": 500, "ftol": 1e-12, "gtol": 1e-6}
 
 
 class Optimum(NamedTuple):
@@ -48,37 +49,36 @@ class Search:
         return hessian(self.products, self.terms, factors, found, reml=self.reml) / self.products.n_rows
 
     def minimum(self, start: np.ndarray | None = None) -> Optimum:
-        """The optimum: a bounded search, variances that are zero made so, then Newton's steps."""
-        diagonal = on_diagonal(self.terms)
-        theta = diagonal.astype(np.float64) if start is None else start
-        bounds = [(0, None) if is_variance else (None, None) for is_variance in diagonal]
+        """The optimum: a search, variances that are zero made so, then Newton's steps.
+
+        The deviance is smooth in theta, and the same whatever the signs of Lambda's columns, so that the
+        search goes through zero; it might stay there if zero were a bound.
+        """
+        theta = on_diagonal(self.terms).astype(np.float64) if start is None else start
         for _ in range(_ROUNDS):
-            options = {"maxiter": 500, "ftol": 1e-12, "gtol": 1e-6}
-            theta = minimize(self, theta, jac=True, bounds=bounds, method="L-BFGS-B", options=options).x
-            theta, stuck = self._on_boundary(theta)
-            if not stuck:
+            theta = minimize(self, theta, jac=True, method="L-BFGS-B", options=_OPTIONS).x
+            theta, moved = self._at_zero(theta)
+            if not moved:
                 break
         return self._polished(theta)
 
-    def _on_boundary(self, theta: np.ndarray) -> tuple[np.ndarray, bool]:
-        """Variances near zero made zero where that is no worse; or moved away, and True, where it is."""
-        factors = lambdas(theta, self.terms)
-        low = [_lowered(factor, term.correlated) for factor, term in zip(factors, self.terms, strict=True)]
-        if all(null is None for _, null in low):
-            return theta, False
-        slopes = evaluate(self.products, [f for f, _ in low], reml=self.reml).gradients
-        stuck = False
-        for k, (lowered, null) in enumerate(low):
-            if null is None:
-                continue
-            least, directions = np.linalg.eigh(null.T @ slopes[k] @ null)
-            if least[0] >= -_FLAT * self.products.n_rows:
-                factors[k] = lowered
-            elif np.linalg.svd(factors[k], compute_uv=False)[-1] < _SMALL**2:
-                direction = null @ directions[:, :1]
-                factors[k] = _factor(lowered @ lowered.T + _STEP**2 * direction @ direction.T)
-                stuck = True
-        return thetas(factors, self.terms), stuck
+    def _at_zero(self, theta: np.ndarray) -> tuple[np.ndarray, bool]:
+        """Variances near zero made zero where that is an optimum; whether one was raised as it is none."""
+        factors = [_upright(factor) for factor in lambdas(theta, self.terms)]
+        roots = [_kept(factor, term.correlated) for factor, term in zip(factors, self.terms, strict=True)]
+        if all(root.shape[1] == len(root) for root in roots):
+            return thetas(factors, self.terms), False
+        low = [_triangular(root, term.correlated) for root, term in zip(roots, self.terms, strict=True)]
+        slopes = evaluate(self.products, low, reml=self.reml).gradients
+        raised = list(factors)
+        for k, (root, slope, term) in enumerate(zip(roots, slopes, self.terms, strict=True)):
+            least, direction = _steepest(root, slope, term.correlated)
+            if least >= -_FLAT * self.products.n_rows:
+                factors[k] = raised[k] = low[k]
+            else:
+                raised[k] = _triangular(np.hstack([root, _STEP * direction]), term.correlated)
+        kept, moved = thetas(factors, self.terms), thetas(raised, self.terms)
+        return (moved, True) if self(moved)[0] < self(kept)[0] else (kept, False)
 
     def _polished(self, theta: np.ndarray) -> Optimum:
         """Newton's steps; columns of Lambda that are zero stay so."""
@@ -90,46 +90,53 @@ class Search:
             if np.abs(slope[free]).max(initial=0.0) < _FLAT * 1e-4:
                 break
             step = np.zeros_like(theta)
-            step[free] = -np.linalg.lstsq(self.hessian(theta)[np.ix_(free, free)], slope[free], rcond=1e-10)[
-                0
-            ]
+            curve = self.hessian(theta)[np.ix_(free, free)]
+            step[free] = -np.linalg.lstsq(curve, slope[free], rcond=1e-10)[0]
             new_value, new_slope = self(theta + step)
             if np.abs(new_slope[free]).max() >= np.abs(slope[free]).max() or new_value > value + 1e-9:
                 break
             theta, value, slope = theta + step, new_value, new_slope
         converged = bool(np.abs(slope[free]).max(initial=0.0) < _FLAT)
-        return Optimum(theta, slope * self.products.n_rows, converged)
+        theta = thetas([_upright(factor) for factor in lambdas(theta, self.terms)], self.terms)
+        return Optimum(theta, self(theta)[1] * self.products.n_rows, converged)
 
 
-def _lowered(factor: np.ndarray, correlated: bool) -> tuple[np.ndarray, np.ndarray | None]:
-    """Lambda with its small variances made zero, and the directions of those; None where there are none."""
+def _upright(factor: np.ndarray) -> np.ndarray:
+    """Lambda with a diagonal that is not negative."""
+    return factor * np.where(np.diag(factor) < 0, -1.0, 1.0)
+
+
+def _kept(factor: np.ndarray, correlated: bool) -> np.ndarray:
+    """A root of Lambda Lambda' without the directions in which it is nearly zero."""
     if not correlated:
-        small = np.abs(np.diag(factor)) < _SMALL
-        return np.diag(np.where(small, 0.0, np.diag(factor))), np.eye(len(factor))[
-            :, small
-        ] if small.any() else None
+        return factor[:, np.diag(factor) >= _SMALL]
     left, values, _ = np.linalg.svd(factor)
-    small = values < _SMALL
-    if not small.any():
-        return factor, None
-    kept = left[:, ~small] * values[~small]
-    return _factor(kept @ kept.T, int((~small).sum())), left[:, small]
+    return left[:, values >= _SMALL] * values[values >= _SMALL]
 
 
-def _factor(covariance: np.ndarray, rank: int | None = None) -> np.ndarray:
-    """Lower triangular Lambda of a covariance of less than full rank, its last columns zero."""
-    values, vectors = np.linalg.eigh(covariance)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
-    lower = np.asarray(np.linalg.qr(root.T, mode="r")).T
-    lower = lower * np.where(np.diag(lower) < 0, -1.0, 1.0)
-    if rank is not None:
-        lower[:, rank:] = 0.0
-    return lower
+def _steepest(root: np.ndarray, slope: np.ndarray, correlated: bool) -> tuple[float, np.ndarray]:
+    """Least derivative of the deviance by a variance that the root has not, and the direction of that."""
+    if root.shape[1] == len(root):
+        return 0.0, root[:, :0]
+    if not correlated:
+        least = np.where(root.any(axis=1), np.inf, np.diag(slope))
+        return float(least.min()), np.eye(len(root))[:, [least.argmin()]]
+    null = np.linalg.svd(root)[0][:, root.shape[1] :]
+    values, vectors = np.linalg.eigh(null.T @ slope @ null)
+    return float(values[0]), null @ vectors[:, :1]
+
+
+def _triangular(root: np.ndarray, correlated: bool) -> np.ndarray:
+    """Lambda with Lambda Lambda' = root root', its last columns zero where the root has fewer."""
+    if not correlated:
+        return np.diag(np.abs(root).sum(axis=1))
+    upper = np.asarray(np.linalg.qr(root.T, mode="r"))
+    lower = np.zeros((len(root), len(root)))
+    lower[:, : len(upper)] = upper.T
+    return _upright(lower)
 
 
 def _free(factor: np.ndarray, correlated: bool) -> np.ndarray:
     """1 where a parameter is free: columns of Lambda that are zero stay so."""
-    kept = np.abs(factor).max(axis=0) > 0
-    return (
-        np.tile(kept.astype(np.float64), (len(factor), 1)) if correlated else np.diag(kept.astype(np.float64))
-    )
+    kept = factor.any(axis=0).astype(np.float64)
+    return np.tile(kept, (len(factor), 1)) if correlated else np.diag(kept)

@@ -1,0 +1,64 @@
+"""The search for variances: from anywhere, to zero where that is best, and away from it where it is not."""
+
+import numpy as np
+import pytest
+
+from salstats.stats.models.mixed.deviance import evaluate
+from salstats.stats.models.mixed.kernel import RandomTerm, fit_mixed, scale
+from salstats.stats.models.mixed.optimum import Search
+from salstats.stats.models.mixed.terms import lambdas
+
+# the deviance of one optimum, found along different ways
+ATOL = 1e-8
+
+
+@pytest.fixture(scope="module")
+def three_readers():
+    """3 readers, 44 cases, slopes of both: the best covariance of the readers has rank 1."""
+    rng = np.random.default_rng(27)
+    reader, case, method = (a.ravel() for a in np.meshgrid(range(3), range(44), range(2), indexing="ij"))
+    kept = rng.uniform(size=len(reader)) < 0.8
+    reader, case, method = reader[kept], case[kept], method[kept]
+    matrix = np.column_stack([np.ones(len(reader)), method])
+    response = 0.3 * rng.normal(size=3)[reader] * method + 0.3 * rng.normal(size=44)[case]
+    effects = ("(Intercept)", "method")
+    terms = [RandomTerm("case", effects, case, 44, matrix), RandomTerm("reader", effects, reader, 3, matrix)]
+    return matrix[:, :1], response + rng.normal(size=len(reader)), terms
+
+
+@pytest.mark.parametrize("size", [0.02, 0.1, 0.3, 1.0, 3.0])
+def test_start_does_not_matter(three_readers, size):
+    scaled = scale(*three_readers)
+    search = Search(scaled.products, scaled.terms, reml=True)
+    n = len(three_readers[1])
+    found, first = search.minimum(size * np.array([1, 0, 1, 1, 0, 1.0])), search.minimum()
+    np.testing.assert_allclose(n * search(found.theta)[0], n * search(first.theta)[0], rtol=0, atol=ATOL)
+    assert found.converged
+
+
+def test_no_variance_more_or_less_is_better(three_readers):
+    # in any direction, also one that has no variance, the deviance must not fall
+    found = fit_mixed(*three_readers)
+    assert found.singular
+    for slope, factor in zip(found.evaluated.gradients, found.scaled.factors(found.theta), strict=True):
+        assert np.linalg.eigvalsh(slope)[0] > -1e-6
+        np.testing.assert_allclose(slope @ factor, 0, atol=1e-6)
+
+
+def test_zero_is_left_where_a_variance_is_better():
+    rng = np.random.default_rng(1)
+    case = np.repeat(np.arange(20), 4)
+    response = rng.normal(size=20)[case] + rng.normal(size=80)
+    matrix = np.ones((80, 1))
+    for correlated in (True, False):
+        effects = np.column_stack([np.ones(80), np.tile([0, 1, 0, 1], 20)])
+        term = RandomTerm("case", ("(Intercept)", "method"), case, 20, effects, correlated)
+        scaled = scale(matrix, response, [term])
+        search = Search(scaled.products, scaled.terms, reml=True)
+        zeros = np.zeros(term.n_parameters)
+        found = search.minimum(zeros)
+        np.testing.assert_allclose(search(found.theta)[0], search(search.minimum().theta)[0], rtol=1e-10)
+        # the search works per row
+        assert 80 * (search(zeros)[0] - search(found.theta)[0]) > 4
+        slopes = evaluate(scaled.products, lambdas(found.theta, scaled.terms), reml=True).gradients
+        assert np.diag(slopes[0]).min() > -1e-6
