@@ -15,11 +15,11 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_a_plan_is_written_and_its_sentence_said(capsys, folder):
-    options = "--reference human --by metric --n-cases 20,40 --effect -0.05 --studies 50 --replicates 200"
+    options = "--reference human --by metric --n-cases 20,40 --effect -0.12 --studies 50 --replicates 200"
     assert run(["power", "pilot.csv", *options.split(), "-o", "plan.csv"]) == 0
     out, err = capsys.readouterr()
     expected = ss.power(
-        ss.read_scores("pilot.csv"), reference="human", by="metric", n_cases=[20, 40], effect=-0.05,
+        ss.read_scores("pilot.csv"), reference="human", by="metric", n_cases=[20, 40], effect=-0.12,
         n_studies=50, n_replicates=200,
     )  # fmt: skip
     pd.testing.assert_frame_equal(ss.read_data("plan.csv")[["power", "width"]], expected[["power", "width"]])

@@ -163,8 +163,9 @@ class Draw:
         return pd.DataFrame(
             {name: np.tile(values, 2) for name, values in columns.items()}
             | {
-                "method": np.repeat(["method", "reference"], len(place)),
-                "metric": metric,
+                # codes, as text is slow to make
+                "method": pd.Categorical.from_codes(np.repeat([0, 1], len(place)), ["method", "reference"]),
+                "metric": pd.Categorical.from_codes(np.zeros(2 * len(place), dtype=np.int8), [metric]),
                 "score": np.concatenate([pilot.own[rows], pilot.other[rows]]),
             }
         )

@@ -300,3 +300,10 @@ def test_a_small_pilot_is_said_to_be_one(patients):
     ):
         ss.power(patients[patients["patient"].isin([f"p{i}" for i in range(15)])], reference="human",
                  effect=-0.05, n_cases=30, n_studies=10)  # fmt: skip
+
+
+def test_an_effect_far_from_the_pilots_own_is_said_to_be_a_guess():
+    # normal differences of mean 1 SD shifted to 0 rest on exp(-1) of the units
+    pilot = normal_pilot(n=400, mean=-0.2)
+    with pytest.warns(SalstatsWarning, match=r"rest on what 1[45]\d of its 400 units are worth"):
+        ss.power(pilot, reference="human", effect=0.0, n_cases=30, n_studies=10)
