@@ -78,6 +78,7 @@ from .display.tables.estimates import table_estimates as table_estimates
 from .display.tables.decrease import table_decrease as table_decrease
 from .display.tables.regression import table_regression as table_regression
 from .display.tables.correlation import table_correlation as table_correlation
+from .display.tables.power import table_power as table_power
 from .display.export.table_files import save_table as save_table
 from .display.plots.intervals import plot_intervals as plot_intervals
 from .display.plots.decrease import plot_decrease as plot_decrease

@@ -15,6 +15,8 @@ from salstats.stats.paired_tests import RECORDS as TESTS
 
 #: What a plan must have; what stands before `term` are the grouping columns.
 NEEDED = ("term", "goal", "n_cases", "power", "width", "target", "n_needed", "level", "approach")
+#: What is said where no number is enough.
+NONE = "none"
 #: Columns that tell curves apart, beside the grouping columns.
 _OF_CURVE = ("n_readers", "effect")
 
@@ -54,9 +56,14 @@ def curve_text(rows: pd.DataFrame, plan: pd.DataFrame) -> str:
 
 
 def needed_text(rows: pd.DataFrame) -> str:
-    """How many cases a curve needs: "41"; "> 300" or "≤ 10" where none or all of those planned are enough."""
+    """How many cases a curve needs: "41"; "> 300" or "≤ 10" where none or all of those planned are enough.
+
+    A formula says "none" where no number is enough, as with few readers.
+    """
     needed = rows["n_needed"].iloc[0]
     if pd.isna(needed):
+        if rows["approach"].iloc[0] == "formula":
+            return NONE
         return f"> {count_text(rows['n_cases'].max())}"
     first = rows.loc[rows["n_cases"].astype("int64").idxmin()]
     enough = (
@@ -98,8 +105,16 @@ def power_sentence(plan: pd.DataFrame, *, labels: Mapping[str, Any] | Labels | N
     if "metric" in frame.columns and frame["metric"].nunique() == 1:
         what = what.replace("score", names.value("metric", first["metric"]))
     what += ", averaged over readers," if first["term"] == "mrmc" else ""
-    needs = joined([_need(rows, frame, names, alone=len(curves) == 1) for rows in curves])
-    return f"The number of cases was planned for {_goal(frame, what)}, {_how(frame)}: {needs} are needed."
+    needs: dict[bool, list[str]] = {True: [], False: []}
+    for rows in curves:
+        which = "" if len(curves) == 1 else _which(rows, frame, names)
+        known = needed_text(rows) != NONE
+        needs[known].append(
+            f"{_cases(rows, frame)}{which}" if known else f"no number of cases is enough{which}"
+        )
+    said = [f"{joined(needs[True])} are needed"] if needs[True] else []
+    said += [joined(needs[False])] if needs[False] else []
+    return f"The number of cases was planned for {_goal(frame, what)}, {_how(frame)}: {'; '.join(said)}."
 
 
 def _goal(plan: pd.DataFrame, what: str) -> str:
@@ -122,21 +137,20 @@ def _goal(plan: pd.DataFrame, what: str) -> str:
     return f"{target} power to show a {what}{of} at a two-sided level of {alpha}"
 
 
-def _need(rows: pd.DataFrame, plan: pd.DataFrame, names: Labels, *, alone: bool) -> str:
-    """Cases of one curve, and what it is of."""
+def _cases(rows: pd.DataFrame, plan: pd.DataFrame) -> str:
+    """Cases that a curve needs, and how many units these are."""
     first, needed = rows.iloc[0], rows["n_needed"].iloc[0]
-    shown = needed_text(rows)
-    text = shown.replace("> ", "more than ").replace("≤ ", "at most ") + " cases"
-    if pd.notna(needed) and "unit" in plan.columns and first["unit"] != "case":
-        units = round(int(needed) * first["n_units"] / first["n_cases"])
-        text += f" ({counted(units, str(first['unit']))})"
-    if alone:
+    text = needed_text(rows).replace("> ", "more than ").replace("≤ ", "at most ") + " cases"
+    if pd.isna(needed) or "unit" not in plan.columns or first["unit"] == "case":
         return text
+    return f"{text} ({counted(round(int(needed) * first['n_units'] / first['n_cases']), str(first['unit']))})"
+
+
+def _which(rows: pd.DataFrame, plan: pd.DataFrame, names: Labels) -> str:
+    """Words " with 6 readers for Grad-CAM" that tell a curve from others."""
+    first, of = rows.iloc[0], curve_text(rows, plan)
     groups = [names.value(c, first[c]) for c in grouping_of(plan) if plan[c].nunique() > 1]
-    of = curve_text(rows, plan)
-    return " ".join(
-        [text, *([f"with {of}"] if of else []), *([f"for {', '.join(groups)}"] if groups else [])]
-    )
+    return (f" with {of}" if of else "") + (f" for {', '.join(groups)}" if groups else "")
 
 
 def _how(plan: pd.DataFrame) -> str:

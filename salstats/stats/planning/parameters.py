@@ -1,6 +1,7 @@
 """Parameters of a planned study: SDs, correlations and clusters, or components of readers and cases."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -66,15 +67,27 @@ def design_effect(given: Mapping[str, float]) -> float:
     return 1 + (given.get("cluster_size", 1.0) - 1) * given.get("icc", 0.0)
 
 
-def components_of(given: object) -> Components:
-    """Variance components, from a mapping or from the frame of `mrmc_components`."""
-    if isinstance(given, pd.DataFrame):
-        given = _of_frame(given)
-    if not isinstance(given, Mapping):
+def components_of(given: object) -> list[tuple[dict[str, Any], Components]]:
+    """Variance components with what names them: of a mapping, or of each group of `mrmc_components`."""
+    if isinstance(given, Mapping):
+        return [({"unit": "case"}, _components(checked(given, READERS)))]
+    if not isinstance(given, pd.DataFrame) or {"term", "estimate", "n_units"} - set(given.columns):
         raise SalstatsError(
             "term='mrmc' plans from variance components: a mapping, or what mrmc_components() returns"
         )
-    found = checked(given, READERS)
+    before = [str(c) for c in given.columns[: list(given.columns).index("term")]]
+    groups = [rows for _, rows in given.groupby(before, sort=False)] if before else [given]
+    found = []
+    for rows in groups:
+        first = rows.iloc[0]
+        known = {t: v for t, v in zip(rows["term"], rows["estimate"], strict=True) if t in READERS}
+        named = {**first[before].to_dict(), "unit": first.get("unit", "case")}
+        found.append((named, _components(checked({**known, "n_cases": first["n_units"]}, READERS))))
+    return found
+
+
+def _components(found: Mapping[str, float]) -> Components:
+    """Components, none of which is missing."""
     missing = [name for name in READERS if name not in found]
     if missing:
         raise SalstatsError(f"the components of readers and cases lack {quoted(missing)}")
@@ -85,16 +98,3 @@ def components_of(given: object) -> Components:
     return Components(
         found["error"], found["cov1"], found["cov2"], found["cov3"], of_readers, found["n_cases"]
     )
-
-
-def _of_frame(frame: pd.DataFrame) -> dict[str, float]:
-    """Components of a frame, one row each."""
-    lacking = {"term", "estimate", "n_units"} - set(frame.columns)
-    if lacking:
-        raise SalstatsError(
-            f"term='mrmc' plans from what mrmc_components() returns; here is no {quoted(sorted(lacking))}"
-        )
-    if frame["term"].duplicated().any():
-        raise SalstatsError("the components are of several groups; keep the rows of one")
-    found = dict(zip(frame["term"].astype("str"), frame["estimate"], strict=True))
-    return {name: found[name] for name in READERS if name in found} | {"n_cases": frame["n_units"].iloc[0]}

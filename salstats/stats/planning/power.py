@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -95,7 +96,7 @@ def power(
     effect : float or list of float, optional
         The true effect: method - reference, or a decrease in percent. A margin is planned with 0 by default,
         a width with the pilot's own effect; a difference needs one: what is worth finding, not what the
-        pilot has found, which half of all studies exceed and half do not.
+        pilot has found, which is a guess.
     term : {"difference", "percent_decrease", "mrmc"}
         What the study will estimate; mrmc is the difference averaged over readers, as in `mrmc`.
     margin : float, pair or dict, optional
@@ -428,15 +429,15 @@ def _of_readers(
     """Curves of numbers of readers."""
     if random == (False, False):
         raise SalstatsError("readers='fixed' and cases='fixed' leave nothing to chance; keep one 'random'")
-    found = parameters.components_of(given)
+    groups = parameters.components_of(given)
     if n_readers is None:
         raise SalstatsError("n_readers= says how many readers the study has, such as n_readers=[4, 6, 8]")
-    speaks = _SPEAK_OF[random[0], random[1]]
-    for effect in effects:
+    speaks = {"inference_to": _SPEAK_OF[random[0], random[1]]}
+    for (named, found), effect in product(groups, effects):
         known = 0.0 if effect is None else effect
-        bounds = _bounds(plan, "", known)
+        bounds = _bounds(plan, str(named.get("metric", "")), known)
+        shown = {} if effect is None else {"effect": known}
         for n in n_readers:
-            shown = {} if effect is None else {"effect": known}
-            keys = {**shown, **_margin_keys(bounds), "n_readers": n, "unit": "case", "inference_to": speaks}
             precision = partial(formulas.hillis, found, n, random_readers=random[0], random_cases=random[1])
+            keys = {**named, **shown, **_margin_keys(bounds), "n_readers": n, **speaks}
             yield Curve(keys, plan, known, precision, precision, bounds)

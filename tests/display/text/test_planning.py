@@ -43,6 +43,17 @@ def test_each_goal_has_its_words(columns, said):
     assert said in ss.power_sentence(plan(**columns))
 
 
+def test_a_formula_may_say_that_no_number_is_enough():
+    frame = plan(needed=(None,), approach="formula", test="t")
+    assert ss.power_sentence(frame).endswith("distribution: no number of cases is enough.")
+    readers = pd.concat(
+        [frame.assign(n_readers=3), plan(needed=(60,), approach="formula").assign(n_readers=5)]
+    )
+    assert ss.power_sentence(readers).endswith(
+        ": 60 cases with 5 readers are needed; no number of cases is enough with 3 readers."
+    )
+
+
 def test_what_is_no_plan_is_refused():
     with pytest.raises(ColumnError, match="plan has no column 'term'"):
         ss.power_sentence(pd.DataFrame({"power": [0.8]}))

@@ -188,7 +188,31 @@ def test_components_may_be_a_frame():
     rows = {k: v for k, v in VAN_DYKE.items() if k != "n_cases"} | {"reader": 0.0015}
     frame = pd.DataFrame({"term": list(rows), "estimate": list(rows.values()), "n_units": 114})
     asked = {"term": "mrmc", "effect": 0.05, "n_readers": 5, "n_cases": 100}
-    pd.testing.assert_frame_equal(ss.power(frame, **asked), ss.power(VAN_DYKE, **asked))
+    expected = ss.power(VAN_DYKE, **asked)
+    pd.testing.assert_frame_equal(ss.power(frame, **asked), expected)
+    # as mrmc_components makes them, for each group
+    parts = [frame.assign(metric=m) for m in ("iou", "hit")]
+    groups = ss.power(pd.concat(parts)[["metric", *frame.columns]], **asked)
+    assert groups["metric"].to_list() == ["iou", "hit"]
+    assert groups["power"].to_list() == [expected["power"][0]] * 2
+
+
+def test_components_of_mrmc_make_a_study_as_precise_as_itself():
+    rng = np.random.default_rng(8)
+    effects = rng.normal(0, 0.1, (30, 1, 1)) + rng.normal(0, 0.05, (1, 4, 2)) + rng.normal(0, 0.1, (30, 1, 2))
+    scores = effects + rng.normal(0.5, 0.1, (30, 4, 2))
+    index = pd.MultiIndex.from_product(
+        [range(30), list("abcd"), ["cam", "human"]], names=["case", "reader", "method"]
+    )
+    pilot = pd.DataFrame({"metric": "gap", "score": scores.ravel()}, index=index).reset_index()
+    found = ss.mrmc(pilot, reference="human").query("term == 'difference'").iloc[0]
+    plan = ss.power(ss.mrmc_components(pilot), term="mrmc", effect=0.1, n_readers=4, n_cases=30)
+    # the interval of a study is that wide on average: 2 t E(s), E(s) by the chi distribution
+    df = found["df"]
+    mean = np.sqrt(2 / df) * np.exp(special.gammaln((df + 1) / 2) - special.gammaln(df / 2))
+    expected = 2 * stats.t.ppf(0.975, df) * found["std_error"] * mean
+    assert plan["width"][0] == pytest.approx(expected, rel=1e-9)
+    assert plan["metric"][0] == "gap"
 
 
 def test_covariances_in_the_wrong_order_count_as_none():

@@ -1,0 +1,38 @@
+import pandas as pd
+import pytest
+from display.plots.test_power import plan
+
+import salstats as ss
+from salstats.checks import ColumnError
+from salstats.display.tables.layout import record_of
+
+
+def test_rows_are_numbers_of_cases_in_groups_by_effect():
+    frame = plan(effects=(-0.1, -0.05), needed=(45, None), unit="patient", n_units=10, conf_level=0.95)
+    table = record_of(ss.table_power(frame, title="Plan"))
+    assert [column.heading for column in table.columns] == [
+        "Patients",
+        "Power, % (95% CI)",
+        "Width of the 95% CI",
+    ]
+    assert table.groups == ["effect −0.1"] * 4 + ["effect −0.05"] * 4
+    assert [row[0] for row in table.stub] == ["20", "40", "60", "80"] * 2
+    assert table.cells[1] == ["10", "75.0 (73.0, 77.0)", "0.025"]
+    assert "45 cases (22 patients) with effect −0.1" in table.notes[0]
+
+
+def test_formulas_have_no_interval():
+    frame = (
+        plan(unit="case")
+        .drop(columns=["conf_low", "conf_high", "n_studies"])
+        .assign(approach="formula", test="t")
+    )
+    table = record_of(ss.table_power(frame))
+    assert [column.heading for column in table.columns] == ["Power, %", "Width of the 95% CI"]
+    assert table.cells[0] == ["40.0", "0.050"]
+    assert not table.groups
+
+
+def test_what_is_no_plan_is_refused():
+    with pytest.raises(ColumnError, match="plan has no column 'term'"):
+        ss.table_power(pd.DataFrame({"power": [0.8]}))
