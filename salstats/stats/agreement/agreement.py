@@ -12,11 +12,13 @@ from salstats.frames import estimates_frame, text_column
 from salstats.stats.advice import warn_rough
 from salstats.stats.agreement.comparing import compared, read_by, readings_of
 from salstats.stats.agreement.readings import Found, Readings
-from salstats.stats.agreement.records import KINDS, RECORDS, Agreement
+from salstats.stats.agreement.records import CONTINUOUS, KINDS, RECORDS, Agreement
 from salstats.stats.design import group_label, named_groups
 from salstats.stats.intervals import Interval, choose_interval
 from salstats.stats.units import THESE_READERS, Unit, inference_to
 
+#: Units with another reading than the most frequent one below which limits of kappa run short.
+_FEW_TELLING = 8
 _NUMBERS = ("estimate", "std_error", "statistic", "df", "p_value", "conf_low", "conf_high")
 
 
@@ -98,7 +100,8 @@ def agreement(
     -----
     SalstatsWarning
         All readings of a group are equal, or agree, so that there is no estimate or there are no limits; few
-        units; `interval` takes cases for independent although units have several; rows without a rater.
+        units, or few with any but the most frequent category; `interval` takes cases for independent although
+        units have several; rows without a rater.
 
     Notes
     -----
@@ -118,6 +121,9 @@ def agreement(
 
     Krippendorff's alpha leaves out cases with one reading, kappas too. Weights of kappa are by the numbers of
     the categories, so that one that nobody gave still counts; R's `irr` weighs by their order.
+
+    Default 95 % limits held in 91 to 98 % of simulated studies of 30 units, textbooks' in 70 to 97 %; of
+    kappa of a rare category in 80 to 86 % of those of 10.
 
     Checked against R's psych and irr, published examples (Bland and Altman 2007) and definitions; of
     irr 0.84.1, alpha of more than two raters without gaps (a wrong weight) and the limits of ICC(2,k) differ.
@@ -153,7 +159,7 @@ def agreement(
     check_level(level)
     terms, options = _options(record, form=form, scale=scale, weighting=weighting, linked=linked)
     design = compared(scores, over, by, unit)
-    found, counts, group_of, named = list[Found](), [], [], []
+    found, counts, group_of, named, telling = list[Found](), [], [], [], []
     for group in range(len(design.keys)):
         table = readings_of(design, group, record)
         n_raters = len(table.raters)
@@ -165,6 +171,7 @@ def agreement(
                     "default takes gaps, or leave out the cases that have them"
                 )
             found.append(_found(record, limits, own, level, options))
+            telling.append(_telling(own))
             n = int((~np.isnan(own.values)).sum())
             group_of.append(group)
             named.append([str(table.raters[m]) for m in members])
@@ -176,6 +183,8 @@ def agreement(
     if record.pairs:
         keys["pair"] = text_column(" - ".join(names) for names in named)
     _warn(keys, found, places, limits, np.array(counts))
+    if record.needs != CONTINUOUS and record.name != "ac1":
+        _warn_rare(keys, np.array(telling))
     repeated = np.repeat(np.arange(len(keys)), len(terms))
     keys, term = keys.iloc[repeated].reset_index(drop=True), np.tile(terms, len(found))
     n, n_missing, n_units, n_cases, n_raters = np.array(counts)[repeated].T
@@ -226,6 +235,26 @@ def _found(
         nothing = np.full(len(record.terms), np.nan)
         return Found(*[nothing] * len(_NUMBERS))
     return record.found[limits.name](own, level, **options)
+
+
+def _telling(own: Readings) -> int:
+    """Units with a reading that is not the most frequent one."""
+    values, counts = np.unique(own.values[~np.isnan(own.values)], return_counts=True)
+    if not len(values):
+        return 0
+    other = ~np.isnan(own.values) & (own.values != values[counts.argmax()])
+    return len(np.unique(own.units[other.any(axis=1)]))
+
+
+def _warn_rare(keys: pd.DataFrame, telling: np.ndarray) -> None:
+    """Warn where nearly all readings are of one category, so that the others' few units decide."""
+    rare = (telling > 0) & (telling < _FEW_TELLING)
+    if rare.any():
+        warn(
+            f"only {telling[rare].min()} units have another reading than the most frequent one in "
+            f"{named_groups(keys, rare)}; limits of kappa and alpha come out too short, those of "
+            "kind='ac1' do not"
+        )
 
 
 def _warn(

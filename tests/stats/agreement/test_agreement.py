@@ -229,3 +229,12 @@ def test_bland_altman_of_a_frame_is_that_of_its_kernel(values):
     found = ss.agreement(frame_of(values[:, :2]), kind="bland-altman", interval="bland-altman")
     expected = bland_altman.by_formula(alone(values[:, :2]), 0.95)
     np.testing.assert_allclose(found["conf_low"], expected.conf_low, rtol=ROUNDING)
+
+
+def test_a_rare_category_warns_of_short_limits(ratings):
+    rare = ratings.assign(score=0.0)
+    rare.loc[rare["case"].isin(["c001", "c002"]), "score"] = 1
+    rare.loc[rare["case"].isin(["c003", "c004"]) & (rare["reader"] == "r0"), "score"] = 1
+    with pytest.warns(SalstatsWarning, match="only 4 units have another reading than the most frequent one"):
+        ss.agreement(rare, kind="fleiss")
+    assert ss.agreement(rare, kind="ac1")["conf_low"].notna().all()
