@@ -36,7 +36,8 @@ def plot_residuals(
 
     Residuals against fitted means, a normal quantile plot of the standardised residuals, the root of their
     size against fitted means, and Cook's distance against leverage with the three largest ringed, which the
-    caption names: what R's `plot(lm)` shows, as panels of one figure.
+    caption names: what R's `plot(lm)` shows, as panels of one figure. Mixed models, and those with a
+    `correlation`, have no leverage and so no fourth panel.
 
     Parameters
     ----------
@@ -93,9 +94,11 @@ def plot_residuals(
             f"{quoted(groups)}"
         )
     width = width if width is not None else COLUMN_MM if len(models) == 1 else PAGE_MM
-    titles = {model: _titles(model if len(models) > 1 else "", linear) for model in models}
+    # of mixed models and of correlated rows nothing is known of influence
+    n_panels = 4 if rows["cooks_distance"].notna().any() else 3
+    titles = {model: _titles(model if len(models) > 1 else "", linear)[:n_panels] for model in models}
     flat = [title for of_model in titles.values() for title in of_model]
-    n_columns = 2 if width < PAGE_MM else 4
+    n_columns = 2 if width < PAGE_MM else n_panels
     grid = panel_grid(flat, n_columns, width, free=True)
     parts = [_model_parts(part, titles[str(group)]) for group, part in rows.groupby("group", observed=True)]
     points, curves, lines = (_joined(frames, flat) for frames in zip(*parts, strict=True))
@@ -164,9 +167,12 @@ def _titles(model: str, linear: bool) -> list[str]:
 
 
 def _model_parts(rows: pd.DataFrame, titles: list[str]) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """One model's points, curves and straight lines, each with the panel it is in."""
+    """One model's points, curves and straight lines, each with the panel it is in.
+
+    Without a fourth title nothing is known of influence.
+    """
     raw = rows.dropna(subset=["fitted", "residual"])
-    known = rows.dropna(subset=["std_residual", "cooks_distance"])
+    known = rows.dropna(subset=["std_residual", "cooks_distance"][: len(titles) - 2])
     standard = known["std_residual"].to_numpy()
     quantiles = normal_quantiles(standard)
     places = [
@@ -174,13 +180,13 @@ def _model_parts(rows: pd.DataFrame, titles: list[str]) -> tuple[pd.DataFrame, p
         (known, quantiles, standard),
         (known, known["fitted"], np.sqrt(np.abs(standard))),
         (known, known["leverage"], known["cooks_distance"]),
-    ]
+    ][: len(titles)]
     points = [
         pd.DataFrame({"panel": title, "across": x, "up": y, "name": of["name"], "group": of["group"]})
         for title, (of, x, y) in zip(titles, places, strict=True)
     ]
-    largest = known["cooks_distance"].nlargest(_NAMED).index
-    points = [part.assign(ringed=part.index.isin(largest) & (part["panel"] == titles[3])) for part in points]
+    largest = known["cooks_distance"].dropna().nlargest(_NAMED).index
+    points = [part.assign(ringed=part.index.isin(largest) & (part["panel"] == titles[-1])) for part in points]
     two_values = (raw["fitted"] + raw["residual"]).round(9).nunique() <= 2
     curves = []
     for panel in (0, 2):
@@ -216,7 +222,7 @@ def _captions(rows: pd.DataFrame, ringed: pd.DataFrame, linear: bool) -> list[st
     n_without = int(rows["std_residual"].isna().sum())
     return [
         "Curves: robust local lines (LOWESS); straight line: through the quartiles.",
-        f"Rings: largest Cook's distances, from the top ({'; '.join(named)}).",
+        f"Rings: largest Cook's distances, from the top ({'; '.join(named)})." if named else "",
         "" if linear else "Pearson residuals of a logit model need not be normal.",
         f"Without a standardised residual (leverage 1): {counted(n_without, 'row')}." if n_without else "",
     ]

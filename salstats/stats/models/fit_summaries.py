@@ -188,7 +188,8 @@ def augment(
     cooks_distance = std_residual^2 h_i / ((1 - h_i) r). These are R's `rstandard` and `cooks.distance` of a
     linear model, and `rstandard(type = "pearson")` and `cooks.distance` of a glm. Both are NaN where a row
     has leverage 1. Of models with lumps phi v_i is the variance of the whole distribution, and the leverage
-    that of the fitted mean over it.
+    that of the fitted mean over it. Of mixed models and with `correlation` no leverage is known (NaN), and
+    residuals are over sqrt(phi v_i); fitted values of mixed models have the random effects.
 
     Examples
     --------
@@ -235,7 +236,8 @@ def _influence(solution: Solution, family: Family) -> np.ndarray:
     if variance is None:
         variance = solution.dispersion * family.variance(solution.fitted)
     each = 1.0 if solution.sampling is None else solution.sampling
-    standardised = residual * np.sqrt(each) / np.sqrt(variance * free)
+    # of mixed models and of correlated rows no leverage is known
+    standardised = residual * np.sqrt(each) / np.sqrt(variance * np.where(np.isnan(leverage), 1.0, free))
     cooks = standardised**2 * leverage / (free * solution.rank)
     return np.column_stack([solution.fitted, residual, leverage, cooks, standardised])
 

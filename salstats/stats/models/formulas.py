@@ -102,9 +102,12 @@ def parse_formula(text: object) -> Formula:
     shown = _short(formula)
     fixed, written = without_random_effects(formula)
     tree = _tree(fixed, shown)
-    response = _response(tree.args[0], shown)
-    terms, intercept = _right_side(tree, shown)
-    random = tuple(effect for each in written for effect in _random(*each, shown))
+    response, right = _response(tree.args[0], shown), tree.args[1]
+    try:
+        terms, intercept = _in_order(_terms(right, shown)), _has_intercept(right)
+        random = tuple(effect for each in written for effect in _random(*each, shown))
+    except RecursionError:
+        raise FormulaError(f"formula {shown} is nested too deeply") from None
     of_groups = [f for effect in random for term in effect.terms for f in term]
     if response in of_groups or any(response in term for term in terms):
         raise FormulaError(f"formula {shown} has its left side {response.name!r} on the right too")
@@ -128,24 +131,21 @@ def _tree(formula: str, shown: str) -> Any:
     return tree
 
 
-def _right_side(tree: Any, shown: str) -> tuple[tuple[tuple[Factor, ...], ...], bool]:
-    """The terms of the right side, and whether there is an intercept."""
-    try:
-        expanded = sorted(_terms(tree.args[1], shown).values(), key=len)
-    except RecursionError:
-        raise FormulaError(f"formula {shown} is nested too deeply") from None
-    return tuple(term for term in expanded if term), _has_intercept(tree.args[1])
+def _in_order(terms: Terms) -> tuple[tuple[Factor, ...], ...]:
+    """Terms without the intercept, those of fewer factors first."""
+    return tuple(term for term in sorted(terms.values(), key=len) if term)
 
 
 def _random(effects: str, correlated: bool, groups: str, shown: str) -> list[RandomEffect]:
     """Random effects as they are written; `patient/case` has effects of patients and of cases in them."""
-    terms, intercept = _right_side(_tree(f"y ~ {effects}", shown), shown)
+    right = _tree(f"y ~ {effects}", shown).args[1]
+    terms, intercept = _in_order(_terms(right, shown)), _has_intercept(right)
     if not terms and not intercept:
         raise FormulaError(
             f"({effects}|{groups}) in {shown} lets nothing differ; (1|{groups}) is an intercept"
         )
     signs = set(QUOTED.sub("", groups)) & set("+-*^")
-    nested = () if signs else _right_side(_tree(f"y ~ {groups}", shown), shown)[0]
+    nested = () if signs else _in_order(_terms(_tree(f"y ~ {groups}", shown).args[1], shown))
     if not nested or not all(factor.is_column for term in nested for factor in term):
         raise FormulaError(
             f"({effects}|{groups}) in {shown} needs columns as its groups, such as reader, patient/case or "

@@ -161,3 +161,15 @@ def test_one_of_several_models_may_fit_perfectly(scores):
     assert "Fitted perfectly, not drawn: Human benchmark." in caption(figure)
     titles = figure.data["panel"].cat.categories
     assert {title.split(".")[0] for title in titles} == {"Grad-CAM", "Occlusion"}
+
+
+def test_mixed_models_have_no_panel_of_influence():
+    rng = np.random.default_rng(3)
+    rows = pd.DataFrame({"case": np.repeat(np.arange(20), 4), "x": rng.random(80)})
+    rows["y"] = rng.random(80) + np.repeat(rng.random(20), 4)
+    figure = ss.plot_residuals(ss.augment(rows, "y ~ x + (1|case)"), width=183)
+    titles = list(figure.data["panel"].cat.categories)
+    assert [title[0] for title in titles] == ["a", "b", "c"]
+    assert (figure.data["panel"].value_counts() == 80).all()
+    assert "Cook" not in caption(figure)
+    figure.draw()

@@ -467,3 +467,65 @@ def test_average_marginal_effects_are_said_to_be_so():
     assert "average marginal effect" in html
     assert "effects on the mean, averaged over the rows of the model" in html
     assert "odds ratio" not in html
+
+
+def test_random_effects_stand_at_the_foot_with_limits_shares_and_numbers(read):
+    rows = simulated_readings()
+    models = [ss.fit(rows, f"iou ~ method + {random}") for random in ("(1|case)", "(1|case) + (1|reader)")]
+    frames = {f"Fit {i + 1}": model for i, model in enumerate(models)}
+    parts = {name: model.variance_components() for name, model in frames.items()}
+    seen = read(
+        ss.table_regression(
+            {name: model.tidy() for name, model in frames.items()},
+            fit={name: model.glance() for name, model in frames.items()},
+            components=parts,
+            digits=2,
+        )
+    )
+    labels = [row[0] for row in seen.body]
+    at = labels.index("SD, case")
+    assert labels[at:] == [
+        *("SD, case", "SD, reader", "Residual SD"),
+        *("Share of variance (ICC), case", "Share of variance (ICC), reader"),
+        *("n, case", "n, reader", "n", "Log-likelihood", "AIC"),
+    ]
+    two = parts["Fit 2"].set_index("group")
+    low, high = np.sqrt(two.loc["reader", ["conf_low", "conf_high"]].to_numpy(dtype=float))
+    assert seen.rows["SD, reader"] == ["", f"{two.loc['reader', 'std_dev']:.2f} ({low:.2f}, {high:.2f})"]
+    shares = two.loc["case", ["share", "share_low", "share_high"]]
+    text = "{:.2f} ({:.2f}, {:.2f})".format(*shares)
+    assert seen.rows["Share of variance (ICC), case"][1] == text
+    assert seen.rows["n, reader"] == ["", "4"]
+    assert seen.rows["n, case"] == ["12", "12"]
+    assert "Linear mixed regression with random effects of case and reader" in seen.note
+    assert "t tests with Satterthwaite's degrees of freedom" in seen.note
+    assert "SDs and shares of random effects: profile likelihood." in seen.note
+
+
+def test_a_slope_has_a_correlation_at_the_foot(read):
+    model = ss.fit(simulated_readings(), "iou ~ method + (1 + method|reader) + (1|case)")
+    seen = read(ss.table_regression(model.tidy(), components=model.variance_components()))
+    labels = [row[0] for row in seen.body]
+    for label in ("SD, reader", "SD, reader, methodhuman", "Correlation, reader, (Intercept), methodhuman"):
+        assert label in labels
+    assert labels.index("Residual SD") > labels.index("SD, case")
+
+
+def test_a_working_correlation_is_said_in_the_note(read):
+    rows = simulated_readings()
+    terms = ss.regress(rows, "iou ~ method", correlation="exchangeable", unit="case")
+    seen = read(ss.table_regression(terms))
+    assert "Linear regression by generalised estimating equations with an exchangeable working" in seen.note
+    assert "bias-corrected standard errors clustered by case (Mancl and DeRouen)" in seen.note
+
+
+def simulated_readings():
+    """Four readers with two methods on twelve cases."""
+    rng = np.random.default_rng(4)
+    shape = (12, 4, 2)
+    scores = 0.5 + 0.1 * rng.standard_normal(shape) + 0.2 * rng.standard_normal((12, 1, 1))
+    scores += 0.1 * rng.standard_normal((1, 4, 1)) + 0.08 * rng.standard_normal((1, 4, 2))
+    case, reader, method = (index.ravel() for index in np.indices(shape))
+    return pd.DataFrame(
+        {"case": case, "reader": reader, "method": np.array(["cam", "human"])[method], "iou": scores.ravel()}
+    )
