@@ -67,7 +67,7 @@ def table_power(
     shown = frame.assign(curve=order, cases=pd.Categorical(frame["n_cases"], ordered=True))
     placement = place(shown, [*apart, "cases"], ["cases"], [], apart)
     table = fill(lay_out(shown, placement, names), _values(frame, digits, style), names)
-    below = [notes.paragraph(power_sentence(frame, labels=names), notes.abbreviation_note(["CI"]))]
+    below = [notes.paragraph(power_sentence(frame, labels=names))]
     return build(replace(table, notes=below, title=title), "salstats-power")
 
 

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from typing import Any
@@ -22,7 +23,7 @@ from salstats.checks import (
 )
 from salstats.frames import ColumnCodes, case_key, whole_column
 from salstats.stats.comparisons import pair_with_reference, reference_in_every_group
-from salstats.stats.design import row_groups
+from salstats.stats.design import group_label, row_groups
 from salstats.stats.equivalence import Margin, check_margin
 from salstats.stats.planning import formulas, parameters
 from salstats.stats.planning.curves import Curve, Simulation, rows_by_formula, rows_by_simulation
@@ -132,8 +133,8 @@ def power(
           the width asked for;
         - `method_mean`, `reference_mean` of the population that studies are drawn from;
         - `n_readers`, `n_cases`, and the `n_units` that they make, with the name of the `unit`;
-        - `power`; of simulations `mc_error`, its Monte-Carlo standard error, and Wilson's limits `conf_low`,
-          `conf_high` at `conf_level` 0.95;
+        - `power` (a difference counts on either side); of simulations `mc_error`, its Monte-Carlo standard
+          error, and Wilson's limits `conf_low`, `conf_high` at `conf_level` 0.95;
         - `width`, the mean width of the interval at `level`; `n_pairs`, mean pairs with both scores defined;
         - `target`, and `n_needed`: the fewest cases that reach it, by formula, or between two simulated sizes
           by a line in the root of the size (the smallest size where that reaches it already; missing where
@@ -302,9 +303,12 @@ def _bounds(plan: Plan, metric: str, effect: float) -> tuple[float, float] | Non
     """Bounds of the margin of a metric, with the effect inside."""
     if plan.margin is None:
         return None
-    low, high = (float(b[0]) for b in check_margin(plan.margin, [metric]))
-    if np.isnan(low):
-        raise SalstatsError(f"margin= has none for the metric {metric!r}")
+    margin = plan.margin
+    if isinstance(margin, Mapping):
+        if metric not in margin:
+            raise SalstatsError(f"margin= has none for the metric {metric!r}")
+        margin = margin[metric]
+    low, high = (float(b[0]) for b in check_margin(margin, [metric]))
     if not low < effect < high:
         raise ValueRangeError(
             f"effect={effect:g} lies outside the margin {low:g} ... {high:g}, where a study shows it only by "
@@ -343,6 +347,8 @@ def _of_pilot(
     for group, rows in enumerate(rows_of):
         named = keys.iloc[group].to_dict() | {"reference": reference}
         pilot = Pilot.of(own[rows], other[rows], units[rows], cases[rows])
+        if np.isnan(own[rows] - other[rows]).all():
+            raise SalstatsError(f"no pair of the pilot has both scores for {group_label(keys, group)}")
         if pilot.n_units < 2:
             raise SalstatsError(
                 f"the pilot has one {unit_name}, which says nothing of how others differ; give parameters"
@@ -364,6 +370,10 @@ def _curve_of_pilot(
     """Curve of one effect."""
     known = pilot.effect(plan.term) if effect is None else effect
     bounds = _bounds(plan, metric, known)
+    if bounds is not None:
+        # of a margin for each metric it is that of this one
+        low, high = (None if np.isinf(b) else b for b in bounds)
+        plan = replace(plan, margin=(low, high))
     parts, chances = tilted(pilot, plan.term, known)
     worth = effective_units(chances)
     if worth < _SHARE * pilot.n_units:

@@ -243,6 +243,24 @@ def test_groups_and_methods_each_have_a_curve():
     assert (found["n_units"] == round(60 / (pilot["case"].nunique() / 140))).all()
 
 
+def test_a_margin_may_be_that_of_each_metric():
+    pilot = ss.datasets.load_simulated().query("method != 'human'")
+    asked = {"reference": "occlusion", "by": "metric", "n_cases": 80, "n_studies": 30}
+    found = ss.power(pilot, margin={"iou": 0.06, "hit": 0.15}, **asked)
+    assert found.set_index("metric")["margin_high"].to_dict() == {"hit": 0.15, "iou": 0.06}
+    own = ss.power(pilot[pilot["metric"] == "iou"], margin=0.06, **asked)
+    assert found.loc[found["metric"] == "iou", "power"].to_list() == own["power"].to_list()
+    with pytest.raises(SalstatsError, match="margin= has none for the metric 'hit'"):
+        ss.power(pilot, margin={"iou": 0.06}, **asked)
+
+
+def test_a_group_without_a_pair_is_named():
+    pilot = ss.datasets.load_simulated().query("metric == 'iou' and method != 'occlusion'").copy()
+    pilot.loc[(pilot["task"] == "Edema") & (pilot["method"] == "gradcam"), "score"] = np.nan
+    with pytest.warns(SalstatsWarning), pytest.raises(SalstatsError, match="both scores for task Edema"):
+        ss.power(pilot, reference="human", by="task", effect=-0.15, n_cases=50, n_studies=10)
+
+
 def test_needed_units_lie_between_those_simulated():
     units, z = np.array([25, 100]), 1.0
     # quantiles -0.1587 and .8413 of a standard normal are -1 and 1: half way is power .5, at root 7.5
