@@ -46,7 +46,8 @@ def fit(
     -------
     Fit
         `tidy()`, `glance()`, `augment()`, `joint()`, `predict()`, `means()`, `contrasts()`, `slopes()` and
-        `effects()` are frames of it; it never changes.
+        `effects()` are frames of it, of mixed models `variance_components()` and `random_effects()` too; it
+        never changes.
 
     Raises
     ------
@@ -75,9 +76,10 @@ def fit(
     For a linear model of one factor without interactions the two agree. Standard errors are by the delta
     method, sqrt(g'V g) with V the covariance by `errors` and g the derivative of the average by all
     parameters; the rows averaged over are taken as given. Degrees of freedom are Satterthwaite's of the
-    combination g with `cr2`, else those of the fit: G - 1, n - k, none (the normal distribution) for binomial
-    models. Limits are estimate ± quantile × standard error, which may leave 0 to 1 where `predict`'s, made
-    on the logit scale, do not.
+    combination g with `cr2`, `mancl-derouen` and `satterthwaite` (mixed models, or those of `kenward-roger`),
+    else those of the fit: G - 1, n - k, none (the normal distribution) for binomial models. Limits are
+    estimate ± quantile × standard error, which may leave 0 to 1 where `predict`'s, made on the logit scale,
+    do not.
 
     References
     ----------

@@ -203,6 +203,17 @@ def regress(
     errors would take weights for precisions and are refused; there is no likelihood, so no AIC. Averages
     over rows (`Fit.means(..., average="rows")`, `effects="marginal"`) are weighted too.
 
+    With random effects (a linear mixed model, as R's lme4 fits it) b and its covariance (X'V^-1 X)^-1 are
+    those of generalised least squares at the variances of the largest (restricted) likelihood; degrees of
+    freedom are those of lmerTest and pbkrtest, and variances those of `Fit.variance_components`. A random
+    effect has several groups, fewer than rows; a formula that leaves out what rows hang together by has
+    limits that are too narrow.
+
+    With `correlation` estimates are those of R's geepack, moments without n - k. `mancl-derouen` has (I -
+    H_gg)^-1 where `cr2` has the root of it. Its 95 % limits held in 97 to 99 % of simulated studies of hits
+    of 10 patients, in 95 to 97 % of 40; with G - k degrees of freedom, as often taken, in 93 % for a term of
+    two of 20 patients.
+
     A logit model whose terms separate zeros from ones has no finite estimates: NaN rows, where R prints
     huge numbers. Limits of the logit are Wald's, as R's `confint.default`; broom's profile the likelihood.
 
@@ -214,6 +225,18 @@ def regress(
     Pustejovsky JE, Tipton E. Small-sample methods for cluster-robust variance estimation and hypothesis
     testing in fixed effects models. J Bus Econ Stat 2018;36:672-683.
     https://doi.org/10.1080/07350015.2016.1247004
+
+    Mancl LA, DeRouen TA. A covariance estimator for GEE with improved small-sample properties. Biometrics
+    2001;57:126-134. https://doi.org/10.1111/j.0006-341X.2001.00126.x
+
+    Bates D, Mächler M, Bolker B, Walker S. Fitting linear mixed-effects models using lme4. J Stat Softw
+    2015;67(1):1-48. https://doi.org/10.18637/jss.v067.i01
+
+    Kuznetsova A, Brockhoff PB, Christensen RHB. lmerTest package: tests in linear mixed effects models.
+    J Stat Softw 2017;82(13):1-26. https://doi.org/10.18637/jss.v082.i13
+
+    Kenward MG, Roger JH. Small sample inference for fixed effects from restricted maximum likelihood.
+    Biometrics 1997;53:983-997. https://doi.org/10.2307/2533558
 
     Robinson D, Hayes A, Couch S. broom: convert statistical objects into tidy tibbles.
     https://doi.org/10.32614/CRAN.package.broom

@@ -18,6 +18,8 @@ MODELS = {
     "D2_case_reader": "score ~ modality + (1|case) + (1|reader)",
     "D2_full": "score ~ modality + (1|case) + (1|reader) + (1|reader:case) + (1|modality:reader) + "
     "(1|modality:case)",
+    "real_ag_vs_io": "score ~ source + (1|case)",
+    "real_ag_vs_io_full": "score ~ source + (1|case) + (1|reader) + (1|case:source) + (1|case:reader)",
 }
 #: The optimum that lme4 was brought to has noise of its own: README of the oracles.
 RTOL, RTOL_SE, RTOL_DF = 1e-8, 1e-7, 1e-6
@@ -27,8 +29,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:rows of one patient that share n
 @pytest.fixture(scope="module")
 def rows(synth1, r_data):
     """The rows of a model."""
-    synth2 = r_data("synth2").rename(columns={"case_id": "case"})
-    return lambda model: synth1 if model.startswith("D1") else synth2
+    tables = {"D1": synth1, "D2": r_data("synth2"), "re": r_data("gaze_sncc_ag_io")}
+    tables = {name: table.rename(columns={"case_id": "case"}) for name, table in tables.items()}
+    return lambda model: tables[model[:2]]
 
 
 @pytest.fixture(scope="module")
