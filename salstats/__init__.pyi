@@ -35,6 +35,7 @@ from .stats.adjust import adjust as adjust
 from .stats.rescaling import normalize as normalize
 from .stats.models.fit import fit as fit
 from .stats.models.regression import regress as regress
+from .stats.models.quantile_regression import quantile_regress as quantile_regress
 from .stats.models.joint_tests import joint_test as joint_test
 from .stats.models.fit_summaries import fit_statistics as fit_statistics
 from .stats.models.fit_summaries import augment as augment

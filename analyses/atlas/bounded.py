@@ -60,6 +60,11 @@ def _effect(frame: pd.DataFrame, draws: Mapping[str, Any], **options: Any) -> pd
     return ss.regress(frame, "outcome ~ x", by="study", effects="marginal", **options)
 
 
+def _quantile_slope(frame: pd.DataFrame, draws: Mapping[str, Any], **options: Any) -> pd.DataFrame:
+    found = ss.quantile_regress(frame, "outcome ~ x", by="study", **options)
+    return found[found["term"] == "x"]
+
+
 def scenarios(gaze: Path | None = None) -> Iterator[Scenario]:
     """What is measured."""
     of_one = {"smooth": SMOOTH, "42 % zeros": LUMPS, "60 % zeros": MOSTLY_0}
@@ -81,3 +86,7 @@ def scenarios(gaze: Path | None = None) -> Iterator[Scenario]:
             name = f"{family}, on a covariate{' of the unit, skewed' if of_unit else ''}"
             call = partial(_effect, family=family)
             yield Scenario("effect", name, make, 0.0, call, _ERRORS, "classical", null=True, units=_UNITS)
+    for of_unit in (False, True):
+        make = covariate(LUMPS, of_unit=of_unit, name="outcome")
+        name = f"42 % zeros on a covariate{' of the unit, skewed' if of_unit else ''}"
+        yield Scenario("median slope", name, make, 0.0, _quantile_slope, null=True, units=_UNITS)

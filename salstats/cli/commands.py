@@ -130,6 +130,13 @@ COMMANDS = (
         ),
     ),
     Command(
+        "quantile-regress",
+        "quantile_regress",
+        TABLE,
+        'scores.csv "iou ~ area_ratio" --quantile 0.5 --by method',
+        arguments={"formula": "FORMULA..."},
+    ),
+    Command(
         "correlate",
         "correlate",
         TABLE,

@@ -303,6 +303,11 @@ RECORDS = (
         "Donner 2008)",
         of=_QUANTILES[2:], brief="MOVER", clustered=True, recommended=_QUANTILES[2:],
     ),
+    Interval(
+        "rank_score", "inverted test of rank scores", "inversion", _elsewhere,
+        "by inverting a test of regression rank scores, summed over each {unit} (Gutenbrunner et al. 1993)",
+        of=("quantile_regression",), brief="rank-score", clustered=True,
+    ),
     Interval("wald", "Wald", "t", _t, of=("regression",), scale="identity"),
     Interval(
         "fisher", "Fisher z transformation", "correlation", _fisher, f"1/{_ROOT}(n {_MINUS} 3)",

@@ -19,7 +19,7 @@ COMMANDS = [
     *("score", "features", "tune", "segment", "rates", "gaze", "read", "summarize", "decrease"),
     *("overlap", "ranks", "agreement", "power"),
     *("difference", "mrmc", "regress", "correlate", "describe", "auroc", "report", "demo", "reproduce"),
-    *("medians", "median-difference"),
+    *("medians", "median-difference", "quantile-regress"),
 ]
 #: Each command with the arguments that it needs.
 MINIMAL = {
@@ -34,6 +34,7 @@ MINIMAL = {
     "rates": [],
     "ranks": [],
     "medians": [],
+    "quantile-regress": ["iou ~ area_ratio"],
     "median-difference": ["--reference", "human"],
     "agreement": ["--over", "method", "--kind", "krippendorff"],
 }

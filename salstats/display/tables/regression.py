@@ -301,6 +301,8 @@ def _test_note(frame: pd.DataFrame) -> str:
     """The test behind the stars."""
     if "df" not in frame.columns:
         return ""
+    if "interval" in frame.columns and (frame["interval"] == "rank_score").all():
+        return "P values: two-sided rank-score tests."
     normal = np.isnan(numbers(frame, "df"))[~np.isnan(numbers(frame, "p_value"))]
     kind = "z tests" if normal.all() else "t or z tests" if normal.any() else "t tests"
     return f"P values: two-sided Wald {kind}."

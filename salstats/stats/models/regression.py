@@ -323,12 +323,12 @@ def coefficients(
     result = estimates_frame(
         keys,
         {**columns, **model_counts(fitted, repeats)},
-        made | _of_variables(fitted.models, fitted.normalized),
+        made | of_variables(fitted.models, fitted.normalized),
     )
     return adjusted_if_asked(result, adjust)
 
 
-def _of_variables(models: Sequence[Model], normalized: frozenset[str]) -> dict[str, Any]:
+def of_variables(models: Sequence[Model], normalized: frozenset[str]) -> dict[str, Any]:
     """The columns on the variables of terms: reference levels, and covariates from 0 to 1."""
     against: list[str | None] = []
     runs: list[bool] = []

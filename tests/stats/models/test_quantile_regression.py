@@ -1,0 +1,103 @@
+"""Quantile regressions against R's quantreg, and their limits against the test written out."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import optimize, stats
+
+import salstats as ss
+from salstats.checks import FormulaError, SalstatsWarning, ValueRangeError
+
+REFERENCE = Path(__file__).parents[2] / "reference" / "quantreg"
+FORMULA = "score ~ method + x"
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return pd.read_csv(REFERENCE / "rows.csv")
+
+
+@pytest.mark.parametrize("quantile", [0.25, 0.5, 0.9])
+def test_coefficients_are_those_of_quantreg(rows, quantile):
+    expected = pd.read_csv(REFERENCE / "regressions.csv").query("quantile == @quantile")
+    ours = ss.quantile_regress(rows, FORMULA, by=(), unit="patient", quantile=quantile)
+    assert ours["term"].tolist() == expected["term"].tolist()
+    np.testing.assert_allclose(ours["estimate"], expected["estimate"], rtol=1e-9)
+
+
+def test_limits_of_independent_rows_are_near_the_rank_limits_of_quantreg(rows):
+    # theirs take the variance of scores for known and the normal distribution, and lie between two scores
+    expected = pd.read_csv(REFERENCE / "regressions.csv").query("quantile == 0.5")
+    ours = ss.quantile_regress(rows.drop(columns="patient"), FORMULA, by=())
+    width = (expected["rank_high"] - expected["rank_low"]).to_numpy()
+    for column, theirs in {"conf_low": "rank_low", "conf_high": "rank_high"}.items():
+        assert (np.abs(ours[column].to_numpy() - expected[theirs].to_numpy()) < 0.15 * width).all()
+
+
+def statistic(rows, column, value, quantile):
+    """T from the primal linear program, and scores by the sign of what it leaves."""
+    matrix = np.column_stack([np.ones(len(rows)), rows["method"] == "human", rows["x"]]).astype(float)
+    others = np.delete(matrix, column, axis=1)
+    y = rows["score"].to_numpy() - value * matrix[:, column]
+    n, k = others.shape
+    cost = np.concatenate([np.zeros(k), np.full(n, quantile), np.full(n, 1 - quantile)])
+    bounds = [(None, None)] * k + [(0, None)] * (2 * n)
+    program = optimize.linprog(
+        cost, A_eq=np.hstack([others, np.eye(n), -np.eye(n)]), b_eq=y, bounds=bounds, method="highs"
+    )
+    left = y - others @ program.x[:k]
+    on = np.abs(left) < 1e-9
+    scores = np.where(left > 0, quantile, quantile - 1.0)
+    # on the plane: what makes the scores orthogonal to the columns
+    scores[on] = np.linalg.lstsq(others[on].T, -others[~on].T @ scores[~on], rcond=None)[0]
+    apart = matrix[:, column] - others @ np.linalg.lstsq(others, matrix[:, column], rcond=None)[0]
+    sums = pd.Series(apart * scores).groupby(rows["patient"]).sum()
+    return sums.sum() / np.sqrt((sums**2).sum())
+
+
+@pytest.mark.parametrize("quantile", [0.25, 0.5])
+def test_limits_are_where_the_test_begins_to_reject(rows, quantile):
+    found = ss.quantile_regress(rows, FORMULA, by=(), unit="patient", quantile=quantile)
+    critical = stats.t.ppf(0.975, 29)
+    for column in range(3):
+        row = found.iloc[column]
+        at_0 = statistic(rows, column, 0.0, quantile)
+        assert row["statistic"] == pytest.approx(at_0, abs=1e-7)
+        assert row["p_value"] == pytest.approx(2 * stats.t.sf(abs(at_0), 29), rel=1e-6)
+        apart = 1e-4 * (row["conf_high"] - row["conf_low"])
+        for limit, side in ((row["conf_low"], -1), (row["conf_high"], 1)):
+            assert abs(statistic(rows, column, limit + side * apart, quantile)) > critical
+            assert abs(statistic(rows, column, limit - side * apart, quantile)) <= critical
+
+
+def test_a_regression_on_nothing_is_the_quantile(rows):
+    cam = rows[rows["method"] == "cam"]
+    found = ss.quantile_regress(cam, "score ~ 1", by=(), unit="patient", quantile=0.3).iloc[0]
+    ordered = np.sort(cam["score"])
+    assert found["estimate"] in ordered
+    assert (ordered < found["estimate"]).mean() <= 0.3 <= (ordered <= found["estimate"]).mean()
+    assert found["conf_low"] <= found["estimate"] <= found["conf_high"]
+
+
+def test_it_has_the_frame_of_regress_and_its_tables(rows):
+    found = ss.quantile_regress(rows, FORMULA, by=(), unit="patient", adjust="holm")
+    linear = ss.regress(rows, FORMULA, by=(), unit="patient", adjust="holm")
+    assert [c for c in linear.columns if c in found.columns] == list(found.columns)
+    assert found["family"].unique().tolist() == ["median"]
+    html = ss.table_regression(found).as_raw_html()
+    assert "Median regression" in html
+    assert "rank-score tests" in html
+    assert "Wald" not in html
+
+
+def test_few_units_have_no_limits_and_random_effects_are_refused(rows):
+    few = rows[rows["patient"].isin(["p01", "p02", "p03", "p04", "p05"])]
+    with pytest.warns(SalstatsWarning, match="limits without an end, as units are too few"):
+        found = ss.quantile_regress(few, FORMULA, by=(), unit="patient")
+    assert np.isinf(found[["conf_low", "conf_high"]]).all(axis=None)
+    with pytest.raises(FormulaError, match="no random effects"):
+        ss.quantile_regress(rows, FORMULA + " + (1|patient)", by=(), unit="patient")
+    with pytest.raises(ValueRangeError, match="quantile must lie strictly between 0 and 1"):
+        ss.quantile_regress(rows, FORMULA, by=(), quantile=0)
