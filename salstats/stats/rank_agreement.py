@@ -56,8 +56,9 @@ def rank_agreement(
         - `term` ("tau"), `estimate`; `conf_low`, `conf_high`, `conf_level`, `interval` ("percentile"):
           between which values tau is in that share of the replicates, NaN for a single unit; not an interval
           for a true tau, see Notes;
-        - `unit`, `n` methods, `n_units` that have scores of either, `n_undefined` replicates;
-        - `mean_tau` over the replicates, `share_positive` of them, `pairs`, `scheme`, `n_replicates`.
+        - `unit`, `n_units` that have scores of either, `n_undefined` replicates;
+        - `n_methods` that both have, `mean_tau` over the replicates, `share_positive` of them, `pairs`,
+          `scheme`, `n_replicates`.
 
     Raises
     ------
@@ -88,9 +89,9 @@ def rank_agreement(
     >>> scores = index.to_frame(index=False).assign(metric="iou", score=rng.random(400))
     >>> scores["score"] += scores["method"].map(dict(zip(methods, range(5))))
     >>> found = ss.rank_agreement(scores, n_replicates=200)
-    >>> found[["task", "other_task", "estimate", "n"]]
-        task other_task  estimate  n
-    0  Edema       Mass       1.0  5
+    >>> found[["task", "other_task", "estimate", "n_methods"]]
+        task other_task  estimate  n_methods
+    0  Edema       Mass       1.0          5
     """
     check_columns(scores, [over], "scores")
     if over == "method":
@@ -127,9 +128,9 @@ def rank_agreement(
                 "estimate": float(kendall_tau(first, second)),
                 "conf_low": low[0],
                 "conf_high": high[0],
-                "n": len(common),
                 "n_units": n_units,
                 "n_undefined": len(tau) - len(drawn),
+                "n_methods": len(common),
                 "mean_tau": drawn.mean() if known else np.nan,
                 "share_positive": (drawn > 0).mean() if known else np.nan,
             }
@@ -148,6 +149,7 @@ def rank_agreement(
     key_frame, table = pd.DataFrame(keys), pd.DataFrame(rows)
     warn_undefined(table["n_undefined"].to_numpy(), options.n_replicates, key_frame)
     special = {
+        "n_methods": table.pop("n_methods").to_numpy(),
         "mean_tau": table.pop("mean_tau").to_numpy(),
         "share_positive": table.pop("share_positive").to_numpy(),
         "pairs": pairs,

@@ -153,10 +153,10 @@ def rank_limits(significance: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per group and method, sorted: the grouping columns, `method`; `term` ("rank"), `estimate` (the
-        rank by its mean difference from the others, ties sharing the average); `conf_low`, `conf_high`,
-        `conf_level`, `interval` ("tests"), `unit`; `n_methods`, `n_better` and `n_worse` of the others,
-        `test`, `procedure`.
+        One row per group and method, sorted: the grouping columns, `method`; `term` ("true_rank"),
+        `estimate` (the rank by its mean difference from the others, ties sharing the average); `conf_low`,
+        `conf_high`, `conf_level`, `interval` ("pairwise tests"), `unit`; `n_methods`, `n_better` and
+        `n_worse` of the others, `test`, `procedure`.
 
     Raises
     ------
@@ -200,12 +200,12 @@ def rank_limits(significance: pd.DataFrame) -> pd.DataFrame:
     mean = ahead["ahead"].mean()
     ranks = mean.groupby(level=list(range(len(groups))), observed=True) if groups else mean
     table = {
-        "term": "rank",
+        "term": "true_rank",
         "estimate": ranks.rank(ascending=False).to_numpy(),
         "conf_low": 1 + n_better,
         "conf_high": n_methods - n_worse,
         "conf_level": first["conf_level"].to_numpy(),
-        "interval": "tests",
+        "interval": "pairwise tests",
         "unit": first["unit"].to_numpy(),
     }
     special = {"n_methods": n_methods, "n_better": n_better, "n_worse": n_worse}

@@ -128,7 +128,7 @@ def test_limits_of_ranks_count_who_is_significantly_better(scores):
     means = scores.groupby(["task", "method"])["score"].mean()
     expected = means.groupby(level=0).rank(ascending=False)
     np.testing.assert_array_equal(limits["estimate"], expected)
-    assert (limits["interval"] == "tests").all()
+    assert (limits["interval"] == "pairwise tests").all()
 
 
 def test_limits_of_ranks_hold_jointly_where_methods_are_equal():
@@ -221,7 +221,7 @@ def test_methods_that_one_task_lacks_are_left_out(scores, draws):
     part = scores[(scores["method"] != "m4") | (scores["task"] != "mass")]
     with pytest.warns(SalstatsWarning, match="4 methods takes few values"):
         found = ss.rank_agreement(part, by=[], draws=draws)
-    assert sorted(found["n"]) == [4, 4, 5]
+    assert sorted(found["n_methods"]) == [4, 4, 5]
 
 
 def test_tau_of_three_methods_is_said_to_be_coarse(scores, draws):

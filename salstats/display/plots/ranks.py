@@ -276,7 +276,7 @@ def _lines_note(frame: pd.DataFrame) -> str:
     levels, made = distinct(frame, "conf_level"), distinct(frame, "n_replicates")
     if frame["conf_low"].isna().all() or len(levels) != 1:
         return ""
-    if distinct(frame, "interval") == ["tests"]:
+    if distinct(frame, "interval") == ["pairwise tests"]:
         return f"Lines: joint {100 * float(levels[0]):.10g}% confidence limits, from tests of every two."
     of = f" {count_text(made[0])}" if len(made) == 1 else ""
     return f"Lines: where the rank lies in {100 * float(levels[0]):.10g}% of{of} replicates."

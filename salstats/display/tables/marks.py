@@ -37,10 +37,10 @@ def numbers(frame: pd.DataFrame, column: str, name: str = "estimates") -> np.nda
 def better_sign(metric: object, term: object, directions: Mapping[str, str] | None = None) -> int:
     """1 where a larger estimate is better, -1 where a smaller one is, 0 where nobody knows.
 
-    Estimates without a metric, such as areas under a curve, are better the larger; shares of empty masks
-    and how much a score changes within a case are not.
+    Estimates without a metric, such as areas under a curve, are better the larger; ranks, shares of empty
+    masks and how much a score changes within a case are not.
     """
-    if term in ("empty", "within_case_sd"):
+    if term in ("empty", "within_case_sd", "rank", "true_rank"):
         return -1
     given = (directions or {}).get(str(metric))
     known = 1 if metric is None or given == "larger" else -1 if given == "smaller" else direction(metric)

@@ -45,6 +45,9 @@ TERMS = {
         "difference in AUROC", contrast=True, noun="difference in AUROC", nouns="differences in AUROC"
     ),
     "within_case_sd": Term("SD within a case"),
+    "rank": Term("rank", digits=1),
+    "true_rank": Term("rank", digits=1),
+    "tau": Term("Kendall\N{RIGHT SINGLE QUOTATION MARK}s tau", digits=2),
     "median": Term("median"),
     "median_difference": Term(
         "difference of medians", contrast=True, noun="difference of medians", nouns="differences of medians"

@@ -126,3 +126,21 @@ def test_figures_draw(ranks, significance, scores):
     shares = ss.rank_frequencies(scores, n_replicates=50)
     for figure in (ss.plot_ranks(ranks, frequencies=shares), ss.plot_significance(significance)):
         assert figure.draw().axes
+
+
+def test_the_best_rank_is_bold_in_a_table_and_its_limits_are_named(ranks, significance):
+    iou, tests = ranks[ranks["metric"] == "iou"], significance[significance["metric"] == "iou"]
+    for frame, said in (
+        (iou, "no confidence interval for a true rank"),
+        (ss.rank_limits(tests), "pairwise tests"),
+    ):
+        html = ss.table_estimates(frame).as_raw_html()
+        rows = html.partition("<tbody")[2].split("<tr>")
+        bold = [row for row in rows if "font-weight: bold" in row]
+        assert ["LRP" in row for row in bold] == [True]
+        assert said in html
+
+
+def test_limits_of_ranks_are_drawn_as_such(significance):
+    said = caption(ss.plot_ranks(ss.rank_limits(significance)))
+    assert "joint 95% confidence limits" in said
