@@ -33,8 +33,11 @@ class Parts:
 
     @property
     def readers(self) -> float:
-        """Readers of each method; of different numbers their harmonic mean."""
-        return float(len(self.n_readers) / (1 / self.n_readers).sum())
+        """Readers of each method; of different numbers what takes their place in mean squares."""
+        if len(self.n_readers) == 1:
+            return float(self.n_readers[0])
+        n = self.n_readers.sum()
+        return float((n - (self.n_readers**2).sum() / n) / (len(self.n_readers) - 1))
 
     @property
     def gap(self) -> float:
@@ -58,8 +61,8 @@ def parts_of(values: np.ndarray, covariance: np.ndarray, methods: np.ndarray, re
     def mean_of(cells: np.ndarray) -> float:
         return float(covariance[cells].mean()) if cells.any() else np.nan
 
-    harmonic = n_methods / (1 / n_readers).sum()
-    ms_method = harmonic * ((means - means.mean()) ** 2).sum() / (n_methods - 1) if n_methods > 1 else np.nan
+    of_methods = (n_readers * (means - values.mean()) ** 2).sum()
+    ms_method = of_methods / (n_methods - 1) if n_methods > 1 else np.nan
     rest, ms_reader = values - means[methods], np.nan
     df_within = float((n_readers - 1).sum())
     if not nested:

@@ -203,7 +203,8 @@ def mrmc(
 
     A difference has standard error sqrt(2 D / r). A mean is of its own method's cells: variance MS(R)/r +
     max(Cov2, 0), and in the same way. Readers nested in methods (each has one) have MS(R(T)) for MS(TR); of
-    different numbers of readers 2/r is 1/r_1 + 1/r_2, and the global test takes their harmonic mean. Cases
+    different numbers of readers 2/r is 1/r_1 + 1/r_2, and r of the global test that of an unbalanced one-way
+    analysis, (N - sum r_i^2 / N) / (t - 1) of N readers. Cases
     nested in readers or methods share no covariance. Where readings are missing each covariance is of the
     cases that both cells have, with the factor that makes it unbiased, and readers count alike; of areas
     `unbiased` is Gallas' U-statistic for each two cells. With complete readings the variance with `unbiased`
