@@ -64,6 +64,7 @@ from .stats.contrasts import percent_decrease as percent_decrease
 from .stats.missing_bounds import missing_bounds as missing_bounds
 from .stats.mrmc.mrmc import mrmc as mrmc
 from .stats.mrmc.mrmc import mrmc_components as mrmc_components
+from .stats.mrmc.mrmc import mrmc_readers as mrmc_readers
 from .stats.planning.power import power as power
 from .frames import join_features as join_features
 from .files.frame_files import write_frame as write_frame
@@ -83,6 +84,7 @@ from .display.tables.power import table_power as table_power
 from .display.export.table_files import save_table as save_table
 from .display.plots.intervals import plot_intervals as plot_intervals
 from .display.plots.decrease import plot_decrease as plot_decrease
+from .display.plots.readers import plot_readers as plot_readers
 from .display.plots.forest import plot_forest as plot_forest
 from .display.plots.agreement import plot_agreement as plot_agreement
 from .display.plots.regression import plot_regression as plot_regression

@@ -25,8 +25,9 @@ class Study:
     """The readings of one group of scores, and what they are called."""
 
     readings: Readings
-    #: Names of methods, in the order of their column.
+    #: Names of methods and of readers, in the order of their columns.
     methods: list[str]
+    readers: list[str]
     #: (n_methods,): Defined and undefined readings of each, the latter also of absent findings alone.
     n: np.ndarray
     n_missing: np.ndarray
@@ -136,7 +137,7 @@ def study_of(all_rows: Rows, rows: np.ndarray, figure: Figure) -> Study:
     n = np.bincount(readings.methods, readings.read.sum(axis=0)).astype(np.int64)
     every = np.unique(method_of[kept], return_inverse=True)[1]
     n_absent = np.bincount(every[all_rows.absent[rows][kept]], minlength=len(n))
-    return Study(readings, methods, n, np.bincount(every) - n, n_absent, _design(readings, where))
+    return Study(readings, methods, readers, n, np.bincount(every) - n, n_absent, _design(readings, where))
 
 
 def _check_once(frame: pd.DataFrame, rows: np.ndarray, by: list[str], observed: np.ndarray) -> None:

@@ -387,6 +387,69 @@ def mrmc_components(
     return pd.concat([keys.iloc[groups].reset_index(drop=True), pd.DataFrame(rows)], axis=1)
 
 
+def mrmc_readers(
+    scores: pd.DataFrame,
+    *,
+    figure: str = "mean",
+    label: str | None = None,
+    covariance: str = "jackknife",
+    by: str | Sequence[str] | None = None,
+    unit: Unit = None,
+    level: float = 0.95,
+    n_replicates: int = 10_000,
+    rng: int | np.random.Generator = 0,
+) -> pd.DataFrame:
+    """Each reader's figure with each method, which `mrmc` averages over readers.
+
+    Parameters
+    ----------
+    scores, figure, label, covariance, by, unit, n_replicates, rng
+        As for `mrmc`.
+    level : float
+        Confidence level of each reader's own limits.
+
+    Returns
+    -------
+    DataFrame
+        For each group a row per method and reader: the grouping columns, `method`, `reader`, `term` ("mean"),
+        `estimate`, `std_error` over samples of cases, `conf_low`, `conf_high` (normal), `conf_level`, `unit`,
+        `inference_to` ("these readers"), `n` defined scores, `n_units`; `figure`, `covariance`.
+
+    Raises
+    ------
+    SalstatsError
+        As for `mrmc`.
+
+    Examples
+    --------
+    >>> import pandas as pd, salstats as ss
+    >>> scores = pd.DataFrame({"case": list("aabbcc"), "reader": ["ann", "bob"] * 3, "method": "cam",
+    ...     "metric": "iou", "score": [0.2, 0.3, 0.5, 0.4, 0.6, 0.8]})
+    >>> ss.mrmc_readers(scores)[["method", "reader", "estimate", "std_error"]].round(3)
+      method reader  estimate  std_error
+    0    cam    ann     0.433      0.120
+    1    cam    bob     0.500      0.153
+    """
+    asked = _check(figure, label, covariance, ("fixed", "random"), n_replicates, rng)
+    level = check_level(level)
+    keys, unit_name, studies = _studies(scores, by, unit, asked)
+    parts = []
+    for group, found in enumerate(studies):
+        r, std_error = found.study.readings, np.sqrt(np.diag(found.covariance))
+        low, high = t_limits(found.values, std_error, np.full(len(std_error), np.inf), level)
+        names = {
+            "method": text_column(found.study.methods[i] for i in r.methods),
+            "reader": text_column(found.study.readers[i] for i in r.readers),
+        }
+        own = keys.iloc[[group] * len(low)].reset_index(drop=True).assign(**names)
+        columns = {"term": "mean", "estimate": found.values, "std_error": std_error}
+        columns |= {"conf_low": low, "conf_high": high, "conf_level": level, "unit": unit_name}
+        columns |= {"inference_to": asked.analysis.inference_to, "n": r.read.sum(axis=0)}
+        columns["n_units"] = (r.by_unit(r.read.astype(float)) > 0).sum(axis=0)
+        parts.append(estimates_frame(own, columns, {"figure": figure, "covariance": covariance}))
+    return pd.concat(parts, ignore_index=True)
+
+
 #: Columns that `_rows` gives as they are, and the numbers that not every row has.
 _ESTIMATED = ("term", "estimate", "std_error", "statistic", "p_value", "n", "n_missing", "n_units")
 _NUMBERS = (

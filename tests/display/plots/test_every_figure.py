@@ -56,6 +56,17 @@ def agreeing(scores):
     return ss.agreement(scores, over="method", kind="bland-altman")
 
 
+def read(n=3):
+    """Readings of methods by odd names."""
+    rows = [
+        (f"r{r}", name, c, 0.1 * c + 0.05 * r * i)
+        for r in range(n)
+        for i, name in enumerate(NAMES.values())
+        for c in range(4)
+    ]
+    return pd.DataFrame(rows, columns=["reader", "method", "case", "score"]).assign(metric="iou")
+
+
 #: Each figure with a frame of it and whether it shows all the odd names of tasks.
 FIGURES = {
     "intervals": (ss.plot_intervals, estimates([*NAMES.values(), "Average"]), True),
@@ -94,6 +105,7 @@ FIGURES = {
     "flow": (ss.plot_flow, ss.case_flow(ODD, reference="human"), False),
     "coverage": (ss.plot_coverage, COVERAGE, False),
     "power": (ss.plot_power, planned(), True),
+    "readers": (lambda f: ss.plot_readers(f, ss.mrmc(read())), ss.mrmc_readers(read()), True),
     "agreement": (lambda f: ss.plot_agreement(f, agreeing(f)), ODD.query("metric == 'iou'"), True),
 }
 #: Calls whose rows repeat cases: what they say of it is not what is drawn here.

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from mrmc_readings import area, mrmc_frame, some_ratings
+from scipy import stats
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
@@ -403,3 +404,34 @@ def test_truths_that_differ_are_refused(vandyke):
         ss.mrmc(
             vandyke.assign(patient=vandyke["case"] // 2), figure="auc", label="truth", covariance="unbiased"
         )
+
+
+def test_figures_of_readers_are_those_of_r(sets, vandyke, r_expected):
+    expected = r_expected("mrmc_fom").set_index("set")
+    every = {name: ss.mrmc_readers(scores) for name, scores in sets.items()}
+    every["vandyke_auc_jackknife"] = ss.mrmc_readers(vandyke, figure="auc", label="truth")
+    every["vandyke_auc_delong"] = ss.mrmc_readers(vandyke, figure="auc", label="truth", covariance="delong")
+    for name, found in every.items():
+        in_r = expected.loc[name].astype({"modality": "str", "reader": "str"})
+        both = found.merge(in_r, left_on=["method", "reader"], right_on=["modality", "reader"])
+        assert len(both) == len(found) == len(in_r)
+        assert both["estimate"].to_numpy() == pytest.approx(both["fom"].to_numpy(), rel=ROUNDING)
+        assert both["std_error"].to_numpy() == pytest.approx(both["jack_se"].to_numpy(), rel=ROUNDING)
+        assert found["inference_to"].eq("these readers").all()
+
+
+def test_fixed_cases_with_nested_readers_are_one_way_analysis():
+    """Of readers' means, three methods with 3, 4 and 6 readers."""
+    rng = np.random.default_rng(2)
+    methods = np.repeat(["a", "b", "c"], [3, 4, 6])
+    table = rng.normal(size=(20, 13)) + rng.normal(size=13)
+    long = [
+        {"case": i, "method": methods[j], "reader": f"r{j}", "metric": "x", "score": table[i, j]}
+        for i, j in itertools.product(range(20), range(13))
+    ]
+    test = the(quietly(pd.DataFrame(long), cases="fixed"), "equal")
+    groups = [table.mean(axis=0)[methods == m] for m in "abc"]
+    expected = stats.f_oneway(*groups)
+    assert test["statistic"] == pytest.approx(expected.statistic, rel=1e-12)
+    assert test["p_value"] == pytest.approx(expected.pvalue, rel=1e-9)
+    assert (test["df"], test["df_residual"]) == (2, 10)

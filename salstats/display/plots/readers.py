@@ -1,0 +1,155 @@
+"""Each reader's figure with each method, connected, and below them the mean over readers with its limits."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotnine as p9
+
+from salstats.checks import check_columns
+from salstats.display.plots.axis_ticks import number_axes
+from salstats.display.plots.captions import distinct, interval_note
+from salstats.display.plots.estimates import check_distinct, check_estimates, drawable, further_column
+from salstats.display.plots.legends import method_labels
+from salstats.display.plots.panel_grid import panel_grid
+from salstats.display.plots.text_fit import crossed, text_mm
+from salstats.display.plots.theme import GUIDE, MUTED, REFERENCE
+from salstats.display.tables.placement import grouping_columns
+from salstats.display.text.labels import Labels
+
+#: Height of a method's row and room beside its name in mm; how far below its readers a mean stands, in rows.
+_ROW_MM, _TICK_MM, _BESIDE = 8.0, 3.0, 0.25
+
+
+def plot_readers(
+    readers: pd.DataFrame,
+    means: pd.DataFrame | None = None,
+    *,
+    labels: Mapping[str, Any] | Labels | None = None,
+    n_columns: int | None = None,
+    width: float | None = None,
+) -> p9.ggplot:
+    """Figure of readers: a line for each from method to method, and their mean with its limits below them.
+
+    Parameters
+    ----------
+    readers : DataFrame
+        What `mrmc_readers` returns. `metric` and one further grouping column make panels.
+    means : DataFrame, optional
+        What `mrmc` returns for the same scores: its rows "mean" are drawn.
+    labels : Mapping, optional
+        Labels and order of metrics, methods and the further column's values.
+    n_columns : int, optional
+        Panels side by side; by default one where there are several metrics.
+    width : float, optional
+        Width of the figure in mm; by default 89 for up to four panels, else 183.
+
+    Returns
+    -------
+    ggplot
+        Its `data` are the readers' figures, with `panel` and `place`, of the method from the top.
+
+    Raises
+    ------
+    ColumnError
+        A column is missing, or holds text where numbers belong.
+    SalstatsError
+        Two figures of one reader; several further grouping columns; nothing but missing figures.
+
+    Examples
+    --------
+    >>> import pandas as pd, salstats as ss
+    >>> scores = pd.DataFrame({"case": list("aabbcc"), "reader": ["ann", "bob"] * 3, "method": "cam",
+    ...     "metric": "iou", "score": [0.2, 0.3, 0.5, 0.4, 0.6, 0.8]})
+    >>> figure = ss.plot_readers(ss.mrmc_readers(scores))
+    >>> figure.labels.x
+    'Mean IoU'
+    """
+    frame = check_estimates(readers, "readers")
+    check_columns(frame, ["method", "reader"], "readers")
+    names = Labels(labels, frame)
+    before = grouping_columns(frame)
+    check_distinct(frame, before, "readers")
+    rows, missing = drawable(frame, names, before, "readers")
+    facet = further_column(
+        rows, [c for c in before if c not in ("metric", "method", "reader")], "metric", "readers"
+    )
+    methods = method_labels(names, [m for m in names.order("method", rows["method"])])
+    titles = {facet: names.texts(facet, rows[facet])} if facet else {}
+    metrics = distinct(rows, "metric")
+    if len(metrics) > 1:
+        titles["metric"] = names.texts("metric", rows["metric"])
+    rows = _placed(rows, titles, list(methods))
+    left = max(text_mm(line) for text in methods.values() for line in text.split("\n")) + _TICK_MM
+    # metrics have scales of their own, and names of methods stand beside each panel
+    one_below_another = 1 if n_columns is None and len(metrics) > 1 else n_columns
+    grid = panel_grid(
+        list(rows["panel"].cat.categories), one_below_another, width, left=left, free=len(metrics) > 1
+    )
+    height = _ROW_MM * len(methods)
+    beside = None if means is None else _means(means, rows, titles, list(methods))
+    x, _ = number_axes(grid.panel_width, height)
+    return (
+        p9.ggplot(rows, p9.aes("estimate", "place"))
+        + p9.geom_path(p9.aes(group="reader"), color=GUIDE, size=0.4)
+        + p9.geom_point(color=MUTED, size=1.1)
+        + ([] if beside is None else _bars(beside))
+        + p9.scale_y_continuous(
+            breaks=[-i for i in range(len(methods))],
+            labels=list(methods.values()),
+            minor_breaks=[],
+            limits=(-len(methods) + 0.5 - _BESIDE, 0.4),
+            expand=(0, 0),
+        )
+        + x
+        + grid.look(
+            height,
+            x=_value_title(rows, metrics, names),
+            notes=[
+                "Grey: each reader.",
+                "" if beside is None else f"Black: mean over readers. {interval_note(beside)}",
+                missing,
+            ],
+        )
+        + p9.theme(axis_text_y=p9.element_text(ha="right", ma="right"))
+    )
+
+
+def _placed(rows: pd.DataFrame, titles: Mapping[str, Mapping[Any, str]], methods: list[Any]) -> pd.DataFrame:
+    """Rows with their panel and the place of their method."""
+    places = {method: -float(i) for i, method in enumerate(methods)}
+    placed = rows.assign(panel=crossed(rows, titles), place=rows["method"].map(places).astype(float))
+    return placed.sort_values("place", ascending=False, kind="stable", ignore_index=True)
+
+
+def _means(
+    means: pd.DataFrame, rows: pd.DataFrame, titles: Mapping[str, Mapping[Any, str]], methods: list[Any]
+) -> pd.DataFrame:
+    """Means of the methods and panels that are drawn, a little below their readers."""
+    frame = check_estimates(means, "means")
+    check_columns(frame, ["method", "term", *titles], "means")
+    frame = frame[frame["term"].eq("mean") & frame["method"].isin(methods)].reset_index(drop=True)
+    for column, texts in titles.items():
+        frame = frame[frame[column].isin(list(texts))].reset_index(drop=True)
+    placed = _placed(frame, titles, methods)
+    panels = pd.Categorical(placed["panel"].astype(str), rows["panel"].cat.categories, ordered=True)
+    return placed.assign(panel=panels, place=placed["place"] - _BESIDE)
+
+
+def _bars(beside: pd.DataFrame) -> list[Any]:
+    """Marks of means, and bars of those that have limits."""
+    limited = beside[np.isfinite(beside["conf_low"]) & np.isfinite(beside["conf_high"])]
+    return [
+        p9.geom_segment(
+            p9.aes("conf_low", "place", xend="conf_high", yend="place"), limited, color=REFERENCE, size=0.5
+        ),
+        p9.geom_point(data=beside, color=REFERENCE, size=1.8),
+    ]
+
+
+def _value_title(rows: pd.DataFrame, metrics: list[Any], names: Labels) -> str:
+    """Title of the horizontal axis."""
+    if set(distinct(rows, "figure")) == {"auc"}:
+        return "Area under the ROC curve"
+    return f"Mean {names.value('metric', metrics[0])}" if len(metrics) == 1 else "Mean score"
