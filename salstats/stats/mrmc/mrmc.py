@@ -442,7 +442,7 @@ def mrmc_readers(
             "reader": text_column(found.study.readers[i] for i in r.readers),
         }
         own = keys.iloc[[group] * len(low)].reset_index(drop=True).assign(**names)
-        columns = {"term": "mean", "estimate": found.values, "std_error": std_error}
+        columns: dict[str, Any] = {"term": "mean", "estimate": found.values, "std_error": std_error}
         columns |= {"conf_low": low, "conf_high": high, "conf_level": level, "unit": unit_name}
         columns |= {"inference_to": asked.analysis.inference_to, "n": r.read.sum(axis=0)}
         columns["n_units"] = (r.by_unit(r.read.astype(float)) > 0).sum(axis=0)
