@@ -24,8 +24,8 @@ _ROW_MM, _TICK_MM, _BESIDE = 8.0, 3.0, 0.25
 
 def plot_readers(
     readers: pd.DataFrame,
-    means: pd.DataFrame | None = None,
     *,
+    means: pd.DataFrame | None = None,
     labels: Mapping[str, Any] | Labels | None = None,
     n_columns: int | None = None,
     width: float | None = None,

@@ -105,7 +105,7 @@ FIGURES = {
     "flow": (ss.plot_flow, ss.case_flow(ODD, reference="human"), False),
     "coverage": (ss.plot_coverage, COVERAGE, False),
     "power": (ss.plot_power, planned(), True),
-    "readers": (lambda f: ss.plot_readers(f, ss.mrmc(read())), ss.mrmc_readers(read()), True),
+    "readers": (lambda f: ss.plot_readers(f, means=ss.mrmc(read())), ss.mrmc_readers(read()), True),
     "agreement": (lambda f: ss.plot_agreement(f, agreeing(f)), ODD.query("metric == 'iou'"), True),
 }
 #: Calls whose rows repeat cases: what they say of it is not what is drawn here.

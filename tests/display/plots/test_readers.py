@@ -18,7 +18,7 @@ def scores(r_data):
 
 def test_each_reader_has_a_line_and_each_method_its_mean(scores):
     found = ss.mrmc(scores)
-    figure = ss.plot_readers(ss.mrmc_readers(scores), found)
+    figure = ss.plot_readers(ss.mrmc_readers(scores), means=found)
     assert list(figure.data["panel"].cat.categories) == ["sNCC", "sAUC"]
     # nothing between the figures of a reader and a line
     assert layer_data(figure, "geom_path") is figure.data
