@@ -80,6 +80,9 @@ def plot_power(
     legend = list(texts.values()) if len(texts) > 1 else []
     band = p9.aes(ymin="100 * conf_low", ymax="100 * conf_high", fill="line")
     with_band = show == "power" and "conf_low" in rows.columns
+    several = rows.groupby(["panel", "line"], observed=True)["shown"].transform("size") > 1
+    joined_up = bool(several.any())
+    aesthetics = ["color", *(["linetype"] if joined_up else []), *(["fill"] if with_band else [])]
     target = float(100 * frame["target"].iloc[0])
     return (
         p9.ggplot(rows, p9.aes("n_cases", "shown", color="line"))
@@ -89,8 +92,9 @@ def plot_power(
             else []
         )
         + ([p9.geom_ribbon(band, alpha=0.2, color="none", show_legend=False)] if with_band else [])
-        + p9.geom_line(p9.aes(linetype="line"), size=0.6)
-        + p9.geom_point(size=0.9, stroke=0, show_legend=False)
+        # a line of one point is none
+        + ([p9.geom_line(p9.aes(linetype="line"), rows[several], size=0.6)] if joined_up else [])
+        + p9.geom_point(size=0.9, stroke=0, show_legend=not joined_up)
         + (
             [p9.geom_point(data=needed, size=2.2, stroke=0.4, shape="o", fill="white", show_legend=False)]
             if len(needed)
@@ -105,7 +109,7 @@ def plot_power(
             notes=_notes(frame, rows, show, legend),
             legend=legend,
         )
-        + group_scales(texts, (), ("color", "linetype", "fill")[: 2 + with_band], grid.width)
+        + group_scales(texts, (), aesthetics, grid.width)
         + ([] if legend else p9.theme(legend_position="none"))
     )
 

@@ -1,5 +1,6 @@
 """Power against cases: lines, panels, marks, and what stands below."""
 
+import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 from display.plots.estimate_figures import nth_data
@@ -82,3 +83,11 @@ def test_what_is_no_plan_is_refused():
         ss.plot_power(plan().drop(columns="goal"))
     with pytest.raises(SalstatsError, match="show='cost' is not known"):
         ss.plot_power(plan(), show="cost")
+
+
+def test_a_single_size_is_a_point():
+    frame = plan(effects=(-0.1, -0.05), needed=(20, None)).query("n_cases == 20")
+    figure = ss.plot_power(frame)
+    assert not any(type(layer.geom).__name__ == "geom_line" for layer in figure.layers)
+    # a line of one point warns
+    plt.close(figure.draw(show=False))

@@ -215,6 +215,36 @@ def test_components_of_mrmc_make_a_study_as_precise_as_itself():
     assert plan["metric"][0] == "gap"
 
 
+@pytest.mark.slow
+def test_readers_and_cases_as_simulated_have_that_power():
+    # effects of readers, cases and all they make with methods, from which the components follow: the
+    # covariance of two means over n cases is what the two share, over n
+    n_studies, n, n_readers, effect = 1000, 40, 5, 0.05
+    part = {"R": 0.01, "MR": 0.0004, "C": 0.02, "MC": 0.004, "RC": 0.004, "E": 0.01}
+    over = {"R": (2,), "MR": (2, 3), "C": (1,), "MC": (1, 3), "RC": (1, 2), "E": (1, 2, 3)}
+    rng, shape = np.random.default_rng(4), (n_studies, n, n_readers, 2)
+    scores = np.zeros(shape) + [effect, 0.0]
+    for name, variance in part.items():
+        own = [size if axis in (0, *over[name]) else 1 for axis, size in enumerate(shape)]
+        scores += np.sqrt(variance) * rng.standard_normal(own)
+    names = ["study", "case", "reader", "method"]
+    levels = [range(n_studies), range(n), list("abcde"), ["cam", "human"]]
+    frame = pd.DataFrame({"score": scores.ravel()}, index=pd.MultiIndex.from_product(levels, names=names))
+    frame = frame.reset_index().assign(metric="gap", case=lambda d: d["study"] * n + d["case"])
+    found = ss.mrmc(frame, reference="human", by="study").query("term == 'difference'")
+    share = (found["p_value"] < 0.05).mean()
+    given = {
+        "error": (part["C"] + part["MC"] + part["RC"] + part["E"]) / n,
+        "cov1": (part["C"] + part["RC"]) / n, "cov2": (part["C"] + part["MC"]) / n, "cov3": part["C"] / n,
+        "method:reader": part["MR"], "n_cases": n,
+    }  # fmt: skip
+    plan = ss.power(given, term="mrmc", effect=effect, n_readers=n_readers, n_cases=n)
+    # Satterthwaite's degrees of freedom are an approximation, within three Monte-Carlo errors here
+    assert share == pytest.approx(plan["power"][0], abs=3 * np.sqrt(share * (1 - share) / n_studies))
+    width = (found["conf_high"] - found["conf_low"]).mean()
+    assert plan["width"][0] == pytest.approx(width, rel=0.03)
+
+
 def test_covariances_in_the_wrong_order_count_as_none():
     # MS(TR) .001, Var .0008, Cov1 .0003 and Cov2 - Cov3 = -.00005 make method:reader .00045; MS(TR) alone
     # counts, with a standard error of sqrt(2 MS(TR)/r) and r - 1 degrees of freedom
