@@ -82,14 +82,12 @@ def grouped_rows(
     formula: Formula, variables: Mapping[str, Variable], rows: np.ndarray
 ) -> tuple[Grouped, ...]:
     """The random effects of a formula at some rows; NotEstimableError where they cannot be told apart."""
-    found = []
+    found: list[Grouped] = []
+    if not len(rows):
+        raise NotEstimableError("no complete rows")
     for effect in formula.random:
         written = f"({_left(effect)}|{effect.name})"
-        if not effect.correlated and any(is_categorical(f, variables) for term in effect.terms for f in term):
-            raise FormulaError(
-                f"|| in {formula.text!r} takes numbers; for a factor x write (1|{effect.name}) + "
-                f"(1|x:{effect.name})"
-            )
+        _check_factors(formula, effect, variables)
         of_columns = np.column_stack([variables[column].values[rows] for column in effect.groups])
         values, codes = np.unique(of_columns, axis=0, return_inverse=True)
         codes = codes.ravel()
@@ -99,7 +97,7 @@ def grouped_rows(
         n_effects = len(values) * len(design.names)
         if len(values) < 2:
             raise NotEstimableError(
-                f"{written} needs several of {effect.name}, and there is one; leave it out"
+                f"{written} needs several groups, and there is one {effect.name}; leave it out"
             )
         if not design.names or not design.matrix.any(axis=0).all():
             raise NotEstimableError(f"{written} has an effect that is 0 in every row; leave it out")
@@ -109,8 +107,36 @@ def grouped_rows(
                 "residuals; leave it out"
             )
         term = RandomTerm(effect.name, design.names, codes, len(values), design.matrix, effect.correlated)
-        found.append(Grouped(effect, design, values, term))
+        own = Grouped(effect, design, values, term)
+        for other in found:
+            if own.is_intercept and other.is_intercept and _same_groups(own.term, other.term):
+                raise NotEstimableError(
+                    f"(1|{other.effect.name}) and {written} have the same groups in these rows; leave one out"
+                )
+        found.append(own)
     return tuple(found)
+
+
+def _same_groups(one: RandomTerm, other: RandomTerm) -> bool:
+    """Whether two random effects divide the rows alike."""
+    if one.n_levels != other.n_levels:
+        return False
+    return len(np.unique(one.codes * other.n_levels + other.codes)) == one.n_levels
+
+
+def _check_factors(formula: Formula, effect: RandomEffect, variables: Mapping[str, Variable]) -> None:
+    """Raise where a factor is a random effect and a term, or one of several effects without correlations."""
+    fixed = [term for term in formula.terms if all(is_categorical(f, variables) for f in term)]
+    if effect.intercept and any({f.columns[0] for f in term} == set(effect.groups) for term in fixed):
+        raise FormulaError(
+            f"{formula.text!r} has {effect.name} as a term and as a random effect, which are one; keep the "
+            "term for these levels, or (1|...) for all that they are drawn from"
+        )
+    if not effect.correlated and any(is_categorical(f, variables) for term in effect.terms for f in term):
+        raise FormulaError(
+            f"|| in {formula.text!r} takes numbers; for a factor x write (1|{effect.name}) + "
+            f"(1|x:{effect.name})"
+        )
 
 
 def check_random(formula: Formula, variables: Mapping[str, Variable], rows: np.ndarray) -> None:

@@ -175,15 +175,29 @@ def test_what_does_not_go_with_random_effects_is_refused_by_a_sentence(rows, for
     assert "\n" not in str(refusal.value)
 
 
-def test_a_factor_without_correlations_is_refused(rows):
+def test_a_factor_without_correlations_or_fixed_and_random_at_once_is_refused(rows):
     with pytest.raises(FormulaError, match=r"write \(1\|reader\) \+ \(1\|x:reader\)"):
         ss.fit(rows("D2"), "score ~ 1 + (modality||reader)")
+    for formula in ("score ~ reader + (1|reader)", "score ~ modality*reader + (1|reader:modality)"):
+        with pytest.raises(FormulaError, match="as a term and as a random effect, which are one"):
+            ss.fit(rows("D2"), formula)
+    ss.fit(rows("D2"), "score ~ reader + (1|reader:case) + (1|case)")
+
+
+def test_random_effects_of_the_same_groups_are_refused(synth1):
+    with pytest.raises(ValueRangeError, match=r"\(1\|case\) and \(1\|patient:case\) have the same groups"):
+        ss.fit(synth1, "iou ~ 1 + (1|case) + (1|patient/case)")
+
+
+def test_a_grouping_column_that_is_empty_leaves_no_rows(rows):
+    with pytest.raises(ValueRangeError, match="no complete rows"):
+        ss.fit(rows("D2").assign(reader=np.nan), "score ~ 1 + (1|reader)")
 
 
 def test_one_reader_is_refused_and_a_group_of_one_reader_has_no_estimates(rows):
     data = rows("D2")
     one = data[data["reader"] == data["reader"].iloc[0]]
-    with pytest.raises(ValueRangeError, match=r"\(1\|reader\) needs several of reader, and there is one"):
+    with pytest.raises(ValueRangeError, match=r"\(1\|reader\) needs several groups, and there is one reader"):
         ss.fit(one, "score ~ modality + (1|reader)")
     several = pd.concat([data.assign(site="a"), one.assign(site="b")])
     with pytest.warns(SalstatsWarning, match="no estimates .NaN. in 1 model: .*site b.*there is one"):
