@@ -238,3 +238,21 @@ def test_a_rare_category_warns_of_short_limits(ratings):
     with pytest.warns(SalstatsWarning, match="only 4 units have another reading than the most frequent one"):
         ss.agreement(rare, kind="fleiss")
     assert ss.agreement(rare, kind="ac1")["conf_low"].notna().all()
+
+
+def test_one_way_agreement_of_seeds_is_that_of_their_sd_within_cases(values):
+    gaps = values.copy()
+    gaps[:7, 2] = np.nan
+    seeds = frame_of(gaps).rename(columns={"reader": "seed"})
+    expected = ss.within_case_sd(seeds, n_replicates=40)["icc"].iloc[0]
+    assert ss.agreement(seeds, over="seed", form="icc1")["estimate"].iloc[0] == pytest.approx(
+        expected, rel=1e-10
+    )
+
+
+def test_unknown_readers_of_a_whole_group_do_not_stand_for_raters(values):
+    # a reader who scored nothing of a group is none of its raters
+    scores = frame_of(values)
+    scores.loc[scores["reader"] == "r2", "score"] = np.nan
+    found = ss.agreement(scores, form="icc3").iloc[0]
+    assert (found["n_raters"], found["n"], found["n_missing"]) == (2, 60, 0)
