@@ -1,5 +1,6 @@
 """Bland and Altman's limits of agreement of two raters, also where they read a case several times."""
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -8,6 +9,7 @@ from scipy import special
 from salstats.stats.agreement.readings import (
     Found,
     Readings,
+    Weights,
     jackknife_df,
     jackknife_error,
     once,
@@ -21,7 +23,7 @@ from salstats.stats.estimands import ratio
 _WITHIN = float(special.ndtri(0.975))
 
 
-def difference(readings: Readings, weights: np.ndarray, linked: bool = True) -> np.ndarray:
+def difference(readings: Readings, weights: Weights, linked: bool = True) -> np.ndarray:
     """Bias and SD of the difference of two single readings, shape (n_sets, 2).
 
     Where a case has several, linked ones are pairs: their differences have a variance within cases and one
@@ -31,46 +33,54 @@ def difference(readings: Readings, weights: np.ndarray, linked: bool = True) -> 
     """
     n = readings.n_cases
     first = np.unique(readings.cases, return_index=True)[1]
-    drawn = weights[:, first]
 
     def per_case(values: np.ndarray) -> np.ndarray:
         return np.bincount(readings.cases, values, n)
 
-    n_cases = drawn.sum(axis=1)
+    def over_cases(of_case: np.ndarray) -> np.ndarray:
+        """Sums over the cases of each set, of which the first row stands for all."""
+        rows = np.zeros(len(readings.cases))
+        rows[first] = of_case
+        return weights @ rows
+
+    n_cases = over_cases(np.ones(n))
     if not linked:
-        return _in_any_order(readings, drawn, n_cases)
+        return _in_any_order(readings, over_cases, n_cases)
     apart = readings.values[:, 0] - readings.values[:, 1]
     middle = apart.mean()
     away = apart - middle
     m, total, squares = (per_case(values) for values in (np.ones_like(away), away, away**2))
-    n_pairs, grand = drawn @ m, drawn @ total
-    of_cases = drawn @ (total**2 / m)
-    inner = ratio(drawn @ squares - of_cases, n_pairs - n_cases)
+    n_pairs, grand = over_cases(m), over_cases(total)
+    of_cases = over_cases(total**2 / m)
+    inner = ratio(over_cases(squares) - of_cases, n_pairs - n_cases)
     outer = ratio(of_cases - ratio(grand**2, n_pairs), n_cases - 1)
-    worth = ratio(n_pairs - ratio(drawn @ m**2, n_pairs), n_cases - 1)
+    worth = ratio(n_pairs - ratio(over_cases(m**2), n_pairs), n_cases - 1)
     # one pair of each case has no variance within
     single = np.isclose(n_pairs, n_cases)
     variance = np.where(single, outer, inner + np.maximum(ratio(outer - inner, worth), 0.0))
     return np.column_stack([middle + ratio(grand, n_pairs), np.sqrt(variance)])
 
 
-def _in_any_order(readings: Readings, drawn: np.ndarray, n_cases: np.ndarray) -> np.ndarray:
+def _in_any_order(
+    readings: Readings, over_cases: Callable[[np.ndarray], np.ndarray], n_cases: np.ndarray
+) -> np.ndarray:
     """Bias and SD where readings of a case are in any order; raters may have several each."""
-    more, means, overall = np.zeros(len(drawn)), [], []
+    more, means, overall = np.zeros(len(n_cases)), [], []
     for values in readings.values.T:
         there = ~np.isnan(values)
         cases, own = readings.cases[there], values[there]
         m = np.bincount(cases, minlength=readings.n_cases).astype(np.float64)
         mean = ratio(np.bincount(cases, own, readings.n_cases), m)
         squares = np.bincount(cases, (own - mean[cases]) ** 2, readings.n_cases)
-        df = drawn @ (m - 1)
-        inner = np.where(df > 0, ratio(drawn @ squares, df), 0.0)
-        more = more + (1 - ratio(drawn @ (1 / m), n_cases)) * inner
+        df = over_cases(m - 1)
+        inner = np.where(df > 0, ratio(over_cases(squares), df), 0.0)
+        more = more + (1 - ratio(over_cases(1 / m), n_cases)) * inner
         means.append(mean)
-        overall.append(ratio(drawn @ (m * mean), drawn @ m))
+        overall.append(ratio(over_cases(m * mean), over_cases(m)))
     apart = means[0] - means[1]
-    away = apart[None] - ratio(drawn @ apart, n_cases)[:, None]
-    spread = ratio((drawn * away**2).sum(axis=1), n_cases - 1)
+    # about the mean squares lose no digits
+    away = apart - apart.mean()
+    spread = ratio(over_cases(away**2) - over_cases(away) ** 2 / n_cases, n_cases - 1)
     return np.column_stack([overall[0] - overall[1], np.sqrt(spread + more)])
 
 

@@ -2,21 +2,21 @@
 
 import numpy as np
 
-from salstats.stats.agreement.readings import Found, Readings, from_z, once, student, to_z, two_sided
+from salstats.stats.agreement.readings import Found, Readings, Weights, from_z, once, student, to_z, two_sided
 from salstats.stats.estimands import ratio
 
 
-def moments(readings: Readings, weights: np.ndarray) -> tuple[np.ndarray, ...]:
+def moments(readings: Readings, weights: Weights) -> tuple[np.ndarray, ...]:
     """Means, variances and covariance of both raters over the rows, with n and not n - 1 below."""
     x, y = (readings.values - readings.values.mean()).T
-    n = weights.sum(axis=1)
+    n = weights @ np.ones(len(x))
     mean_x, mean_y = ratio(weights @ x, n), ratio(weights @ y, n)
     var_x = ratio(weights @ x**2, n) - mean_x**2
     var_y = ratio(weights @ y**2, n) - mean_y**2
     return mean_x, mean_y, var_x, var_y, ratio(weights @ (x * y), n) - mean_x * mean_y
 
 
-def concordance(readings: Readings, weights: np.ndarray) -> np.ndarray:
+def concordance(readings: Readings, weights: Weights) -> np.ndarray:
     """2 s_xy / (s_x² + s_y² + (mean x - mean y)²) (Lin 1989): how close pairs lie to the line of identity."""
     mean_x, mean_y, var_x, var_y, both = moments(readings, weights)
     return ratio(2 * both, var_x + var_y + (mean_x - mean_y) ** 2)[:, None]

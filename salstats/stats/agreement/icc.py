@@ -12,6 +12,7 @@ from scipy import stats
 from salstats.stats.agreement.readings import (
     Found,
     Readings,
+    Weights,
     from_z,
     jackknife_df,
     jackknife_error,
@@ -24,7 +25,7 @@ from salstats.stats.agreement.readings import (
 from salstats.stats.estimands import ratio
 
 
-def components(readings: Readings, weights: np.ndarray) -> np.ndarray:
+def components(readings: Readings, weights: Weights) -> np.ndarray:
     """Half mean squared differences A, B, C, and ICC(1,1), shape (n_sets, 4).
 
     ICC(1,1) is from the analysis of variance of one way, with the number of readings that unequal numbers
@@ -42,7 +43,7 @@ def components(readings: Readings, weights: np.ndarray) -> np.ndarray:
     n, grand, all_squares = n_of.sum(axis=1), sum_of.sum(axis=1), squares_of.sum(axis=1)
     pairs_rest = n * (n - 1) - pairs_within - pairs_rater
     rest = n * all_squares - grand**2 - within - of_rater
-    n_cases = weights.sum(axis=1)
+    n_cases = weights @ np.ones(len(values))
     between = weights @ ratio(total**2, m) - ratio(grand**2, n)
     inner = ratio(all_squares - weights @ ratio(total**2, m), n - n_cases)
     outer = ratio(between, n_cases - 1)
@@ -53,7 +54,7 @@ def components(readings: Readings, weights: np.ndarray) -> np.ndarray:
     )
 
 
-def single(readings: Readings, weights: np.ndarray) -> np.ndarray:
+def single(readings: Readings, weights: Weights) -> np.ndarray:
     """ICC(1,1), ICC(2,1) = (C - A) / C and ICC(3,1) = (C - A) / B, shape (n_sets, 3)."""
     within, of_rater, rest, one_way = components(readings, weights).T
     cases = rest - within

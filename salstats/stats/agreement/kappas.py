@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 from scipy import special
 
-from salstats.stats.agreement.readings import Found, Readings, by_normal, once
+from salstats.stats.agreement.readings import Found, Readings, Weights, by_normal, once
 from salstats.stats.estimands import ratio
 
 #: How much a pair of readings disagrees, by their distance on the scale of the categories.
@@ -32,23 +32,24 @@ def _disagreement(categories: np.ndarray, weighting: str) -> np.ndarray:
     return np.asarray(WEIGHTINGS[weighting](np.abs(categories[:, None] - categories)))
 
 
-def _kappa(first: np.ndarray, second: np.ndarray, weights: np.ndarray, cost: np.ndarray) -> np.ndarray:
+def _kappa(first: np.ndarray, second: np.ndarray, weights: Weights, cost: np.ndarray) -> np.ndarray:
     """Cohen's kappa of 0/1 codes of two raters (n_rows, n_categories), of rows that both read."""
-    both = weights * (first.sum(axis=1) * second.sum(axis=1))
-    n = both.sum(axis=1)
-    seen = both @ np.einsum("ia,ab,ib->i", first, cost, second)
-    expected = np.einsum("sa,ab,sb->s", both @ first, cost, both @ second)
+    both = first.sum(axis=1) * second.sum(axis=1)
+    n = weights @ both
+    seen = weights @ np.einsum("ia,ab,ib->i", first, cost, second)
+    of_first, of_second = (weights @ (both[:, None] * codes) for codes in (first, second))
+    expected = np.einsum("sa,ab,sb->s", of_first, cost, of_second)
     return 1 - ratio(seen, ratio(expected, n))
 
 
-def cohen(readings: Readings, weights: np.ndarray, weighting: str = "unweighted") -> np.ndarray:
+def cohen(readings: Readings, weights: Weights, weighting: str = "unweighted") -> np.ndarray:
     """Cohen's kappa of two raters, 1 - disagreement / disagreement by chance (Cohen 1960, 1968)."""
     categories, codes = _codes(readings)
     cost = _disagreement(categories, weighting)
     return _kappa(codes[:, 0], codes[:, 1], weights, cost)[:, None]
 
 
-def light(readings: Readings, weights: np.ndarray) -> np.ndarray:
+def light(readings: Readings, weights: Weights) -> np.ndarray:
     """Mean of Cohen's kappas of all pairs of raters (Light 1971)."""
     categories, codes = _codes(readings)
     cost = _disagreement(categories, "unweighted")
@@ -56,12 +57,12 @@ def light(readings: Readings, weights: np.ndarray) -> np.ndarray:
     return np.mean([_kappa(codes[:, a], codes[:, b], weights, cost) for a, b in pairs], axis=0)[:, None]
 
 
-def _seen(codes: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _seen(codes: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
     """Share of agreeing pairs of readings, mean over cases; and the mean shares of categories."""
     counts = codes.sum(axis=1)
     m = counts.sum(axis=1)
     agreeing = ratio((counts**2).sum(axis=1) - m, m * (m - 1))
-    n = weights.sum(axis=1)
+    n = weights @ np.ones(len(m))
     return ratio(weights @ agreeing, n), ratio(weights @ ratio(counts, m[:, None]), n[:, None])
 
 
@@ -71,24 +72,24 @@ def _beyond(seen: np.ndarray, chance: np.ndarray) -> np.ndarray:
     return ratio(seen - chance, np.where(room > 1e-12, room, 0.0))[:, None]
 
 
-def fleiss(readings: Readings, weights: np.ndarray) -> np.ndarray:
+def fleiss(readings: Readings, weights: Weights) -> np.ndarray:
     """Fleiss's kappa: chance is that of the categories' mean shares (Fleiss 1971)."""
     seen, shares = _seen(_codes(readings)[1], weights)
     return _beyond(seen, (shares**2).sum(axis=1))
 
 
-def conger(readings: Readings, weights: np.ndarray) -> np.ndarray:
+def conger(readings: Readings, weights: Weights) -> np.ndarray:
     """Conger's kappa: chance is that of each pair of raters' own shares (Conger 1980)."""
     codes = _codes(readings)[1]
     seen, _ = _seen(codes, weights)
-    own = np.einsum("si,ijq->sjq", weights, codes)
+    own = (weights @ codes.reshape(len(codes), -1)).reshape(-1, *codes.shape[1:])
     own = ratio(own, own.sum(axis=2, keepdims=True))
     k = readings.n_raters
     chance = ((own.sum(axis=1) ** 2) - (own**2).sum(axis=1)).sum(axis=1) / (k * (k - 1))
     return _beyond(seen, chance)
 
 
-def ac1(readings: Readings, weights: np.ndarray) -> np.ndarray:
+def ac1(readings: Readings, weights: Weights) -> np.ndarray:
     """Gwet's AC1: chance is sum of p (1 - p) / (categories - 1), steady where one is rare (Gwet 2008)."""
     seen, shares = _seen(_codes(readings)[1], weights)
     room = max(shares.shape[1] - 1, 1)

@@ -3,13 +3,13 @@
 import numpy as np
 from scipy import sparse
 
-from salstats.stats.agreement.readings import Readings
+from salstats.stats.agreement.readings import Readings, Weights
 from salstats.stats.estimands import ratio
 
 SCALES = ("interval", "ordinal", "nominal", "ratio")
 
 
-def krippendorff(readings: Readings, weights: np.ndarray, scale: str = "interval") -> np.ndarray:
+def krippendorff(readings: Readings, weights: Weights, scale: str = "interval") -> np.ndarray:
     """1 - (seen / expected) disagreement of two readings; NaN where all are the same.
 
     Disagreement of two values: 1 if they differ (nominal), their squared difference (interval), that of
@@ -18,26 +18,35 @@ def krippendorff(readings: Readings, weights: np.ndarray, scale: str = "interval
     """
     values, counts = _counts(readings)
     m = np.asarray(counts.sum(axis=1)).ravel()
-    share = weights * np.where(m > 1, 1 / np.maximum(m - 1, 1), 0.0)
+    share = np.where(m > 1, 1 / np.maximum(m - 1, 1), 0.0)
+    n = weights @ np.where(m > 1, m, 0.0)
+    if scale == "interval":
+        # about the middle, sums of squares lose no digits
+        place = values - values.mean()
+        total, squares = np.where(m > 1, [counts @ place, counts @ place**2], 0.0)
+        seen = 2 * (weights @ (share * (m * squares - total**2)))
+        expected = 2 * (n * (weights @ squares) - (weights @ total) ** 2)
+        return _alpha(n, seen, expected, len(values))
     # how often each value stands in a pair
-    n_of = (weights * (m > 1)) @ counts
-    n = n_of.sum(axis=1)
+    n_of = weights @ counts.multiply((m > 1)[:, None]).tocsr()
     if scale == "nominal":
-        seen = share @ (m**2 - np.asarray(counts.power(2).sum(axis=1)).ravel())
+        seen = weights @ (share * (m**2 - np.asarray(counts.power(2).sum(axis=1)).ravel()))
         expected = n**2 - (n_of**2).sum(axis=1)
     elif scale == "ratio":
         apart = np.nan_to_num(ratio(values[:, None] - values, values[:, None] + values)) ** 2
-        seen = share @ (counts.multiply(counts @ apart)).sum(axis=1)
+        seen = weights @ (share * np.asarray(counts.multiply(counts @ apart).sum(axis=1)).ravel())
         expected = ((n_of @ apart) * n_of).sum(axis=1)
     else:
-        # about the middle, sums of squares lose no digits
-        place = np.broadcast_to(values - values.mean(), n_of.shape)
-        if scale == "ordinal":
-            place = np.cumsum(n_of, axis=1) - (n_of + n[:, None]) / 2
+        place = np.cumsum(n_of, axis=1) - (n_of + n[:, None]) / 2
         total, squares = place @ counts.T, place**2 @ counts.T
-        seen = 2 * (share * (m * squares - total**2)).sum(axis=1)
+        seen = 2 * (np.asarray(weights) * share * (m * squares - total**2)).sum(axis=1)
         expected = 2 * (n * (n_of * place**2).sum(axis=1) - (n_of * place).sum(axis=1) ** 2)
-    varied = (n_of > 0).sum(axis=1) > 1
+    return _alpha(n, seen, np.where((n_of > 0).sum(axis=1) > 1, expected, 0.0), len(values))
+
+
+def _alpha(n: np.ndarray, seen: np.ndarray, expected: np.ndarray, n_values: int) -> np.ndarray:
+    """Alpha of disagreements of n values in pairs; NaN where they are all the same, but for rounding."""
+    varied = (n_values > 1) & (expected > 1e-12 * np.max(expected, initial=0.0))
     return (1 - ratio((n - 1) * seen, np.where(varied, expected, 0.0)))[:, None]
 
 

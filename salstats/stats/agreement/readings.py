@@ -2,15 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import special
+from scipy import sparse, special
 
 from salstats.stats.estimands import ratio
 
-#: Entries of a block of weights that are held at a time.
-_BLOCK = 4_000_000
+#: Numbers of a block of left-out units that are held at a time.
+_BLOCK = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,32 @@ class Readings:
         return not np.isnan(self.values).any()
 
 
-#: Takes readings and weights of their rows (n_sets, n_rows), gives coefficients (n_sets, n_coefficients).
-Kernel = Callable[[Readings, np.ndarray], np.ndarray]
+@dataclass(frozen=True)
+class WithoutEach:
+    """Weights (n_chosen, n_rows) of which each set leaves out the rows of one unit, for products only."""
+
+    units: np.ndarray
+    chosen: np.ndarray
+
+    def __matmul__(self, features: Any) -> np.ndarray:
+        """Sums of features (n_rows, ...) over the rows of each set: those of all less the unit's."""
+        of_unit = sparse.coo_array(
+            (np.ones(len(self.units)), (self.units, np.arange(len(self.units))))
+        ).tocsr()
+        flat = features if sparse.issparse(features) else features.reshape(len(features), -1)
+        own = of_unit[self.chosen] @ flat
+        sums = flat.sum(axis=0) - (own.toarray() if sparse.issparse(own) else own)
+        return np.asarray(sums).reshape(len(self.chosen), *features.shape[1:])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """The weights, written out."""
+        return (self.units[None] != self.chosen[:, None]).astype(dtype or np.float64)
+
+
+#: Weights of rows (n_sets, n_rows), of which kernels make products with what rows have.
+Weights = np.ndarray | WithoutEach
+#: Takes readings and weights of their rows, gives coefficients (n_sets, n_coefficients).
+Kernel = Callable[[Readings, Weights], np.ndarray]
 
 
 class Found(NamedTuple):
@@ -74,11 +98,11 @@ def once(readings: Readings) -> np.ndarray:
 
 def without_each_unit(readings: Readings, kernel: Kernel) -> tuple[np.ndarray, np.ndarray]:
     """Coefficients of all rows (n_coefficients,), and without each unit (n_units, n_coefficients)."""
-    n_units, size = readings.n_units, max(1, _BLOCK // max(len(readings.units), 1))
-    found = []
-    for start in range(0, n_units, size):
-        block = np.arange(start, min(start + size, n_units))
-        found.append(kernel(readings, (readings.units[None] != block[:, None]).astype(np.float64)))
+    n_units, size = readings.n_units, max(1, _BLOCK // max(readings.values.size, 1))
+    found = [
+        kernel(readings, WithoutEach(readings.units, np.arange(start, min(start + size, n_units))))
+        for start in range(0, n_units, size)
+    ]
     return kernel(readings, once(readings))[0], np.concatenate(found)
 
 
