@@ -12,6 +12,7 @@ from salstats.checks import FormulaError, check_level
 from salstats.frames import estimates_frame
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
 from salstats.stats.models.design import INTERCEPT
+from salstats.stats.models.formulas import parse_formula
 from salstats.stats.models.models import Model, Notes, fit_models, model_counts, model_keys, warn_of
 from salstats.stats.models.regression import of_variables
 from salstats.stats.models.standard_errors import student_quantile, student_tail
@@ -187,11 +188,12 @@ def quantile_regress(
     check_level(level)
     check_level(quantile, "quantile")
     check_procedure(adjust, "adjust")
+    for text in [formula] if isinstance(formula, str) else formula:
+        if parse_formula(text).random:
+            raise FormulaError(
+                "a quantile regression has no random effects; rows of a unit may depend on each other"
+            )
     fitted = fit_models(data, formula, by=by, errors="cr2", unit=unit, reference=reference, overall=overall)
-    if any(model.formula.random for model in fitted.models):
-        raise FormulaError(
-            "a quantile regression has no random effects; rows of a unit may depend on each other"
-        )
     notes: Notes = defaultdict(list)
     parts = [_terms(model, quantile, level, notes) for model in fitted.models]
     warn_of(notes)
@@ -240,5 +242,7 @@ def _terms(model: Model, quantile: float, level: float, notes: Notes) -> np.ndar
             limits = test.limit(estimate[i], -step, critical), test.limit(estimate[i], step, critical)
         found[:, column] = estimate[i], at_0, df, p_value, *limits
     if np.isinf(found[4:]).any():
-        notes["limits without an end, as units are too few,"].append(f"{model.label}: {n_units} units")
+        notes["limits without an end, as units are too few,"].append(
+            f"{model.label}: {n_units} unit{'s' * (n_units != 1)}"
+        )
     return found
