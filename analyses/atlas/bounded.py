@@ -89,4 +89,8 @@ def scenarios(gaze: Path | None = None) -> Iterator[Scenario]:
     for of_unit in (False, True):
         make = covariate(LUMPS, of_unit=of_unit, name="outcome")
         name = f"42 % zeros on a covariate{' of the unit, skewed' if of_unit else ''}"
-        yield Scenario("median slope", name, make, 0.0, _quantile_slope, null=True, units=_UNITS)
+        # hundreds of linear programs a study
+        few = (("1", 0.0), ("1-5", 0.3), ("few huge", 0.8))
+        yield Scenario(
+            "median slope", name, make, 0.0, _quantile_slope, null=True, units=(30,), dependence=few
+        )

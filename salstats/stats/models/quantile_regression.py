@@ -19,7 +19,7 @@ from salstats.stats.models.standard_errors import student_quantile, student_tail
 from salstats.stats.units import Unit
 
 #: How often the distance is doubled in which a limit is looked for, and then halved.
-_DOUBLINGS, _HALVINGS = 40, 22
+_DOUBLINGS, _HALVINGS = 40, 18
 #: Share of a column's spread that is more than rounding.
 _LEFT = 1e-9
 
@@ -41,18 +41,26 @@ def regression_quantile(matrix: np.ndarray, response: np.ndarray, quantile: floa
     ----------
     Koenker R, Bassett G. Regression quantiles. Econometrica 1978;46:33-50. https://doi.org/10.2307/1913643
     """
-    if not matrix.shape[1]:
-        scores = np.where(response > 0, quantile, quantile - 1.0)
-        tied = response == 0
-        # of rows on the plane as many are taken for above as bring the sum nearest to 0
-        scores[tied] = np.clip(-scores[~tied].sum() / max(tied.sum(), 1), quantile - 1, quantile)
-        return RegressionQuantile(np.empty(0), scores)
+    if matrix.shape[1] < 2 and (matrix == matrix[:1]).all():
+        return _of_constant(matrix, response, quantile)
     size = np.abs(matrix).max(axis=0)
     scaled = matrix / size
     program = optimize.linprog(
         -response, A_eq=scaled.T, b_eq=(1 - quantile) * scaled.sum(axis=0), bounds=(0, 1), method="highs-ds"
     )
     return RegressionQuantile(-program.eqlin.marginals / size, program.x - (1 - quantile))
+
+
+def _of_constant(matrix: np.ndarray, response: np.ndarray, quantile: float) -> RegressionQuantile:
+    """The same of a constant, or of no column: rows at the quantile have the one score that balances."""
+    centre = 0.0
+    if matrix.shape[1]:
+        # a product such as 0.3 * 10 must not be above 3
+        place = int(np.ceil(len(response) * quantile * (1 - 1e-12))) - 1
+        centre = float(np.partition(response, place)[place])
+    scores, tied = np.where(response > centre, quantile, quantile - 1.0), response == centre
+    scores[tied] = np.clip(-scores[~tied].sum() / max(tied.sum(), 1), quantile - 1, quantile)
+    return RegressionQuantile(centre / matrix[0], scores)
 
 
 class ScoreTest(NamedTuple):
@@ -188,7 +196,8 @@ def quantile_regress(
     check_level(level)
     check_level(quantile, "quantile")
     check_procedure(adjust, "adjust")
-    for text in [formula] if isinstance(formula, str) else formula:
+    several = isinstance(formula, Sequence) and not isinstance(formula, str)
+    for text in formula if several else [formula]:
         if parse_formula(text).random:
             raise FormulaError(
                 "a quantile regression has no random effects; rows of a unit may depend on each other"
@@ -228,7 +237,8 @@ def _terms(model: Model, quantile: float, level: float, notes: Notes) -> np.ndar
     critical = float(student_quantile(df, (1 + level) / 2)) if n_units > 1 else np.inf
     # T is never more than the root of the number of units
     bounded = critical < np.sqrt(n_units)
-    spread = np.abs(response - matrix @ estimate).max() or 1.0
+    # limits lie near those of least squares, if these have any
+    spread = np.sqrt(np.nan_to_num(solution.dispersion) * np.diag(solution.bread))
     for i, column in enumerate(solution.kept):
         test = ScoreTest.of(matrix, response, i, clusters, quantile)
         size = np.abs(test.left).max()
@@ -238,7 +248,7 @@ def _terms(model: Model, quantile: float, level: float, notes: Notes) -> np.ndar
         p_value = float(2 * student_tail(df, np.asarray(abs(at_0)))) if n_units > 1 else np.nan
         limits = -np.inf, np.inf
         if bounded:
-            step = spread / size / np.sqrt(n_units)
+            step = float(1.5 * critical * spread[i]) or 1.0
             limits = test.limit(estimate[i], -step, critical), test.limit(estimate[i], step, critical)
         found[:, column] = estimate[i], at_0, df, p_value, *limits
     if np.isinf(found[4:]).any():
