@@ -308,9 +308,10 @@ class Study:
         >>> import numpy as np, salstats as ss
         >>> drawn = {("a", "Edema", f"R{i}"): np.arange(4)[None] < i for i in (1, 2, 3)}
         >>> study = ss.study_from_arrays({}, {("a", "Edema", "cam"): np.eye(4)[:1]}, readers=drawn)
-        >>> ss.score(study.with_truth("majority"), metrics="iou", threshold=0.5)[["method", "score", "truth"]]
-          method  score     truth
-        0    cam    0.5  majority
+        >>> scores = ss.score(study.with_truth("majority"), metrics="iou", threshold=0.5)
+        >>> scores[["method", "score", "truth_rule"]]
+          method  score truth_rule
+        0    cam    0.5   majority
         """
         check_choice(how, tuple(consensus.RULES), "truth")
         names = chosen_names(readers, self.readers(), "reader", self.source)

@@ -32,7 +32,7 @@ _COLUMNS = {
     "metric": NAME, "score": NUMBER, "reason": TEXT, "prob": NUMBER, "label": NUMBER,
     "tp": COUNT, "fp": COUNT, "fn": COUNT, "tn": COUNT, "slice": TEXT, "threshold": TEXT, "cutoff": NUMBER,
     "smooth": NUMBER, "distance_unit": TEXT, "distance_options": TEXT, "pdc_options": TEXT,
-    "metric_options": TEXT, "undefined": TEXT, "empty_mask": TRUTH, "truth": TEXT,
+    "metric_options": TEXT, "undefined": TEXT, "empty_mask": TRUTH, "truth_rule": TEXT,
 }  # fmt: skip
 #: Columns that a study may be without.
 _OPTIONAL = tuple(
@@ -157,7 +157,7 @@ def score(
         empty_mask
             Whether the mask marks nothing, beside overlap, distances and "pdc"; missing where there is no
             mask. Only where distances or "pdc" are asked for, or undefined="worst".
-        truth
+        truth_rule
             Rule by which the truth was made of readers' masks (`Study.with_truth`), where it was.
 
     Raises
@@ -269,7 +269,12 @@ def _options(
 def _scores_of(cases: tuple[Case, ...], rule: ScoreRule, truth: str | None) -> pd.DataFrame:
     """The scores of a piece of the cases, with every column that a study may have."""
     beside = {
-        name: {"metric": name, "slice": rule.slice, "truth": truth, **rule.distance.beside(METRICS[name])}
+        name: {
+            "metric": name,
+            "slice": rule.slice,
+            "truth_rule": truth,
+            **rule.distance.beside(METRICS[name]),
+        }
         for name in rule.metrics
     }
     return frame_of([row for case in cases for row in case_rows(case, rule, beside)], _COLUMNS)

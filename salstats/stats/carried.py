@@ -15,7 +15,7 @@ NOTHING_THERE = (ABSENT, NEGATIVE)
 #: Columns of a scores frame that say it, each for its own metrics.
 HOW_SCORED = (
     "distance_unit", "distance_options", "pdc_options", "metric_options", "curve_options", "center_bias",
-    "n_samples", "floor", "undefined", "human_label",
+    "n_samples", "floor", "undefined", "human_label", "truth_rule",
 )  # fmt: skip
 #: Stands where scores of a metric were made in more than one way.
 SEVERAL = "several"

@@ -95,7 +95,8 @@ def summarize(
         - with intervals from replicates: `n_undefined` replicates without a defined score, `bias` (mean of
           the replicates - estimate), `n_replicates` drawn;
         - `distance_unit`, `distance_options`, `pdc_options`, `metric_options`, `curve_options`,
-          `center_bias`, `n_samples`, `floor`, `human_label` where the scores say how they were made.
+          `center_bias`, `n_samples`, `floor`, `human_label`, `truth_rule` where the scores say how they were
+          made.
 
     Raises
     ------

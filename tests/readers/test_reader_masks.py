@@ -79,7 +79,7 @@ def test_the_truth_is_a_consensus_by_name(folder):
     assert [str(s) for s in study.series] == ["gradcam", "ig"]
     # the second reader's mask lies between the others'
     scores = ss.score(study, metrics="iou", threshold=0.4)
-    assert (scores["truth"] == "majority").all()
+    assert (scores["truth_rule"] == "majority").all()
     again = ss.study_from_arrays(
         {(c, t): drawn(c, t, "R2") for c in CASES for t in TASKS},
         {
@@ -176,7 +176,7 @@ def test_commands_take_readers(folder, release, tmp_path):
     assert len(pd.read_csv(out)) == 2
     scores = str(tmp_path / "scores.csv")
     assert run(["score", str(folder), "--truth", "staple", "--metrics", "iou", "-o", scores]) == 0
-    assert set(pd.read_csv(scores)["truth"]) == {"staple"}
+    assert set(pd.read_csv(scores)["truth_rule"]) == {"staple"}
 
 
 def test_shapes_of_readers_must_be_one(folder):

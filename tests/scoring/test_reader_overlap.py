@@ -131,9 +131,19 @@ def test_a_reader_who_makes_no_truth_is_scored_against_the_others():
     study = ss.study_from_arrays({}, {}, readers=drawn)
     scores = ss.score(study.with_truth("majority", readers=["R1", "R2"]), metrics="iou")
     assert set(scores["reader"]) == {"R3"}
-    assert set(scores["truth"]) == {"majority"}
+    assert set(scores["truth_rule"]) == {"majority"}
     both = drawn["a", "Edema", "R1"] & drawn["a", "Edema", "R2"]
     assert scores["score"].iloc[0] == overlap.iou(drawn["a", "Edema", "R3"], both)
+
+
+def test_tables_say_whose_truth_it_is():
+    study = ss.study_from_arrays("staple", {}, readers=drawn_masks(cases="abcdefgh"))
+    human = ss.study_from_arrays({}, {}, readers=drawn_masks(cases="abcdefgh"))
+    scores = ss.score(human.with_truth("staple", readers=["R1", "R2"]), metrics="iou")
+    means = ss.summarize(scores, interval="t")
+    assert set(means["truth_rule"]) == {"staple"} == {study.truth}
+    said = ss.table_estimates(means).as_raw_html()
+    assert "the truth is the STAPLE consensus of several readers" in said
 
 
 def test_an_old_truth_is_replaced_and_the_study_stays_as_it_is():

@@ -339,8 +339,9 @@ _HOW = {
     "n_samples": "{metrics}: sampled, {value} pixels drawn on either side.",
     "undefined": "{metrics}: an empty mask has the {value} score, 0 or the image's diagonal.",
     "floor": "{metrics}: {value} of a map's maximum added to every pixel.",
+    "truth_rule": "{metrics}: the truth is the {value} of several readers' masks.",
 }
-_HOW_VALUES = {"others": "the other"}
+_HOW_VALUES = {"others": "the other", "staple": "STAPLE consensus"}
 
 
 def how_note(frame: pd.DataFrame, labels: Labels) -> str:
