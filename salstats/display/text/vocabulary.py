@@ -63,6 +63,7 @@ ABBREVIATIONS = {
     "AUROC": METRICS_IN_FULL["auc"],
     "BIC": "Bayesian information criterion",
     "CI": "confidence interval",
+    "ICC": "intraclass correlation",
     "KL": "Kullback-Leibler",
     "Q1": "first quartile",
     "Q3": "third quartile",
