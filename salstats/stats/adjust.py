@@ -26,6 +26,8 @@ from salstats.stats.max_t import Drawn, step_down, step_down_min_p
 from salstats.stats.monte_carlo import p_floors, warn_if_replicates_are_few, warn_if_undecided, warn_of_floors
 
 INTERCEPT = "(Intercept)"
+#: The global test beside differences that are compared two by two, see `mrmc`.
+GLOBAL = "equal"
 #: What 1 - conf_level is where the frame has no conf_level.
 _ALPHA = 0.05
 _ADDED = ("p_adjusted", "p_margin_adjusted", "n_tests", "procedure")
@@ -44,7 +46,8 @@ def adjust(
     """Frame with its p-values adjusted for multiplicity.
 
     A family is all rows of the frame, or all rows of a group of `within`, that have a p-value. Rows
-    whose `term` is "(Intercept)" are not part of it: nobody tests whether an intercept is zero. Any
+    whose `term` is "(Intercept)" are not part of it: nobody tests whether an intercept is zero; nor is
+    the global test "equal" beside the differences of `mrmc`. Any
     other row that is shown counts, an "Overall" row too; leave out first what was not a test.
 
     Parameters
@@ -169,7 +172,7 @@ def adjusted_frame(
 
     in_family = ~np.isnan(p)
     if "term" in estimates.columns:
-        in_family &= (estimates["term"] != INTERCEPT).to_numpy(dtype=bool)
+        in_family &= (~estimates["term"].isin((INTERCEPT, GLOBAL))).to_numpy(dtype=bool)
     codes = combined_codes(estimates, groups)
     floors = p_floors(estimates)
     # what the p-values at their floor may be as well: a result that this changes is a bound
@@ -210,14 +213,17 @@ def adjusted_frame(
             of_margin[rows] = adjust_p_values(against[rows], name, n_tests)
         result.insert(result.columns.tolist().index("p_margin") + 1, "p_margin_adjusted", of_margin)
         claimed = is_below(of_margin, _alpha(estimates))
-    said = split_verdicts(result["verdict"]) if "verdict" in result.columns else None
+    # rows that are no comparison have none
+    given = result["verdict"].notna() if "verdict" in result.columns else None
+    said = None if given is None else split_verdicts(result["verdict"].where(given, SIDES[-1]))
     if said is not None and set(said[0]) <= set(SIDES):
         # not "at or above": NaN is not below either
         undecided = ~is_below(adjusted, _alpha(estimates))
         if intervals:
             undecided |= ((result["conf_low"] <= 0) & (result["conf_high"] >= 0)).to_numpy(dtype=bool)
         sides, claims = np.where(undecided, SIDES[-1], said[0]), np.where(claimed, said[1], "")
-        result["verdict"] = pd.Series(verdicts(sides, claims), result.index, dtype=result["verdict"].dtype)
+        told = pd.Series(verdicts(sides, claims), result.index, dtype=result["verdict"].dtype)
+        result["verdict"] = told.where(given)
     if "n_replicates" in result.columns and name != "none":
         family, alpha = result[in_family], _alpha(estimates)[in_family]
         if joint is not None:

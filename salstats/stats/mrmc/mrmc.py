@@ -292,11 +292,7 @@ def mrmc(
     special |= {c: table[c].to_numpy() for c in ("n_readers", "design")}
     if covariance == "bootstrap":
         special["n_replicates"] = n_replicates
-    frame = estimates_frame(shown, columns, special)
-    if adjust.lower() == "none" or not compared.any():
-        return frame
-    adjusted = adjusted_if_asked(frame[compared], adjust)
-    return pd.concat([frame[~compared], adjusted]).sort_index()[list(adjusted.columns)]
+    return adjusted_if_asked(estimates_frame(shown, columns, special), adjust)
 
 
 def mrmc_components(

@@ -313,6 +313,27 @@ def test_differences_are_one_family(sets):
     assert found.loc[own, "p_adjusted"].to_numpy() == pytest.approx(expected.to_numpy(), rel=1e-12)
     assert found.loc[~own, "p_adjusted"].isna().all()
     assert list(found["term"]) == list(plain["term"])
+    assert found.loc[own, "n_tests"].eq(3).all()
+    pd.testing.assert_frame_equal(ss.adjust(plain, procedure="holm"), found)
+
+
+def test_adjusted_verdicts_go_with_adjusted_p_values(sets):
+    """Of three differences one has P .02 and .06 after Bonferroni's adjustment."""
+    scores = sets["real_mixing_sncc"]
+    plain = ss.mrmc(scores)
+    p = plain["p_value"].where(plain["term"] == "difference").to_numpy(copy=True)
+    p[3:6] = [0.02, 0.001, 0.3]
+    found = ss.adjust(plain.assign(p_value=p, verdict=[None] * 3 + ["lower"] * 3 + [None]))
+    assert list(found["verdict"][3:6]) == ["inconclusive", "lower", "inconclusive"]
+    assert found["verdict"].isna().tolist() == [True, True, True, False, False, False, True]
+
+
+def test_bootstrapped_covariances_leave_adjustment_as_it_is(vandyke):
+    options = {"figure": "auc", "label": "truth", "covariance": "bootstrap", "n_replicates": 50}
+    found = ss.mrmc(vandyke, **options, adjust="holm")
+    assert (
+        found["p_adjusted"].dropna().tolist() == found.loc[found["term"] == "difference", "p_value"].tolist()
+    )
 
 
 @pytest.mark.parametrize(
