@@ -11,7 +11,7 @@ import pandas as pd
 from salstats.checks import SalstatsWarning
 from salstats.jobs import in_pieces
 from salstats.stats.contrasts import difference, percent_decrease
-from salstats.stats.equivalence import CLAIMS, SIDES, Margin
+from salstats.stats.equivalence import CLAIMS, SIDES, Margin, is_below
 from salstats.stats.planning import formulas
 from salstats.stats.planning.pilots import Draw
 
@@ -55,6 +55,9 @@ class Plan:
         """Which studies show what they were to show."""
         if self.width is not None:
             return (found["conf_high"] - found["conf_low"]).to_numpy() <= self.width
+        if self.margin is None and self.test not in (None, "none"):
+            # a test that was asked for decides; without one it is the interval that does
+            return is_below(found.get("p_value", pd.Series(np.nan, found.index)).to_numpy(), 1 - self.level)
         words = SIDES[:2] if self.margin is None else CLAIMS
         return found["verdict"].str.contains("|".join(words)).to_numpy(dtype=bool)
 

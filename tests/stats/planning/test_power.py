@@ -139,6 +139,30 @@ def test_power_of_a_decrease_is_that_of_its_difference(patients):
     assert shares["power"][0] == points["power"][0]
 
 
+def test_a_test_that_is_asked_for_decides():
+    # hits of 100 pairs: the method alone hits in 30, the reference alone in 12; of n pairs the exact McNemar
+    # test rejects by the binomial distribution of the discordant ones
+    own = np.repeat([1.0, 0.0, 1.0, 0.0], [30, 12, 38, 20])
+    other = np.repeat([0.0, 1.0, 1.0, 0.0], [30, 12, 38, 20])
+    n, expected = 60, 0.0
+    for discordant in range(n + 1):
+        k = np.arange(discordant + 1)
+        p = np.minimum(1, 2 * stats.binom.cdf(np.minimum(k, discordant - k), discordant, 0.5))
+        rejected = stats.binom.pmf(k, discordant, 30 / 42)[p < 0.05].sum()
+        expected += stats.binom.pmf(discordant, n, 0.42) * rejected
+    found = ss.power(
+        frame_of(own, other, metric="hit"),
+        reference="human",
+        n_cases=n,
+        effect=0.18,
+        test="mcnemar",
+        n_studies=2000,
+    )
+    assert 0.3 < expected < 0.8
+    assert found["power"][0] == pytest.approx(expected, abs=3 * found["mc_error"][0])
+    assert found["test"][0] == "mcnemar"
+
+
 def test_margins_and_widths_by_simulation_are_near_their_formulas():
     pilot = normal_pilot(mean=0.0, sd=0.1)
     for asked in ({"margin": 0.05}, {"margin": (-0.04, None), "effect": -0.01}, {"width": 0.065}):
@@ -330,6 +354,7 @@ def test_a_seed_makes_it_again(patients):
         ({"effect": 0.05, "term": "mrmc"}, "what mrmc_components"),
         ({"effect": 0.05, "term": "regression"}, "choose one of difference, percent_decrease, mrmc"),
         ({"effect": 0.05, "reference": "nobody"}, "not a method"),
+        ({"effect": 0.05, "approach": "formula", "test": "wild"}, "the formula is of a t test"),
     ],
 )
 def test_what_cannot_be_planned_is_refused(patients, options, said):
