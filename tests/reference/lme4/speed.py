@@ -34,12 +34,15 @@ def studies():
     case, reader, method = (a.ravel() for a in np.meshgrid(range(1000), range(5), range(2), indexing="ij"))
     patient = np.sort(rng.integers(0, 1500, N))
     return {
-        "three crossed, 1000 x 50 x 20": [(rng.integers(0, k, N), s) for k, s in ((1000, 1), (50, 0.5), (20, 0.3))],
+        "three crossed, 1000 x 50 x 20": [
+            (rng.integers(0, k, N), s) for k, s in ((1000, 1), (50, 0.5), (20, 0.3))
+        ],
         "three crossed, 1000 x 750 x 250": [(rng.integers(0, k, N), 1) for k in (1000, 750, 250)],
         "2000 cases x 5 readers": [(np.repeat(range(2000), 5), 1), (np.tile(range(5), 2000), 0.5)],
         "1500 patients, 4000 cases": [(patient, 1), (patient * 3 + rng.integers(0, 3, N), 0.5)],
         "1000 cases x 5 readers x 2 methods, all pairs": [
-            (case, 1), (reader, 0.5), (case * 5 + reader, 0.3), (case * 2 + method, 0.3), (reader * 2 + method, 0.2)
+            (case, 1), (reader, 0.5), (case * 5 + reader, 0.3), (case * 2 + method, 0.3),
+            (reader * 2 + method, 0.2),
         ],
     }  # fmt: skip
 
