@@ -35,13 +35,13 @@ import pandas as pd
 import scipy
 
 import salstats as ss
-from atlas import agreement, bounded, correlated, ranks, readers, usual, weights
+from atlas import agreement, bounded, correlated, ranks, readers, usual, variances, weights
 from atlas.scenario import N_UNITS, ROLES, Band, Scenario
 from atlas.studies import Design
 from salstats.files.frame_files import write_frame
 
 #: What is measured, the most asked for first.
-ROOMS = (usual, readers, bounded, correlated, ranks, weights, agreement)
+ROOMS = (usual, readers, bounded, correlated, ranks, weights, agreement, variances)
 LEVEL = 0.95
 #: Rows of one call, about, and its groups at most.
 _ROWS_AT_ONCE, _GROUPS_AT_ONCE = 60_000, 250
