@@ -31,6 +31,7 @@ from salstats.scoring.pictures import Look, as_scored, methods_shown, only_metho
 from salstats.scoring.scores import study_of
 from salstats.stats.equivalence import Margin
 from salstats.stats.units import Unit
+from salstats.stats.weighting import Weighting
 from salstats.study import HUMAN, Series, Study
 
 
@@ -229,6 +230,7 @@ def report(
     test: str | None = None,
     adjust: str = "holm",
     margin: Margin | None = None,
+    weights: Weighting = None,
     style: str = "nature",
     labels: Mapping[str, Any] | None = None,
     title: str = "Statistical report on saliency maps",
@@ -275,6 +277,9 @@ def report(
         Procedure for multiple tests, as in `adjust`.
     margin : float, pair or dict, optional
         What differences from the reference are too small to matter: as in `difference`.
+    weights : str or mapping, optional
+        A column with how many cases each case stands for, or `unit`, which counts each unit alike, or weights
+        of tasks in averages, as for `summarize`. Correlations, AUROCs and descriptions are not weighted.
     style : {"nature", "radiology", "ama", "brackets"}
         How numbers are written.
     labels : Mapping, optional
@@ -330,7 +335,7 @@ def report(
     asked = Settings(
         reference=reference, unit=", ".join(columns), covariates=covariates, only=only, level=level,
         interval=interval, n_replicates=n_replicates, seed=rng, test=test, adjust=adjust, margin=margin,
-        style=style, labels=labels, title=title, inputs=inputs,
+        weights=weights, style=style, labels=labels, title=title, inputs=inputs,
     )  # fmt: skip
     examples = None if study is None else examples_of(study_of(study), check_images(images))
     return write_report(scores, folder, asked, examples=examples, jobs=jobs)

@@ -63,7 +63,8 @@ def settled(scores: pd.DataFrame, asked: Settings) -> tuple[pd.DataFrame, Settin
         raise SalstatsError(
             f"there is one {units.name} only, so nothing can be said of others; a report needs two or more"
         )
-    covariates = _covariates(scores, asked.covariates)
+    weights = [asked.weights] if isinstance(asked.weights, str) else []
+    covariates = _covariates(scores.drop(columns=weights, errors="ignore"), asked.covariates)
     if units.name not in scores.columns or units.n_alone:
         # told by several columns, or by the names of the cases, or not of all
         scores = scores.assign(**{units.name: units.codes})
@@ -194,6 +195,7 @@ def run_analyses(scores: pd.DataFrame, settings: Settings) -> Analyses:
     drawn: dict[str, Any] = {
         "average": average, "unit": unit, "interval": settings.interval, "level": settings.level,
         "n_replicates": settings.n_replicates, "rng": settings.seed,
+        **({} if settings.weights is None else {"weights": settings.weights}),
     }  # fmt: skip
     with done.watched():
         warn_of_range(scores, lambda row: f"scores, row {row + 1}")
@@ -284,6 +286,7 @@ def _run_covariates(done: Analyses, scores: pd.DataFrame, settings: Settings) ->
         "by": "method",
         "unit": settings.unit,
         "level": settings.level,
+        **({"weights": settings.weights} if isinstance(settings.weights, str) else {}),
     }
     reference = settings.reference
 

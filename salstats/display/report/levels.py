@@ -1,5 +1,6 @@
 """Sentences on what was counted and on mean scores."""
 
+import warnings
 from collections.abc import Iterator
 
 import numpy as np
@@ -7,9 +8,10 @@ import pandas as pd
 
 from salstats.display.report.caveats import caveats
 from salstats.display.report.wording import Words, decimals, listed, pooled_rows, spread
-from salstats.display.text.format import count_range, count_text, counted, joined, percent_text
+from salstats.display.text.format import count_range, count_text, counted, fixed_text, joined, percent_text
 from salstats.stats.carried import NOTHING_THERE, UNDEFINED
 from salstats.stats.case_flow import DEFINED, FILE, PAIRS, ROWS
+from salstats.stats.missing_bounds import missing_bounds
 
 
 def count_sentences(flow: pd.DataFrame, words: Words) -> Iterator[str]:
@@ -69,7 +71,30 @@ def mean_sentences(frame: pd.DataFrame, words: Words) -> Iterator[str]:
     """Yield each metric's mean of every method, averaged over tasks where there are several."""
     for metric, rows in words.by_metric(frame):
         yield from _metric_means(words.metric(metric), rows, words)
+    yield from bound_sentences(frame, words)
     yield from caveats(frame, words)
+
+
+def bound_sentences(frame: pd.DataFrame, words: Words) -> Iterator[str]:
+    """Yield how far means could move if undefined scores were known, where that is known."""
+    if "weights" in frame.columns and frame["weights"].notna().any():
+        return
+    with warnings.catch_warnings():
+        # of metrics without an end nothing is said
+        warnings.simplefilter("ignore")
+        bounds = missing_bounds(frame)
+    moves = []
+    for metric, rows in words.by_metric(bounds):
+        low, high = rows["estimate"] - rows["bound_low"], rows["bound_high"] - rows["estimate"]
+        if (low > 0).any() or (high > 0).any():
+            digits = decimals(rows["estimate"])
+            down, up = (fixed_text(side.max(), digits) for side in (low, high))
+            moves.append(f"at most {down} lower or {up} higher on {words.metric(metric)}")
+    if moves:
+        yield (
+            "Had every undefined score been the worst or the best possible, means would have been "
+            f"{joined(moves)}."
+        )
 
 
 def _metric_means(name: str, frame: pd.DataFrame, words: Words) -> Iterator[str]:

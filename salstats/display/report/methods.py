@@ -7,7 +7,7 @@ import pandas as pd
 
 from salstats.display.report.analyses import several
 from salstats.display.report.associations import of_gaps, outcomes, target_words, with_task
-from salstats.display.report.levels import undefined_scores
+from salstats.display.report.levels import bound_sentences, undefined_scores
 from salstats.display.report.provenance import versions
 from salstats.display.report.template import TEMPLATE, Known
 from salstats.display.report.wording import Words, known_metric, pooled_rows
@@ -22,6 +22,7 @@ from salstats.stats.intervals import BOOTSTRAP, find_interval
 from salstats.stats.models.covariance import ERRORS
 from salstats.stats.paired_tests import RECORDS as TESTS
 from salstats.stats.units import THESE_READERS
+from salstats.stats.weighting import UNIT
 
 #: What a slice is.
 _SLICES = {
@@ -47,6 +48,7 @@ def methods_text(frames: Mapping[str, pd.DataFrame], words: Words, scores: pd.Da
     known = _settings(frames, words) | _outcomes(frames, words) | _scores(scores, words)
     known |= _means(frames, words)
     speaks_of = [frame["inference_to"] for frame in frames.values() if "inference_to" in frame.columns]
+    known |= {"weights": _weights(words), "bounds": _flag(any(bound_sentences(frames["means"], words)))}
     known["fixed_readers"] = _flag(any(column.eq(THESE_READERS).any() for column in speaks_of))
     if "difference" in frames:
         known |= _contrasts(frames, words)
@@ -174,6 +176,23 @@ def _scores(scores: pd.DataFrame, words: Words) -> Known:
     }
 
 
+def _weights(words: Words) -> str | None:
+    """How much scores counted, where they did not count alike."""
+    weights = words.settings.weights
+    if weights is None:
+        return None
+    if isinstance(weights, Mapping):
+        shares = joined([f"{count_text(w) if w == int(w) else f'{w:g}'} ({t})" for t, w in weights.items()])
+        return f"Averages over tasks weighted tasks by {shares}; those without a defined score were left out."
+    rest = "Descriptions, correlations and AUROCs were not weighted."
+    if weights in (UNIT, words.settings.unit):
+        return f"Each {words.unit} counted as one, whatever its number of scores. {rest}"
+    return (
+        f"Cases were weighted by {words.column(weights)}, the number of cases that each stood for, as "
+        f"weights of sampling (Lumley 2010). {rest}"
+    )
+
+
 def _means(frames: Mapping[str, pd.DataFrame], words: Words) -> Known:
     """How means, contrasts and their averages over tasks have intervals."""
     there = {key: frames[key] for key in _NOUNS if key in frames}
@@ -189,7 +208,7 @@ def _means(frames: Mapping[str, pd.DataFrame], words: Words) -> Known:
     most = max((f["n_undefined"].max() for f in there.values() if "n_undefined" in f.columns), default=0)
     return {
         "mean_by": joined(["metric", "method", *(["task"] if averaged else [])]),
-        "averaged": _flag(averaged),
+        "averaged": _flag(averaged and not isinstance(words.settings.weights, Mapping)),
         "intervals": " ".join(_interval(kind, nouns, words) for kind, nouns in kinds.items()),
         "replicates": count_text(words.settings.n_replicates) if drawn else None,
         "resampling": "" if words.settings.unit == "case" else " (Field and Welsh 2007)",

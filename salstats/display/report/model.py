@@ -14,6 +14,7 @@ from salstats.stats.adjust import check_procedure
 from salstats.stats.equivalence import Margin, check_tails
 from salstats.stats.intervals import choose_interval
 from salstats.stats.paired_tests import TESTS
+from salstats.stats.weighting import Weighting
 
 #: Bootstrap replicates of a report: what is printed should not hang on the seed. Of 10,000 replicates the
 #: Monte-Carlo error of a 95 % limit is 3 % of the standard error, of 1,000 it is 8 %.
@@ -38,6 +39,7 @@ class Settings:
     test: str | None = None
     adjust: str = "holm"
     margin: Margin | None = None
+    weights: Weighting = None
     style: str = "nature"
     labels: Mapping[str, Any] | None = None
     title: str = "Statistical report on saliency maps"

@@ -61,6 +61,7 @@ def provenance_rows(settings: Settings, scores: pd.DataFrame) -> tuple[tuple[str
         "Test of contrasts": settings.test or "that of the interval",
         "Adjustment for multiple tests": (procedure.label if procedure else "") or "none",
         **({} if settings.margin is None else {"Margin of differences": str(settings.margin)}),
+        **({} if settings.weights is None else {"Weights": str(settings.weights)}),
         "Style of numbers": settings.style,
         "Covariates": joined(list(settings.covariates or ["none"])),
         **{f"Version of {name}": number for name, number in versions().items()},

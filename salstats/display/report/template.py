@@ -34,6 +34,11 @@ TEMPLATE = (
             "Undefined scores ({lost} of {total}, {share}{reasons}) were left out of the analyses that "
             "needed them{imputed}."
         ),
+        Said(
+            "Bounds of mean scores took each of them for the worst, or the best, that its metric allows "
+            "(Horowitz and Manski 2000).",
+            when="bounds",
+        ),
     ),
     (
         Said("Scores are of the {slice} slice{slice_is}."),
@@ -62,6 +67,7 @@ TEMPLATE = (
             "defined score (in comparisons: without a complete pair) were left out of them.",
             when="averaged",
         ),
+        Said("{weights}"),
         Said("{intervals}"),
         Said(
             "In each of {replicates} bootstrap replicates (seed {seed}), {units} were drawn with "

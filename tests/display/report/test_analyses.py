@@ -119,3 +119,15 @@ def test_units_of_several_columns_or_without_an_id_are_those_of_every_analysis(s
     unknown = small.assign(patient=small["case"].where(small["case"] != small["case"].iloc[0]).str[:-1])
     counted = frames_of(unknown)["describe"]
     assert counted["unit"].eq("patient").all()
+
+
+def test_weights_reach_means_contrasts_and_regressions(small):
+    odd = small["case"].astype("category").cat.codes % 2
+    scores = small.assign(stands_for=1.0 + 2 * odd, size=small.groupby("case").ngroup() % 7)
+    frames = frames_of(scores, weights="stands_for")
+    for key in ("means", "difference", "decrease", "regression"):
+        assert (frames[key]["weights"] == "stands_for").all(), key
+    assert not frames["regression"]["formula"].str.contains("stands_for").any()
+    of_tasks = frames_of(scores, weights={"Edema": 1.0, "Atelectasis": 2.0})
+    assert of_tasks["means"]["weights"].notna().any()
+    assert "weights" not in of_tasks["regression"].columns

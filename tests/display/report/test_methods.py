@@ -74,7 +74,7 @@ def test_every_citation_that_may_be_written_has_a_reference():
     rows = [*adjust.RECORDS, *covariance.ERRORS.values(), *intervals.RECORDS, *paired_tests.RECORDS.values()]
     texts = [row.note for row in rows] + [said.text for paragraph in TEMPLATE for said in paragraph]
     # what fills a slot of the template cites, too
-    texts.append(told())
+    texts += [told(), told(replace(SETTINGS, weights="stands_for"))]
     assert set(re.findall(CITED, "\n".join(texts))) == set(REFERENCES)
 
 
@@ -308,3 +308,28 @@ def test_readers_who_are_fixed_are_told_with_what_speaks_of_others():
     assert "intervals and P values speak of these readers, not of readers in general" in text
     assert "multi-reader multi-case analysis (Obuchowski and Rockette 1995; salstats.mrmc)." in text
     assert "eaders" not in told()
+
+
+@pytest.mark.parametrize(
+    ("weights", "sentence"),
+    [
+        ("stands_for", "Cases were weighted by stands for, the number of cases that each stood for"),
+        ("unit", "Each patient counted as one, whatever its number of scores."),
+        ({"Edema": 0.25, "Nodule": 3}, "weighted tasks by 0.25 (Edema) and 3 (Nodule)"),
+    ],
+)
+def test_weights_are_told(weights, sentence):
+    settings = replace(SETTINGS, weights=weights)
+    assert sentence in told(settings)
+    assert "weighted" not in told()
+    averages = five_tasks().assign(term="mean")
+    assert ("weighted tasks equally" in told(settings, means=averages)) == isinstance(weights, str)
+
+
+def test_bounds_of_undefined_scores_are_told_where_there_are_some():
+    scores = pd.DataFrame({"case": list("ab"), "method": "gradcam", "metric": "iou", "score": [0.3, np.nan]})
+    means = frame({**MEAN, "n": 9, "n_missing": 1})
+    text = told(scores=scores, means=means)
+    assert "Horowitz and Manski 2000" in text
+    assert "Horowitz" not in told(scores=scores, means=means.assign(weights="unit"))
+    assert "Horowitz" not in told()
