@@ -136,6 +136,11 @@ def readings_of(found: Compared, group: int, record: Agreement) -> Table:
         others = [c for c in found.repeats if frame[c].iloc[rows].nunique() > 1]
         hint = f": over={others[0]!r} compares those of that column" if others else ""
         raise ColumnError(f"{label} has {has}, and agreement is of two or more{hint}")
+    if (read < 2).all():
+        raise ColumnError(
+            f"every {over} of {label} scored one case: number the readings of each case in a column, name "
+            "that with over=, and take form='icc1', which lets readers differ from case to case"
+        )
     if (read < 2).any():
         raise ColumnError(
             f"{over} {str(raters[read.argmin()])!r} scored one case of {label}, which says nothing of how "

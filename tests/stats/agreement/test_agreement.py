@@ -2,12 +2,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from agreement_readings import alone
+from scipy import sparse
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsWarning, ValueRangeError
 from salstats.frames import ESTIMATE_COLUMNS
 from salstats.stats.agreement import bland_altman, icc, kappas
-from salstats.stats.agreement.readings import once
+from salstats.stats.agreement.readings import WithoutEach, once
 from salstats.stats.agreement.records import KINDS, LABELS
 from salstats.stats.intervals import names_of
 
@@ -256,3 +257,29 @@ def test_unknown_readers_of_a_whole_group_do_not_stand_for_raters(values):
     scores.loc[scores["reader"] == "r2", "score"] = np.nan
     found = ss.agreement(scores, form="icc3").iloc[0]
     assert (found["n_raters"], found["n"], found["n_missing"]) == (2, 60, 0)
+
+
+def test_readers_of_one_case_each_are_told_of_the_one_way_design(values):
+    nested = frame_of(values).assign(reader=lambda d: d["case"] + d["reader"])
+    with pytest.raises(ColumnError, match=r"number the readings of each case in a column.*form='icc1'"):
+        ss.agreement(nested)
+    numbered = nested.assign(reading=nested.groupby("case").cumcount().astype(str)).drop(columns="reader")
+    found = ss.agreement(numbered, over="reading", form="icc1")
+    assert found["estimate"].iloc[0] == ss.agreement(frame_of(values), form="icc1")["estimate"].iloc[0]
+
+
+def test_pairs_are_a_family_for_adjust(ratings):
+    found = ss.adjust(ss.agreement(ratings, kind="cohen"), procedure="holm")
+    assert (found["p_adjusted"] >= found["p_value"]).all()
+    assert (found["n_tests"] == 3).all()
+
+
+def test_left_out_units_are_the_same_in_products_and_written_out():
+    rng = np.random.default_rng(5)
+    units = np.array([0, 0, 1, 2, 2, 2, 3])
+    weights = WithoutEach(units, np.array([1, 3]))
+    written = np.asarray(weights)
+    np.testing.assert_array_equal(written, [[1, 1, 0, 1, 1, 1, 1], [1, 1, 1, 1, 1, 1, 0]])
+    for features in (rng.random(7), rng.random((7, 3)), sparse.csr_array(np.eye(7))):
+        expected = written @ (features.toarray() if sparse.issparse(features) else features)
+        np.testing.assert_allclose(weights @ features, expected, rtol=1e-12, atol=1e-12)
