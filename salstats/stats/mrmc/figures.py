@@ -89,10 +89,9 @@ def _areas_without(r: Readings) -> tuple[np.ndarray, np.ndarray]:
 def _won_within(r: Readings) -> np.ndarray:
     """Comparisons won by each unit's positives over its own negatives, (n_units, n_cells)."""
     found = np.zeros((int(r.units.max()) + 1, r.scores.shape[1]))
-    both = np.intersect1d(r.units[r.positive], r.units[~r.positive])
-    for unit in both:
-        own = r.units == unit
-        found[unit] = sum(won.sum(axis=(0, 1)) for _, won in comparisons(r, own))
+    cases = np.split(np.argsort(r.units, kind="stable"), np.cumsum(np.bincount(r.units))[:-1])
+    for unit in np.intersect1d(r.units[r.positive], r.units[~r.positive]):
+        found[unit] = sum(won.sum(axis=(0, 1)) for _, won in comparisons(r, cases[unit]))
     return found
 
 
@@ -102,8 +101,8 @@ def comparisons(r: Readings, cases: np.ndarray | None = None) -> Iterator[tuple[
     1 where the positive has the larger score, one half where they are equal. Each block says which positives
     it is of.
     """
-    own = np.ones(len(r.units), dtype=bool) if cases is None else cases
-    above, below = r.scores[own & r.positive], r.scores[own & ~r.positive]
+    scores, positive = (r.scores, r.positive) if cases is None else (r.scores[cases], r.positive[cases])
+    above, below = scores[positive], scores[~positive]
     step = max(1, _BLOCK // max(below.size, 1))
     for start in range(0, len(above), step):
         rows = slice(start, start + step)

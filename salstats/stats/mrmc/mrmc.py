@@ -486,7 +486,7 @@ def _studies(
 ) -> tuple[pd.DataFrame, str, Iterator[_Found]]:
     """Grouping columns of each group, the unit, and what is found of each group."""
     codes = coded_scores(check_readers(scores))
-    columns = [c for c in check_by(scores, by, _BY) if c not in ("method", "reader")]
+    columns = [c for c in check_by(scores, by, _BY) if c != "method"]
     warn_pooled_by_default(scores, by, columns)
     check_one_metric(codes, columns)
     units = resolve_unit(codes, unit)

@@ -399,6 +399,7 @@ def repeated(scores):
         ),
         (repeated, {}, SalstatsError, r"several scores of case .*differ in 'seed'; add that to by="),
         (lambda s: s, {"unit": "reader"}, SalstatsError, "unit='reader' splits cases: case 'k01'"),
+        (lambda s: s, {"by": "reader"}, SalstatsError, r"the scores \(reader R1\) have 1, 'R1'"),
         (lambda s: s, {"reference": "C"}, SalstatsError, "reference='C' is not a method"),
         (lambda s: s, {"readers": "fixed", "cases": "fixed"}, SalstatsError, "leave nothing to chance"),
         (lambda s: s, {"covariance": "delong"}, ValueRangeError, "is for figure='auc'"),
