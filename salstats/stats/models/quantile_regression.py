@@ -164,16 +164,17 @@ def quantile_regress(
     Warns
     -----
     SalstatsWarning
-        As `regress` of rows and terms; infinite limits, of fewer than five units at 95 %, or where no value is rejected.
+        As `regress` of rows and terms; infinite limits, of fewer than five units at 95 %, or where no value
+        is rejected.
 
     Notes
     -----
     Limits hold all values at which a test of rank scores does not reject: the t test, with units - 1 degrees
     of freedom, of the units' sums of scores times what the other columns leave of the covariate. P is no
     smaller than 2^-units. No density is estimated, which is what makes the usual standard errors of quantile
-    regressions fail for few units and lumps of scores. Of 10, 30 and 100 units, with lumps of zeros, covariates of the unit and two huge units
-    too, it rejected the truth in 2 to 6 % of simulated studies; limits of sandwich errors with a difference
-    quotient (R's "nid") held in 80 to 100 %.
+    regressions fail for few units and lumps of scores. Of 10, 30 and 100 units, with lumps of zeros,
+    covariates of the unit and two huge units too, it rejected the truth in 2 to 6 % of simulated studies;
+    limits of sandwich errors with a difference quotient (R's "nid") held in 80 to 100 %.
 
     Where more scores are tied than the quantile can tell, as of a median among the zeros, many planes are as
     good and the estimate is one of them.
