@@ -173,7 +173,10 @@ def _marks(points: pd.DataFrame) -> list[Any]:
 
 def _notes(frame: pd.DataFrame, points: pd.DataFrame) -> list[str]:
     """What lines, bands and marks are."""
-    notes = ["Solid line: bias; dashed: limits that hold 95% of differences."]
+    pairs = list(frame["pair"].unique())
+    # the title of a single panel is not drawn
+    notes = [f"Difference: {pairs[0]}."] if frame["panel"].nunique() == 1 else []
+    notes.append("Solid line: bias; dashed: limits that hold 95% of differences.")
     notes.append(interval_note(frame).replace("Bars:", "Bands:"))
     if points["n"].max() > 1:
         notes.append(f"Area of marks: equal pairs, up to {points['n'].max()}.")

@@ -58,6 +58,7 @@ def test_left_out_pairs_are_not_drawn_and_readers_have_labels(scores, limits):
     figure = ss.plot_agreement(scores, one, labels={"reader": {"r2": "Resident"}})
     assert figure.data["panel"].unique().tolist() == ["r0 − Resident"]
     assert len(figure.data) == 20
+    assert "Difference: r0 − Resident." in caption(figure)
 
 
 def test_equal_pairs_are_one_mark_that_says_how_many():
