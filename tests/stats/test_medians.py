@@ -226,4 +226,5 @@ def test_tables_and_figures_take_them(clustered):
     assert "Woodruff" in html or "inverted Wilson" in html
     ss.plot_intervals(medians).draw()
     gap = ss.median_difference(clustered, reference="human", by="metric")
+    assert "Difference of medians" in ss.plot_intervals(gap).labels.get("x", "")
     assert "difference of medians" in ss.table_estimates(gap).as_raw_html().lower()

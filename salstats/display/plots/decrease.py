@@ -223,7 +223,8 @@ def contrast_title(frame: pd.DataFrame, labels: Labels, term: str) -> str:
     reference = reference_text(frame, labels)
     if term == "percent_decrease":
         return f"Decrease from {reference} (%)"
-    return f"Difference, method {MINUS} {reference}"
+    what = TERMS[term].heading if term.startswith(("median", "quantile")) else "Difference"
+    return f"{what}, method {MINUS} {reference}"
 
 
 def interval_texts(frame: pd.DataFrame, digits: int, style: str) -> list[str]:

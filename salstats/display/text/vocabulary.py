@@ -49,9 +49,16 @@ TERMS = {
     "true_rank": Term("rank", digits=1),
     "tau": Term("Kendall\N{RIGHT SINGLE QUOTATION MARK}s tau", digits=2),
     "median": Term("median"),
-    "median_difference": Term(
-        "difference of medians", contrast=True, noun="difference of medians", nouns="differences of medians"
-    ),
+    "quantile": Term("quantile"),
+    **{
+        f"{what}_difference": Term(
+            f"difference of {what}s",
+            contrast=True,
+            noun=f"difference of {what}s",
+            nouns=f"differences of {what}s",
+        )
+        for what in ("median", "quantile")
+    },
 }
 #: The terms that compare a method with a reference.
 CONTRASTS = tuple(name for name, term in TERMS.items() if term.contrast)
