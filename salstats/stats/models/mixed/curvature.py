@@ -24,9 +24,12 @@ def parameter_covariance(
     factors = lambdas(theta, terms)
     found = evaluate(products, factors, reml=reml, sigma=sigma)
     second = hessian(products, terms, factors, found, reml=reml, sigma=sigma)
-    values, vectors = np.linalg.eigh(second)
+    # large ones by their logarithms, whose second derivatives do not vanish
+    unit = np.append(np.maximum(np.abs(theta), 1.0), 1.0)
+    values, vectors = np.linalg.eigh(second * np.outer(unit, unit))
     kept = values > _ROUNDING
-    return 2 * (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
+    root = unit[:, None] * vectors[:, kept] / np.sqrt(values[kept])
+    return 2 * root @ root.T
 
 
 def covariance_slopes(

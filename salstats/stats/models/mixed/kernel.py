@@ -33,9 +33,9 @@ class Scaled:
     ----------
     products : Crossproducts
     terms : tuple of RandomTerm
-        Each effect's column divided by its root mean square.
-    sizes : tuple of ndarray
-        Those root mean squares.
+        With columns of mean square 1, which are orthogonal where the effects are correlated.
+    bases : tuple of ndarray, shape (n_effects, n_effects)
+        Lower triangular: a term's matrix times this is the scaled one, and this times its Lambda is Lambda.
     to_coefficients : ndarray, shape (p, p)
         Coefficients of the model matrix are this times those of the orthogonal one.
     least_squares : ndarray, shape (p,)
@@ -46,17 +46,15 @@ class Scaled:
 
     products: Crossproducts
     terms: tuple[RandomTerm, ...]
-    sizes: tuple[np.ndarray, ...]
+    bases: tuple[np.ndarray, ...]
     to_coefficients: np.ndarray
     least_squares: np.ndarray
     unit: float
 
     def factors(self, theta: np.ndarray) -> list[np.ndarray]:
         """Lambda of the scaled effects at theta of the effects as they are."""
-        return [
-            size[:, None] * factor
-            for size, factor in zip(self.sizes, lambdas(theta, self.terms), strict=True)
-        ]
+        given = zip(self.bases, lambdas(theta, self.terms), strict=True)
+        return [solve_triangular(basis, factor, lower=True) for basis, factor in given]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -164,9 +162,9 @@ class MixedSolution:
     def random_effects(self) -> tuple[np.ndarray, ...]:
         """Conditional means of each term's effects, (n_levels, n_effects): the BLUPs."""
         return tuple(
-            self.scaled.unit * residual @ factor @ factor.T / size
-            for residual, factor, size in zip(
-                self.evaluated.residuals, self.scaled.factors(self.theta), self.scaled.sizes, strict=True
+            self.scaled.unit * residual @ factor @ factor.T @ basis.T
+            for residual, factor, basis in zip(
+                self.evaluated.residuals, self.scaled.factors(self.theta), self.scaled.bases, strict=True
             )
         )
 
@@ -179,8 +177,8 @@ class MixedSolution:
             products = level_blocks(self.scaled.products, self.evaluated.reduced, k)
             products = products - np.einsum("dli,dlj->lij", loadings, loadings)
             spread = factor @ factor.T
-            size = self.scaled.sizes[k]
-            found.append(self.sigma**2 * (spread - spread @ products @ spread) / np.outer(size, size))
+            basis = self.scaled.bases[k]
+            found.append(self.sigma**2 * basis @ (spread - spread @ products @ spread) @ basis.T)
         return tuple(found)
 
     @property
@@ -237,10 +235,10 @@ def fit_mixed(
         deviance -= 2 * np.linalg.slogdet(scaled.to_coefficients)[1]
     root = solve_triangular(found.factor, scaled.to_coefficients.T, lower=True)
     sigma = scaled.unit * np.sqrt(found.rss / df)
-    raw = [factor / size[:, None] for factor, size in zip(factors, scaled.sizes, strict=True)]
+    raw = [basis @ factor for basis, factor in zip(scaled.bases, factors, strict=True)]
     gradients = [
-        factor * size[:, None]
-        for factor, size in zip(lambdas(best.gradient, terms), scaled.sizes, strict=True)
+        2 * solve_triangular(basis, slope @ factor, lower=True, trans="T")
+        for basis, slope, factor in zip(scaled.bases, found.gradients, factors, strict=True)
     ]
     return MixedSolution(
         matrix=matrix,
@@ -258,8 +256,10 @@ def fit_mixed(
     )
 
 
-def scale(matrix: np.ndarray, response: np.ndarray, terms: Sequence[RandomTerm]) -> Scaled:
-    """Bring a model to the form it is computed in."""
+def scale(
+    matrix: np.ndarray, response: np.ndarray, terms: Sequence[RandomTerm], *, turned: bool = True
+) -> Scaled:
+    """Bring a model to the form it is computed in, or with effects that are divided by their sizes alone."""
     orthogonal, triangle = np.linalg.qr(matrix)
     to_coefficients = solve_triangular(triangle, np.eye(len(triangle)))
     projected = orthogonal.T @ response
@@ -269,7 +269,20 @@ def scale(matrix: np.ndarray, response: np.ndarray, terms: Sequence[RandomTerm])
         raise SalstatsError(
             "the coefficients fit the response exactly, which leaves nothing to a mixed model"
         )
-    sizes = tuple(np.sqrt(np.mean(term.matrix**2, axis=0)) for term in terms)
-    scaled = tuple(replace(t, matrix=t.matrix / size) for t, size in zip(terms, sizes, strict=True))
+    bases = tuple(_basis(term, turned and term.correlated) for term in terms)
+    scaled = tuple(replace(t, matrix=t.matrix @ basis) for t, basis in zip(terms, bases, strict=True))
     products = crossproducts(np.column_stack([orthogonal, residual / unit]), scaled)
-    return Scaled(products, scaled, sizes, to_coefficients, to_coefficients @ projected, unit)
+    return Scaled(products, scaled, bases, to_coefficients, to_coefficients @ projected, unit)
+
+
+def _basis(term: RandomTerm, orthogonal: bool) -> np.ndarray:
+    """What makes a term's columns of mean square 1, and orthogonal unless they depend on each other."""
+    sizes = np.sqrt(np.mean(term.matrix**2, axis=0))
+    if orthogonal:
+        # backwards, so that the triangle is lower
+        triangle = np.asarray(np.linalg.qr((term.matrix / sizes)[:, ::-1], mode="r"))[::-1, ::-1]
+        triangle = triangle * np.sign(np.diag(triangle))[:, None]
+        if np.diag(triangle).min() > 1e-7 * np.sqrt(len(term.matrix)):
+            across = solve_triangular(triangle, np.eye(len(sizes)), lower=True) * np.sqrt(len(term.matrix))
+            return across / sizes[:, None]
+    return np.diag(1 / sizes)

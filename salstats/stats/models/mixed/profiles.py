@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from scipy import special
 from scipy.optimize import minimize
 from scipy.stats import chi2
 
@@ -123,12 +124,23 @@ class _Region:
         """Largest value in the region, or with sign -1 the least; NaN if it was not found.
 
         There the deviance is at the bound, and its derivatives are a multiple of the value's. Newton's steps
-        solve this for a small excess first, then for larger ones, each from where the last one led.
+        solve this, where need be for a small excess first, then for larger ones from where it led.
         """
-        best = self.best
-        way = sign * self._way(value(best)[1])
-        flat = np.append(np.abs(best[:-1]) < _START / 10, False)
-        reached, step, at = 0.0, 1.0, best + np.where(flat, _START, 0.0)
+        flat = np.append(np.abs(self.best[:-1]) < _START / 10, False)
+        slope = value(self.best)[1]
+        # where the estimate is zero its logarithm has no derivatives
+        way = sign * self._way(slope) if np.isfinite(slope).all() else np.zeros_like(self.best)
+        for raised in (_START, 0.0) if flat.any() else (0.0,):
+            found = self._followed(value, sign, way, self.best + np.where(flat, raised, 0.0))
+            if found is not None:
+                return value(found)[0]
+        return np.nan
+
+    def _followed(
+        self, value: Callable[[np.ndarray], Valued], sign: float, way: np.ndarray, at: np.ndarray
+    ) -> np.ndarray | None:
+        """Where the value is at its end in the region, by regions that grow up to it; None if not found."""
+        best, reached, step = self.best, 0.0, 1.0
         while reached < 1:
             aim = min(1.0, reached + step)
             start = at + (way * np.sqrt(aim) if reached == 0 else (at - best) * (np.sqrt(aim / reached) - 1))
@@ -136,10 +148,10 @@ class _Region:
             if found is None or sign * (value(found)[0] - value(best)[0]) <= 0:
                 step /= 3
                 if step < 0.01:
-                    return np.nan
+                    return None
             else:
                 at, reached = found, aim
-        return value(at)[0]
+        return at
 
     def _solved(
         self, value: Callable[[np.ndarray], Valued], at: np.ndarray, excess: float
@@ -201,13 +213,15 @@ class _Region:
 def _quantities(solution: MixedSolution, excess: float) -> Iterator[_Quantity]:
     """All that has limits: each term's standard deviations and correlations, the residuals', the shares."""
     scaled = solution.scaled
-    for k, (term, sizes) in enumerate(zip(scaled.terms, scaled.sizes, strict=True)):
+
+    def deviation(logarithm: float) -> float:
+        return scaled.unit * float(np.exp(logarithm))
+
+    for k, (term, basis) in enumerate(zip(scaled.terms, scaled.bases, strict=True)):
         none = [likelihood_ratio(solution, k, [e]).statistic <= excess for e in range(len(term.effects))]
         for e, effect in enumerate(term.effects):
-            shown = _root_times(scaled.unit / sizes[e])
-            yield _Quantity(
-                k, "sd", (effect,), _variance(scaled.terms, k, e), shown, 0.0 if none[e] else None
-            )
+            value = _log_deviation(scaled.terms, k, basis[e])
+            yield _Quantity(k, "sd", (effect,), value, deviation, 0.0 if none[e] else None)
         for e, f in itertools.combinations(range(len(term.effects)) if term.correlated else (), 2):
             # next to a variance of zero any correlation will do
             low, high = (
@@ -215,16 +229,18 @@ def _quantities(solution: MixedSolution, excess: float) -> Iterator[_Quantity]:
                 for sign in (-1.0, 1.0)
             )
             pair = (term.effects[e], term.effects[f])
-            yield _Quantity(k, "correlation", pair, _correlation(scaled.terms, k, e, f), float, low, high)
+            yield _Quantity(
+                k, "correlation", pair, _correlation(scaled.terms, k, basis[[e, f]]), float, low, high
+            )
     residual = np.append(np.zeros(len(solution.theta)), 1.0)
-    yield _Quantity(
-        None, "sd", (), lambda at: (at[-1], residual), lambda value: scaled.unit * float(np.exp(value))
-    )
+    yield _Quantity(None, "sd", (), lambda at: (at[-1], residual), deviation)
     for k, term in enumerate(scaled.terms):
         no_term = likelihood_ratio(solution, k).statistic <= excess
-        yield _Quantity(k, "share", term.effects, _share(scaled.terms, k), float, 0.0 if no_term else None)
+        yield _Quantity(
+            k, "share", term.effects, _share(scaled.terms, k), _logistic, 0.0 if no_term else None
+        )
     no_terms = 2 * (solution.log_likelihood - log_likelihood(solution, [])) <= excess
-    yield _Quantity(None, "share", (), _share(scaled.terms, None), float, None, 1.0 if no_terms else None)
+    yield _Quantity(None, "share", (), _share(scaled.terms, None), _logistic, None, 1.0 if no_terms else None)
 
 
 def _perfect(solution: MixedSolution, k: int, pair: tuple[int, int], sign: float) -> float:
@@ -233,7 +249,7 @@ def _perfect(solution: MixedSolution, k: int, pair: tuple[int, int], sign: float
     order = [*pair, *(e for e in range(len(term.effects)) if e not in pair)]
     turned = list(solution.terms)
     turned[k] = replace(term, effects=tuple(term.effects[e] for e in order), matrix=term.matrix[:, order])
-    scaled = scale(solution.matrix, solution.response, turned)
+    scaled = scale(solution.matrix, solution.response, turned, turned=False)
     start = np.where(on_diagonal(turned), 1.0, 0.0)
     bounds: list[tuple[float | None, float | None]] = [
         (0, None) if variance else (None, None) for variance in on_diagonal(turned)
@@ -248,53 +264,58 @@ def _perfect(solution: MixedSolution, k: int, pair: tuple[int, int], sign: float
     return float(least.fun * solution.n - solution.evaluated.deviance)
 
 
-def _root_times(unit: float) -> Callable[[float], float]:
-    """A variance of the scaled model as a standard deviation."""
-    return lambda value: unit * float(np.sqrt(max(value, 0.0)))
+def _logistic(logit: float) -> float:
+    """A share of its log odds."""
+    return float(special.expit(logit))
 
 
-def _variance(terms: Sequence[RandomTerm], k: int, e: int) -> Callable[[np.ndarray], Valued]:
-    """Variance of an effect."""
+def _log_deviation(terms: Sequence[RandomTerm], k: int, basis: np.ndarray) -> Callable[[np.ndarray], Valued]:
+    """Logarithm of the standard deviation of a combination of a term's effects; infinite where it is zero."""
 
     def value(at: np.ndarray) -> Valued:
         factors = lambdas(at[:-1], terms)
-        row, scale = factors[k][e], float(np.exp(2 * at[-1]))
+        row = basis @ factors[k]
         change = [np.zeros_like(factor) for factor in factors]
-        change[k][e] = 2 * scale * row
-        found = scale * float(row @ row)
-        return found, np.append(thetas(change, terms), 2 * found)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            change[k] = np.outer(basis, row) / (row @ row)
+            return at[-1] + np.log(row @ row) / 2, np.append(thetas(change, terms), 1.0)
 
     return value
 
 
-def _correlation(terms: Sequence[RandomTerm], k: int, e: int, f: int) -> Callable[[np.ndarray], Valued]:
-    """Correlation of two effects of a term; NaN where one has no variance."""
+def _correlation(terms: Sequence[RandomTerm], k: int, bases: np.ndarray) -> Callable[[np.ndarray], Valued]:
+    """Correlation of two combinations of a term's effects; NaN where one has no variance."""
 
     def value(at: np.ndarray) -> Valued:
         factors = lambdas(at[:-1], terms)
-        first, second = factors[k][e], factors[k][f]
+        first, second = bases @ factors[k]
         with np.errstate(divide="ignore", invalid="ignore"):
             size, other = 1 / np.linalg.norm(first), 1 / np.linalg.norm(second)
             found = float(first @ second * size * other)
-            change = [np.zeros_like(factor) for factor in factors]
-            change[k][e] = second * size * other - found * first * size**2
-            change[k][f] = first * size * other - found * second * other**2
+            rows = [
+                second * size * other - found * first * size**2,
+                first * size * other - found * second * other**2,
+            ]
+        change = [np.zeros_like(factor) for factor in factors]
+        change[k] = bases.T @ rows
         return found, np.append(thetas(change, terms), 0.0)
 
     return value
 
 
 def _share(terms: Sequence[RandomTerm], k: int | None) -> Callable[[np.ndarray], Valued]:
-    """Share of a term, or of the residuals, in the variance of a response, on average over the rows."""
+    """Log odds of the share of a term, or of the residuals, in the variance of a response over the rows."""
     means = [term.matrix.T @ term.matrix / len(term.matrix) for term in terms]
 
     def value(at: np.ndarray) -> Valued:
         factors = lambdas(at[:-1], terms)
         times = [mean @ factor for mean, factor in zip(means, factors, strict=True)]
         parts = [float(np.vdot(first, second)) for first, second in zip(times, factors, strict=True)]
-        total = 1 + sum(parts)
-        found = (1.0 if k is None else parts[k]) / total
-        change = [2 * ((j == k) - found) / total * part for j, part in enumerate(times)]
-        return found, np.append(thetas(change, terms), 0.0)
+        mine = np.array([j == k for j in range(len(terms))])
+        part = 1.0 if k is None else parts[k]
+        rest = sum(np.array(parts)[~mine]) + (k is not None)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            change = [2 * time / (part if own else -rest) for own, time in zip(mine, times, strict=True)]
+            return float(np.log(part) - np.log(rest)), np.append(thetas(change, terms), 0.0)
 
     return value

@@ -133,3 +133,21 @@ def test_exact_fit_is_refused(slopes):
     matrix, _, terms = slopes
     with pytest.raises(SalstatsError, match="fit the response exactly"):
         fit_mixed(matrix, matrix @ [1.0, 2.0], terms)
+
+
+def test_origin_of_a_slope_does_not_matter():
+    rng = np.random.default_rng(5)
+    reader, year = rng.integers(0, 30, 600), rng.integers(2010, 2021, 600).astype(float)
+    response = 1e4 + rng.normal(size=30)[reader] + 0.2 * rng.normal(size=30)[reader] * (year - 2015)
+    response += rng.normal(size=600)
+
+    def fitted(years):
+        matrix = np.column_stack([np.ones(600), years])
+        return fit_mixed(matrix, response, [RandomTerm("reader", ("a", "b"), reader, 30, matrix)])
+
+    raw, centred = fitted(year), fitted(year - 2015)
+    assert raw.converged
+    np.testing.assert_allclose(raw.log_likelihood, centred.log_likelihood, rtol=1e-11)
+    turn = np.array([[1.0, -2015.0], [0.0, 1.0]])
+    np.testing.assert_allclose(turn @ centred.covariances[0] @ turn.T, raw.covariances[0], rtol=1e-6)
+    np.testing.assert_allclose(raw.fitted, centred.fitted, rtol=1e-10)
