@@ -14,7 +14,10 @@ import salstats as ss
 from atlas.scenario import Band, Scenario, named
 from atlas.studies import covariate, methods
 
-BANDS: dict[str, Band] = {}
+BANDS = {
+    **{name: Band(0.93, 1.0, 0.0, 0.065) for name in ("median", "median difference", "median slope")},
+    "effect": Band(0.92, 1.0, 0.0, 0.08),
+}
 
 
 @dataclass(frozen=True)
