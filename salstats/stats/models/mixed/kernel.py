@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from scipy import sparse
 from scipy.linalg import solve_triangular
 
 from salstats.checks import SalstatsError
@@ -216,7 +217,7 @@ def fit_mixed(
     ------
     SalstatsError
         No more rows than coefficients; a term with as many effects as rows, which cannot be told from the
-        residuals; a response that the coefficients fit exactly.
+        residuals, or whose levels the coefficients tell apart already; a response that these fit exactly.
     """
     for term in terms:
         n_effects = term.n_levels * len(term.effects)
@@ -271,6 +272,8 @@ def scale(
         )
     bases = tuple(_basis(term, turned and term.correlated) for term in terms)
     scaled = tuple(replace(t, matrix=t.matrix @ basis) for t, basis in zip(terms, bases, strict=True))
+    for term in scaled:
+        _check_told_apart(term, orthogonal)
     products = crossproducts(np.column_stack([orthogonal, residual / unit]), scaled)
     return Scaled(products, scaled, bases, to_coefficients, to_coefficients @ projected, unit)
 
@@ -286,3 +289,16 @@ def _basis(term: RandomTerm, orthogonal: bool) -> np.ndarray:
             across = solve_triangular(triangle, np.eye(len(sizes)), lower=True) * np.sqrt(len(term.matrix))
             return across / sizes[:, None]
     return np.diag(1 / sizes)
+
+
+def _check_told_apart(term: RandomTerm, orthogonal: np.ndarray) -> None:
+    """Raise where the coefficients leave nothing of an effect, so that its variance could be any."""
+    rows = np.arange(len(orthogonal))
+    levels = sparse.csr_array((np.ones(len(rows)), (term.codes, rows)))
+    for effect, column in zip(term.effects, term.matrix.T, strict=True):
+        left = column @ column - np.sum((levels @ (column[:, None] * orthogonal)) ** 2)
+        if left < 1e-9 * len(rows):
+            raise SalstatsError(
+                f"the coefficients say already how {effect} differs between the levels of "
+                f"{term.name!r}; leave out that random effect, or those coefficients"
+            )

@@ -151,3 +151,10 @@ def test_origin_of_a_slope_does_not_matter():
     turn = np.array([[1.0, -2015.0], [0.0, 1.0]])
     np.testing.assert_allclose(turn @ centred.covariances[0] @ turn.T, raw.covariances[0], rtol=1e-6)
     np.testing.assert_allclose(raw.fitted, centred.fitted, rtol=1e-10)
+
+
+def test_levels_that_the_coefficients_tell_apart_are_refused(slopes):
+    matrix, response, terms = slopes
+    method = RandomTerm("method", ("(Intercept)",), matrix[:, 1].astype(int), 2, matrix[:, :1])
+    with pytest.raises(SalstatsError, match=r"coefficients say already .* of 'method'"):
+        fit_mixed(matrix, response, [*terms, method])
