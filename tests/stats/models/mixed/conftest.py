@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from salstats.readers.lanfredi2021 import read_lanfredi2021
 from salstats.stats.models.mixed.kernel import RandomTerm
 
 X = "n_instances + area_ratio + elongation + irrectangularity"
@@ -24,6 +25,8 @@ MODELS = {
         ["reader:case_id", "modality:case_id", "case_id", "modality:reader", "reader"],
     ),
     "real_ag_vs_io": ("gaze_sncc_ag_io", "score ~ source", ["case_id"]),
+    "real_case": ("lanfredi2021", "score ~ 1", ["case_id"]),
+    "real_case_reader_seed": ("lanfredi2021", "score ~ 1", ["case_id", "reader_pos", "seed"]),
     "real_ag_vs_io_full": (
         "gaze_sncc_ag_io",
         "score ~ source",
@@ -61,5 +64,10 @@ def arrays(data: pd.DataFrame, formula: str, factors: list[str]) -> Arrays:
 @pytest.fixture(scope="package")
 def lme4_models(shared):
     """The arrays of each of lme4's models by name."""
-    frames = {k: pd.read_csv(shared / "oracles/r/data" / f"{k}.csv") for k in {m[0] for m in MODELS.values()}}
+    names = {m[0] for m in MODELS.values()} - {"lanfredi2021"}
+    frames = {name: pd.read_csv(shared / "oracles/r/data" / f"{name}.csv") for name in names}
+    # Grad-CAM with attention gates, of five readings by five networks
+    gaze = read_lanfredi2021(shared / "data/lanfredi2021", sheet="uniform")
+    gaze = gaze[(gaze["metric"] == "sncc") & (gaze["method"] == "gradcam_wag")]
+    frames["lanfredi2021"] = gaze.rename(columns={"case": "case_id", "reader": "reader_pos"})
     return {name: arrays(frames[data], *rest) for name, (data, *rest) in MODELS.items()}

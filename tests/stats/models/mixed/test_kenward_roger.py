@@ -13,7 +13,8 @@ from tests.stats.models.mixed.conftest import MODELS
 RTOL_ERROR, RTOL_DF = 1e-7, 1e-6
 
 
-@pytest.mark.parametrize("name", MODELS)
+# R was not asked for those of more than 1,500 rows
+@pytest.mark.parametrize("name", [n for n, (data, *_) in MODELS.items() if data != "lanfredi2021"])
 def test_errors_and_df_are_pbkrtests(name, shared, lme4_models):
     model = lme4_models[name]
     found = fit_mixed(model.matrix, model.response, model.terms)
