@@ -28,7 +28,7 @@ from salstats.stats import adjust, intervals, paired_tests
 from salstats.stats.models import covariance
 
 REFERENCES = references()
-CITED = r"(?:[A-Z][a-z]+ and )?[A-Z][A-Za-z]+(?: et al\.)? (?:19|20)\d\d"
+CITED = r"(?:[A-Z][A-Za-z]+ and )?[A-Z][A-Za-z]+(?: et al\.)? (?:19|20)\d\d"
 SCORES = pd.DataFrame({"case": list("ab"), "method": "gradcam", "metric": "iou", "score": [0.3, 0.4]})
 MEAN = mean_row("gradcam", 0.3, 0.2, 0.4)
 
