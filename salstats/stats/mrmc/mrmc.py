@@ -130,8 +130,8 @@ def mrmc(
     scores : DataFrame
         A scores frame with a column `reader`; seeds of a network are readers where they are renamed so.
     reference : str, optional
-        The method to compare the others with. By default every two methods are compared, the first less the
-        second in their order.
+        The method to compare the others with. By default every two methods are compared, the first in sorted
+        order less the second. Each row is `method` less `reference`, as in `difference`.
     figure : {"mean", "auc"}
         What a reader's scores with a method come to: their mean (IoU, hit, NCC), or the area under the ROC
         curve of the scores, as ratings, for `label`.
@@ -216,8 +216,9 @@ def mrmc(
     readers for fixed, held in 91 to 99 % where readers are alike, in 73 to 94 % where what suits a reader in
     one method is a fiftieth of a reading's variance, and in 41 to 87 % where it is a twelfth.
 
-    Checked against R's MRMCaov 0.3.0 and RJafroc 2.1.2. MRMCaov does not keep Cov2 - Cov3 from falling below
-    0 where readers are fixed, gives P = 0 below 1e-16, and has an error for readers nested in methods.
+    Checked against R's MRMCaov 0.3.0 and RJafroc 2.1.2. MRMCaov 0.3.0 lets Cov2 - Cov3 fall below 0 where
+    readers are fixed, and has an error for readers nested in methods (its later source has neither); it gives
+    P = 0 below 1e-16.
 
     References
     ----------
