@@ -41,7 +41,8 @@ def nothing_there(scores: pd.DataFrame) -> np.ndarray:
 
 def is_absent(scores: pd.DataFrame) -> np.ndarray:
     """Which rows have no score since the finding is absent."""
-    return nothing_there(scores) & scores["score"].isna().to_numpy(dtype=bool)
+    missing = scores["score"].isna().to_numpy(dtype=bool)
+    return nothing_there(scores) & missing if missing.any() else missing
 
 
 def absent_pairs(pairs: pd.DataFrame) -> np.ndarray:

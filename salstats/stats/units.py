@@ -24,9 +24,10 @@ _EXAMINATION = re.compile(rf"(id|study|exam|examination|accession|visit|session)
 _SITE = re.compile(rf"(site|hospital|center|centre|institution|clinic){_NUMBER}", re.IGNORECASE)
 #: A case's name that begins with its patient's, as in patient10001_study1_view2 and sub-01_ses-02, or in the
 #: files of MIMIC-CXR (p10/p10000032/s50414267/...) and ChestX-ray14 (00000013_005.png).
-_IN_CASE = (
-    r"^(?:.*[/\\])?((?:patient|subject|participant|person|subj|sub|pat|pt|p(?=\d+/s\d))[-_ ]?\d+|"
-    r"000\d{5}(?=_\d{3}(?:\.\w+)?$))[-_./ ].+$"
+_IN_CASE = re.compile(
+    r"(?:.*[/\\])?((?:patient|subject|participant|person|subj|sub|pat|pt|p(?=\d+/s\d))[-_ ]?\d+|"
+    r"000\d{5}(?=_\d{3}(?:\.\w+)?$))[-_./ ].+$",
+    re.IGNORECASE,
 )
 #: Cases of an examination at most; a column of more is of another kind.
 _LARGEST_EXAMINATION = 20
@@ -74,8 +75,9 @@ def resolve_unit(codes: ColumnCodes, unit: Unit, name: str = "scores") -> Units:
         found = ((_units_of(codes, [column], cases), column) for column in _candidates(frame))
         grouping = [(units, column) for units, column in found if _groups(units, column, cases, first)][:1]
         if not grouping and key and "patient" not in _candidates(frame):
-            named = _units_of(ColumnCodes(_in_case_names(frame)), ["patient"], cases)
-            grouping = [(named, "")] if _groups(named, "", cases, first) else []
+            people = _in_case_names(frame)
+            named = None if people is None else _units_of(ColumnCodes(people), ["patient"], cases)
+            grouping = [(named, "")] if named is not None and _groups(named, "", cases, first) else []
         if grouping:
             units, column = grouping[0]
             if asked is None:
@@ -183,12 +185,14 @@ def _groups(units: Units, column: str, cases: np.ndarray, first: np.ndarray) -> 
     return largest > 1 and not (_EXAMINATION.fullmatch(column) and largest > _LARGEST_EXAMINATION)
 
 
-def _in_case_names(frame: pd.DataFrame) -> pd.DataFrame:
-    """Patients that the names of cases begin with, missing where they do not, beside the data set."""
+def _in_case_names(frame: pd.DataFrame) -> pd.DataFrame | None:
+    """Patients that the names of cases begin with, missing where they do not, beside the data set, if any."""
     # a case has many rows
     codes, cases = pd.factorize(frame["case"])
-    names = pd.Series(cases).astype("str").str.extract(_IN_CASE, flags=re.IGNORECASE)[0].str.lower()
-    return frame.filter(["dataset"]).assign(patient=names.array.take(codes, allow_fill=True))
+    names = [found and found[1].lower() for found in map(_IN_CASE.match, map(str, cases))]
+    if not any(names):
+        return None
+    return frame.filter(["dataset"]).assign(patient=text_column(names).take(codes, allow_fill=True))
 
 
 def _say_source(frame: pd.DataFrame, units: Units, column: str, first: np.ndarray) -> None:

@@ -14,7 +14,7 @@ from salstats.checks import (
     quoted,
     warn,
 )
-from salstats.frames import KEY_COLUMNS, ColumnCodes, case_key
+from salstats.frames import KEY_COLUMNS, ColumnCodes, case_key, coded_scores
 from salstats.stats.carried import is_absent
 from salstats.stats.mrmc.figures import Figure, Readings
 from salstats.stats.units import Units
@@ -36,22 +36,24 @@ class Study:
     design: str
 
 
-def check_readers(scores: object) -> pd.DataFrame:
-    """Scores, with ColumnError unless every row has its reader."""
+def coded_readings(scores: object) -> ColumnCodes:
+    """Scores with their codes; ColumnError unless every row has its reader."""
     frame = check_frame(scores)
     if "reader" not in frame.columns:
         raise ColumnError(
             "scores has no column 'reader'; mrmc() is for several readers (or seeds, renamed to 'reader'), "
             "and difference(reference=) compares methods on cases alone"
         )
-    empty = np.flatnonzero(frame["reader"].isna() | frame["reader"].eq(""))
-    if len(empty):
-        row = frame.iloc[empty[0]]
+    # without readers rows would seem to stand twice
+    readers = frame["reader"].unique()
+    if pd.isna(readers).any() or "" in list(readers):
+        row = int(np.flatnonzero(frame["reader"].isna() | frame["reader"].eq(""))[0])
+        method = frame.iloc[row].get("method")
         raise ColumnError(
-            f"column 'reader' of scores is empty in row {empty[0]} (method {row.get('method')}); mrmc() "
-            "compares methods that readers have each, and difference(reference=) those without readers"
+            f"column 'reader' of scores is empty in row {row} (method {method}); mrmc() compares methods "
+            "that readers have each, and difference(reference=) those without readers"
         )
-    return frame
+    return coded_scores(frame)
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,7 @@ def study_of(all_rows: Rows, rows: np.ndarray, figure: Figure) -> Study:
     cases, used = read.any(axis=1), read.any(axis=0)
     kept = used[cell_of]
     methods, readers = (
-        [str(frame[c].iloc[rows[i]]) for i in np.flatnonzero(kept)[np.unique(of[kept], return_index=True)[1]]]
+        [str(name) for name in frame[c].array[rows[kept][np.unique(of[kept], return_index=True)[1]]]]
         for c, of in (("method", method_of), ("reader", reader_of))
     )
     of_method, of_reader = np.divmod(cells[used], n_readers)

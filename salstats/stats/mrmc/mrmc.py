@@ -23,7 +23,7 @@ from salstats.checks import (
     quoted,
     warn,
 )
-from salstats.frames import coded_scores, estimates_frame, text_column
+from salstats.frames import estimates_frame, text_column
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
 from salstats.stats.advice import ROUNDING
 from salstats.stats.design import (
@@ -54,7 +54,7 @@ from salstats.stats.mrmc.anova import (
     error_of_mean,
     parts_of,
 )
-from salstats.stats.mrmc.designs import Study, check_readers, rows_of, study_of
+from salstats.stats.mrmc.designs import Study, coded_readings, rows_of, study_of
 from salstats.stats.tails import t_tails
 from salstats.stats.units import Unit, resolve_unit
 
@@ -259,15 +259,15 @@ def mrmc(
     doubts: _Doubts = defaultdict(list)
     rows: list[dict[str, Any]] = []
     for group, found in enumerate(studies):
-        own = _rows(found, asked.analysis, reference, doubts, group_label(keys, group))
+        own = _rows(found, asked.analysis, reference, doubts, group)
         rows += [{"group": group} | row for row in own]
     for what, groups in doubts.items():
-        warn(f"{what}: {group_list(list(dict.fromkeys(groups)))}")
-    table = pd.DataFrame(rows)
-    names = {c: text_column(table[c]) for c in ("method", "reference")}
+        warn(f"{what}: {group_list([group_label(keys, group) for group in dict.fromkeys(groups)])}")
+    table = {c: np.array([row[c] for row in rows]) for c in rows[0]}
+    names = {c: text_column(table.pop(c)) for c in ("method", "reference")}
     shown = keys.iloc[table["group"]].reset_index(drop=True).assign(**names)
-    compared = (table["term"] == "difference").to_numpy()
-    estimate, std_error, df = (table[c].to_numpy() for c in ("estimate", "std_error", "df"))
+    compared = table["term"] == "difference"
+    estimate, std_error, df = (table[c] for c in ("estimate", "std_error", "df"))
     # where nothing varies nothing is known of others
     known = std_error > 0
     low, high = (np.where(known, end, np.nan) for end in t_limits(estimate, std_error, df, level))
@@ -275,22 +275,22 @@ def mrmc(
     told: dict[str, Any] = {"verdict": side}
     if margin is not None:
         metrics = shown["metric"] if "metric" in shown else scores["metric"].iloc[[0]]
-        of_what = np.resize("auc" if asked.figure.needs_label else metrics, len(table))
+        of_what = np.resize("auc" if asked.figure.needs_label else metrics, len(rows))
         told = _against_margin((estimate, std_error, df), margin, of_what, side, compared, level)
     told["verdict"] = _where(compared, told["verdict"])
     absent = ["n_absent"] if table["n_absent"].any() else []
-    columns = {c: table[c].to_numpy() for c in (*_ESTIMATED, *absent)} | {
+    columns = {c: table[c] for c in (*_ESTIMATED, *absent)} | {
         "df": np.where(np.isinf(df), np.nan, df),
         "conf_low": low,
         "conf_high": high,
         "conf_level": level,
-        "interval": _where(known, np.full(len(table), INTERVAL)),
+        "interval": _where(known, [INTERVAL] * len(rows)),
         "unit": unit_name,
         "inference_to": asked.analysis.inference_to,
     }
-    special = {c: table[c].to_numpy() for c in ("df_residual", "method_mean", "reference_mean")} | told
+    special = {c: table[c] for c in ("df_residual", "method_mean", "reference_mean")} | told
     special |= {"test": TEST, "figure": figure, "covariance": covariance}
-    special |= {c: table[c].to_numpy() for c in ("n_readers", "design")}
+    special |= {c: table[c] for c in ("n_readers", "design")}
     if covariance == "bootstrap":
         special["n_replicates"] = n_replicates
     return adjusted_if_asked(estimates_frame(shown, columns, special), adjust)
@@ -486,7 +486,7 @@ def _studies(
     scores: pd.DataFrame, by: str | Sequence[str] | None, unit: Unit, asked: _Asked
 ) -> tuple[pd.DataFrame, str, Iterator[_Found]]:
     """Grouping columns of each group, the unit, and what is found of each group."""
-    codes = coded_scores(check_readers(scores))
+    codes = coded_readings(scores)
     columns = [c for c in check_by(scores, by, _BY) if c != "method"]
     warn_pooled_by_default(scores, by, columns)
     check_one_metric(codes, columns)
@@ -510,7 +510,7 @@ def _studies(
 
 
 def _rows(
-    found: _Found, analysis: Analysis, reference: str | None, doubts: "_Doubts", where: str
+    found: _Found, analysis: Analysis, reference: str | None, doubts: "_Doubts", group: int
 ) -> list[dict[str, Any]]:
     """Rows of one group: a mean per method, a difference per pair, and the global test."""
     study, parts = found.study, found.parts
@@ -530,7 +530,7 @@ def _rows(
         own = found.parts_of_method(i)
         error, df = error_of_mean(own, analysis)
         error = error if error > least else 0.0
-        _note(doubts, own, analysis, error, where)
+        _note(doubts, own, analysis, error, group)
         known = {"std_error": error, "df": df, "n_readers": int(parts.n_readers[i])}
         rows.append(row("mean", [i], method=name, estimate=means[i], **known))
     for i, j in _pairs(names, reference):
@@ -554,7 +554,7 @@ def _rows(
             )
         )
     if len(names) > 1:
-        _note(doubts, parts, analysis, error, where)
+        _note(doubts, parts, analysis, error, group)
         test = equality(parts, analysis, least)
         residual = np.nan if np.isinf(test.df_residual) else test.df_residual
         rows.append(
@@ -600,13 +600,13 @@ def _against_margin(
     return margin_columns(side, metrics, (low, high, p_value), is_below(p_value, 1 - level), 1)
 
 
-def _where(said: np.ndarray, texts: np.ndarray) -> Any:
+def _where(said: np.ndarray, texts: Sequence[str] | np.ndarray) -> Any:
     """Texts as a column, missing where nothing is said."""
     return text_column(str(text) if own else None for own, text in zip(said, texts, strict=True))
 
 
 #: What deserves a look, and the groups where it does.
-_Doubts = dict[str, list[str]]
+_Doubts = dict[str, list[int]]
 _NEGATIVE = (
     "cases are estimated to add less than nothing to what readers' figures have in common (Cov2 - Cov3, or "
     "Cov2 of one method, below 0), which is taken as 0 (Hillis 2014)"
@@ -614,9 +614,9 @@ _NEGATIVE = (
 _CONSTANT = "the estimated variance is not above 0, so there are no limits and no test (NaN)"
 
 
-def _note(doubts: _Doubts, parts: Parts, analysis: Analysis, error: float, where: str) -> None:
+def _note(doubts: _Doubts, parts: Parts, analysis: Analysis, error: float, group: int) -> None:
     """Note an estimate that was taken as 0, and one without variance."""
     if analysis is not ANALYSES[True, False] and parts.gap < 0:
-        doubts[_NEGATIVE].append(where)
+        doubts[_NEGATIVE].append(group)
     if not error > 0:
-        doubts[_CONSTANT].append(where)
+        doubts[_CONSTANT].append(group)
