@@ -78,8 +78,8 @@ def test_no_default_is_outside_its_band_but_those_that_are_listed(coverage, not_
     assert named(coverage[coverage["held"] == "no"]) == named(not_held)
 
 
-def test_the_readme_shows_the_atlas(coverage):
-    assert atlas.summary(coverage) in (ROOT / "README.md").read_text()
+def test_the_documentation_shows_the_atlas(coverage):
+    assert atlas.summary(coverage) in (ROOT / "docs" / "coverage.md").read_text()
 
 
 def test_the_atlas_has_every_default(coverage, scenarios):
