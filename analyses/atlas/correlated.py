@@ -56,15 +56,15 @@ def scenarios(gaze: Path | None = None) -> list[Scenario]:
         Scenario(
             "difference by mixed model",
             f"means, {n_readers} readers, {how}",
-            partial(readers._readings, n_readers, shares, "means"),
+            partial(readers.readings, n_readers, shares, "means"),
             0.0,
             _method,
             {"kenward-roger": {"errors": "kenward-roger"}},
             null=True,
-            units=readers._CASES,
+            units=readers.CASES,
             dependence=(("1", 0.0),),
         )
-        for n_readers in readers._READERS
-        for how, shares in readers._SHARES.items()
+        for n_readers in readers.READERS
+        for how, shares in readers.SHARES.items()
     ]
     return made

@@ -20,17 +20,17 @@ from atlas.studies import Design
 #: What defaults are held to: few readers leave few degrees of freedom, which are estimated.
 BANDS = {"difference of readers": Band(0.92, 0.98, 0.02, 0.08)}
 #: Numbers of cases.
-_CASES = (30, 100)
-_READERS = (3, 4, 6)
+CASES = (30, 100)
+READERS = (3, 4, 6)
 #: Shares of the variance: readers and cases, readers and cases by method; the rest is each reading's own.
-_SHARES = {
+SHARES = {
     "alike": (0.0, 0.2, 0.0, 0.1),
     "differ": (0.2, 0.2, 0.02, 0.1),
     "differ much": (0.3, 0.2, 0.08, 0.1),
 }
 
 
-def _readings(
+def readings(
     n_readers: int, shares: tuple[float, ...], kind: str, design: Design, n: int, rng: np.random.Generator
 ) -> pd.DataFrame:
     """Readings of studies by readers of their own, of two methods that are equally good."""
@@ -77,19 +77,19 @@ def scenarios(gaze: Path | None = None) -> list[Scenario]:
         others: dict[str, Mapping[str, Any]] = {"fixed readers": {"readers": "fixed", **of_areas}}
         others |= {"delong": {"covariance": "delong", **of_areas}} if of_areas else {}
         others |= {} if of_areas else {"cases alone": {"cases_alone": True}}
-        for n_readers in _READERS:
-            for how, shares in _SHARES.items():
+        for n_readers in READERS:
+            for how, shares in SHARES.items():
                 made.append(
                     Scenario(
                         "difference of readers",
                         f"{kind}, {n_readers} readers, {how}",
-                        partial(_readings, n_readers, shares, kind),
+                        partial(readings, n_readers, shares, kind),
                         0.0,
                         partial(_by_cases, **of_areas) if of_areas else _by_cases,
                         others,
                         null=True,
                         textbook="" if of_areas else "cases alone",
-                        units=_CASES,
+                        units=CASES,
                         dependence=(("1", 0.0),),
                     )
                 )
