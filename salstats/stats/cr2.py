@@ -88,8 +88,7 @@ def cr2(
     parts = (scaled @ weights.T) ** 2
     variance = parts.sum(axis=0)
     n_units = ((counts > 0).astype(np.float64) @ used.T > 0).sum(axis=0)
-    around = (parts**2).sum(axis=0) - ratio(variance**2, n_units)
-    spread_df = np.maximum(ratio(2 * variance**2, np.where(around > 0, around, 0.0)), 1.0)
+    of_spread = spread_df(parts, n_units)
     # the matrix B of Pustejovsky and Tipton: a diagonal less two products per cell, which are one without
     # weights
     pull = adjust * share
@@ -107,4 +106,14 @@ def cr2(
     variance = variance + np.where(borrowed.any(axis=1), (squared * borrowed) @ spread * per_score, 0.0)
     variance = np.where(several.any(axis=1), variance, np.nan)
     leverage = ratio(counts @ squared.T, (squared @ totals)[None])
-    return Robust(variance, df, residuals @ weights.T, leverage, spread_df)
+    return Robust(variance, df, residuals @ weights.T, leverage, of_spread)
+
+
+def spread_df(parts: np.ndarray, n: int | np.ndarray) -> np.ndarray:
+    """Degrees of freedom of a sum of squares (n_parts, n_rows) of `n` units: few where few hold most of it.
+
+    At least 1 (Valliant and Rust 2010).
+    """
+    total = parts.sum(axis=0)
+    around = (parts**2).sum(axis=0) - ratio(total**2, np.asarray(n))
+    return np.asarray(np.maximum(ratio(2 * total**2, np.where(around > 0, around, 0.0)), 1.0))

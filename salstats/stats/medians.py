@@ -121,7 +121,7 @@ def medians(
         design.units,
         options,
         quantile,
-        _ends(scores, design.groups, design.keys),
+        _ends(scores, design.groups),
         design.keys,
     )
     table = found | {
@@ -221,7 +221,7 @@ def median_difference(
     complete = ~np.isnan(both).any(axis=0)
     groups = [np.flatnonzero(complete & (of_groups == g)) for g in range(len(shown))]
     own_units = units.codes[pairs.source]
-    ends = _ends(scores.iloc[pairs.source], of_groups, shown)
+    ends = _ends(scores.iloc[pairs.source], of_groups)
     found = _inferred(
         [tuple(side[rows] for side in both) for rows in groups],
         [own_units[rows] for rows in groups],
@@ -253,7 +253,7 @@ def _term(quantile: float) -> str:
     return "median" if check_level(quantile, "quantile") == 0.5 else "quantile"
 
 
-def _ends(scores: pd.DataFrame, groups: np.ndarray, keys: pd.DataFrame) -> list[tuple[float, float]]:
+def _ends(scores: pd.DataFrame, groups: np.ndarray) -> list[tuple[float, float]]:
     """The range of each group's scores: of their metric, or 0 to 1 of an unknown one if none lies outside."""
     values, first = scores["score"].to_numpy(dtype=np.float64), np.unique(groups, return_index=True)[1]
     found = []

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from salstats.stats import limits
-from salstats.stats.cr2 import cr2
+from salstats.stats.cr2 import cr2, spread_df
 
 #: Numbers of a block of candidates by units.
 _BLOCK = 1 << 21
@@ -59,7 +59,7 @@ def shares_of(
     n, n_there = len(scores), len(counts)
     satterthwaite = float(cr2(counts[:, None], counts[:, None], np.ones((1, 1))).df[0])
     found = np.empty((2, len(values)))
-    residual, spread_df = np.zeros(n_there), np.inf
+    residual, of_spread = np.zeros(n_there), np.inf
     adjust = np.full(n_there, np.nan) if n_there < 2 else 1 / np.sqrt(1 - counts / n)
     middle = np.searchsorted(np.cumsum(np.bincount(place)), n * quantile * (1 - 1e-12))
     before, order = np.zeros(n_there), np.argsort(place, kind="stable")
@@ -80,16 +80,14 @@ def shares_of(
         found[:, start:stop] = share, variance
         if start <= middle < stop:
             residual = apart[middle - start]
-            squares = (residual * adjust) ** 2
-            around = (squares**2).sum() - squares.sum() ** 2 / n_there
-            spread_df = 2 * squares.sum() ** 2 / around if around > 0 else np.inf
+            of_spread = float(spread_df((residual * adjust) ** 2, n_there))
     whole = np.zeros(n_units)
     whole[there] = residual
     outside = np.array([[0.0, 1.0], [0.0, 0.0]])
     share, variance = (np.concatenate([o[:1], f, o[1:]]) for o, f in zip(outside, found, strict=True))
     if n_there < 2:
         variance = np.full(len(share), np.nan)
-    df = min(satterthwaite, max(spread_df, 1.0))
+    df = min(satterthwaite, of_spread)
     whole_range = np.array([ends[0], *values, ends[1]])
     return Shares(quantile, whole_range, share, variance, df, n_there, whole)
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse, special
 
-from salstats.stats.estimands import ratio
+from salstats.stats.cr2 import spread_df
 
 #: Numbers of a block of left-out units that are held at a time.
 _BLOCK = 10_000_000
@@ -116,15 +116,9 @@ def jackknife_error(replicates: np.ndarray) -> np.ndarray:
 
 
 def jackknife_df(replicates: np.ndarray) -> np.ndarray:
-    """Degrees of freedom of a jackknife's variance: units - 1, or fewer where a few units hold most of it.
-
-    The latter are those that the kurtosis of units' shares leaves (Valliant and Rust 2010), as in `cr2`.
-    """
+    """Degrees of freedom of a jackknife's variance: units - 1, or fewer where a few units hold most of it."""
     n = len(replicates)
-    squares = (replicates - replicates.mean(axis=0)) ** 2
-    total = squares.sum(axis=0)
-    around = (squares**2).sum(axis=0) - total**2 / n
-    spread = ratio(2 * total**2, np.where(around > 0, around, 0.0))
+    spread = spread_df((replicates - replicates.mean(axis=0)) ** 2, n)
     return np.asarray(np.maximum(np.minimum(spread, n - 1.0), 1.0))
 
 

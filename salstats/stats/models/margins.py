@@ -235,7 +235,7 @@ def _averages(
     together = {c: np.concatenate([codes[c] for codes, _ in populations]) for c in populations[0][0]}
     points = rows_at(model, together, notes)
     if along is None:
-        predictor, combinations = linear_at(solution, link, points)
+        predictor, combinations = linear_at(solution, points)
         mean, gradient = link.mean(predictor), link.slope(predictor)[:, None] * combinations
     else:
         slopes = slopes_at(model, along, together, notes)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import special
 
 from salstats.checks import ColumnError, ValueRangeError, check_count, check_level, quoted
 from salstats.frames import ESTIMATE_COLUMNS, estimates_frame
@@ -24,7 +25,7 @@ from salstats.stats.models.models import (
     warn_of,
 )
 from salstats.stats.models.predictors import linear_at
-from salstats.stats.models.standard_errors import of_combinations, student_quantile
+from salstats.stats.models.standard_errors import of_combinations
 from salstats.stats.units import Unit
 
 #: First distance of the points that a slope is taken from, as a share of the range of the covariate.
@@ -213,9 +214,9 @@ def means_at(model: Model, codes: Codes, level: float, notes: Notes) -> dict[str
     if solution is None:
         return {name: np.full(n, np.nan) for name in names} | conf_level
     points = rows_at(model, codes, notes)
-    predictor, combinations = linear_at(solution, link, points)
+    predictor, combinations = linear_at(solution, points)
     std_error, df = of_combinations(model, combinations, notes)
-    half = student_quantile(df, (1 + level) / 2) * std_error
+    half = special.stdtrit(df, (1 + level) / 2) * std_error
     low, high = link.mean(predictor - half), link.mean(predictor + half)
     columns = (link.mean(predictor), std_error * link.slope(predictor), df, low, high)
     return dict(zip(names, columns, strict=True)) | conf_level

@@ -88,7 +88,7 @@ def _roots(information: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return root[:, :, None] * turned * size[:, None, :], inverse[:, :, None] * turned / size[:, None, :]
 
 
-def linear_at(solution: Solution, link: Link, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def linear_at(solution: Solution, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The link of the mean at rows of the model matrix, and its derivatives by the parameters."""
     if solution.surface is None:
         return points @ solution.coefficients, points

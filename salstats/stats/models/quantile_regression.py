@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import optimize
+from scipy import optimize, special
 
 from salstats.checks import FormulaError, check_level
 from salstats.frames import estimates_frame
@@ -15,7 +15,6 @@ from salstats.stats.models.design import INTERCEPT
 from salstats.stats.models.formulas import parse_formula
 from salstats.stats.models.models import Model, Notes, fit_models, model_counts, model_keys, warn_of
 from salstats.stats.models.regression import of_variables
-from salstats.stats.models.standard_errors import student_quantile, student_tail
 from salstats.stats.units import Unit
 
 #: How often the distance is doubled in which a limit is looked for, and then halved.
@@ -236,8 +235,8 @@ def _terms(model: Model, quantile: float, level: float, notes: Notes) -> np.ndar
     matrix, response = solution.matrix, solution.response
     estimate = regression_quantile(matrix, response, quantile).coefficients
     n_units = model.n_units
-    df = np.asarray(float(n_units - 1))
-    critical = float(student_quantile(df, (1 + level) / 2)) if n_units > 1 else np.inf
+    df = float(n_units - 1)
+    critical = float(special.stdtrit(df, (1 + level) / 2)) if n_units > 1 else np.inf
     # the mid-P of units that all have one sign: fewer say less, however alike they are
     least = 2.0**-n_units
     # limits lie near those of least squares, if these have any
@@ -248,7 +247,7 @@ def _terms(model: Model, quantile: float, level: float, notes: Notes) -> np.ndar
         if not size > _LEFT * np.abs(test.column).max():
             continue
         at_0 = test.statistic(0.0) if n_units > 1 else np.nan
-        p_value = np.nan if n_units < 2 else max(float(2 * student_tail(df, np.asarray(abs(at_0)))), least)
+        p_value = np.nan if n_units < 2 else max(2 * special.stdtr(df, -abs(at_0)), least)
         limits = -np.inf, np.inf
         if least < 1 - level:
             step = float(1.5 * critical * spread[i]) or 1.0

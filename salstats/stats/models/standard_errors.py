@@ -147,31 +147,17 @@ def least_squares(
     return rows, errors, decomposed(rows)[2], several, None, None
 
 
-def student_tail(df: np.ndarray, statistic: np.ndarray) -> np.ndarray:
-    """P(T > statistic) of Student's t, of the normal distribution where df is infinite."""
-    normal = np.isinf(df)
-    return np.where(normal, special.ndtr(-statistic), special.stdtr(np.where(normal, 1.0, df), -statistic))
-
-
-def student_quantile(df: np.ndarray, probability: float) -> np.ndarray:
-    """The quantile of Student's t, of the normal distribution where df is infinite."""
-    normal = np.isinf(df)
-    return np.where(
-        normal, special.ndtri(probability), special.stdtrit(np.where(normal, 1.0, df), probability)
-    )
-
-
 def inferred(estimate: np.ndarray, std_error: np.ndarray, df: np.ndarray, level: float) -> dict[str, Any]:
     """The columns of estimates that follow from their errors; df is infinite for the normal distribution."""
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = estimate / std_error
-    half = student_quantile(df, (1 + level) / 2) * std_error
+    half = special.stdtrit(df, (1 + level) / 2) * std_error
     return {
         "estimate": estimate,
         "std_error": std_error,
         "statistic": statistic,
         "df": np.where(np.isinf(df), np.nan, df),
-        "p_value": 2 * student_tail(df, np.abs(statistic)),
+        "p_value": 2 * special.stdtr(df, -np.abs(statistic)),
         "conf_low": estimate - half,
         "conf_high": estimate + half,
         "conf_level": float(level),
