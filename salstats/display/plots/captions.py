@@ -14,7 +14,7 @@ from salstats.display.text.vocabulary import NO_INTERVAL, limits_name
 from salstats.stats.adjust import find_procedure
 from salstats.stats.advice import beyond_range
 from salstats.stats.intervals import find_interval
-from salstats.stats.models.covariance import ERRORS
+from salstats.stats.models.errors import ERRORS
 from salstats.stats.models.families import FAMILIES, GAUSSIAN
 
 #: On an axis of logarithms a bar reaches at most this far from the estimates.

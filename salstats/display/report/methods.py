@@ -19,7 +19,7 @@ from salstats.metrics.records import Metric
 from salstats.stats.carried import UNDEFINED
 from salstats.stats.case_flow import FILE
 from salstats.stats.intervals import BOOTSTRAP, find_interval
-from salstats.stats.models.covariance import ERRORS
+from salstats.stats.models.errors import ERRORS
 from salstats.stats.paired_tests import RECORDS as TESTS
 from salstats.stats.units import THESE_READERS
 from salstats.stats.weighting import UNIT

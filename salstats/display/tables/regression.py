@@ -47,7 +47,7 @@ from salstats.display.text.terms import (
     with_reference_rows,
 )
 from salstats.stats.adjust import INTERCEPT
-from salstats.stats.models.covariance import ERRORS
+from salstats.stats.models.errors import ERRORS
 from salstats.stats.models.families import FAMILIES
 from salstats.stats.models.tidying import is_coefficient
 

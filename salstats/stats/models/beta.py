@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import special
 
-from salstats.stats.models.covariance import OF_FIXED
+from salstats.stats.models.errors import OF_FIXED
 from salstats.stats.models.family import Family, NotEstimableError, Solution, decomposed
 from salstats.stats.models.logit import LOGIT, bernoulli_variance
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from salstats.checks import ValueRangeError, check_choice, quoted
 from salstats.stats.intervals import RECOMMENDED
-from salstats.stats.models.covariance import CHOICES, CLUSTERED, OF_MIXED
+from salstats.stats.models.errors import CHOICES, CLUSTERED, OF_MIXED
 from salstats.stats.models.families import FAMILIES
 from salstats.stats.models.family import Family
 from salstats.stats.models.formulas import Formula

@@ -1,95 +1,9 @@
 """Covariance matrices of regression coefficients, on arrays."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from salstats.stats.intervals import RECOMMENDED
-
-
-@dataclass(frozen=True)
-class Errors:
-    """Standard errors of coefficients; in their texts `{unit}` is what the clusters are."""
-
-    #: What `errors=` takes.
-    name: str
-    #: Its name in a figure's caption.
-    brief: str
-    #: Its name in a table's note.
-    label: str
-    #: How a Methods section describes it.
-    note: str
-    #: Whether rows of a cluster may depend on each other.
-    clustered: bool = False
-    #: Power of I - H_gg that residuals of a cluster are multiplied by against the fit's pull on them.
-    power: float | None = None
-    #: Whether random effects are what rows depend by.
-    mixed: bool = False
-
-
-_KINDS = (
-    Errors(
-        "cr2", "cluster-robust (CR2)", "bias-reduced standard errors clustered by {unit} (CR2)",
-        "Standard errors were clustered by {unit}, with the bias-reduced linearization (CR2) of Bell and "
-        "McCaffrey 2002; P values and confidence intervals were from Student's t distribution with "
-        "Satterthwaite's degrees of freedom (Pustejovsky and Tipton 2018).",
-        clustered=True, power=-0.5,
-    ),
-    Errors(
-        "cluster", "cluster-robust (CR1)", "standard errors clustered by {unit} (CR1)",
-        "Standard errors were clustered by {unit} (CR1, with the factor G/(G \N{MINUS SIGN} 1) "
-        "\N{MULTIPLICATION SIGN} (n \N{MINUS SIGN} 1)/(n \N{MINUS SIGN} k) for G clusters, n rows and k "
-        "coefficients; Cameron and Miller 2015); P values and confidence intervals were from Student's t "
-        "distribution with G \N{MINUS SIGN} 1 degrees of freedom.",
-        clustered=True,
-    ),
-    *(
-        Errors(
-            f"hc{i}", f"robust (HC{i})", f"heteroscedasticity-robust standard errors (HC{i})",
-            f"Standard errors were heteroscedasticity-consistent (HC{i}).",
-        )
-        for i in range(4)
-    ),
-    Errors(
-        "classical", "classical", "classical standard errors",
-        "Standard errors were those for independent errors of equal variance.",
-    ),
-    Errors(
-        "mancl-derouen", "cluster-robust (Mancl-DeRouen)",
-        "bias-corrected standard errors clustered by {unit} (Mancl and DeRouen)",
-        "Standard errors were clustered by {unit}, with the correction of Mancl and DeRouen 2001; P values "
-        "and confidence intervals were from Student's t distribution with Satterthwaite's degrees of "
-        "freedom.",
-        clustered=True, power=-1.0,
-    ),
-    Errors(
-        "cr0", "cluster-robust (CR0)", "standard errors clustered by {unit} (CR0)",
-        "Standard errors were clustered by {unit}, without a correction for their number (CR0; Liang and "
-        "Zeger 1986); P values and confidence intervals were from the normal distribution.",
-        clustered=True,
-    ),
-    Errors(
-        "satterthwaite", "by the model, with Satterthwaite's degrees of freedom",
-        "t tests with Satterthwaite's degrees of freedom",
-        "P values and confidence intervals were from Student's t distribution with Satterthwaite's degrees "
-        "of freedom (Kuznetsova et al. 2017).",
-        mixed=True,
-    ),
-    Errors(
-        "kenward-roger", "Kenward and Roger's", "Kenward and Roger's standard errors and degrees of freedom",
-        "Standard errors and the degrees of freedom of Student's t distribution were those of Kenward and "
-        "Roger 1997.",
-        mixed=True,
-    ),
-)  # fmt: skip
-#: Every kind by its name, and those of models without random effects and with them.
-ERRORS = {kind.name: kind for kind in _KINDS}
-OF_FIXED = tuple(kind.name for kind in _KINDS if not kind.mixed)
-OF_MIXED = tuple(kind.name for kind in _KINDS if kind.mixed)
-#: What `errors=` takes.
-CHOICES = (RECOMMENDED, *ERRORS)
-CLUSTERED = tuple(kind.name for kind in _KINDS if kind.clustered)
 #: What rows leave free of a direction (1 - leverage), below which they determine it by themselves.
 _SATURATED = 1e-10
 #: Clusters up to which the degrees of freedom come from the matrix written out, which cancels nothing.

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from salstats.stats.models.covariance import CLUSTERED
+from salstats.stats.models.errors import CLUSTERED
 from salstats.stats.models.family import Family, NotEstimableError, Solution
 
 #: What `correlation=` takes.

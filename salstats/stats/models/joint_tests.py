@@ -9,7 +9,8 @@ from scipy import special
 from salstats.checks import FormulaError, quoted
 from salstats.frames import estimates_frame
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
-from salstats.stats.models.covariance import CLUSTERED, ERRORS, hotelling_df, wald_statistic
+from salstats.stats.models.covariance import hotelling_df, wald_statistic
+from salstats.stats.models.errors import CLUSTERED, ERRORS
 from salstats.stats.models.formulas import Formula, parse_formula
 from salstats.stats.models.models import (
     Fitted,

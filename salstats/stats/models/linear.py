@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from salstats.stats.models.covariance import OF_FIXED
+from salstats.stats.models.errors import OF_FIXED
 from salstats.stats.models.family import Family, Link, Solution, decomposed
 
 #: Residual mean square over mean square of the fit, below which a fit is perfect but for rounding (R's

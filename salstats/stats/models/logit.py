@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 from scipy import optimize, special
 
-from salstats.stats.models.covariance import OF_FIXED
+from salstats.stats.models.errors import OF_FIXED
 from salstats.stats.models.family import Family, Link, NotEstimableError, Solution, decomposed
 
 #: Pearson's dispersion, residual variance over mu (1 - mu), of a perfect fit: IRLS leaves 1e-12.

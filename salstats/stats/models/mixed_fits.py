@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from salstats.checks import FormulaError, SalstatsError, ValueRangeError
-from salstats.stats.models.covariance import OF_MIXED
 from salstats.stats.models.design import Design, Variable, build_design, is_categorical
+from salstats.stats.models.errors import OF_MIXED
 from salstats.stats.models.family import NotEstimableError, Solution
 from salstats.stats.models.formulas import Formula, RandomEffect
 from salstats.stats.models.linear import GAUSSIAN

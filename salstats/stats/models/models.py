@@ -20,8 +20,8 @@ from salstats.frames import SCORES_COLUMNS, ColumnCodes, coded_scores
 from salstats.stats.carried import is_absent
 from salstats.stats.design import row_groups, warn_pooled_methods
 from salstats.stats.models.choices import chosen_errors, chosen_family
-from salstats.stats.models.covariance import CLUSTERED, OF_MIXED
 from salstats.stats.models.design import Design, Variable, build_design, complete_rows, read_variable
+from salstats.stats.models.errors import CLUSTERED, OF_MIXED
 from salstats.stats.models.family import Family, NotEstimableError, Solution, fit_model
 from salstats.stats.models.formulas import Formula, parse_formula
 from salstats.stats.models.gee import exchangeable

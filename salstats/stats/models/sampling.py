@@ -8,7 +8,7 @@ import pandas as pd
 
 from salstats.checks import SalstatsError, quoted
 from salstats.frames import ColumnCodes
-from salstats.stats.models.covariance import ERRORS
+from salstats.stats.models.errors import ERRORS
 from salstats.stats.models.families import FAMILIES
 from salstats.stats.models.family import Family
 from salstats.stats.models.formulas import Formula

@@ -7,14 +7,13 @@ import numpy as np
 from scipy import special
 
 from salstats.stats.models.covariance import (
-    CLUSTERED,
-    ERRORS,
     bias_reduced,
     cluster_robust,
     heteroscedastic,
     unidentified,
     zero_variances,
 )
+from salstats.stats.models.errors import CLUSTERED, ERRORS
 from salstats.stats.models.family import Solution, decomposed
 from salstats.stats.models.models import Model, Notes
 

@@ -25,7 +25,7 @@ from salstats.display.report.template import TEMPLATE
 from salstats.display.report.wording import Words
 from salstats.display.text.labels import Labels
 from salstats.stats import adjust, intervals, paired_tests
-from salstats.stats.models import covariance
+from salstats.stats.models.errors import ERRORS
 
 REFERENCES = references()
 CITED = r"(?:[A-Z][A-Za-z]+ and )?[A-Z][A-Za-z]+(?: et al\.)? (?:19|20)\d\d"
@@ -71,7 +71,7 @@ def test_every_citation_of_the_whole_study_has_a_reference():
 
 
 def test_every_citation_that_may_be_written_has_a_reference():
-    rows = [*adjust.RECORDS, *covariance.ERRORS.values(), *intervals.RECORDS, *paired_tests.RECORDS.values()]
+    rows = [*adjust.RECORDS, *ERRORS.values(), *intervals.RECORDS, *paired_tests.RECORDS.values()]
     texts = [row.note for row in rows] + [said.text for paragraph in TEMPLATE for said in paragraph]
     # what fills a slot of the template cites, too
     texts += [told(), told(replace(SETTINGS, weights="stands_for"))]
