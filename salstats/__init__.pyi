@@ -63,8 +63,8 @@ from .stats.contrasts import difference as difference
 from .stats.contrasts import percent_decrease as percent_decrease
 from .stats.missing_bounds import missing_bounds as missing_bounds
 from .stats.mrmc.mrmc import mrmc as mrmc
-from .stats.mrmc.mrmc import mrmc_components as mrmc_components
-from .stats.mrmc.mrmc import mrmc_readers as mrmc_readers
+from .stats.mrmc.readers import mrmc_components as mrmc_components
+from .stats.mrmc.readers import mrmc_readers as mrmc_readers
 from .stats.planning.power import power as power
 from .frames import join_features as join_features
 from .files.frame_files import write_frame as write_frame

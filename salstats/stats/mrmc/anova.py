@@ -6,6 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
+from salstats.checks import SalstatsError, check_choice
+from salstats.stats.units import THESE_READERS
+
+#: What `readers=` and `cases=` take.
+EFFECTS = ("random", "fixed")
+
 
 @dataclass(frozen=True)
 class Parts:
@@ -106,9 +112,19 @@ def _cases_fixed(p: Parts) -> tuple[float, float]:
 #: By whether readers and cases are random.
 ANALYSES = {
     (True, True): Analysis("readers and cases", _both_random),
-    (False, True): Analysis("these readers", _readers_fixed),
+    (False, True): Analysis(THESE_READERS, _readers_fixed),
     (True, False): Analysis("these cases", _cases_fixed),
 }
+
+
+def random_effects(readers: str, cases: str) -> tuple[bool, bool]:
+    """Whether readers and cases are random, one of which has to be."""
+    random = check_choice(readers, EFFECTS, "readers"), check_choice(cases, EFFECTS, "cases")
+    if random == ("fixed", "fixed"):
+        raise SalstatsError(
+            "readers='fixed' and cases='fixed' leave nothing to chance; keep one of them 'random'"
+        )
+    return random[0] == "random", random[1] == "random"
 
 
 @dataclass(frozen=True)

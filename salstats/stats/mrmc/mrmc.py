@@ -2,8 +2,7 @@
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -11,28 +10,11 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from salstats.checks import (
-    SalstatsError,
-    ValueRangeError,
-    check_by,
-    check_choice,
-    check_count,
-    check_generator,
-    check_level,
-    did_you_mean,
-    quoted,
-    warn,
-)
+from salstats.checks import SalstatsError, check_level, did_you_mean, quoted, warn
 from salstats.frames import estimates_frame, text_column
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
 from salstats.stats.advice import ROUNDING
-from salstats.stats.design import (
-    check_one_metric,
-    group_label,
-    group_list,
-    row_groups,
-    warn_pooled_by_default,
-)
+from salstats.stats.design import group_label, group_list
 from salstats.stats.equivalence import (
     Margin,
     check_margin,
@@ -43,63 +25,25 @@ from salstats.stats.equivalence import (
     warn_of_units,
 )
 from salstats.stats.limits import t_limits
-from salstats.stats.mrmc import covariances, figures
+from salstats.stats.mrmc.analysis import Found, asked_of, studies_of
 from salstats.stats.mrmc.anova import (
     ANALYSES,
     Analysis,
     Parts,
-    components,
     equality,
     error_of_difference,
     error_of_mean,
-    parts_of,
 )
-from salstats.stats.mrmc.designs import Study, coded_readings, rows_of, study_of
 from salstats.stats.tails import t_tails
-from salstats.stats.units import Unit, resolve_unit
+from salstats.stats.units import Unit
 
-_EFFECTS, _EFFECT_OF = ("random", "fixed"), ("readers", "cases")
-_BY = ("metric", "task")
 #: The column `interval` of its rows, and `test`.
 INTERVAL, TEST = "obuchowski-rockette", "Obuchowski-Rockette"
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """What is asked of every group of scores."""
-
-    figure: figures.Figure
-    label: str | None
-    covariance: covariances.Covariance
-    drawing: covariances.Drawing
-    analysis: Analysis
-
-
-@dataclass(frozen=True)
-class _Found:
-    """A group of scores with its figures, their covariances, and the parts of these."""
-
-    study: Study
-    values: np.ndarray
-    covariance: np.ndarray
-
-    @property
-    def parts(self) -> Parts:
-        """Parts of all cells."""
-        r = self.study.readings
-        return parts_of(self.values, self.covariance, r.methods, r.readers)
-
-    def parts_of_method(self, method: int) -> Parts:
-        """Parts of the cells of one method."""
-        r = self.study.readings
-        own = r.methods == method
-        readers = np.unique(r.readers[own], return_inverse=True)[1]
-        return parts_of(self.values[own], self.covariance[np.ix_(own, own)], np.zeros_like(readers), readers)
-
-    def n_units(self, methods: Sequence[int]) -> int:
-        """How many units have a reading with any of some methods."""
-        r = self.study.readings
-        return len(np.unique(r.units[r.read[:, np.isin(r.methods, methods)].any(axis=1)]))
+#: Columns that `_rows` gives as they are, and the numbers that not every row has.
+_ESTIMATED = ("term", "estimate", "std_error", "statistic", "p_value", "n", "n_missing", "n_units")
+_NUMBERS = (
+    "estimate", "std_error", "statistic", "df", "p_value", "df_residual", "method_mean", "reference_mean",
+)  # fmt: skip
 
 
 def mrmc(
@@ -252,10 +196,10 @@ def mrmc(
     2  difference    cam     -0.10   181.89      0.0
     3       equal    NaN       NaN     1.00      0.0
     """
-    asked = _check(figure, label, covariance, (readers, cases), n_replicates, rng)
+    asked = asked_of(figure, label, covariance, (readers, cases), n_replicates, rng)
     check_procedure(adjust, "adjust")
     level = check_level(level)
-    keys, unit_name, studies = _studies(scores, by, unit, asked)
+    keys, unit_name, studies = studies_of(scores, by, unit, asked)
     doubts: _Doubts = defaultdict(list)
     rows: list[dict[str, Any]] = []
     for group, found in enumerate(studies):
@@ -296,221 +240,8 @@ def mrmc(
     return adjusted_if_asked(estimates_frame(shown, columns, special), adjust)
 
 
-def mrmc_components(
-    scores: pd.DataFrame,
-    *,
-    figure: str = "mean",
-    label: str | None = None,
-    covariance: str = "jackknife",
-    by: str | Sequence[str] | None = None,
-    unit: Unit = None,
-    n_replicates: int = 10_000,
-    rng: int | np.random.Generator = 0,
-) -> pd.DataFrame:
-    """Variances and covariances behind `mrmc`: how much readers differ, and what samples of cases add.
-
-    Parameters
-    ----------
-    scores, figure, label, covariance, by, unit, n_replicates, rng
-        As for `mrmc`.
-
-    Returns
-    -------
-    DataFrame
-        For each group a row per component:
-
-        - the grouping columns, `term`: "reader" (of readers' true figures, alike for all methods; within
-          methods where readers are nested), "method:reader" (what of them differs between methods), "error"
-          (of one figure over samples of cases), "cov1" (of one reader's figures with two methods), "cov2" (of
-          two readers' with one method), "cov3" (of two readers' with two methods); those that there are;
-        - `estimate`: as it comes out, which may be below 0;
-        - `used`: 0 for a variance below it, and for cov2 no less than cov3 (of one method than 0), as `mrmc`
-          takes them (Hillis 2014);
-        - `sd` of `used` variances, and `correlation`, a covariance as a share of the error variance;
-        - `unit`, `n_methods`, `n_readers`, `n_units`, `figure`, `covariance`, `design`.
-
-    Raises
-    ------
-    SalstatsError
-        As for `mrmc`.
-
-    Notes
-    -----
-    With mean squares as in `mrmc`: reader (MS(R) - MS(TR))/t - Cov1 + Cov3, method:reader MS(TR) - Var + Cov1
-    + Cov2 - Cov3; of one method reader MS(R) - Var + Cov2. Checked against MRMCaov and RJafroc, which puts
-    max(Cov2 - Cov3, 0) into method:reader.
-
-    References
-    ----------
-    Hillis SL. A marginal-mean ANOVA approach for analyzing multireader multicase radiological imaging data.
-    Stat Med 2014;33:330-360. https://doi.org/10.1002/sim.5926
-
-    Examples
-    --------
-    >>> import pandas as pd, salstats as ss
-    >>> scores = pd.DataFrame({"case": list("aabbcc"), "reader": ["ann", "bob"] * 3, "method": "cam",
-    ...     "metric": "iou", "score": [0.2, 0.3, 0.5, 0.4, 0.6, 0.8]})
-    >>> ss.mrmc_components(scores)[["metric", "term", "estimate", "used"]].round(3)
-      metric    term  estimate   used
-    0    iou  reader    -0.002  0.000
-    1    iou   error     0.019  0.019
-    2    iou    cov2     0.015  0.015
-    """
-    asked = _check(figure, label, covariance, ("random", "random"), n_replicates, rng)
-    keys, unit_name, studies = _studies(scores, by, unit, asked)
-    rows, groups = [], []
-    for group, found in enumerate(studies):
-        parts = found.parts
-        for term, estimate in components(parts).items():
-            low = -np.inf if term.startswith("cov") else 0.0
-            low = np.nan_to_num(parts.cov3) if term == "cov2" else low
-            rows.append(
-                {
-                    "term": term,
-                    "estimate": estimate,
-                    "used": max(estimate, low),
-                    "sd": np.nan if term.startswith("cov") else np.sqrt(max(estimate, 0.0)),
-                    "correlation": estimate / parts.var if term.startswith("cov") else np.nan,
-                    "unit": unit_name,
-                    "n_methods": len(parts.means),
-                    "n_readers": int(found.study.readings.readers.max()) + 1,
-                    "n_units": found.n_units(range(len(parts.means))),
-                    "figure": figure,
-                    "covariance": covariance,
-                    "design": found.study.design,
-                }
-            )
-            groups.append(group)
-    return pd.concat([keys.iloc[groups].reset_index(drop=True), pd.DataFrame(rows)], axis=1)
-
-
-def mrmc_readers(
-    scores: pd.DataFrame,
-    *,
-    figure: str = "mean",
-    label: str | None = None,
-    covariance: str = "jackknife",
-    by: str | Sequence[str] | None = None,
-    unit: Unit = None,
-    level: float = 0.95,
-    n_replicates: int = 10_000,
-    rng: int | np.random.Generator = 0,
-) -> pd.DataFrame:
-    """Each reader's figure with each method, which `mrmc` averages over readers.
-
-    Parameters
-    ----------
-    scores, figure, label, covariance, by, unit, n_replicates, rng
-        As for `mrmc`.
-    level : float
-        Confidence level of each reader's own limits.
-
-    Returns
-    -------
-    DataFrame
-        For each group a row per method and reader: the grouping columns, `method`, `reader`, `term` ("mean"),
-        `estimate`, `std_error` over samples of cases, `conf_low`, `conf_high` (normal), `conf_level`, `unit`,
-        `inference_to` ("these readers"), `n` defined scores, `n_units`; `figure`, `covariance`.
-
-    Raises
-    ------
-    SalstatsError
-        As for `mrmc`.
-
-    Examples
-    --------
-    >>> import pandas as pd, salstats as ss
-    >>> scores = pd.DataFrame({"case": list("aabbcc"), "reader": ["ann", "bob"] * 3, "method": "cam",
-    ...     "metric": "iou", "score": [0.2, 0.3, 0.5, 0.4, 0.6, 0.8]})
-    >>> ss.mrmc_readers(scores)[["method", "reader", "estimate", "std_error"]].round(3)
-      method reader  estimate  std_error
-    0    cam    ann     0.433      0.120
-    1    cam    bob     0.500      0.153
-    """
-    asked = _check(figure, label, covariance, ("fixed", "random"), n_replicates, rng)
-    level = check_level(level)
-    keys, unit_name, studies = _studies(scores, by, unit, asked)
-    parts = []
-    for group, found in enumerate(studies):
-        r, std_error = found.study.readings, np.sqrt(np.diag(found.covariance))
-        low, high = t_limits(found.values, std_error, np.full(len(std_error), np.inf), level)
-        names = {
-            "method": text_column(found.study.methods[i] for i in r.methods),
-            "reader": text_column(found.study.readers[i] for i in r.readers),
-        }
-        own = keys.iloc[[group] * len(low)].reset_index(drop=True).assign(**names)
-        columns: dict[str, Any] = {"term": "mean", "estimate": found.values, "std_error": std_error}
-        columns |= {"conf_low": low, "conf_high": high, "conf_level": level, "unit": unit_name}
-        columns |= {"inference_to": asked.analysis.inference_to, "n": r.read.sum(axis=0)}
-        columns["n_units"] = (r.by_unit(r.read.astype(float)) > 0).sum(axis=0)
-        parts.append(estimates_frame(own, columns, {"figure": figure, "covariance": covariance}))
-    return pd.concat(parts, ignore_index=True)
-
-
-#: Columns that `_rows` gives as they are, and the numbers that not every row has.
-_ESTIMATED = ("term", "estimate", "std_error", "statistic", "p_value", "n", "n_missing", "n_units")
-_NUMBERS = (
-    "estimate", "std_error", "statistic", "df", "p_value", "df_residual", "method_mean", "reference_mean",
-)  # fmt: skip
-
-
-def _check(
-    figure: str,
-    label: str | None,
-    covariance: str,
-    effects: tuple[str, str],
-    n_replicates: int,
-    rng: int | np.random.Generator,
-) -> _Asked:
-    """Options as records, checked to go together."""
-    of_what = figures.BY_NAME[check_choice(figure, figures.FIGURES, "figure")]
-    if of_what.needs_label != (label is not None):
-        names = {True: "needs label=, the column of the truth (0 or 1)", False: "takes no label="}
-        raise SalstatsError(f"figure={figure!r} {names[of_what.needs_label]}; figure='auc' is of ratings")
-    known = [record.name for record in covariances.RECORDS if figure in record.of]
-    if covariance in covariances.BY_NAME and covariance not in known:
-        raise ValueRangeError(
-            f"covariance={covariance!r} is for figure='auc'; of means take 'jackknife', which is unbiased"
-        )
-    how = covariances.BY_NAME[check_choice(covariance, known, "covariance")]
-    random = [check_choice(e, _EFFECTS, o) == "random" for e, o in zip(effects, _EFFECT_OF, strict=True)]
-    if not any(random):
-        raise SalstatsError(
-            "readers='fixed' and cases='fixed' leave nothing to chance; keep one of them 'random'"
-        )
-    drawing = covariances.Drawing(check_count(n_replicates, "n_replicates", 2), check_generator(rng))
-    return _Asked(of_what, label, how, drawing, ANALYSES[random[0], random[1]])
-
-
-def _studies(
-    scores: pd.DataFrame, by: str | Sequence[str] | None, unit: Unit, asked: _Asked
-) -> tuple[pd.DataFrame, str, Iterator[_Found]]:
-    """Grouping columns of each group, the unit, and what is found of each group."""
-    codes = coded_readings(scores)
-    columns = [c for c in check_by(scores, by, _BY) if c != "method"]
-    warn_pooled_by_default(scores, by, columns)
-    check_one_metric(codes, columns)
-    units = resolve_unit(codes, unit)
-    keys, groups = row_groups(codes, columns)
-    every = rows_of(codes, columns, units, asked.label)
-
-    def found() -> Iterator[_Found]:
-        for rows in groups:
-            study = study_of(every, rows, asked.figure)
-            r = study.readings
-            if not asked.covariance.clustered and len(np.unique(r.units)) < len(r.units):
-                raise SalstatsError(
-                    f"covariance={asked.covariance.name!r} takes cases for independent, and a {units.name} "
-                    "has several; take 'delong' or 'jackknife'"
-                )
-            values = asked.figure.without(r)[0]
-            yield _Found(study, values, asked.covariance.kernel(r, asked.figure, asked.drawing))
-
-    return keys, units.name, found()
-
-
 def _rows(
-    found: _Found, analysis: Analysis, reference: str | None, doubts: "_Doubts", group: int
+    found: Found, analysis: Analysis, reference: str | None, doubts: "_Doubts", group: int
 ) -> list[dict[str, Any]]:
     """Rows of one group: a mean per method, a difference per pair, and the global test."""
     study, parts = found.study, found.parts

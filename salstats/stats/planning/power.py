@@ -16,6 +16,7 @@ from salstats.checks import (
 )
 from salstats.frames import whole_column
 from salstats.stats.equivalence import Margin
+from salstats.stats.mrmc.anova import random_effects
 from salstats.stats.planning import sources
 from salstats.stats.planning.curves import Curve, Simulation, rows_by_formula, rows_by_simulation
 from salstats.stats.planning.studies import Plan
@@ -23,7 +24,6 @@ from salstats.stats.units import Unit
 
 TERMS = ("difference", "percent_decrease", "mrmc")
 APPROACHES = ("simulation", "formula")
-_EFFECTS = ("random", "fixed")
 #: Columns of the result, those that there are.
 COLUMNS = (
     "term", "goal", "effect", "margin_low", "margin_high", "widest", "method_mean", "reference_mean",
@@ -219,9 +219,7 @@ def power(
         )
     curves: Iterator[Curve]
     if term == "mrmc":
-        random = tuple(
-            check_choice(e, _EFFECTS, o) == "random" for e, o in ((readers, "readers"), (cases, "cases"))
-        )
+        random = random_effects(readers, cases)
         curves = sources.of_readers(pilot, plan, effects, _numbers(n_readers, "n_readers"), random)
     elif isinstance(pilot, Mapping):
         curves = sources.of_parameters(pilot, plan, effects)

@@ -15,18 +15,13 @@ from salstats.frames import ColumnCodes, case_key
 from salstats.stats.comparisons import pair_with_reference, reference_in_every_group
 from salstats.stats.design import group_label, row_groups
 from salstats.stats.equivalence import check_margin
+from salstats.stats.mrmc.anova import ANALYSES
 from salstats.stats.planning import formulas, parameters
 from salstats.stats.planning.curves import Curve
 from salstats.stats.planning.pilots import Draw, Pilot, effective_units, tilted
 from salstats.stats.planning.studies import Plan
 from salstats.stats.units import Unit, resolve_unit
 
-#: What results speak of, by whether readers and cases are random.
-_SPEAK_OF = {
-    (True, True): "readers and cases",
-    (False, True): "these readers",
-    (True, False): "these cases",
-}
 #: Units of a pilot below which its spread is a guess, and the share of them that may carry its studies.
 _FEW_UNITS, _SHARE = 20, 0.5
 
@@ -164,15 +159,13 @@ def of_readers(
     plan: Plan,
     effects: Sequence[float | None],
     n_readers: Sequence[int] | None,
-    random: tuple[bool, ...],
+    random: tuple[bool, bool],
 ) -> Iterator[Curve]:
     """Curves of numbers of readers."""
-    if random == (False, False):
-        raise SalstatsError("readers='fixed' and cases='fixed' leave nothing to chance; keep one 'random'")
     groups = parameters.components_of(given)
     if n_readers is None:
         raise SalstatsError("n_readers= says how many readers the study has, such as n_readers=[4, 6, 8]")
-    speaks = {"inference_to": _SPEAK_OF[random[0], random[1]]}
+    speaks = {"inference_to": ANALYSES[random].inference_to}
     for (named, found), effect in product(groups, effects):
         known = 0.0 if effect is None else effect
         bounds = _bounds(plan, str(named.get("metric", "")), known)

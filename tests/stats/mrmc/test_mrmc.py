@@ -33,26 +33,6 @@ def the(found, term):
     return row
 
 
-@pytest.fixture(scope="module")
-def vandyke(r_data):
-    table = r_data("vandyke")
-    return mrmc_frame(table, "rating", "rating").assign(truth=table["truth"])
-
-
-@pytest.fixture(scope="module")
-def sets(r_data):
-    """Inputs of the R oracle as scores frames."""
-    synth, gaze = r_data("synth2"), r_data("gaze_sncc_ag_io").rename(columns={"source": "method"})
-    return {
-        "synth2_score": mrmc_frame(synth),
-        "synth2_hit": mrmc_frame(synth.drop(columns="score"), "hit", "hit"),
-        "real_mixing_sncc": mrmc_frame(r_data("gaze_mrmc_seed_mixing_sncc"), metric="sncc"),
-        "real_mixing_sauc": mrmc_frame(r_data("gaze_mrmc_seed_mixing_sauc"), metric="sauc"),
-        "real_io_ag_readers": mrmc_frame(gaze, metric="sncc"),
-        "negcov": mrmc_frame(r_data("mrmc_negcov")),
-    }
-
-
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
@@ -122,17 +102,6 @@ def test_rows_are_those_of_r(name, called, sets, r_expected):
     in_r = rows[(rows["set"] == name) & (rows["analysis"] == called)].iloc[0]
     test = the(found, "equal")
     assert test["p_value"] == pytest.approx(in_r["p"], rel=ROUNDING)
-
-
-def test_components_are_those_of_r(sets, vandyke, r_expected):
-    names = ["sigma2_R", "sigma2_TR", "Var", "Cov1", "Cov2", "Cov3"]
-    expected = r_expected("mrmc_comp").set_index("set")[names]
-    for name, scores in sets.items():
-        found = ss.mrmc_components(scores)
-        assert list(found["term"]) == ["reader", "method:reader", "error", "cov1", "cov2", "cov3"]
-        assert found["estimate"].to_numpy() == pytest.approx(expected.loc[name].to_numpy(), rel=ROUNDING)
-    found = ss.mrmc_components(vandyke, figure="auc", label="truth").set_index("term")
-    assert found.loc["cov1", "correlation"] == pytest.approx(0.00034661370944 / 0.000802288265572, rel=1e-9)
 
 
 def test_what_hillis_puts_to_0_is_said(sets):
@@ -426,20 +395,6 @@ def test_truths_that_differ_are_refused(vandyke):
         ss.mrmc(
             vandyke.assign(patient=vandyke["case"] // 2), figure="auc", label="truth", covariance="unbiased"
         )
-
-
-def test_figures_of_readers_are_those_of_r(sets, vandyke, r_expected):
-    expected = r_expected("mrmc_fom").set_index("set")
-    every = {name: ss.mrmc_readers(scores) for name, scores in sets.items()}
-    every["vandyke_auc_jackknife"] = ss.mrmc_readers(vandyke, figure="auc", label="truth")
-    every["vandyke_auc_delong"] = ss.mrmc_readers(vandyke, figure="auc", label="truth", covariance="delong")
-    for name, found in every.items():
-        in_r = expected.loc[name].astype({"modality": "str", "reader": "str"})
-        both = found.merge(in_r, left_on=["method", "reader"], right_on=["modality", "reader"])
-        assert len(both) == len(found) == len(in_r)
-        assert both["estimate"].to_numpy() == pytest.approx(both["fom"].to_numpy(), rel=ROUNDING)
-        assert both["std_error"].to_numpy() == pytest.approx(both["jack_se"].to_numpy(), rel=ROUNDING)
-        assert found["inference_to"].eq("these readers").all()
 
 
 def test_fixed_cases_with_nested_readers_are_one_way_analysis():

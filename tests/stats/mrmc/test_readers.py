@@ -1,0 +1,33 @@
+"""Components and figures of readers against R (MRMCaov, RJafroc)."""
+
+import pytest
+
+import salstats as ss
+
+#: R prints 15 to 17 digits; sums of a few thousand numbers round in the last few.
+ROUNDING = 1e-9
+
+
+def test_components_are_those_of_r(sets, vandyke, r_expected):
+    names = ["sigma2_R", "sigma2_TR", "Var", "Cov1", "Cov2", "Cov3"]
+    expected = r_expected("mrmc_comp").set_index("set")[names]
+    for name, scores in sets.items():
+        found = ss.mrmc_components(scores)
+        assert list(found["term"]) == ["reader", "method:reader", "error", "cov1", "cov2", "cov3"]
+        assert found["estimate"].to_numpy() == pytest.approx(expected.loc[name].to_numpy(), rel=ROUNDING)
+    found = ss.mrmc_components(vandyke, figure="auc", label="truth").set_index("term")
+    assert found.loc["cov1", "correlation"] == pytest.approx(0.00034661370944 / 0.000802288265572, rel=1e-9)
+
+
+def test_figures_of_readers_are_those_of_r(sets, vandyke, r_expected):
+    expected = r_expected("mrmc_fom").set_index("set")
+    every = {name: ss.mrmc_readers(scores) for name, scores in sets.items()}
+    every["vandyke_auc_jackknife"] = ss.mrmc_readers(vandyke, figure="auc", label="truth")
+    every["vandyke_auc_delong"] = ss.mrmc_readers(vandyke, figure="auc", label="truth", covariance="delong")
+    for name, found in every.items():
+        in_r = expected.loc[name].astype({"modality": "str", "reader": "str"})
+        both = found.merge(in_r, left_on=["method", "reader"], right_on=["modality", "reader"])
+        assert len(both) == len(found) == len(in_r)
+        assert both["estimate"].to_numpy() == pytest.approx(both["fom"].to_numpy(), rel=ROUNDING)
+        assert both["std_error"].to_numpy() == pytest.approx(both["jack_se"].to_numpy(), rel=ROUNDING)
+        assert found["inference_to"].eq("these readers").all()
