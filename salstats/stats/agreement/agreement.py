@@ -116,7 +116,8 @@ def agreement(
     / (1 - rho)) / 2, with k the mean number of readings of a case, from Student's t with units - 1 degrees of
     freedom, or fewer where a few units hold most of the variance (Valliant and Rust 2010). Of ICC(1) and (2)
     they hold for readers at large: the variance of readers, with readers - 1 degrees of freedom, is combined
-    with that of units by the squares of both distances. With two or three readers they are wide.
+    with that of units by the squares of both distances. With two or three readers they are wide, and may hold
+    0 where P, which is of the units (without agreement readers' variance changes nothing), is below 0.05.
     Limits of agreement combine the bias and the logarithm of the SD in that way (Zou 2013).
 
     Krippendorff's alpha leaves out cases with one reading, kappas too. Weights of kappa are by the numbers of
@@ -271,7 +272,8 @@ def _warn(
     bare = np.array([np.isnan(one.conf_low[places]).any() for one in found]) & ~undefined
     if bare.any():
         warn(
-            "there are no limits (NaN) where agreement is perfect, or hangs on one unit: "
+            "there are no limits (NaN) where agreement is perfect, hangs on one unit, or is the same without "
+            "each: "
             f"{named_groups(keys, bare)}"
         )
     if limits.clustered:

@@ -9,6 +9,7 @@ are missing they stay unbiased.
 import numpy as np
 from scipy import stats
 
+from salstats.stats.advice import ROUNDING
 from salstats.stats.agreement.readings import (
     Found,
     Readings,
@@ -76,7 +77,7 @@ def by_jackknife(readings: Readings, level: float) -> Found:
     estimate, replicates = without_each_unit(readings, single)
     z, moved = to_z(estimate, k), to_z(replicates, k)
     error, df = jackknife_error(moved), jackknife_df(moved)
-    error = np.where(error > 0, error, np.nan)
+    error = np.where(error > ROUNDING, error, np.nan)
     reach = student(level, df) * error
     down, up = _raters(readings, level, float(z[1]))
     at_large = np.array([1.0, 1.0, 0.0])
@@ -103,7 +104,7 @@ def _raters(readings: Readings, level: float, z: float) -> tuple[float, float]:
     moved = []
     for share in ((1 - level) / 2, (1 + level) / 2):
         more = spread * (df / stats.chi2.ppf(share, df) - 1)
-        moved.append(float(to_z(np.array((rest - within) / (rest + more)), k)))
+        moved.append(float(to_z(ratio(rest - within, rest + more), k)))
     return z - moved[0], moved[1] - z
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse, special
 
+from salstats.stats.advice import ROUNDING
 from salstats.stats.cr2 import spread_df
 
 #: Numbers of a block of left-out units that are held at a time.
@@ -153,7 +154,7 @@ def by_jackknife(readings: Readings, kernel: Kernel, level: float) -> Found:
     k = readings.per_case
     z, moved = to_z(estimate, k), to_z(replicates, k)
     error, df = jackknife_error(moved), jackknife_df(moved)
-    error = np.where(error > 0, error, np.nan)
+    error = np.where(error > ROUNDING, error, np.nan)
     reach = student(level, df) * error
     statistic = z / error
     return Found(
