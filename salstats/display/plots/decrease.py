@@ -22,6 +22,7 @@ from salstats.display.plots.captions import (
 from salstats.display.plots.estimates import check_estimates, guide_lines, margin_lines, prepare
 from salstats.display.plots.figure_rows import check_width, place_rows, row_figure
 from salstats.display.plots.theme import PALETTE, category_colours
+from salstats.display.tables.placement import rows_of_term
 from salstats.display.text.format import MINUS, STYLES, interval_text, p_used
 from salstats.display.text.labels import LAST, Labels
 from salstats.display.text.margins import margin_marks, pairs_as_methods
@@ -154,7 +155,7 @@ def plot_decrease(
 
 def check_contrasts(decrease: object, name: str = "decrease") -> pd.DataFrame:
     """Copy of a frame of contrasts with a reference."""
-    frame = check_estimates(decrease, name)
+    frame = rows_of_term(check_estimates(decrease, name), "difference")
     others = [str(t) for t in distinct(frame, "term") if t not in CONTRASTS]
     if others or "formula" in frame.columns:
         what = f"the term {others[0]!r}" if "formula" not in frame.columns else "coefficients of models"

@@ -40,6 +40,7 @@ from salstats.display.plots.figure_rows import (
 )
 from salstats.display.plots.text_fit import LABEL_CHARS, crossed, indented, short_labels
 from salstats.display.plots.theme import COLUMN_MM
+from salstats.display.tables.placement import rows_of_term
 from salstats.display.text.format import STYLES, count_text, p_used, row_p_text
 from salstats.display.text.labels import LAST, Labels
 from salstats.display.text.margins import pairs_as_methods
@@ -67,8 +68,9 @@ def plot_forest(
     Parameters
     ----------
     estimates : DataFrame
-        Any estimates frame of one term. Its grouping columns with more than one value name the rows; with
-        two of them, values of the first are headings. Metrics become panels below each other.
+        Any estimates frame of one term (of `mrmc`'s its differences). Its grouping columns with more than
+        one value name the rows; with two of them, values of the first are headings. Metrics become panels
+        below each other.
     labels : mapping, optional
         Names and order of the subgroups, such as `{"size": {"small": "Small", "large": "Large"}}`.
     null : float, "auto" or None
@@ -108,7 +110,7 @@ def plot_forest(
     'Mean (95% CI)'
     """
     check_choice(style, tuple(STYLES), "style")
-    frame = check_estimates(estimates)
+    frame = rows_of_term(check_estimates(estimates), "difference")
     named = Labels(labels, frame)
     frame = pairs_as_methods(frame, named)
     levels = _levels(frame)

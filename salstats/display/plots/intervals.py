@@ -33,6 +33,7 @@ from salstats.display.plots.estimates import (
     quantity,
 )
 from salstats.display.plots.figure_rows import place_rows, row_figure
+from salstats.display.tables.placement import rows_of_term
 from salstats.display.text.format import STYLES, fixed_text
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import pairs_as_methods
@@ -62,9 +63,10 @@ def plot_intervals(
     Parameters
     ----------
     estimates : DataFrame
-        From `summarize`, or any estimates frame of one term, grouped by any of `task`, `method`, `metric`
-        and one further column, whose values become panels. Without `task` the first other grouping
-        column, else the methods, are the rows. Intervals are drawn where there are any.
+        From `summarize`, or any estimates frame of one term (of `mrmc`'s its means), grouped by any of
+        `task`, `method`, `metric` and one further column, whose values become panels. Without `task` the
+        first other grouping column, else the methods, are the rows. Intervals are drawn where there are
+        any.
     decrease : DataFrame, optional
         From `percent_decrease` or `difference`: orders the tasks by the verdict (below the reference,
         inconclusive, above it) and then by the size of the loss, in its first metric.
@@ -111,7 +113,7 @@ def plot_intervals(
     check_choice(sort, SORTS, "sort")
     check_choice(style, tuple(STYLES), "style")
     contrasts = None if decrease is None else check_contrasts(decrease)
-    frame = check_estimates(estimates)
+    frame = rows_of_term(check_estimates(estimates), "mean")
     if reference is None and contrasts is not None:
         reference = _reference(contrasts, frame)
     named = Labels(labels, frame)

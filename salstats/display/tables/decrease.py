@@ -10,10 +10,17 @@ from great_tables import GT
 
 from salstats.checks import check_choice
 from salstats.display.tables import notes
-from salstats.display.tables.grid import Value, check_display, fill, interval_texts, rows_of_term
+from salstats.display.tables.grid import Value, check_display, fill, interval_texts
 from salstats.display.tables.layout import build
 from salstats.display.tables.marks import numbers
-from salstats.display.tables.placement import Placement, Slots, grouping_columns, lay_out, varies
+from salstats.display.tables.placement import (
+    Placement,
+    Slots,
+    grouping_columns,
+    lay_out,
+    rows_of_term,
+    varies,
+)
 from salstats.display.text.format import count_text, fixed_text, p_text, p_used, row_p_text
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import (

@@ -9,10 +9,17 @@ from great_tables import GT
 
 from salstats.checks import check_columns
 from salstats.display.tables import notes
-from salstats.display.tables.grid import Value, check_display, fill, interval_texts, rows_of_term
+from salstats.display.tables.grid import Value, check_display, fill, interval_texts
 from salstats.display.tables.layout import build
 from salstats.display.tables.marks import best_rows, differing_rows, numbers, stars_of
-from salstats.display.tables.placement import Placement, grouping_columns, lay_out, place, varies
+from salstats.display.tables.placement import (
+    Placement,
+    grouping_columns,
+    lay_out,
+    place,
+    rows_of_term,
+    varies,
+)
 from salstats.display.text.format import count_text, limits_text
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import margin_marks, margin_note
@@ -214,5 +221,6 @@ def _best(
         within = list(best.within)
         counts = frame.groupby(within)["n"].nunique() if within else frame[["n"]].nunique()
         if (counts > 1).any():
-            said += " Where n differs, means are of other cases; paired differences compare them fairly."
+            what = "medians" if notes.single(frame, "term") == "median" else "means"
+            said += f" Where n differs, {what} are of other cases; paired differences compare them fairly."
     return best.rows, said

@@ -25,13 +25,6 @@ def check_display(
     return known.reset_index(drop=True)
 
 
-def rows_of_term(frame: pd.DataFrame, term: str) -> pd.DataFrame:
-    """Rows of one term of a frame of `mrmc`, which has several; any other frame as it is."""
-    if "term" not in frame.columns or "equal" not in set(frame["term"]) or term not in set(frame["term"]):
-        return frame
-    return frame[frame["term"] == term].reset_index(drop=True)
-
-
 def interval_texts(frame: pd.DataFrame, digits: int, style: str, stars: Sequence[str] = ()) -> list[str]:
     """Each estimate with its interval and stars."""
     limits = (numbers(frame, c) for c in ("estimate", "conf_low", "conf_high"))

@@ -29,6 +29,7 @@ from salstats.stats.agreement.records import is_agreement, short_label
 from salstats.stats.carried import SEVERAL, missing_scores
 from salstats.stats.design import AVERAGE, OVERALL
 from salstats.stats.intervals import find_interval
+from salstats.stats.mrmc.covariances import BY_NAME as COVARIANCES
 from salstats.stats.paired_tests import RECORDS
 from salstats.stats.units import THESE_READERS
 from salstats.stats.weighting import MEMBERS, weights_text
@@ -122,6 +123,8 @@ def _interval_kind(kind: str, frame: pd.DataFrame) -> str:
         of = f" of {plural(str(unit))}" if unit is not None else ""
         return f"{known.label}{of}{_replicates(rows)}"
     name = kind if known is None else known.label
+    if (covariance := COVARIANCES.get(str(single(rows, "covariance")))) is not None:
+        name += f", {covariance.label} covariances"
     # a regression says what its errors are
     clustered = (
         known is not None

@@ -157,3 +157,10 @@ def ordered_groups(frame: pd.DataFrame, columns: Sequence[str], labels: Labels) 
     slots = lay_out(first, Placement(tuple(columns), (), ()), labels)
     places = slots.index[:, 0].tolist()
     return {key_of(first, i, columns): ", ".join(row) for row, i in zip(slots.rows, places, strict=True)}
+
+
+def rows_of_term(frame: pd.DataFrame, term: str) -> pd.DataFrame:
+    """Rows of one term of a frame of `mrmc`, which has several; any other frame as it is."""
+    if "term" not in frame.columns or "equal" not in set(frame["term"]) or term not in set(frame["term"]):
+        return frame
+    return frame[frame["term"] == term].reset_index(drop=True)

@@ -17,7 +17,7 @@ def test_means_are_shown_with_what_differs_and_the_test_of_all(found):
     html = ss.table_estimates(found).as_raw_html()
     for text in (
         "−0.002 (−0.023, 0.018)",
-        "95% CI: Obuchowski-Rockette. Intervals speak of readers and cases in general.",
+        "95% CI: Obuchowski-Rockette, jackknife covariances. Intervals speak of readers and cases in",
         "n, 455 scores of 91 cases by 5 readers each; none undefined.",
         "Underlined: differs from uniform",
         "All equal: F(2, 3,923) = 11.55, P &lt; 0.001.",
@@ -60,3 +60,10 @@ def test_each_metric_has_its_test(r_data):
     ]
     html = ss.table_estimates(ss.mrmc(pd.concat(both))).as_raw_html()
     assert "All equal: F(1, 12.6) = 1.37, P = 0.263 (Hit rate); F(1, 18.2) = 2.64, P = 0.122 (IoU)." in html
+
+
+def test_figures_draw_means_or_differences_and_no_global_test(found):
+    assert set(ss.plot_intervals(found).data["term"]) == {"mean"}
+    for figure in (ss.plot_forest(found), ss.plot_decrease(found)):
+        assert set(figure.data["term"]) == {"difference"}
+        assert "not drawn" not in figure.labels.caption
