@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from salstats.checks import SalstatsError, ValueRangeError, check_by, check_choice
-from salstats.frames import coded_scores, estimates_frame
+from salstats.checks import SalstatsError, ValueRangeError, check_choice
+from salstats.frames import estimates_frame
 from salstats.metrics.registry import has_true_zero
 from salstats.stats.adjust import JOINT, adjusted_frame, check_procedure
 from salstats.stats.advice import ROUNDING, UNDEFINED_SHARE, warn_beyond_range
 from salstats.stats.carried import absent_column, how_scored
 from salstats.stats.comparisons import PAIRS, Comparison, compare, reference_in_every_group
-from salstats.stats.design import check_one_metric, display_order, is_average, warn_pooled_by_default
+from salstats.stats.design import check_one_metric, coded_by, display_order, is_average, metrics_of
 from salstats.stats.equivalence import Margin, against_margin, sides
 from salstats.stats.inference import Estimates, Options, at_level, check_options, infer
 from salstats.stats.max_t import joint_level
@@ -371,9 +371,7 @@ def _contrast(
         raise SalstatsError("test='signflip' flips pairs, so it needs pairs='complete'")
     if isinstance(scores, pd.DataFrame) and "method" in scores.columns:
         scores = reference_in_every_group(scores, asked.reference, by)
-    codes = coded_scores(scores)
-    columns = [c for c in check_by(scores, by, _BY) if c != "method"]
-    warn_pooled_by_default(scores, by, columns)
+    codes, columns = coded_by(scores, by, _BY, without="method")
     check_one_metric(codes, columns)
     codes, units, weighed = weighted(codes, resolve_unit(codes, unit), weights, asked.average)
     if weights is not None and asked.overall and asked.pairs != "complete":
@@ -401,12 +399,11 @@ def _contrast(
     drawn, made = options.resampled or tested.floor is not None, options.n_replicates
     if found.flips is not None and found.flips.drawn.complete:
         made = found.flips.n_patterns
-    metrics = target.keys["metric"] if "metric" in target.keys.columns else scores["metric"].iloc[[0]]
     special: dict[str, Any] = {
         "reference_mean": reference_mean,
         "method_mean": method_mean,
         "n_pairs": compared.n_pairs,
-        **_verdicts(shown, reference_mean, method_mean, metrics, margin),
+        **_verdicts(shown, reference_mean, method_mean, metrics_of(target.keys, scores), margin),
         **({"conf_set": shown.conf_set} if shown.conf_set is not None else {}),
         "test": np.where(found.by_cr2, "cr2", test) if test == "wild" and found.by_cr2 is not None else test,
         **({"n_replicates": made} if drawn else {}),
@@ -427,7 +424,7 @@ def _verdicts(
     found: Estimates,
     reference_mean: np.ndarray,
     method_mean: np.ndarray,
-    metrics: pd.Series,
+    metrics: np.ndarray,
     margin: Margin | None,
 ) -> dict[str, np.ndarray]:
     """Lower, higher or inconclusive, by whether the interval excludes 0, and what is shown with a margin.
@@ -449,4 +446,4 @@ def _verdicts(
     if margin is None:
         return {"verdict": side}
     sense = np.ones(len(side)) if found.target.term == "difference" else np.where(reference_mean < 0, 1, -1)
-    return against_margin(found, margin, np.resize(metrics, len(side)), sense, side, sound)
+    return against_margin(found, margin, metrics, sense, side, sound)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, quoted, warn
-from salstats.frames import ColumnCodes
+from salstats.checks import ColumnError, check_by, quoted, warn
+from salstats.frames import ColumnCodes, coded_scores
 from salstats.stats.units import Units
 
 #: What `by` rows hold that stand for several values of a column.
@@ -83,6 +83,22 @@ def check_overall(by: Sequence[str]) -> str:
     if "task" not in by:
         raise ColumnError("overall=True (--overall) adds rows pooled over tasks, so 'task' must be in by")
     return "task"
+
+
+def metrics_of(keys: pd.DataFrame, scores: pd.DataFrame) -> np.ndarray:
+    """Metric of each group: its own, or the only one that there is."""
+    named = keys["metric"] if "metric" in keys.columns else scores["metric"].iloc[[0] * len(keys)]
+    return named.astype("str").to_numpy(dtype=object)
+
+
+def coded_by(
+    scores: object, by: str | Sequence[str] | None, default: Sequence[str], without: str = ""
+) -> tuple[ColumnCodes, list[str]]:
+    """Scores, checked and coded, and the grouping columns; a warning of what nobody said to take together."""
+    codes = coded_scores(scores)
+    columns = [c for c in check_by(codes.frame, by, default) if c != without]
+    warn_pooled_by_default(codes.frame, by, columns)
+    return codes, columns
 
 
 def check_one_metric(codes: ColumnCodes, by: Sequence[str]) -> None:

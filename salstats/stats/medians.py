@@ -6,17 +6,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from salstats.checks import check_by, check_draws, check_level, warn
-from salstats.frames import DEFAULT_BY, ColumnCodes, coded_scores, estimates_frame
+from salstats.checks import check_draws, check_level, warn
+from salstats.frames import DEFAULT_BY, ColumnCodes, estimates_frame
 from salstats.metrics.registry import known_metric
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
 from salstats.stats.comparisons import compared_rows
 from salstats.stats.design import (
     check_one_metric,
+    coded_by,
     index_groups,
     mean_of_rows_design,
     named_groups,
-    warn_pooled_by_default,
 )
 from salstats.stats.draws import weight_blocks
 from salstats.stats.equivalence import sides
@@ -107,9 +107,7 @@ def medians(
     """
     term = _term(quantile)
     options = check_options(term, interval, level, n_replicates, rng, draws)
-    codes = coded_scores(scores)
-    columns = check_by(scores, by, DEFAULT_BY)
-    warn_pooled_by_default(scores, by, columns)
+    codes, columns = coded_by(scores, by, DEFAULT_BY)
     check_one_metric(codes, columns)
     design = mean_of_rows_design(codes, columns, resolve_unit(codes, unit))
     values = scores["score"].to_numpy(dtype=np.float64)
@@ -205,9 +203,7 @@ def median_difference(
     term = f"{_term(quantile)}_difference"
     check_procedure(adjust, "adjust")
     options = check_options(term, interval, level, n_replicates, rng, draws)
-    codes = coded_scores(scores)
-    columns = [c for c in check_by(scores, by, ("metric", "task")) if c != "method"]
-    warn_pooled_by_default(scores, by, columns)
+    codes, columns = coded_by(scores, by, ("metric", "task"), without="method")
     check_one_metric(codes, columns)
     units = resolve_unit(codes, unit)
     pairs = compared_rows(codes, reference)

@@ -14,6 +14,7 @@ from scipy import special, stats
 
 from salstats.stats.advice import ROUNDING
 from salstats.stats.estimands import ratio
+from salstats.stats.quantile_limits import replicates_of
 
 #: From weights (n_replicates, n_units) to what is ranked, (n_replicates, n_methods).
 Aggregate = Callable[[np.ndarray], np.ndarray]
@@ -93,22 +94,11 @@ def ranks_within(data: Scored, ties: str) -> np.ndarray:
 
 def medians(data: Scored) -> Aggregate:
     """Median score of each method."""
-    parts = []
-    for method in range(data.n_methods):
-        rows = np.flatnonzero(data.methods == method)
-        rows = rows[np.argsort(data.scores[rows], kind="stable")]
-        parts.append((data.scores[rows], data.units[rows]))
+    rows = [data.methods == method for method in range(data.n_methods)]
 
     def of(weights: np.ndarray) -> np.ndarray:
-        found = np.full((len(weights), len(parts)), np.nan)
-        for method, (values, units) in enumerate(parts):
-            upto = np.cumsum(weights[:, units], axis=1)
-            n = upto[:, -1:]
-            # the two scores in the middle, which of an odd number are one
-            low, high = ((upto < k).sum(axis=1) for k in (np.ceil(n / 2), np.floor(n / 2) + 1))
-            drawn = n[:, 0] > 0
-            found[drawn, method] = (values[low[drawn]] + values[high[drawn]]) / 2
-        return found
+        drawn = [replicates_of(data.scores[own], data.units[own], weights, 0.5) for own in rows]
+        return np.column_stack(drawn)
 
     return of
 

@@ -12,7 +12,7 @@ from salstats.frames import ColumnCodes, coded_scores
 from salstats.metrics.registry import direction
 from salstats.stats.advice import FEW_UNITS
 from salstats.stats.comparisons import ALWAYS, IF_GIVEN, PAIRS
-from salstats.stats.design import group_label, group_list, index_groups, mean_of_rows_design
+from salstats.stats.design import group_label, group_list, index_groups, mean_of_rows_design, metrics_of
 from salstats.stats.draws import weight_blocks
 from salstats.stats.estimands import Target, mean_target
 from salstats.stats.inference import Options, replicate
@@ -95,8 +95,7 @@ def rank_methods(scores: pd.DataFrame, asked: Asked, options: Options) -> Rankin
     design = mean_of_rows_design(ranked, columns, units)
     target = mean_target(design)
     cells, keys = target.cells, target.keys
-    metrics = keys["metric"] if "metric" in keys.columns else [scores["metric"].iloc[0]] * len(keys)
-    signs = np.array([direction_of(str(metric), asked.directions) for metric in metrics])
+    signs = np.array([direction_of(metric, asked.directions) for metric in metrics_of(keys, scores)])
     group_codes, group_keys = index_groups(ColumnCodes(keys), groups)
     means, n_units = cells.means(), (cells.counts > 0).sum(axis=0)
     for group in range(len(group_keys)):

@@ -11,7 +11,7 @@ from salstats.stats.adjust import adjust_p_values, check_procedure
 from salstats.stats.advice import ROUNDING
 from salstats.stats.comparisons import ALL, Comparison, compare
 from salstats.stats.contrasts import difference
-from salstats.stats.design import check_one_metric
+from salstats.stats.design import check_one_metric, metrics_of
 from salstats.stats.equivalence import is_below
 from salstats.stats.paired_tests import TESTS
 from salstats.stats.rank_schemes import signed_rank_test
@@ -114,8 +114,7 @@ def significance_map(
     )
     both = pd.concat([found, turned], ignore_index=True).sort_values([*groups, "method", "reference"])
     both = both.reset_index(drop=True)
-    metrics = both["metric"] if "metric" in both.columns else [scores["metric"].iloc[0]] * len(both)
-    more = np.array([direction_of(str(metric), directions) > 0 for metric in metrics])
+    more = np.array([direction_of(metric, directions) > 0 for metric in metrics_of(both, scores)])
     p_value = np.where(more, both["greater"], both["less"])
     codes, adjusted = combined_codes(both, groups), np.empty(len(both))
     for code in np.unique(codes):

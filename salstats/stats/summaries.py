@@ -13,10 +13,16 @@ from salstats.checks import (
     check_numeric,
     quoted,
 )
-from salstats.frames import DEFAULT_BY, KEY_COLUMNS, ColumnCodes, coded_scores, estimates_frame
+from salstats.frames import DEFAULT_BY, KEY_COLUMNS, ColumnCodes, estimates_frame
 from salstats.stats.advice import warn_beyond_range
 from salstats.stats.carried import absent_column, how_scored, is_absent
-from salstats.stats.design import display_order, is_average, mean_of_rows_design, warn_pooled_by_default
+from salstats.stats.design import (
+    coded_by,
+    display_order,
+    is_average,
+    mean_of_rows_design,
+    warn_pooled_by_default,
+)
 from salstats.stats.estimands import mean_target
 from salstats.stats.inference import check_binary, check_options, infer, replicate
 from salstats.stats.units import Unit, inference_to, resolve_unit
@@ -160,9 +166,7 @@ def summarize(
     1    hit    human  678      140
     """
     options = check_options("mean", interval, level, n_replicates, rng, draws)
-    codes = coded_scores(scores)
-    columns = check_by(scores, by, DEFAULT_BY)
-    warn_pooled_by_default(scores, by, columns)
+    codes, columns = coded_by(scores, by, DEFAULT_BY)
     if options.interval.kind == "share":
         if average:
             raise SalstatsError(f"interval={interval!r} is for one proportion, not for an average of several")
@@ -222,9 +226,7 @@ def bootstrap(
     """
     # no limits are made of them
     options = check_options("mean", "normal", 0.95, n_replicates, rng, draws)
-    codes = coded_scores(scores)
-    columns = check_by(scores, by, DEFAULT_BY)
-    warn_pooled_by_default(scores, by, columns)
+    codes, columns = coded_by(scores, by, DEFAULT_BY)
     codes, units, weighed = weighted(codes, resolve_unit(codes, unit), weights, average)
     target = mean_target(mean_of_rows_design(codes, columns, units), average, overall, weighed)
     replicates, _, _ = replicate(target.cells, target.estimand, options)

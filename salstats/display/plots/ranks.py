@@ -23,6 +23,7 @@ from salstats.display.plots.theme import (
     TEXT_PT,
     font,
 )
+from salstats.display.tables.placement import grouping_columns
 from salstats.display.text.format import count_text, fixed_text, p_text
 from salstats.display.text.labels import Labels
 from salstats.stats.adjust import find_procedure
@@ -89,7 +90,7 @@ def plot_ranks(
     names = Labels(labels, ranks)
     frame = check_estimates(ranks, "ranks")
     check_columns(frame, ["method"], "ranks")
-    groups = _groups(frame, ("method",))
+    groups = [c for c in grouping_columns(frame) if c != "method"]
     check_distinct(frame, [*groups, "method"], "ranks")
     order = _order(frame, names)
     written = _names(names, order)
@@ -176,7 +177,7 @@ def plot_significance(
     names = Labels(labels, significance)
     frame = check_frame(significance, "significance").reset_index(drop=True)
     check_columns(frame, ["method", "reference", "better", "p_adjusted"], "significance")
-    groups = _groups(frame, ("method", "reference"))
+    groups = [c for c in grouping_columns(frame) if c != "method"]
     check_distinct(frame, [*groups, "method", "reference"], "significance")
     won = frame.groupby("method", observed=True)["better"].mean()
     by_wins = pd.DataFrame({"method": won.index, "estimate": -won.to_numpy()})
@@ -235,12 +236,6 @@ def plot_significance(
             legend_position="none",
         )
     )  # fmt: skip
-
-
-def _groups(frame: pd.DataFrame, without: Sequence[str]) -> list[str]:
-    """Grouping columns: those before `term`, or before what a frame is of."""
-    stop = next(i for i, c in enumerate(frame.columns) if c in ("term", "rank", "estimate"))
-    return [c for c in frame.columns[:stop] if c not in without]
 
 
 def _order(frame: pd.DataFrame, labels: Labels) -> list[Any]:

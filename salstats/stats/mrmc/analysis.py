@@ -9,15 +9,14 @@ import pandas as pd
 from salstats.checks import (
     SalstatsError,
     ValueRangeError,
-    check_by,
     check_choice,
     check_count,
     check_generator,
 )
-from salstats.stats.design import check_one_metric, row_groups, warn_pooled_by_default
+from salstats.stats.design import check_one_metric, coded_by, row_groups
 from salstats.stats.mrmc import covariances, figures
 from salstats.stats.mrmc.anova import ANALYSES, Analysis, Parts, parts_of, random_effects
-from salstats.stats.mrmc.designs import Study, coded_readings, rows_of, study_of
+from salstats.stats.mrmc.designs import Study, check_readers, rows_of, study_of
 from salstats.stats.units import Unit, resolve_unit
 
 _BY = ("metric", "task")
@@ -88,9 +87,7 @@ def studies_of(
     scores: pd.DataFrame, by: str | Sequence[str] | None, unit: Unit, asked: Asked
 ) -> tuple[pd.DataFrame, str, Iterator[Found]]:
     """Grouping columns of each group, the unit, and what is found of each group."""
-    codes = coded_readings(scores)
-    columns = [c for c in check_by(scores, by, _BY) if c != "method"]
-    warn_pooled_by_default(scores, by, columns)
+    codes, columns = coded_by(check_readers(scores), by, _BY, without="method")
     check_one_metric(codes, columns)
     units = resolve_unit(codes, unit)
     keys, groups = row_groups(codes, columns)

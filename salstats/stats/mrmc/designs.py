@@ -14,7 +14,7 @@ from salstats.checks import (
     quoted,
     warn,
 )
-from salstats.frames import KEY_COLUMNS, ColumnCodes, case_key, coded_scores
+from salstats.frames import KEY_COLUMNS, ColumnCodes, case_key
 from salstats.stats.carried import is_absent
 from salstats.stats.mrmc.figures import Figure, Readings
 from salstats.stats.units import Units
@@ -36,8 +36,8 @@ class Study:
     design: str
 
 
-def coded_readings(scores: object) -> ColumnCodes:
-    """Scores with their codes; ColumnError unless every row has its reader."""
+def check_readers(scores: object) -> pd.DataFrame:
+    """Scores, with ColumnError unless every row has its reader."""
     frame = check_frame(scores)
     if "reader" not in frame.columns:
         raise ColumnError(
@@ -53,7 +53,7 @@ def coded_readings(scores: object) -> ColumnCodes:
             f"column 'reader' of scores is empty in row {row} (method {method}); mrmc() compares methods "
             "that readers have each, and difference(reference=) those without readers"
         )
-    return coded_scores(frame)
+    return frame
 
 
 @dataclass(frozen=True)

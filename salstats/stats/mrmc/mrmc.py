@@ -14,7 +14,7 @@ from salstats.checks import SalstatsError, check_level, did_you_mean, quoted, wa
 from salstats.frames import estimates_frame, text_column
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
 from salstats.stats.advice import ROUNDING
-from salstats.stats.design import group_label, group_list
+from salstats.stats.design import group_label, group_list, metrics_of
 from salstats.stats.equivalence import (
     Margin,
     check_margin,
@@ -218,8 +218,7 @@ def mrmc(
     side = sides(np.where(compared, estimate, 0.0), (low > 0) | (high < 0))
     told: dict[str, Any] = {"verdict": side}
     if margin is not None:
-        metrics = shown["metric"] if "metric" in shown else scores["metric"].iloc[[0]]
-        of_what = np.resize("auc" if asked.figure.needs_label else metrics, len(rows))
+        of_what = np.full(len(rows), "auc") if asked.figure.needs_label else metrics_of(shown, scores)
         told = _against_margin((estimate, std_error, df), margin, of_what, side, compared, level)
     told["verdict"] = _where(compared, told["verdict"])
     absent = ["n_absent"] if table["n_absent"].any() else []
