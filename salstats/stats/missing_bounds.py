@@ -84,6 +84,11 @@ def missing_bounds(
     """
     frame = check_frame(estimates, "estimates").reset_index(drop=True)
     check_columns(frame, ("term", "estimate", "n", "n_missing"), "estimates")
+    if "n_readers" in frame.columns:
+        raise SalstatsError(
+            "missing_bounds() counts scores alike, and mrmc() counts readers alike; take the bounds of "
+            "difference(reference=) or summarize(), which speak of these readers"
+        )
     if other := [term for term in frame["term"].unique() if term not in _TERMS]:
         raise SalstatsError(f"missing_bounds() is for means, differences and decreases, not {quoted(other)}")
     if "weights" in frame.columns and frame["weights"].notna().any():

@@ -217,7 +217,7 @@ def _best(
     exclude = [exclude] if isinstance(exclude, str) else list(exclude)
     best = best_rows(frame, keys, over, exclude, directions)
     said = notes.best_note(best, over, exclude, labels)
-    if best.rows and "n" in frame.columns:
+    if best.rows and "n" in frame.columns and notes.is_paired(frame):
         within = list(best.within)
         counts = frame.groupby(within)["n"].nunique() if within else frame[["n"]].nunique()
         if (counts > 1).any():

@@ -30,6 +30,7 @@ from salstats.stats.carried import SEVERAL, missing_scores
 from salstats.stats.design import AVERAGE, OVERALL
 from salstats.stats.intervals import find_interval
 from salstats.stats.mrmc.covariances import BY_NAME as COVARIANCES
+from salstats.stats.mrmc.designs import PAIRED
 from salstats.stats.paired_tests import RECORDS
 from salstats.stats.units import THESE_READERS
 from salstats.stats.weighting import MEMBERS, weights_text
@@ -292,17 +293,24 @@ def underline_note(
     """What underlined means, or that nothing is: against what, at which level, by which correction."""
     reference = labels.value("reference", differences["reference"].iloc[0])
     when = significance(differences, adjustment(differences, adjust))
+    same = " on the same cases" if is_paired(differences) else ""
     if not n_marked:
-        return f"No difference from {reference} on the same cases was shown (it would be underlined: {when})."
-    text = f"Underlined: differs from {reference} on the same cases ({when})"
+        return f"No difference from {reference}{same} was shown (it would be underlined: {when})."
+    text = f"Underlined: differs from {reference}{same} ({when})"
     return f"{text}; {untested} estimates were not compared." if untested else f"{text}."
+
+
+def is_paired(frame: pd.DataFrame) -> bool:
+    """Whether methods are compared on the same cases, which `mrmc` does not do where readings are missing."""
+    return "design" not in frame.columns or bool(frame["design"].isin(PAIRED).all())
 
 
 def significance(differences: pd.DataFrame, correction: str = "") -> str:
     """When a verdict is reached."""
     level = single(differences, "family_level") or single(differences, "conf_level")
     interval = ci_text(differences) or "interval"
-    what = "decrease" if single(differences, "term") == "percent_decrease" else "paired difference"
+    what = "decrease" if single(differences, "term") == "percent_decrease" else "difference"
+    what = f"paired {what}" if what == "difference" and is_paired(differences) else what
     text = f"{interval} of the {what} excludes 0"
     if not is_adjusted(differences):
         return text

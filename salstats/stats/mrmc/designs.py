@@ -36,6 +36,10 @@ class Study:
     design: str
 
 
+#: Designs in which every reader reads the same cases with each method.
+PAIRED = ("factorial", "cases nested in readers")
+
+
 def check_readers(scores: object) -> pd.DataFrame:
     """Scores, with ColumnError unless every row has its reader."""
     frame = check_frame(scores)
