@@ -151,6 +151,7 @@ def test_what_has_no_bounds_is_refused(scores) -> None:
         (means.drop(columns="n_missing"), {}, "n_missing"),
         (ss.summarize(scores, weights="unit", interval="cr2"), {}, "without weights="),
         (means, {"scores": scores}, "means need none"),
+        (means.assign(n_readers=3, design="factorial"), {}, "counts readers alike"),
         (means, {"limits": {"iou": (1, 0)}}, r"\(least, largest\)"),
         (gaps, {"scores": scores[scores["patient"] != scores["patient"].iloc[0]]}, "other pairs"),
     ):

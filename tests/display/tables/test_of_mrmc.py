@@ -67,3 +67,13 @@ def test_figures_draw_means_or_differences_and_no_global_test(found):
     for figure in (ss.plot_forest(found), ss.plot_decrease(found)):
         assert set(figure.data["term"]) == {"difference"}
         assert "not drawn" not in figure.labels.caption
+
+
+@pytest.mark.filterwarnings("ignore:.*lack readings")
+def test_where_readings_are_missing_methods_are_not_said_to_be_on_the_same_cases(r_data):
+    scores = mrmc_frame(r_data("gaze_mrmc_seed_mixing_sncc"), metric="sncc")
+    for rows, same in ((scores, True), (scores.drop(scores.index[[3, 50]]), False)):
+        found = ss.mrmc(rows, reference="uniform")
+        html = ss.table_estimates(found).as_raw_html()
+        assert ("on the same cases" in html) is same
+        assert ("paired difference" in html) is same
