@@ -156,14 +156,15 @@ def _which(rows: pd.DataFrame, plan: pd.DataFrame, names: Labels) -> str:
 def _how(plan: pd.DataFrame) -> str:
     """Where the power is from."""
     first = plan.iloc[0]
+    speaks = f", speaking of {first['inference_to']}" if "inference_to" in plan.columns else ""
     if first["approach"] == "formula":
         if first["term"] == "mrmc":
-            return f"by Hillis' noncentral F distribution, speaking of {first['inference_to']}"
-        return f"by the {'chi-squared' if first['goal'] == 'width' else 'noncentral t'} distribution"
+            return f"by Hillis' noncentral F distribution{speaks}"
+        return f"by the {'chi-squared' if first['goal'] == 'width' else 'noncentral t'} distribution{speaks}"
     taken = find_interval(first["interval"]) if first["goal"] == "width" else TESTS.get(str(first["test"]))
     error = fixed_text(100 * plan["mc_error"].max(), 1)
     analysis = f"{taken.label}; " if taken else ""
     return (
         f"by {count_text(first['n_studies'])} studies of each size that were drawn from a pilot and analysed "
-        f"as this one ({analysis}Monte-Carlo standard error at most {error} percentage points)"
+        f"as this one ({analysis}Monte-Carlo standard error at most {error} percentage points){speaks}"
     )

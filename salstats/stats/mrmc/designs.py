@@ -32,6 +32,8 @@ class Study:
     n: np.ndarray
     n_missing: np.ndarray
     n_absent: np.ndarray
+    #: Cases with a reading; fewer than rows of `readings` where tasks are taken together.
+    n_cases: int
     #: "factorial", "readers nested in methods", ...
     design: str
 
@@ -143,7 +145,9 @@ def study_of(all_rows: Rows, rows: np.ndarray, figure: Figure) -> Study:
     n = np.bincount(readings.methods, readings.read.sum(axis=0)).astype(np.int64)
     every = np.unique(method_of[kept], return_inverse=True)[1]
     n_absent = np.bincount(every[all_rows.absent[rows][kept]], minlength=len(n))
-    return Study(readings, methods, readers, n, np.bincount(every) - n, n_absent, _design(readings, where))
+    n_cases = len(frame[case_key(frame)].iloc[rows[first[cases]]].drop_duplicates())
+    design = _design(readings, where)
+    return Study(readings, methods, readers, n, np.bincount(every) - n, n_absent, n_cases, design)
 
 
 def _check_once(frame: pd.DataFrame, rows: np.ndarray, by: list[str], observed: np.ndarray) -> None:

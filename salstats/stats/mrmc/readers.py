@@ -45,7 +45,7 @@ def mrmc_components(
         - `used`: 0 for a variance below it, and for cov2 no less than cov3 (of one method than 0), as `mrmc`
           takes them (Hillis 2014);
         - `sd` of `used` variances, and `correlation`, a covariance as a share of the error variance;
-        - `unit`, `n_methods`, `n_readers`, `n_units`, `figure`, `covariance`, `design`.
+        - `unit`, `n_methods`, `n_readers`, `n_cases`, `n_units`, `figure`, `covariance`, `design`.
 
     Raises
     ------
@@ -92,6 +92,7 @@ def mrmc_components(
                     "unit": unit_name,
                     "n_methods": len(parts.means),
                     "n_readers": int(found.study.readings.readers.max()) + 1,
+                    "n_cases": found.study.n_cases,
                     "n_units": found.n_units(range(len(parts.means))),
                     "figure": figure,
                     "covariance": covariance,

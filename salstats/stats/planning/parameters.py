@@ -67,13 +67,14 @@ def design_effect(given: Mapping[str, float]) -> float:
     return 1 + (given.get("cluster_size", 1.0) - 1) * given.get("icc", 0.0)
 
 
-def components_of(given: object) -> list[tuple[dict[str, Any], Components]]:
-    """Variance components with what names them: of a mapping, or of each group of `mrmc_components`."""
+def components_of(given: object) -> list[tuple[dict[str, Any], Components, float]]:
+    """Components with what names them and cases of a unit: of a mapping, or by group of `mrmc_components`."""
     if isinstance(given, Mapping):
-        return [({"unit": "case"}, _components(checked(given, READERS)))]
+        return [({"unit": "case"}, _components(checked(given, READERS)), 1.0)]
     if not isinstance(given, pd.DataFrame) or {"term", "estimate", "n_units"} - set(given.columns):
         raise SalstatsError(
-            "term='mrmc' plans from variance components: a mapping, or what mrmc_components() returns"
+            "term='mrmc' plans from scores with a column 'reader', or from variance components: a mapping, "
+            "or what mrmc_components() returns"
         )
     before = [str(c) for c in given.columns[: list(given.columns).index("term")]]
     groups = [rows for _, rows in given.groupby(before, sort=False)] if before else [given]
@@ -82,7 +83,8 @@ def components_of(given: object) -> list[tuple[dict[str, Any], Components]]:
         first = rows.iloc[0]
         known = {t: v for t, v in zip(rows["term"], rows["estimate"], strict=True) if t in READERS}
         named = {**first[before].to_dict(), "unit": first.get("unit", "case")}
-        found.append((named, _components(checked({**known, "n_cases": first["n_units"]}, READERS))))
+        parts = _components(checked({**known, "n_cases": first["n_units"]}, READERS))
+        found.append((named, parts, float(first.get("n_cases", first["n_units"]) / first["n_units"])))
     return found
 
 

@@ -68,8 +68,8 @@ def power(
     ----------
     pilot : DataFrame or mapping
         Scores of a pilot study, real or from `simulate_scores`; or parameters of pairs of scores,
-        `{"sd": 0.2, "correlation": 0.5, "icc": 0.3, "cluster_size": 2}`, see Notes; or for term="mrmc"
-        components of variance, what `mrmc_components` returns.
+        `{"sd": 0.2, "correlation": 0.5, "icc": 0.3, "cluster_size": 2}`, see Notes. For term="mrmc" scores
+        of several readers, or components of variance, what `mrmc_components` returns (of areas these).
     reference : str, optional
         The method to compare with, such as "human"; a pilot of scores needs it.
     n_cases : int or list of int, optional
@@ -122,7 +122,7 @@ def power(
         - `target`, and `n_needed`: the fewest cases that reach it, by formula, or between two simulated sizes
           by a line in the root of the size (the smallest size where that reaches it already; missing where
           the largest does not);
-        - `level`, `interval`, `test` of the analysis, `n_replicates`; `inference_to` of mrmc; `approach`,
+        - `level`, `interval`, `test` of the analysis, `n_replicates`; `inference_to` of readers; `approach`,
           `n_studies`.
 
     Raises
@@ -204,7 +204,9 @@ def power(
         "cases": cases != "random",
     }
     if term != "mrmc" and any(of_readers.values()):
-        raise SalstatsError(f"{next(k for k, v in of_readers.items() if v)}= is for term='mrmc'")
+        raise SalstatsError(
+            f"{next(k for k, v in of_readers.items() if v)}= is for term='mrmc', which plans readers"
+        )
     by_formula = not isinstance(pilot, pd.DataFrame) or term == "mrmc"
     approach = check_choice(approach or APPROACHES[by_formula], APPROACHES, "approach")
     if by_formula and approach == "simulation":
@@ -220,7 +222,7 @@ def power(
     curves: Iterator[Curve]
     if term == "mrmc":
         random = random_effects(readers, cases)
-        curves = sources.of_readers(pilot, plan, effects, _numbers(n_readers, "n_readers"), random)
+        curves = sources.of_readers(pilot, plan, effects, _numbers(n_readers, "n_readers"), random, by, unit)
     elif isinstance(pilot, Mapping):
         curves = sources.of_parameters(pilot, plan, effects)
     else:

@@ -16,11 +16,13 @@ from salstats.stats.comparisons import pair_with_reference, reference_in_every_g
 from salstats.stats.design import group_label, row_groups
 from salstats.stats.equivalence import check_margin
 from salstats.stats.mrmc.anova import ANALYSES
+from salstats.stats.mrmc.readers import mrmc_components
 from salstats.stats.planning import formulas, parameters
 from salstats.stats.planning.curves import Curve
 from salstats.stats.planning.pilots import Draw, Pilot, effective_units, tilted
 from salstats.stats.planning.studies import Plan
 from salstats.stats.units import Unit, resolve_unit
+from salstats.stats.wide import is_scores_frame
 
 #: Units of a pilot below which its spread is a guess, and the share of them that may carry its studies.
 _FEW_UNITS, _SHARE = 20, 0.5
@@ -59,7 +61,10 @@ def of_pilot(
 ) -> Iterator[Curve]:
     """Curves of every group and method of a pilot."""
     # as the study itself, so that what cannot be analysed is said now
-    unit_name = plan.analyse(scores, reference=reference, by=by, unit=unit)["unit"].iloc[0]
+    analysed = plan.analyse(scores, reference=reference, by=by, unit=unit)
+    unit_name = analysed["unit"].iloc[0]
+    # readers of the pilot are in every study that is drawn from it
+    speaks = {c: analysed[c].dropna().iloc[0] for c in ("inference_to",) if c in analysed.columns}
     seed = int(rng.integers(2**63))
     columns = [c for c in check_by(scores, by, ("metric", "task")) if c != "method"]
     with warnings.catch_warnings():
@@ -72,7 +77,7 @@ def of_pilot(
     own, other = (paired[c].to_numpy(dtype=np.float64) for c in ("score", "reference_score"))
     keys, rows_of = row_groups(codes, [*columns, "method"])
     for group, rows in enumerate(rows_of):
-        named = keys.iloc[group].to_dict() | {"reference": reference}
+        named = keys.iloc[group].to_dict() | {"reference": reference} | speaks
         pilot = Pilot.of(own[rows], other[rows], units[rows], cases[rows])
         if np.isnan(own[rows] - other[rows]).all():
             raise SalstatsError(f"no pair of the pilot has both scores for {group_label(keys, group)}")
@@ -160,17 +165,21 @@ def of_readers(
     effects: Sequence[float | None],
     n_readers: Sequence[int] | None,
     random: tuple[bool, bool],
+    by: str | Sequence[str] | None,
+    unit: Unit,
 ) -> Iterator[Curve]:
     """Curves of numbers of readers."""
+    if isinstance(given, pd.DataFrame) and is_scores_frame(given):
+        given = mrmc_components(given, by=by, unit=unit)
     groups = parameters.components_of(given)
     if n_readers is None:
         raise SalstatsError("n_readers= says how many readers the study has, such as n_readers=[4, 6, 8]")
     speaks = {"inference_to": ANALYSES[random].inference_to}
-    for (named, found), effect in product(groups, effects):
+    for (named, found, size), effect in product(groups, effects):
         known = 0.0 if effect is None else effect
         bounds = _bounds(plan, str(named.get("metric", "")), known)
         shown = {} if effect is None else {"effect": known}
         for n in n_readers:
             precision = partial(formulas.hillis, found, n, random_readers=random[0], random_cases=random[1])
             keys = {**named, **shown, **_margin_keys(bounds), "n_readers": n, **speaks}
-            yield Curve(keys, plan, known, precision, precision, bounds)
+            yield Curve(keys, plan, known, precision, precision, bounds, size)

@@ -239,6 +239,41 @@ def test_components_of_mrmc_make_a_study_as_precise_as_itself():
     assert plan["metric"][0] == "gap"
 
 
+def test_cases_of_a_patient_count_as_cases_of_the_study_and_scores_stand_for_their_components():
+    rng = np.random.default_rng(9)
+    index = pd.MultiIndex.from_product(
+        [range(24), list("abc"), ["cam", "human"]], names=["case", "reader", "method"]
+    )
+    pilot = pd.DataFrame({"metric": "iou", "score": rng.uniform(size=len(index))}, index=index).reset_index()
+    pilot["patient"] = pilot["case"] // 3
+    parts = ss.mrmc_components(pilot)
+    assert set(parts["n_cases"]) == {24}
+    assert set(parts["n_units"]) == {8}
+    asked = {"term": "mrmc", "effect": 0.1, "n_readers": [4]}
+    plan = ss.power(parts, n_cases=[30, 60], **asked)
+    assert plan["n_units"].to_list() == [10, 20]
+    known = dict(zip(parts["term"], parts["estimate"], strict=True))
+    del known["reader"]
+    # the components are of samples of eight patients
+    of_patients = ss.power({**known, "n_cases": 8}, n_cases=[10, 20], **asked)
+    np.testing.assert_array_equal(plan["power"], of_patients["power"])
+    pd.testing.assert_frame_equal(ss.power(pilot, n_cases=[30, 60], **asked), plan)
+
+
+def test_a_plan_of_a_pilot_with_readers_speaks_of_these():
+    index = pd.MultiIndex.from_product(
+        [range(24), list("ab"), ["cam", "human"]], names=["case", "reader", "method"]
+    )
+    score = np.random.default_rng(9).uniform(size=len(index))
+    pilot = pd.DataFrame({"metric": "iou", "score": score}, index=index).reset_index()
+    options = {"effect": 0.1, "n_cases": [24], "n_studies": 20}
+    plan = ss.power(pilot, reference="human", **options)
+    assert plan["inference_to"].to_list() == ["these readers"]
+    assert "speaking of these readers" in ss.power_sentence(plan)
+    one = ss.power(pilot[pilot["reader"] == "a"], reference="human", **options)
+    assert "inference_to" not in one
+
+
 @pytest.mark.slow
 def test_readers_and_cases_as_simulated_have_that_power():
     # effects of readers, cases and all they make with methods, from which the components follow: the
@@ -351,7 +386,7 @@ def test_a_seed_makes_it_again(patients):
         ({"effect": 100, "term": "percent_decrease"}, "must be below 100"),
         ({"effect": "big"}, "effect must be a number"),
         ({"width": -1.0}, "width must be above 0"),
-        ({"effect": 0.05, "term": "mrmc"}, "what mrmc_components"),
+        ({"effect": 0.05, "term": "mrmc"}, "no column 'reader'; mrmc"),
         ({"effect": 0.05, "term": "regression"}, "choose one of difference, percent_decrease, mrmc"),
         ({"effect": 0.05, "reference": "nobody"}, "not a method"),
         ({"effect": 0.05, "approach": "formula", "test": "wild"}, "the formula is of a t test"),
