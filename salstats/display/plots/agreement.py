@@ -13,6 +13,7 @@ from salstats.display.plots.captions import distinct, has_limits, interval_note
 from salstats.display.plots.estimates import check_distinct, check_estimates
 from salstats.display.plots.panel_grid import group_titles, panel_grid
 from salstats.display.plots.points import CELL_POINTS, RASTER_POINTS, cell_layers
+from salstats.display.plots.text_fit import chars_in
 from salstats.display.plots.theme import GUIDE, PALETTE
 from salstats.display.tables.placement import grouping_columns
 from salstats.display.text.labels import Labels
@@ -105,6 +106,9 @@ def plot_agreement(
     )
     height = grid.panel_height(_SHARE)
     what = names.value("metric", metrics[0]) if len(metrics) == 1 else "score"
+    difference = f"Difference in {what}"
+    if len(difference) > chars_in(grid.height(height)):
+        difference = "Difference"
     return (
         p9.ggplot(points, p9.aes("mean", "difference"))
         + p9.geom_hline(yintercept=0, color=GUIDE, size=0.4)
@@ -112,7 +116,7 @@ def plot_agreement(
         + _marks(points)
         + _lines(frame)
         + number_axes(grid.panel_width, height)
-        + grid.look(height, x=f"Mean {what}", y=f"Difference in {what}", notes=_notes(frame, points))
+        + grid.look(height, x=f"Mean {what}", y=difference, notes=_notes(frame, points))
         + p9.theme(legend_position="none")
     )
 
@@ -122,11 +126,15 @@ def _names(rows: pd.DataFrame, names: Labels, over: str) -> list[str]:
     return [names.value(over, rows[side].iloc[0]) for side in ("first", "second")]
 
 
+def _linked(frame: pd.DataFrame) -> bool:
+    """Whether readings of a case belong together in pairs."""
+    return "linked" not in frame.columns or bool(frame["linked"].iloc[0])
+
+
 def _points(scores: pd.DataFrame, frame: pd.DataFrame, groups: list[str]) -> pd.DataFrame:
     """Pairs of the groups that are shown, equal ones once with their number."""
-    linked = "linked" not in frame.columns or bool(frame["linked"].iloc[0])
     by = [c for c in groups if c != "pair"]
-    found = differences(scores, str(frame["over"].iloc[0]), by, linked=linked)
+    found = differences(scores, str(frame["over"].iloc[0]), by, linked=_linked(frame))
     wanted = frame[groups].drop_duplicates().astype(str)
     found[groups] = found[groups].astype(str)
     points = found.merge(wanted, on=groups)
@@ -177,6 +185,8 @@ def _notes(frame: pd.DataFrame, points: pd.DataFrame) -> list[str]:
     # the title of a single panel is not drawn
     notes = [f"Difference: {pairs[0]}."] if frame["panel"].nunique() == 1 else []
     notes.append("Solid line: bias; dashed: limits that hold 95% of differences.")
+    if not _linked(frame):
+        notes.append("Marks: means of each case's readings.")
     notes.append(interval_note(frame).replace("Bars:", "Bands:"))
     if points["n"].max() > 1:
         notes.append(f"Area of marks: equal pairs, up to {points['n'].max()}.")

@@ -83,30 +83,34 @@ def plot_power(
     several = rows.groupby(["panel", "line"], observed=True)["shown"].transform("size") > 1
     joined_up = bool(several.any())
     aesthetics = ["color", *(["linetype"] if joined_up else []), *(["fill"] if with_band else [])]
-    target = float(100 * frame["target"].iloc[0])
+    wanted = _wanted(frame, show)
+    with_bar = with_band and not several.all()
     return (
         p9.ggplot(rows, p9.aes("n_cases", "shown", color="line"))
         + (
-            [p9.geom_hline(yintercept=target, color=GUIDE, size=0.4, linetype="dashed")]
-            if show == "power"
-            else []
+            []
+            if wanted is None
+            else [p9.geom_hline(yintercept=wanted, color=GUIDE, size=0.4, linetype="dashed")]
         )
         + ([p9.geom_ribbon(band, alpha=0.2, color="none", show_legend=False)] if with_band else [])
+        + ([p9.geom_linerange(band, rows[~several], size=0.6, show_legend=False)] if with_bar else [])
         # a line of one point is none
         + ([p9.geom_line(p9.aes(linetype="line"), rows[several], size=0.6)] if joined_up else [])
-        + p9.geom_point(size=0.9, stroke=0, show_legend=not joined_up)
+        + p9.geom_point(size=0.9 if joined_up else 2.0, stroke=0, show_legend=not joined_up)
         + (
             [p9.geom_point(data=needed, size=2.2, stroke=0.4, shape="o", fill="white", show_legend=False)]
             if len(needed)
             else []
         )
         + p9.expand_limits(y=[0, 100] if show == "power" else [0])
+        # one number of cases has no axis of its own
+        + ([p9.expand_limits(x=[0])] if rows["n_cases"].nunique() == 1 else [])
         + number_axes(grid.panel_width, height)
         + grid.look(
             height,
             x=_axis(names),
             y=_shown_text(frame, show),
-            notes=_notes(frame, rows, show, legend),
+            notes=_notes(frame, rows, show, legend, ringed=len(needed) > 0, bars=with_bar),
             legend=legend,
         )
         + group_scales(texts, (), aesthetics, grid.width)
@@ -161,7 +165,17 @@ def _shown_text(frame: pd.DataFrame, show: str) -> str:
     return "Power (%)"
 
 
-def _notes(frame: pd.DataFrame, rows: pd.DataFrame, show: str, legend: list[str]) -> list[str]:
+def _wanted(frame: pd.DataFrame, show: str) -> float | None:
+    """Where the dashed line stands: the power, or the width, that is planned for."""
+    first = frame.iloc[0]
+    if show == "power":
+        return float(100 * first["target"])
+    return float(first["widest"]) if first["goal"] == "width" else None
+
+
+def _notes(
+    frame: pd.DataFrame, rows: pd.DataFrame, show: str, legend: list[str], *, ringed: bool, bars: bool
+) -> list[str]:
     """Sentences under the figure."""
     first, effects = frame.iloc[0], distinct(frame, "effect")
     where = "in brackets" if legend else joined([needed_text(r) for r in curves_of(frame)])
@@ -171,7 +185,14 @@ def _notes(frame: pd.DataFrame, rows: pd.DataFrame, show: str, legend: list[str]
     told = len(effects) == 1 and first["goal"] != "width"
     return [
         f"Effect: {effect_text(effects[0], first['term'])}." if told else "",
-        f"Rings: fewest cases for {level_text(first['target'])}% ({where}{panels})." if of_power else "",
+        f"{'Rings: f' if ringed else 'F'}ewest cases for {level_text(first['target'])}% ({where}{panels})."
+        if of_power
+        else "",
         f"Points: {count_text(first['n_studies'])} simulated studies each." if simulated else "By formula.",
-        "Bands: 95% intervals of the power (Monte-Carlo error)." if simulated and of_power else "",
+        f"{'Bars' if bars else 'Bands'}: 95% intervals of the power (Monte-Carlo error)."
+        if simulated and of_power
+        else "",
+        f"Dashed: the width planned for, {effect_text(first['widest'], first['term'])}."
+        if not of_power and first["goal"] == "width"
+        else "",
     ]

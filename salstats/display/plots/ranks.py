@@ -27,6 +27,7 @@ from salstats.display.tables.placement import grouping_columns
 from salstats.display.text.format import count_text, fixed_text, p_text
 from salstats.display.text.labels import Labels
 from salstats.stats.adjust import find_procedure
+from salstats.stats.paired_tests import RECORDS as TESTS
 from salstats.stats.rank_schemes import RECORDS
 
 #: Characters and lines of a method's name beside its row, and room around it.
@@ -101,7 +102,7 @@ def plot_ranks(
     left = max(map(text_mm, written)) + _PAD_MM
     grid = panel_grid(titles, n_columns, width or (COLUMN_MM if len(titles) <= 2 else PAGE_MM), left=left)
     blobs: list[Any] = []
-    notes = [_said_of(data), "Points: rank by all cases.", _lines_note(data)]
+    notes = [_metric_note(data, names), _said_of(data), "Points: rank by all cases.", _lines_note(data)]
     if frequencies is not None:
         shares = _shares(frequencies, groups, place).assign(panel=lambda d: group_titles(d, names, groups))
         blobs = [
@@ -127,6 +128,7 @@ def plot_ranks(
         + p9.theme(
             axis_line_y=p9.element_blank(),
             axis_ticks_major_y=p9.element_blank(),
+            axis_text_y=p9.element_text(ha="right", ma="right"),
             panel_grid_major_y=p9.element_line(color=GUIDE, size=0.25),
             legend_title=p9.element_text(size=TEXT_PT, va="center", margin={"r": 6}),
         )
@@ -200,13 +202,17 @@ def plot_significance(
     few = len(titles) == 1 and n <= 6
     grid = panel_grid(titles, n_columns, width or (COLUMN_MM if few else PAGE_MM), left=wide + _PAD_MM)
     size = min(_NUMBER_PT, 0.92 * grid.panel_width / n / max(text_mm(t, 1.0) for t in tiles["text"]))
-    slanted = grid.panel_width / n >= 5.0
+    # names that stand slanted or upright have the lines that their tile has room for
+    lines, tile = max(text.count("\n") + 1 for text in written), grid.panel_width / n
+    slanted = tile >= 5.0 * lines
+    below_names = written if slanted else [text.replace("\n", " ") for text in written]
     numbers = p9.geom_text(p9.aes(label="text", color="ink"), size=size, family=font(), va="center")
     look: dict[str, Any] = {"rotation": 45, "ha": "right"} if slanted else {"rotation": 90, "ha": "center"}
-    below = _PAD_MM + wide * (0.75 if slanted else 1)
+    below = _PAD_MM + max(map(text_mm, below_names)) * (0.75 if slanted else 1)
     level = 1 - float(frame["conf_level"].iloc[0]) if "conf_level" in frame.columns else 0.05
     known = find_procedure(next(iter(distinct(frame, "procedure")), None))
-    how = f"; {known.label}" if known is not None and known.label else ""
+    test = TESTS.get(str(next(iter(distinct(frame, "test")), None)))
+    how = "".join(f"; {record.label}" for record in (test, known) if record is not None and record.label)
     return (
         p9.ggplot(tiles, p9.aes("across", "up"))
         + p9.geom_tile(p9.aes(fill="better"), width=0.96, height=0.94, color=GUIDE, size=0.2)
@@ -214,7 +220,7 @@ def plot_significance(
         + p9.scale_fill_manual({True: _BLUE, False: "white"})
         + p9.scale_color_identity()
         + p9.scale_x_continuous(
-            breaks=list(range(n)), minor_breaks=[], labels=written, limits=(-0.5, n - 0.5), expand=(0, 0)
+            breaks=list(range(n)), minor_breaks=[], labels=below_names, limits=(-0.5, n - 0.5), expand=(0, 0)
         )
         + p9.scale_y_continuous(
             breaks=list(range(1 - n, 1)), minor_breaks=[], labels=written[::-1], limits=(0.5 - n, 0.5),
@@ -223,6 +229,7 @@ def plot_significance(
         + grid.look(
             n * _TILE_MM,
             notes=[
+                _metric_note(frame, names),
                 "Dark: the method of the row is better than that of the column "
                 f"(one-sided P < {level:.10g}{how})."
             ],
@@ -233,6 +240,7 @@ def plot_significance(
             axis_line=p9.element_blank(),
             axis_ticks=p9.element_blank(),
             axis_text_x=p9.element_text(va="top", **look),
+            axis_text_y=p9.element_text(ha="right", ma="right"),
             legend_position="none",
         )
     )  # fmt: skip
@@ -275,6 +283,12 @@ def _lines_note(frame: pd.DataFrame) -> str:
         return f"Lines: joint {100 * float(levels[0]):.10g}% confidence limits, from tests of every two."
     of = f" {count_text(made[0])}" if len(made) == 1 else ""
     return f"Lines: where the rank lies in {100 * float(levels[0]):.10g}% of{of} replicates."
+
+
+def _metric_note(frame: pd.DataFrame, labels: Labels) -> str:
+    """The metric of all panels, which none of their titles says."""
+    metrics = distinct(frame, "metric")
+    return f"Metric: {labels.value('metric', metrics[0])}." if len(metrics) == 1 else ""
 
 
 def _said_of(frame: pd.DataFrame) -> str:

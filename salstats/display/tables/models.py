@@ -20,7 +20,7 @@ from salstats.display.text.format import (
     plural,
 )
 from salstats.display.text.labels import Labels
-from salstats.display.text.terms import group_text, side_text, variables_in
+from salstats.display.text.terms import group_text, side_text, term_rows, variables_in
 from salstats.stats.adjust import INTERCEPT
 from salstats.stats.models.components import RESIDUAL
 from salstats.stats.models.families import FAMILIES
@@ -263,6 +263,7 @@ def _components(
     """SDs and shares of random effects with their limits, then the numbers of groups."""
     columns = [c for c in model_columns(frame) if c in components.columns]
     places = {key_of(frame, row, columns): place for place, row in single.items()}
+    said = {row.term: row.whole for row in term_rows(frame, labels)}
     found: list[dict[str, dict[Place, str]]] = [{}, {}, {}]
     for i, row in enumerate(components.to_dict("records")):
         place = places.get(key_of(components, i, columns))
@@ -270,7 +271,10 @@ def _components(
             continue
         residual = row["group"] == RESIDUAL
         group = group_text(str(row["group"]).split(":"), labels)
-        term = "" if row["term"] in (INTERCEPT, None) or row["term"] != row["term"] else f", {row['term']}"
+        own = (
+            [] if row["term"] in (INTERCEPT, None) or row["term"] != row["term"] else row["term"].split(", ")
+        )
+        term = f", {' and '.join(said.get(t, labels.term(t)) for t in own)}" if own else ""
         if row["parameter"] == "variance":
             low, high = (np.sqrt(row[c]) for c in ("conf_low", "conf_high"))
             heading, value = _RESIDUAL_SD if residual else f"SD, {group}{term}", row["std_dev"]

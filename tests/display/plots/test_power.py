@@ -76,6 +76,8 @@ def test_widths_are_drawn_without_target():
     assert figure.labels.y == "Mean width of the 95% interval"
     of_width = ss.plot_power(plan(goal="width", widest=0.1))
     assert of_width.labels.y == "95% interval within 0.1 (%)"
+    wide = ss.plot_power(plan(goal="width", widest=0.1), show="width")
+    assert "Dashed: the width planned for, 0.1." in caption(wide)
 
 
 def test_what_is_no_plan_is_refused():
@@ -88,6 +90,9 @@ def test_what_is_no_plan_is_refused():
 def test_a_single_size_is_a_point():
     frame = plan(effects=(-0.1, -0.05), needed=(20, None)).query("n_cases == 20")
     figure = ss.plot_power(frame)
-    assert not any(type(layer.geom).__name__ == "geom_line" for layer in figure.layers)
+    drawn = [type(layer.geom).__name__ for layer in figure.layers]
+    assert "geom_line" not in drawn
+    assert "geom_linerange" in drawn
+    assert "Bars: 95% intervals of the power" in caption(figure)
     # a line of one point warns
     plt.close(figure.draw(show=False))

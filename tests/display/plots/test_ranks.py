@@ -104,7 +104,7 @@ def test_methods_of_the_map_stand_by_their_ranks(significance, ranks):
 
 
 def test_the_map_says_its_level_and_procedure(significance):
-    assert "P < 0.05; Holm" in caption(ss.plot_significance(significance))
+    assert "P < 0.05; paired t test; Holm" in caption(ss.plot_significance(significance))
 
 
 def test_wrong_frames_are_refused(ranks, significance, scores):

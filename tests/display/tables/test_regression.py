@@ -507,7 +507,11 @@ def test_a_slope_has_a_correlation_at_the_foot(read):
     model = ss.fit(simulated_readings(), "iou ~ method + (1 + method|reader) + (1|case)")
     seen = read(ss.table_regression(model.tidy(), components=model.variance_components()))
     labels = [row[0] for row in seen.body]
-    for label in ("SD, reader", "SD, reader, methodhuman", "Correlation, reader, (Intercept), methodhuman"):
+    for label in (
+        "SD, reader",
+        "SD, reader, Method: Human benchmark",
+        "Correlation, reader, Intercept and Method: Human benchmark",
+    ):
         assert label in labels
     assert labels.index("Residual SD") > labels.index("SD, case")
 
