@@ -167,8 +167,8 @@ def median_difference(
     DataFrame
         One row per group and compared method: the grouping columns, `method`, `reference`; then as
         `medians` with `term` "median_difference" (or "quantile_difference") and, with `mover`, `p_value`
-        (`p_adjusted`): 1 minus the highest level whose limits leave 0 out; `n` are pairs, `n_missing`
-        those that lack a score; `reference_median`, `method_median`, `verdict` ("lower", "higher" where the
+        (`p_adjusted`): 1 minus the highest level whose limits leave 0 out, below 1 - `level` where these do;
+        `n` are pairs, `n_missing` those that lack a score; `reference_median`, `method_median`, `verdict` ("lower", "higher" where the
         limits leave 0 out, else "inconclusive"), `quantile`.
 
     Raises
@@ -298,7 +298,7 @@ def _inferred(
             if two:
                 pair, both = (shares[0], shares[1]), (of_sides[row, 0], of_sides[row, 1])
                 low[row], high[row] = of_difference(*pair, both, level)
-                p_value[row] = p_of_difference(*pair, both)
+                p_value[row] = p_of_difference(*pair, both, level)
         table |= {"p_value": p_value} if two else {}
         if few.any():
             warn(

@@ -136,15 +136,19 @@ def of_difference(
     return x - y - reach(x - lx, uy - y), x - y + reach(ux - x, y - ly)
 
 
-def p_of_difference(own: Shares, other: Shares, estimates: tuple[float, float]) -> float:
-    """1 minus the highest level whose limits leave 0 out; NaN without limits."""
-    least, most = 0.0, 1.0
-    if np.isnan(of_difference(own, other, estimates, 0.5)[0]):
+def p_of_difference(own: Shares, other: Shares, estimates: tuple[float, float], level: float) -> float:
+    """1 minus the highest level whose limits leave 0 out; NaN without limits.
+
+    Limits of a higher level need not hold those of a lower one where the sides hang together closely: the
+    levels that are looked at are those above `level` where its limits leave 0 out, else those below.
+    """
+    least, most, alpha = 0.0, 1.0, 1 - level
+    if np.isnan(of_difference(own, other, estimates, level)[0]):
         return float("nan")
     for _ in range(_HALVINGS):
-        alpha = (least + most) / 2 if least > 0.01 else np.sqrt(max(least, _LEAST) * most)
         low, high = of_difference(own, other, estimates, 1 - alpha)
         least, most = (least, alpha) if low > 0 or high < 0 else (alpha, most)
+        alpha = (least + most) / 2 if least > 0.01 else np.sqrt(max(least, _LEAST) * most)
     # of limits that never leave 0 out the halving ends at 1
     return float(most)
 

@@ -144,6 +144,23 @@ def test_the_p_value_is_where_limits_meet_0(clustered):
     }
 
 
+@pytest.mark.parametrize("seed", [73, 75])
+def test_p_value_and_limits_agree_where_limits_of_levels_are_not_nested(seed):
+    rng = np.random.default_rng(seed)
+    n = rng.integers(2, 25)
+    cam = np.round(np.clip(rng.normal(0.4, 0.3, n), 0, 1), 1)
+    human = np.round(np.clip(cam + rng.normal(0.1, 0.2, n), 0, 1), 1)
+    patients = [f"p{i}" for i in rng.integers(0, max(2, n // 2), n)]
+    keys = {"case": np.arange(n).astype(str), "patient": patients, "metric": "iou"}
+    scores = pd.DataFrame({**keys, "cam": cam, "human": human})
+    if seed % 3 == 0:
+        scores.loc[rng.random(n) < 0.2, "cam"] = np.nan
+    long = scores.melt([*keys], ["cam", "human"], var_name="method", value_name="score")
+    for quantile in (0.25, 0.5):
+        row = ss.median_difference(long, reference="human", quantile=quantile).iloc[0]
+        assert (row["p_value"] < 0.05) == (row["conf_low"] > 0 or row["conf_high"] < 0)
+
+
 def test_equal_scores_do_not_differ(clustered):
     one = clustered[clustered["method"] == "cam"]
     twins = pd.concat([one, one.assign(method="human")], ignore_index=True)
