@@ -44,10 +44,16 @@ def regression_quantile(matrix: np.ndarray, response: np.ndarray, quantile: floa
         return _of_constant(matrix, response, quantile)
     size = np.abs(matrix).max(axis=0)
     scaled = matrix / size
+    # far from the estimate, where limits are looked for, numbers are too large for HiGHS
+    unit = 2.0 ** np.frexp(np.abs(response).max())[1]
     program = optimize.linprog(
-        -response, A_eq=scaled.T, b_eq=(1 - quantile) * scaled.sum(axis=0), bounds=(0, 1), method="highs-ds"
+        -response / unit,
+        A_eq=scaled.T,
+        b_eq=(1 - quantile) * scaled.sum(axis=0),
+        bounds=(0, 1),
+        method="highs-ds",
     )
-    return RegressionQuantile(-program.eqlin.marginals / size, program.x - (1 - quantile))
+    return RegressionQuantile(-program.eqlin.marginals * unit / size, program.x - (1 - quantile))
 
 
 def _of_constant(matrix: np.ndarray, response: np.ndarray, quantile: float) -> RegressionQuantile:

@@ -72,6 +72,19 @@ def test_limits_are_where_the_test_begins_to_reject(rows, quantile):
             assert abs(statistic(rows, column, limit - side * apart, quantile)) <= critical
 
 
+def test_a_limit_far_away_is_looked_for_without_end():
+    rng = np.random.default_rng(14)
+    n = rng.integers(8, 30)
+    x, group = rng.normal(size=n), rng.choice(["u", "v"], n)
+    score = 0.4 + 0.1 * x + 0.05 * (group == "v") + rng.standard_t(3, n) * 0.1
+    case = np.arange(n).astype(str)
+    scores = pd.DataFrame({"case": case, "method": "m", "metric": "s", "score": score, "x": x, "g": group})
+    with pytest.warns(SalstatsWarning, match="without an end"):
+        found = ss.quantile_regress(scores, "s ~ x + g", by=(), quantile=0.8)
+    assert (found["conf_low"] <= found["estimate"]).all()
+    assert np.isinf(found["conf_high"]).any() or np.isinf(found["conf_low"]).any()
+
+
 def test_a_regression_on_nothing_is_the_quantile(rows):
     cam = rows[rows["method"] == "cam"]
     found = ss.quantile_regress(cam, "score ~ 1", by=(), unit="patient", quantile=0.3).iloc[0]
