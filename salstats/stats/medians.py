@@ -168,8 +168,8 @@ def median_difference(
         One row per group and compared method: the grouping columns, `method`, `reference`; then as
         `medians` with `term` "median_difference" (or "quantile_difference") and, with `mover`, `p_value`
         (`p_adjusted`): 1 minus the highest level whose limits leave 0 out, below 1 - `level` where these do;
-        `n` are pairs, `n_missing` those that lack a score; `reference_median`, `method_median`, `verdict` ("lower", "higher" where the
-        limits leave 0 out, else "inconclusive"), `quantile`.
+        `n` are pairs, `n_missing` those that lack a score; `reference_median`, `method_median`, `verdict`
+        ("lower", "higher" where the limits leave 0 out, else "inconclusive"), `quantile`.
 
     Raises
     ------
