@@ -13,6 +13,7 @@ from salstats.stats.agreement.readings import (
     jackknife_df,
     jackknife_error,
     once,
+    one_way,
     student,
     two_sided,
     without_each_unit,
@@ -51,10 +52,7 @@ def difference(readings: Readings, weights: Weights, linked: bool = True) -> np.
     away = apart - middle
     m, total, squares = (per_case(values) for values in (np.ones_like(away), away, away**2))
     n_pairs, grand = over_cases(m), over_cases(total)
-    of_cases = over_cases(total**2 / m)
-    inner = ratio(over_cases(squares) - of_cases, n_pairs - n_cases)
-    outer = ratio(of_cases - ratio(grand**2, n_pairs), n_cases - 1)
-    worth = ratio(n_pairs - ratio(over_cases(m**2), n_pairs), n_cases - 1)
+    inner, outer, worth = one_way(over_cases, m, total, squares)
     # one pair of each case has no variance within
     single = np.isclose(n_pairs, n_cases)
     variance = np.where(single, outer, inner + np.maximum(ratio(outer - inner, worth), 0.0))

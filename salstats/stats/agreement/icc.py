@@ -18,6 +18,7 @@ from salstats.stats.agreement.readings import (
     jackknife_df,
     jackknife_error,
     once,
+    one_way,
     student,
     to_z,
     two_sided,
@@ -27,39 +28,31 @@ from salstats.stats.estimands import ratio
 
 
 def components(readings: Readings, weights: Weights) -> np.ndarray:
-    """Half mean squared differences A, B, C, and ICC(1,1), shape (n_sets, 4).
-
-    ICC(1,1) is from the analysis of variance of one way, with the number of readings that unequal numbers
-    are worth, n0 = (N - sum m² / N) / (cases - 1).
-    """
+    """Half mean squared differences A, B, C, and ICC(1,1) from the analysis of one way, shape (n_sets, 4)."""
     there = ~np.isnan(readings.values)
     # about the mean sums of squares lose no digits
     values = np.where(there, readings.values - readings.values[there].mean(), 0.0)
-    m, total, squares = there.sum(axis=1), values.sum(axis=1), (values**2).sum(axis=1)
+    m, total, squares = there.sum(axis=1) + 0.0, values.sum(axis=1), (values**2).sum(axis=1)
     n_of, sum_of, squares_of = (weights @ a.astype(np.float64) for a in (there, values, values**2))
-    pairs_within = weights @ (m * (m - 1.0))
+    pairs_within = weights @ (m * (m - 1))
     within = weights @ (m * squares - total**2)
     pairs_rater = (n_of * (n_of - 1)).sum(axis=1)
     of_rater = (n_of * squares_of - sum_of**2).sum(axis=1)
     n, grand, all_squares = n_of.sum(axis=1), sum_of.sum(axis=1), squares_of.sum(axis=1)
     pairs_rest = n * (n - 1) - pairs_within - pairs_rater
     rest = n * all_squares - grand**2 - within - of_rater
-    n_cases = weights @ np.ones(len(values))
-    between = weights @ ratio(total**2, m) - ratio(grand**2, n)
-    inner = ratio(all_squares - weights @ ratio(total**2, m), n - n_cases)
-    outer = ratio(between, n_cases - 1)
-    worth = ratio(n - ratio(weights @ (m.astype(np.float64) ** 2), n), n_cases - 1)
-    one_way = ratio(outer - inner, outer + (worth - 1) * inner)
+    inner, outer, worth = one_way(lambda of_rows: weights @ of_rows, m, total, squares)
+    icc1 = ratio(outer - inner, outer + (worth - 1) * inner)
     return np.column_stack(
-        [ratio(within, pairs_within), ratio(of_rater, pairs_rater), ratio(rest, pairs_rest), one_way]
+        [ratio(within, pairs_within), ratio(of_rater, pairs_rater), ratio(rest, pairs_rest), icc1]
     )
 
 
 def single(readings: Readings, weights: Weights) -> np.ndarray:
     """ICC(1,1), ICC(2,1) = (C - A) / C and ICC(3,1) = (C - A) / B, shape (n_sets, 3)."""
-    within, of_rater, rest, one_way = components(readings, weights).T
+    within, of_rater, rest, icc1 = components(readings, weights).T
     cases = rest - within
-    return np.column_stack([one_way, ratio(cases, rest), ratio(cases, of_rater)])
+    return np.column_stack([icc1, ratio(cases, rest), ratio(cases, of_rater)])
 
 
 def mean_of(rho: np.ndarray, k: float) -> np.ndarray:

@@ -9,6 +9,7 @@ from scipy import sparse, special
 
 from salstats.stats.advice import ROUNDING
 from salstats.stats.cr2 import spread_df
+from salstats.stats.estimands import ratio
 
 #: Numbers of a block of left-out units that are held at a time.
 _BLOCK = 10_000_000
@@ -121,6 +122,20 @@ def jackknife_df(replicates: np.ndarray) -> np.ndarray:
     n = len(replicates)
     spread = spread_df((replicates - replicates.mean(axis=0)) ** 2, n)
     return np.asarray(np.maximum(np.minimum(spread, n - 1.0), 1.0))
+
+
+def one_way(
+    over: Callable[[np.ndarray], np.ndarray], m: np.ndarray, total: np.ndarray, squares: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mean squares within cases and between them, and what unequal numbers `m` of values are worth.
+
+    That is n0 = (N - sum m^2 / N) / (cases - 1). `total` and `squares` are of a case's values, about a number
+    near their mean so that no digits are lost; `over` sums over cases.
+    """
+    n_cases, n, of_cases = over(np.ones(len(m))), over(m), over(ratio(total**2, m))
+    inner = ratio(over(squares) - of_cases, n - n_cases)
+    outer = ratio(of_cases - ratio(over(total) ** 2, n), n_cases - 1)
+    return inner, outer, ratio(n - ratio(over(m**2), n), n_cases - 1)
 
 
 def student(level: float, df: float | np.ndarray) -> np.ndarray:
