@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from salstats.stats.draws import weight_blocks
-from salstats.stats.mrmc.figures import Figure, Readings, comparisons, shares_won
+from salstats.stats.mrmc.figures import Figure, Readings, comparisons
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def _bootstrap(r: Readings, figure: Figure, drawing: Drawing) -> np.ndarray:
 
 def _delong(r: Readings, _: Figure, __: Drawing) -> np.ndarray:
     """Covariances of the means of what positives win and of what negatives win, summed over units."""
-    won, read = shares_won(r), r.read
+    won, read = r.won, r.read
     total, sides = np.zeros((won.shape[1],) * 2), []
     for which in (r.positive[:, None], ~r.positive[:, None]):
         own = read & which

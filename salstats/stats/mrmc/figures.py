@@ -6,6 +6,7 @@ closed form, and with units drawn again.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -29,10 +30,18 @@ class Readings:
     #: (n_cases,): Whether a case is positive; all are where there is no truth.
     positive: np.ndarray
 
-    @property
+    @cached_property
     def read(self) -> np.ndarray:
         """Which readings there are, (n_cases, n_cells)."""
         return ~np.isnan(self.scores)
+
+    @cached_property
+    def won(self) -> np.ndarray:
+        """Share of the cases of the other class that each case is on the right side of; 0 where not read."""
+        found = np.zeros_like(self.scores)
+        for cell, read in enumerate(self.read.T):
+            found[read, cell] = placements(self.scores[read, cell], self.positive[read])
+        return found
 
     def by_unit(self, values: np.ndarray) -> np.ndarray:
         """Sums of the cases' values (n_cases, n_cells) over each unit."""
@@ -67,17 +76,9 @@ def _means_weighted(r: Readings, weights: np.ndarray) -> np.ndarray:
     return np.asarray((weights @ sums) / (weights @ counts))
 
 
-def shares_won(r: Readings) -> np.ndarray:
-    """Share of the cases of the other class that each case is on the right side of; 0 where not read."""
-    found = np.zeros_like(r.scores)
-    for cell, read in enumerate(r.read.T):
-        found[read, cell] = placements(r.scores[read, cell], r.positive[read])
-    return found
-
-
 def _areas_without(r: Readings) -> tuple[np.ndarray, np.ndarray]:
     """Areas less the comparisons that a unit takes part in, as positives or negatives, each once."""
-    won, positive, read = shares_won(r), r.positive[:, None], r.read
+    won, positive, read = r.won, r.positive[:, None], r.read
     of_positives, of_negatives = (r.by_unit((read & which).astype(float)) for which in (positive, ~positive))
     n_positive, n_negative = of_positives.sum(axis=0), of_negatives.sum(axis=0)
     area = (won * positive).sum(axis=0) / n_positive
@@ -89,8 +90,10 @@ def _areas_without(r: Readings) -> tuple[np.ndarray, np.ndarray]:
 def _won_within(r: Readings) -> np.ndarray:
     """Comparisons won by each unit's positives over its own negatives, (n_units, n_cells)."""
     found = np.zeros((int(r.units.max()) + 1, r.scores.shape[1]))
-    cases = np.split(np.argsort(r.units, kind="stable"), np.cumsum(np.bincount(r.units))[:-1])
-    for unit in np.intersect1d(r.units[r.positive], r.units[~r.positive]):
+    mixed = np.intersect1d(r.units[r.positive], r.units[~r.positive])
+    if len(mixed):
+        cases = np.split(np.argsort(r.units, kind="stable"), np.cumsum(np.bincount(r.units))[:-1])
+    for unit in mixed:
         found[unit] = sum(won.sum(axis=(0, 1)) for _, won in comparisons(r, cases[unit]))
     return found
 
