@@ -69,8 +69,9 @@ def significance_map(
     -----
     The one-sided P value is half of the two-sided one where the difference is in favour of the method, else 1
     less that half. "wilcoxon" is the signed-rank test of challengeR, R's wilcox.test(exact = FALSE), of each
-    unit's mean difference: of differences that are symmetric about 0, not of their mean. Only adjusted P
-    values below 1 - `level` count as better; challengeR lets those on the line count, too.
+    unit's mean difference: of differences that are symmetric about 0, not of their mean. As in R, 0.3 - 0.2
+    and 0.2 - 0.1, which rounding tells apart, are no ties. Only adjusted P values below 1 - `level` count as
+    better; challengeR lets those on the line count, too.
 
     References
     ----------

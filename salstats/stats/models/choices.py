@@ -60,6 +60,11 @@ def chosen_errors(family: Family, errors: str | None, unit: Unit, *, reml: bool)
             f"errors={used!r} goes without random effects, which say themselves what hangs together; use one "
             f"of {quoted(OF_MIXED)}, or leave them out of the formula"
         )
+    elif used not in family.errors and used in FAMILIES[family.name].errors:
+        raise ValueRangeError(
+            f"errors={used!r} goes without correlation=, which takes rows to hang together; use one of "
+            f"{quoted(family.errors)}, or leave correlation= out"
+        )
     elif used not in family.errors:
         others = quoted(f.name for f in FAMILIES.values() if used in f.errors)
         raise ValueRangeError(

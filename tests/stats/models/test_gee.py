@@ -172,7 +172,7 @@ def test_a_fit_says_what_it_is_and_has_no_likelihood(few):
     [
         ({"correlation": "ar1"}, "correlation='ar1' is not known; choose one of exchangeable"),
         ({"family": "beta"}, "there for family='gaussian', 'binomial'"),
-        ({"errors": "hc3"}, "use one of 'mancl-derouen', 'cr2', 'cluster'"),
+        ({"errors": "hc3"}, "goes without correlation=.* use one of 'mancl-derouen', 'cr2', 'cluster'"),
         ({"errors": "satterthwaite"}, "satterthwaite"),
     ],
 )
