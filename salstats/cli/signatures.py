@@ -303,7 +303,7 @@ def _named(text: str) -> str:
         return f"One of {', '.join(records)}"
 
     text = re.sub(r'A name of `intervals\.names_of\("(\w+)"\)`', names, text)
-    return re.sub(r"A name of `(families|covariance)\.([A-Z]+)`", of_models, text)
+    return re.sub(r"A name of `(families|errors)\.([A-Z]+)`", of_models, text)
 
 
 def plain(text: str) -> str:

@@ -70,7 +70,7 @@ def regress(
         quasi-binomial logit for an outcome in [0, 1], exact 0 and 1 included; `beta` is for scores strictly
         between, `ordered-beta` and `zero-one-inflated-beta` for scores with lumps at 0 or 1.
     errors : str, optional
-        A name of `covariance.CHOICES`; by default `recommended`, which is `cr2`: rows of a unit may depend
+        A name of `errors.CHOICES`; by default `recommended`, which is `cr2`: rows of a unit may depend
         on each other, with Satterthwaite's degrees of freedom. `cluster` (CR1) and `cr0` have p-values that
         are too small with few units, or terms that vary between them; `mancl-derouen`, the recommended with
         `correlation`, has them rather too large; `hc0` ... `hc3` and `classical` take rows for independent.
