@@ -257,9 +257,12 @@ def _ranges(
         found[metric] = (float(low), float(high)) if finite else (np.nan, np.nan)
     unknown = [m for m, span in found.items() if np.isnan(span[0]) and lost[metrics == m].any()]
     if unknown:
+        of, given_as = f" of {quoted(unknown)}", f"{{{unknown[0]!r}: (least, largest)}}"
+        if "metric" not in frame.columns:
+            of, given_as = "", "(least, largest)"
         warn(
-            f"undefined scores of {quoted(unknown)} may be anything, as their range is not known or has no "
-            f"end: their bounds are NaN; limits={{{unknown[0]!r}: (least, largest)}} gives one"
+            f"undefined scores{of} may be anything, as their range is not known or has no end: their bounds "
+            f"are NaN; limits={given_as} gives one"
         )
     low, high = (metrics.map({m: span[i] for m, span in found.items()}).to_numpy(float) for i in (0, 1))
     return low, high

@@ -208,17 +208,23 @@ def _check_design(r: Readings, methods: list[str], readers: list[str], figure: F
             f"mrmc() needs two readers or more, and the scores{where} have {len(readers)}{alone}; {call} "
             "compares methods on the cases of one"
         )
-    classes = [("case", np.ones_like(r.positive))]
+    classes, call = [("case", np.ones_like(r.positive))], "summarize()"
     if figure.needs_label:
+        call = "auroc()"
         classes = [("positive case", r.positive), ("negative case", ~r.positive)]
     for noun, which in classes:
         n = (r.by_unit((r.read & which[:, None]).astype(float)) > 0).sum(axis=0)
+        if (n < 2).all():
+            raise SalstatsError(
+                f"every reader has {_counted(int(n.max()), noun)} (or unit){where}, and covariances over "
+                "cases take two or more; nothing else tells what other cases would give"
+            )
         if (n < 2).any():
             cell = int(np.flatnonzero(n < 2)[0])
             raise SalstatsError(
                 f"reader {readers[r.readers[cell]]!r} has {_counted(int(n[cell]), noun)} (or unit) of method "
                 f"{methods[r.methods[cell]]!r}{where}, and covariances over cases take two or more; leave "
-                "that reader out, or take summarize(), which speaks of these readers only"
+                f"that reader out, or take {call}, which speaks of these readers only"
             )
     own = np.zeros((len(methods), len(readers)), dtype=bool)
     own[r.methods, r.readers] = True

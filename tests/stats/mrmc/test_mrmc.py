@@ -358,6 +358,7 @@ def repeated(scores):
             lambda s: s[(s["reader"] != "R2") | (s["case"] == "k01")],
             {}, SalstatsError, r"'R2' has 1 case \(or unit\) of method 'A'.*leave that reader out",
         ),
+        (lambda s: s[s["case"] == "k01"], {}, SalstatsError, r"every reader has 1 case \(or unit\)"),
         (
             lambda s: s[(s["reader"] != "R2") | (s["method"] == "A")],
             {}, SalstatsError, "'R2' has no scores of method 'B'.*keep the readers who have all methods",
