@@ -1,6 +1,7 @@
 """Readings of independent cases, and the pairs of raters that the R oracle compares."""
 
 import numpy as np
+import pandas as pd
 
 from salstats.stats.agreement.readings import Readings
 
@@ -25,3 +26,11 @@ def pair_of(sets, name):
         wide = sets[sets["set"] == source].pivot(index="subject", columns="rater", values="score")
         columns.append(wide.to_numpy()[:, place])
     return alone(np.column_stack(columns))
+
+
+def frame_of(values, **columns):
+    """Scores of cases (rows) by readers (columns) as a scores frame."""
+    wide = pd.DataFrame(values, columns=[f"r{j}" for j in range(np.shape(values)[1])])
+    wide["case"] = [f"c{i:03}" for i in range(len(wide))]
+    long = wide.melt("case", var_name="reader", value_name="score")
+    return long.assign(**{"method": "gradcam", "metric": "iou"} | columns)

@@ -3,24 +3,17 @@
 import numpy as np
 import pandas as pd
 import pytest
+from agreement_readings import frame_of
 from display.plots.estimate_figures import caption, layers
 
 import salstats as ss
 from salstats.checks import SalstatsError
 
 
-def scores_of(values, **columns):
-    """Cases (rows) by readers (columns) as a scores frame."""
-    wide = pd.DataFrame(values, columns=[f"r{j}" for j in range(np.shape(values)[1])])
-    wide["case"] = [f"c{i:02}" for i in range(len(wide))]
-    long = wide.melt("case", var_name="reader", value_name="score")
-    return long.assign(**{"method": "gradcam", "metric": "iou"} | columns)
-
-
 @pytest.fixture
 def scores():
     rng = np.random.default_rng(1)
-    return scores_of(rng.random((20, 1)) + rng.normal(0, 0.1, (20, 3)))
+    return frame_of(rng.random((20, 1)) + rng.normal(0, 0.1, (20, 3)))
 
 
 @pytest.fixture
@@ -62,7 +55,7 @@ def test_left_out_pairs_are_not_drawn_and_readers_have_labels(scores, limits):
 
 
 def test_equal_pairs_are_one_mark_that_says_how_many():
-    scores = scores_of(np.array([[1, 2], [1, 2], [1, 2], [2, 2], [3, 1], [3, 3.0]]), metric="rating")
+    scores = frame_of(np.array([[1, 2], [1, 2], [1, 2], [2, 2], [3, 1], [3, 3.0]]), metric="rating")
     figure = ss.plot_agreement(scores, ss.agreement(scores, kind="bland-altman"))
     assert sorted(figure.data["n"]) == [1, 1, 1, 3]
     assert "up to 3" in caption(figure)
@@ -70,7 +63,7 @@ def test_equal_pairs_are_one_mark_that_says_how_many():
 
 def test_readings_in_any_order_are_drawn_as_means_of_cases():
     rng = np.random.default_rng(3)
-    seeds = [scores_of(rng.random((12, 2)), seed=str(seed)) for seed in range(3)]
+    seeds = [frame_of(rng.random((12, 2)), seed=str(seed)) for seed in range(3)]
     scores = pd.concat(seeds, ignore_index=True)
     for linked, n in ((True, 36), (False, 12)):
         limits = ss.agreement(scores, kind="bland-altman", linked=linked)
@@ -92,7 +85,7 @@ def test_other_frames_are_refused(scores, limits):
 
 def test_a_long_name_of_a_metric_leaves_the_axis_and_means_of_a_case_are_told():
     rng = np.random.default_rng(2)
-    first, again = (scores_of(rng.random((20, 2)), metric="hd95", seed=seed) for seed in (1, 2))
+    first, again = (frame_of(rng.random((20, 2)), metric="hd95", seed=seed) for seed in (1, 2))
     both = pd.concat([first, again], ignore_index=True)
     figure = ss.plot_agreement(both, ss.agreement(both, kind="bland-altman", linked=False))
     assert figure.labels.y == "Difference"

@@ -1,7 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from agreement_readings import alone
+from agreement_readings import alone, frame_of
 from scipy import sparse
 
 import salstats as ss
@@ -13,14 +13,6 @@ from salstats.stats.agreement.records import KINDS, LABELS
 from salstats.stats.intervals import names_of
 
 ROUNDING = 1e-12
-
-
-def frame_of(values, **columns):
-    """Scores of cases (rows) by readers (columns) as a scores frame."""
-    wide = pd.DataFrame(values, columns=[f"r{j}" for j in range(np.shape(values)[1])])
-    wide["case"] = [f"c{i:03}" for i in range(len(wide))]
-    long = wide.melt("case", var_name="reader", value_name="score")
-    return long.assign(**{"method": "gradcam", "metric": "iou"} | columns)
 
 
 @pytest.fixture
