@@ -16,6 +16,7 @@ from salstats.stats.advice import beyond_range
 from salstats.stats.intervals import find_interval
 from salstats.stats.models.errors import ERRORS
 from salstats.stats.models.families import FAMILIES, GAUSSIAN
+from salstats.stats.weighting import MEMBERS, weights_text
 
 #: On an axis of logarithms a bar reaches at most this far from the estimates.
 _FARTHEST = 1000.0
@@ -48,7 +49,9 @@ def interval_note(frame: pd.DataFrame) -> str:
         without += f"; {NO_INTERVAL}"
     if beyond_range(rows).any():
         without += "; values beyond the range of what is estimated are impossible: the interval does not fit"
-    return f"Bars: {' '.join(t for t in (levels, joined(kinds, 'or')) if t)}{of_unit}{without}."
+    weighted = weights_text([w for w in distinct(rows, "weights") if MEMBERS not in w], units or "unit")
+    bars = f"Bars: {' '.join(t for t in (levels, joined(kinds, 'or')) if t)}{of_unit}{without}."
+    return f"{bars} {weighted}".rstrip()
 
 
 def _intervals(kind: str) -> str:

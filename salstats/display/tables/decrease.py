@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from great_tables import GT
 
-from salstats.checks import check_choice
+from salstats.checks import check_choice, check_columns
 from salstats.display.tables import notes
 from salstats.display.tables.grid import Value, check_display, fill, interval_texts
 from salstats.display.tables.layout import build
@@ -30,7 +30,7 @@ from salstats.display.text.margins import (
     margin_note,
     pairs_as_methods,
 )
-from salstats.display.text.vocabulary import TERMS
+from salstats.display.text.vocabulary import CONTRASTS, TERMS
 from salstats.metrics.registry import direction
 from salstats.stats.equivalence import SIDES, split_verdicts
 
@@ -95,8 +95,12 @@ def table_decrease(
     >>> isinstance(ss.table_decrease(decrease, sort="size"), GT)
     True
     """
-    needed = ("estimate", "method", "reference", *_MEANS)
+    needed = ("estimate", "method", "reference")
     every = check_display(decrease, digits, style, "decrease", needed)
+    medians = [c.replace("mean", "median") for c in _MEANS]
+    if set(medians) <= set(every.columns):
+        every = every.rename(columns=dict(zip(medians, _MEANS, strict=True)))
+    check_columns(every, _MEANS, "decrease")
     frame = rows_of_term(every, "difference")
     check_choice(sort, ("label", "size"), "sort")
     names = Labels(labels, frame)
@@ -163,8 +167,9 @@ def _values(
     frame: pd.DataFrame, labels: Labels, own: str, n: bool, digits: tuple[int, int], style: str
 ) -> list[Value]:
     """The columns that each method has; `own` is the heading of its means."""
-    percent = notes.single(frame, "term") == "percent_decrease"
-    gap = TERMS["percent_decrease" if percent else "difference"].heading
+    term = str(notes.single(frame, "term"))
+    percent = term == "percent_decrease"
+    gap = TERMS[term if term in CONTRASTS else "difference"].heading
     same = notes.single(frame, "reference")
     reference = labels.column("reference") if same is None else labels.value("reference", str(same))
     differs = np.zeros(len(frame), dtype=bool)

@@ -20,7 +20,7 @@ from salstats.display.tables.placement import (
     rows_of_term,
     varies,
 )
-from salstats.display.text.format import count_text, limits_text
+from salstats.display.text.format import count_text, level_text, limits_text
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import margin_marks, margin_note
 from salstats.display.text.vocabulary import TERMS
@@ -177,6 +177,8 @@ def _heading(frame: pd.DataFrame, placement: Placement, labels: Labels) -> str:
     term = notes.single(frame, "term")
     known = TERMS.get("auroc" if notes.single(frame, "figure") == "auc" else str(term))
     what = known.name if known else labels.term(str(term)) if term is not None else "estimate"
+    if str(term).startswith("quantile") and (quantile := notes.single(frame, "quantile")) is not None:
+        what = what.replace("quantile", f"{level_text(float(str(quantile)))}% quantile")
     if "metric" in placement.constant:
         what = f"{labels.value('metric', frame['metric'].iloc[0])}, {what}"
     return notes.with_interval(f"{what[0].upper()}{what[1:]}", frame)

@@ -167,7 +167,7 @@ def table_regression(
             notes.count_note(frame, "observation", "incomplete and left out"),
             normalized_note(frame, names),
             notes.metric_note(whole),
-            "" if components is None else "SDs and shares of random effects: profile likelihood.",
+            "" if components is None else _components_note(combine(components, ("group",), "components")),
         ),
         notes.paragraph(
             _test_note(frame) if given.note else "",
@@ -176,6 +176,17 @@ def table_regression(
         ),
     ]
     return build(replace(table, notes=below, title=title), "salstats-regression")
+
+
+def _components_note(components: pd.DataFrame) -> str:
+    """How random effects were estimated, and what their limits are."""
+    restricted = components["reml"].unique() if "reml" in components.columns else []
+    how = (
+        f"{'restricted ' if restricted[0] else ''}maximum likelihood, limits by "
+        if len(restricted) == 1
+        else ""
+    )
+    return f"SDs and shares of random effects: {how}profile likelihood."
 
 
 def _terms_table(

@@ -33,6 +33,12 @@ _COLUMNS = {
     "label": "Finding present",
     "(Intercept)": "Intercept",
 }
+#: Parts of a model of scores with lumps at 0 and 1.
+_PARTS = {
+    "mean": "Scores in between",
+    "zero": "Zeros over scores in between",
+    "one": "Ones over scores in between",
+}
 #: Columns whose values are metrics, or may be: these stand in the registry's order.
 _METRIC_COLUMNS = ("metric", "x", "y")
 #: Methods as their authors spell them, by their letters and digits in lower case.
@@ -135,6 +141,8 @@ class Labels:
             metric = known_metric(text)
             label = text if metric is None else metric.label
             return f"{label} ({self._units[text]})" if text in self._units else label
+        if column == "part" and text in _PARTS:
+            return _PARTS[text]
         if column in ("method", "reference"):
             if text == HUMAN and self._human:
                 return self._human

@@ -198,3 +198,13 @@ def test_bad_options_are_one_clear_sentence(decrease, means):
         ss.table_decrease(pd.concat([decrease, decrease.iloc[:1]]))
     with pytest.raises(ColumnError, match="decrease has no column 'reference'"):
         ss.table_decrease(means)
+
+
+def test_differences_of_medians_stand_beside_both_medians():
+    scores = ss.datasets.load_simulated().query("metric == 'iou' and task == 'Edema'")
+    found = ss.median_difference(scores, reference="human", by=["metric"])
+    html = ss.table_decrease(found).as_raw_html()
+    assert "Difference of medians (95% CI)" in html
+    assert f"{found['reference_median'].iloc[0]:.3f}" in html
+    ninth = ss.table_estimates(ss.medians(scores, quantile=0.9)).as_raw_html()
+    assert "90% quantile (95% CI)" in ninth

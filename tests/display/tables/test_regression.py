@@ -499,7 +499,7 @@ def test_random_effects_stand_at_the_foot_with_limits_shares_and_numbers(read):
     assert seen.rows["n, case"] == ["12", "12"]
     assert "Linear mixed regression with random effects of case and reader" in seen.note
     assert "t tests with Satterthwaite's degrees of freedom" in seen.note
-    assert "SDs and shares of random effects: profile likelihood." in seen.note
+    assert "SDs and shares of random effects: restricted maximum likelihood, limits by profile" in seen.note
     assert "ICC, intraclass correlation" in seen.note
 
 
