@@ -124,7 +124,8 @@ def agreement(
     the categories, so that one that nobody gave still counts; R's `irr` weighs by their order.
 
     Default 95 % limits held in 91 to 98 % of simulated studies of 30 units, textbooks' in 70 to 97 %; of
-    kappa of a rare category in 80 to 86 % of those of 10.
+    kappa of a rare category in 80 to 86 % of those of 10. Where one unit alone disagrees there are none, as
+    without it agreement is perfect: of kappa .6 in half of the studies of 10 units, a tenth of those of 20.
 
     Checked against R's psych and irr, published examples (Bland and Altman 2007) and definitions; of
     irr 0.84.1, alpha of more than two raters without gaps (a wrong weight) and the limits of ICC(2,k) differ.
