@@ -165,12 +165,13 @@ def check_frame(frame: object, name: str = "scores") -> pd.DataFrame:
     return frame
 
 
-def check_columns(frame: pd.DataFrame, columns: Iterable[str], name: str = "scores") -> None:
-    """Raise ColumnError when a column is missing, with the closest name there is."""
+def check_columns(frame: pd.DataFrame, columns: Iterable[str], name: str = "scores", do: str = "") -> None:
+    """Raise ColumnError when a column is missing, with the closest name there is, or what to `do`."""
     for column in columns:
         if column not in frame.columns:
-            hint = did_you_mean(column, frame.columns)
-            raise ColumnError(f"{name} has no column {column!r}{hint} (columns: {quoted(frame.columns)})")
+            hint = "" if do else did_you_mean(column, frame.columns)
+            known, do = quoted(frame.columns), f"; {do}" if do else ""
+            raise ColumnError(f"{name} has no column {column!r}{hint} (columns: {known}){do}")
 
 
 def check_numeric(frame: pd.DataFrame, column: str, name: str = "scores") -> np.ndarray:
@@ -231,7 +232,8 @@ def check_choice(value: object, choices: Sequence[str], option: str) -> str:
 def check_level(level: float, option: str = "level") -> float:
     """A confidence level strictly between 0 and 1."""
     if isinstance(level, bool) or not isinstance(level, int | float | np.floating) or not 0 < level < 1:
-        raise ValueRangeError(f"{option} must lie strictly between 0 and 1, not {level!r}; 0.95 is usual")
+        usual = "; 0.95 is usual" if option == "level" else ""
+        raise ValueRangeError(f"{option} must lie strictly between 0 and 1, not {level!r}{usual}")
     return float(level)
 
 

@@ -13,6 +13,7 @@ from salstats.checks import (
     check_columns,
     check_frame,
     check_numeric,
+    did_you_mean,
     quoted,
     warn,
 )
@@ -174,7 +175,11 @@ def check_scores(scores: object, name: str = "scores") -> pd.DataFrame:
 def coded_scores(scores: object, name: str = "scores") -> ColumnCodes:
     """Frame that `check_scores` accepts, with the codes of its columns."""
     frame = check_frame(scores, name)
-    check_columns(frame, SCORES_COLUMNS, name)
+    for column in SCORES_COLUMNS:
+        do = f"rename the one that holds it, with {name}.rename(columns={{'...': {column!r}}})"
+        if column in ("method", "metric"):
+            do += f", or say what all rows are of, with {name}.assign({column}='...')"
+        check_columns(frame, [column], name, "" if did_you_mean(column, frame.columns) else do)
     check_numeric(frame, "score", name)
     keys = [c for c in KEY_COLUMNS if c in frame.columns]
     coded = ColumnCodes(frame)
@@ -268,6 +273,15 @@ def repeat_hint(frame: pd.DataFrame, keys: Iterable[str], first: int, second: in
         if here != there:
             return f"; the first is of {column} {here}, the second of {there}: {_named_by_both(column)}"
     lacking = [c for c in ("task", "reader", "model", "seed", "dataset") if c not in keys]
+    differ = [
+        c
+        for c in frame.columns
+        if c not in (*IDENTIFIER_COLUMNS, "score")
+        and frame[c].dtype.kind not in "fcb"
+        and frame[c].iloc[first] != frame[c].iloc[second]
+    ]
+    if differ and lacking:
+        return f"; they differ in {quoted(differ[:2])}: rename it to what it is, {' or '.join(lacking)}"
     return f"; if they differ by {' or '.join(lacking)}, add that column" if lacking else "; drop one"
 
 

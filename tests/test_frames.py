@@ -83,7 +83,11 @@ def test_an_infinite_score_is_refused_with_its_case(scores, value):
 @pytest.mark.parametrize(
     ("frame", "message"),
     [
-        (lambda s: s.drop(columns="metric"), "scores has no column 'metric'"),
+        (lambda s: s.drop(columns="metric"), "with scores.assign(metric='...')"),
+        (
+            lambda s: pd.concat([s.assign(who="ann"), s.assign(who="bob")], ignore_index=True),
+            "they differ in 'who': rename it to what it is, reader or",
+        ),
         (lambda s: s.rename(columns={"score": "scores"}), "has no column 'score'; did you mean 'scores'"),
         (lambda s: s.astype({"score": "str"}), "column 'score' of scores must be numeric"),
         (lambda s: s[:0], "scores has no rows"),

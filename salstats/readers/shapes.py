@@ -245,10 +245,14 @@ def _score_columns(table: Table, layout: Layout) -> dict[str, dict[str, str]]:
     elif "score" in table.columns:
         return {}
     else:
+        way = "('method', 'metric')} (--score column=method:metric)"
+        if "metric" in table.columns:
+            way = "'method'} (--score column=method)"
+        elif "method" in table.columns:
+            way = "(None, 'metric')} (--score column=:metric)"
         raise ColumnError(
             f"{file} has no column 'score' (columns: {quoted(table.columns)}); rename= one to it; for "
-            "a wide file give columns={'column': ('method', 'metric')} (--score column=method:metric; "
-            "column=:metric where a column names the method) or wide='task'"
+            f"a wide file give columns={{'column': {way} or wide='task'"
         )
     for clash in ("task", "method", "metric", "score"):
         said = clash == "score" or any(clash in names for names in about.values())
@@ -266,6 +270,8 @@ def _check_complete(frame: pd.DataFrame, table: Table, rows: np.ndarray) -> None
             spelled = [c for c in frame.columns if str(c).strip().casefold() == name]
             if spelled:
                 hint = f"; did you mean {spelled[0]!r}? rename={{{spelled[0]!r}: {name!r}}} says so"
+            elif name == "case":
+                raise lacks_case(table)
             elif name in ("method", "metric"):
                 hint = f"; say what the file is about with {name}='...'"
             else:

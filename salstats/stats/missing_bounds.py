@@ -83,7 +83,10 @@ def missing_bounds(
     1    hit    human  678       277        292      0.778       0.799
     """
     frame = check_frame(estimates, "estimates").reset_index(drop=True)
-    check_columns(frame, ("term", "estimate", "n", "n_missing"), "estimates")
+    needed = ("term", "estimate", "n", "n_missing")
+    check_columns(
+        frame, needed, "estimates", "summarize(), difference() or percent_decrease() makes the frame"
+    )
     if "n_readers" in frame.columns:
         raise SalstatsError(
             "missing_bounds() counts scores alike, and mrmc() counts readers alike; take the bounds of "

@@ -182,7 +182,12 @@ def rank_limits(significance: pd.DataFrame) -> pd.DataFrame:
     2  occlusion       3.0         3          3
     """
     frame = check_frame(significance, "significance")
-    check_columns(frame, ["method", "reference", "estimate", "better", "procedure"], "significance")
+    check_columns(
+        frame,
+        ["method", "reference", "estimate", "better", "procedure"],
+        "significance",
+        "significance_map() makes the frame",
+    )
     procedure = str(frame["procedure"].iloc[0])
     if procedure not in FAMILYWISE:
         raise ValueRangeError(

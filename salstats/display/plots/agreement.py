@@ -80,7 +80,7 @@ def plot_agreement(
     'Difference in IoU'
     """
     frame = check_estimates(limits, "limits")
-    check_columns(frame, ["pair", "term", "over"], "limits")
+    check_columns(frame, ["pair", "term", "over"], "limits", "agreement(kind='bland-altman') makes the frame")
     if not set(frame["term"]) <= set(_LINES):
         raise SalstatsError(
             f"limits holds {str(frame['term'].iloc[0])!r}; take agreement(scores, kind='bland-altman'), or "

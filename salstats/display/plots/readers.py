@@ -67,7 +67,7 @@ def plot_readers(
     'Mean IoU'
     """
     frame = check_estimates(readers, "readers")
-    check_columns(frame, ["method", "reader"], "readers")
+    check_columns(frame, ["method", "reader"], "readers", "mrmc_readers() makes the frame")
     names = Labels(labels, frame)
     before = grouping_columns(frame)
     check_distinct(frame, before, "readers")

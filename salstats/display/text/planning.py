@@ -24,7 +24,7 @@ _OF_CURVE = ("n_readers", "effect")
 def check_plan(plan: object) -> pd.DataFrame:
     """A frame of `power`, with a default index."""
     frame = check_frame(plan, "plan")
-    check_columns(frame, NEEDED, "plan")
+    check_columns(frame, NEEDED, "plan", "power() makes the frame")
     return frame.reset_index(drop=True)
 
 

@@ -194,7 +194,7 @@ def _check_values(values: np.ndarray, record: Agreement, label: str) -> None:
     if record.needs == CONTINUOUS and set(distinct) <= {0.0, 1.0}:
         raise ValueRangeError(
             f"kind={record.name!r} is for continuous scores, and {label} holds 0 and 1 only; take "
-            "kind='cohen', 'fleiss' or 'krippendorff'"
+            "kind='cohen', 'fleiss' or 'krippendorff', or leave these scores out"
         )
     if record.needs == CATEGORIES and len(odd):
         raise ValueRangeError(

@@ -127,7 +127,8 @@ def _not_between(response: np.ndarray) -> str | None:
     if not len(bad):
         return None
     return (
-        f"needs an outcome strictly between 0 and 1, not {bad[0]:g}; family='fractional' takes exact 0 and 1"
+        f"needs an outcome strictly between 0 and 1, not {bad[0]:g}; family='ordered-beta' and "
+        "family='fractional' take exact 0 and 1"
     )
 
 

@@ -24,9 +24,12 @@ def chosen_family(name: str, correlation: str | None, formulas: Sequence[Formula
                 f"correlation={correlation!r} goes without {effect} in {mixed[0].text!r}; take one of the two"
             )
         if name != MIXED.name:
+            instead = "correlation='exchangeable' (GEE) without them"
+            if not family.correlated:
+                instead = "errors='cr2' without them, which lets rows of a unit depend on each other"
             raise ValueRangeError(
-                f"{mixed[0].text!r} has {effect}, which family={name!r} has not: take "
-                "correlation='exchangeable' (GEE) without them, or family='gaussian'"
+                f"{mixed[0].text!r} has {effect}, which family={name!r} has not: take {instead}, or "
+                "family='gaussian'"
             )
         if len(mixed) < len(formulas):
             raise ValueRangeError(
@@ -39,7 +42,8 @@ def chosen_family(name: str, correlation: str | None, formulas: Sequence[Formula
     if not family.correlated:
         others = quoted(f.name for f in FAMILIES.values() if f.correlated)
         raise ValueRangeError(
-            f"correlation={correlation!r} is there for family={others}; family={name!r} has none"
+            f"correlation={correlation!r} is there for family={others}; family={name!r} has none, and "
+            "takes rows of a unit as they depend on each other with errors='cr2'"
         )
     return correlated_family(family)
 

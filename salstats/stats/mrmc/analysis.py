@@ -71,8 +71,11 @@ def asked_of(
     """Options as records, checked to go together."""
     of_what = figures.BY_NAME[check_choice(figure, figures.FIGURES, "figure")]
     if of_what.needs_label != (label is not None):
-        names = {True: "needs label=, the column of the truth (0 or 1)", False: "takes no label="}
-        raise SalstatsError(f"figure={figure!r} {names[of_what.needs_label]}; figure='auc' is of ratings")
+        names = {
+            True: "needs label=, the column of the truth of each case (0 or 1)",
+            False: "takes no label=; ratings for a truth are of figure='auc'",
+        }
+        raise SalstatsError(f"figure={figure!r} {names[of_what.needs_label]}")
     known = [record.name for record in covariances.RECORDS if figure in record.of]
     if covariance in covariances.BY_NAME and covariance not in known:
         raise ValueRangeError(
