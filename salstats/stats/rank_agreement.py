@@ -1,19 +1,20 @@
 """Do methods rank alike on other tasks, or other data sets? Kendall's tau between the rankings."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, check_columns, warn
+from salstats.checks import ColumnError, SalstatsWarning, check_columns, warn
 from salstats.frames import ColumnCodes, estimates_frame
 from salstats.stats.advice import warn_undefined
 from salstats.stats.design import index_groups
 from salstats.stats.inference import check_options
-from salstats.stats.limits import percentile
 from salstats.stats.rank_schemes import kendall_tau
-from salstats.stats.rankings import Asked, rank_methods
+from salstats.stats.rankings import Asked, Rankings, rank_methods
+from salstats.stats.significance import significance_map
 from salstats.stats.units import Unit
 
 #: Methods below which tau takes few values.
@@ -53,9 +54,8 @@ def rank_agreement(
         One row per group and pair of values, in sorted order:
 
         - `by`, the column `over` and `other_` with its name;
-        - `term` ("tau"), `estimate`; `conf_low`, `conf_high`, `conf_level`, `interval` ("percentile"):
-          between which values tau is in that share of the replicates, NaN for a single unit; not an interval
-          for a true tau, see Notes;
+        - `term` ("tau"), `estimate`; `conf_low`, `conf_high`, `conf_level`, `interval` ("pairwise tests"):
+          limits of the true tau, see Notes; NaN for a single unit, and of other schemes than "mean";
         - `unit`, `n_units` that have scores of either, `n_undefined` replicates;
         - `n_methods` that both have, `mean_tau` over the replicates, `share_positive` of them, `pairs`,
           `scheme`, `n_replicates`.
@@ -73,8 +73,11 @@ def rank_agreement(
     Notes
     -----
     Drawing cases again adds noise to both rankings, which takes tau of replicates towards 0: `mean_tau` lies
-    nearer 0 than the estimate, and so do the limits. They show what cases do to tau; other tasks or methods
-    are not drawn. Data sets share no case, so that each draw holds more of one and fewer of the other.
+    nearer 0 than the estimate, and percentiles would miss a true tau of 1 where methods are close. Limits are
+    therefore made of the tests of `significance_map` (Holm, both rankings together at `level`): two methods
+    whose order is significant in both rankings count as they stand, all others at their worst and at their
+    best, true ties as 0. They are wide unless most differences are significant. Other tasks or methods are
+    not drawn. Data sets share no case, so that each draw holds more of one and fewer of the other.
 
     References
     ----------
@@ -98,6 +101,9 @@ def rank_agreement(
         raise ColumnError("over='method' is what is ranked; name a column such as 'task'")
     options = check_options("rank", "percentile", level, n_replicates, rng, draws)
     found = rank_methods(scores, Asked(by, unit, pairs, directions, scheme, "average", over), options)
+    ahead = None
+    if scheme == "mean" and found.n_units.min() > 1:
+        ahead = _sure_orders(scores, found, unit, directions, level, n_replicates, options.rng)
     rest = [c for c in found.groups if c != over]
     codes, _ = index_groups(ColumnCodes(found.group_keys), rest)
     methods = found.keys["method"].astype("object").to_numpy()
@@ -122,12 +128,17 @@ def rank_agreement(
         drawn, n_units = tau[~np.isnan(tau)], int(found.n_units[found.rows_of(one)].min())
         n_units = min(n_units, int(found.n_units[found.rows_of(other)].min()))
         known = n_units > 1 and len(drawn) > 0
-        low, high = percentile(drawn[:, None], level) if known else ([np.nan], [np.nan])
+        low, high = np.nan, np.nan
+        if ahead is not None:
+            (first_of, second_of), n_pairs = (ahead[g] for g in (one, other)), len(common) * (len(common) - 1)
+            places = np.searchsorted(np.unique(methods), common)
+            both = (first_of * second_of)[np.ix_(places, places)]
+            low, high = ((both.sum() + sign * (n_pairs - np.abs(both).sum())) / n_pairs for sign in (-1, 1))
         rows.append(
             {
                 "estimate": float(kendall_tau(first, second)),
-                "conf_low": low[0],
-                "conf_high": high[0],
+                "conf_low": low,
+                "conf_high": high,
                 "n_units": n_units,
                 "n_undefined": len(tau) - len(drawn),
                 "n_methods": len(common),
@@ -156,5 +167,39 @@ def rank_agreement(
         "scheme": scheme,
     }
     columns = {name: table[name].to_numpy() for name in table.columns}
-    said = {"term": "tau", "conf_level": level, "interval": "percentile", "unit": found.units.name}
+    said = {"term": "tau", "conf_level": level, "interval": "pairwise tests", "unit": found.units.name}
     return estimates_frame(key_frame, {**said, **columns}, special | options.columns())
+
+
+def _sure_orders(
+    scores: pd.DataFrame,
+    found: Rankings,
+    unit: Unit,
+    directions: Mapping[str, str] | None,
+    level: float,
+    n_replicates: int,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """Which methods are significantly better than others in each group, (n_groups, n_methods, n_methods).
+
+    1 where the method of the row is better than that of the column, -1 where it is worse, else 0, methods
+    sorted. Each group has half of the error, so that the claims of every two are right together at `level`.
+    """
+    with warnings.catch_warnings():
+        # the ranking told of what these would tell again
+        warnings.simplefilter("ignore", SalstatsWarning)
+        tests = significance_map(
+            scores,
+            by=found.groups,
+            unit=unit,
+            directions=directions,
+            level=(1 + level) / 2,
+            n_replicates=n_replicates,
+            rng=rng,
+        )
+    names = np.unique(found.keys["method"].astype("object").to_numpy())
+    group = tests[found.groups].merge(found.group_keys.assign(group=range(len(found.group_keys))))["group"]
+    own, other = (np.searchsorted(names, tests[c].astype("object")) for c in ("method", "reference"))
+    ahead = np.zeros((len(found.group_keys), len(names), len(names)))
+    ahead[group, own, other] = tests["better"]
+    return ahead - ahead.transpose(0, 2, 1)
