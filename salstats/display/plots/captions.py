@@ -10,7 +10,7 @@ from salstats.checks import SalstatsError
 from salstats.display.text.format import STYLES, count_text, joined, level_text, noun
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import has_margins, margin_note, margin_text
-from salstats.display.text.vocabulary import NO_INTERVAL, limits_name
+from salstats.display.text.vocabulary import INFERENCE, NO_INTERVAL, limits_name
 from salstats.stats.adjust import find_procedure
 from salstats.stats.advice import beyond_range
 from salstats.stats.intervals import find_interval
@@ -51,7 +51,8 @@ def interval_note(frame: pd.DataFrame) -> str:
         without += "; values beyond the range of what is estimated are impossible: the interval does not fit"
     weighted = weights_text([w for w in distinct(rows, "weights") if MEMBERS not in w], units or "unit")
     bars = f"Bars: {' '.join(t for t in (levels, joined(kinds, 'or')) if t)}{of_unit}{without}."
-    return f"{bars} {weighted}".rstrip()
+    whom = {INFERENCE.get(str(whose), "") for whose in rows.get("inference_to", [""])}
+    return " ".join(text for text in (bars, weighted, *(whom if len(whom) == 1 else ())) if text)
 
 
 def _intervals(kind: str) -> str:

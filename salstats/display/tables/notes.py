@@ -22,7 +22,7 @@ from salstats.display.text.format import (
     plural,
 )
 from salstats.display.text.labels import LAST, Labels
-from salstats.display.text.vocabulary import ABBREVIATIONS, NO_INTERVAL, limits_name
+from salstats.display.text.vocabulary import ABBREVIATIONS, INFERENCE, NO_INTERVAL, limits_name
 from salstats.metrics.registry import METRICS
 from salstats.stats.advice import beyond_range
 from salstats.stats.agreement.records import is_agreement, short_label
@@ -35,14 +35,6 @@ from salstats.stats.paired_tests import RECORDS
 from salstats.stats.units import THESE_READERS
 from salstats.stats.weighting import MEMBERS, weights_text
 
-#: Stands where readers are taken for fixed.
-FIXED_READERS = "Readers are fixed: intervals speak of these readers, not of readers in general."
-#: Whom estimates speak of, by their column `inference_to`.
-_INFERENCE = {
-    THESE_READERS: FIXED_READERS,
-    "these cases": "Cases are fixed: intervals speak of these cases, and of readers in general.",
-    "readers and cases": "Intervals speak of readers and cases in general.",
-}
 #: Stands where limits hold impossible values.
 BEYOND = "Limits beyond the range of what is estimated are impossible values: the interval does not fit."
 #: What bounds of undefined scores are.
@@ -111,7 +103,7 @@ def interval_note(frame: pd.DataFrame) -> str:
         sentences.append("Infinite limits: the set is unbounded.")
     if (family := single(rows, "family_level")) is not None:
         sentences.append(f"All of them hold together at {_percent(float(str(family)))}%.")
-    sentences.append(_INFERENCE.get(str(single(rows, "inference_to")), ""))
+    sentences.append(INFERENCE.get(str(single(rows, "inference_to")), ""))
     return " ".join(s for s in sentences if s)
 
 

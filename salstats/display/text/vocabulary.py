@@ -7,10 +7,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from salstats.metrics.registry import METRICS
+from salstats.stats.units import THESE_READERS
 
 #: Estimates whose limits say where replicates lie and are no interval for a true value; see `rank_stability`.
-_OF_REPLICATES = {"rank", "tau"}
+_OF_REPLICATES = {"rank"}
 NO_INTERVAL = "how far the ranking moves over replicates, no confidence interval for a true rank"
+
+#: Whom estimates speak of, by their column `inference_to`.
+INFERENCE = {
+    THESE_READERS: "Readers are fixed: intervals speak of these readers, not of readers in general.",
+    "these cases": "Cases are fixed: intervals speak of these cases, and of readers in general.",
+    "readers and cases": "Intervals speak of readers and cases in general.",
+}
 
 
 @dataclass(frozen=True)

@@ -244,7 +244,9 @@ def power(
     if approach == "simulation":
         shared |= {"n_replicates": n_replicates, "n_studies": n_studies}
     else:
-        shared |= {"interval": "t", "test": "t" if term != "mrmc" else "mrmc"}
+        shared |= dict.fromkeys(("interval", "test"), "t")
+        if term == "mrmc":
+            shared |= {"interval": "obuchowski-rockette", "test": "mrmc"}
     return _laid_out(pd.DataFrame(rows).assign(**shared))
 
 

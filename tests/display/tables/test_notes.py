@@ -6,6 +6,8 @@ import pytest
 from salstats.display.plots.decrease import significance_rule
 from salstats.display.tables import notes
 from salstats.display.text.labels import Labels
+from salstats.display.text.vocabulary import INFERENCE
+from salstats.stats.units import THESE_READERS
 
 
 def test_one_score_of_one_case_is_singular():
@@ -69,9 +71,9 @@ def test_a_constant_column_without_values_is_not_said():
 
 
 def test_readers_who_are_fixed_are_said_once():
-    assert notes.FIXED_READERS not in notes.interval_note(interval("t"))
+    assert INFERENCE[THESE_READERS] not in notes.interval_note(interval("t"))
     of_some = interval("t").assign(inference_to=["these readers", None])
-    assert notes.interval_note(of_some).count(notes.FIXED_READERS) == 1
+    assert notes.interval_note(of_some).count(INFERENCE[THESE_READERS]) == 1
     of_all = interval("t").assign(inference_to="readers and cases")
     assert notes.interval_note(of_all).endswith("Intervals speak of readers and cases in general.")
 
