@@ -156,9 +156,9 @@ def mrmc(
     MS(TR). iMRMC weighs readers by their cases.
 
     Of simulated differences of two equal methods, 3 to 6 readers and 30 or 100 cases, means, hit rates and
-    areas, 95 % limits held in 92 to 97 % (of 3 readers in 92 to 95 %). Those of `difference`, which takes
-    readers for fixed, held in 91 to 99 % where readers are alike, in 73 to 94 % where what suits a reader in
-    one method is a fiftieth of a reading's variance, and in 41 to 87 % where it is a twelfth.
+    areas, 95 % limits held in 91 to 97 % (of 3 readers in 91 to 96 %). Those of `difference`, which takes
+    readers for fixed, held in 95 to 97 % where readers are alike, in 72 to 94 % where what suits a reader in
+    one method is a fiftieth of a reading's variance, and in 42 to 84 % where it is a twelfth.
 
     Checked against R's MRMCaov 0.3.0 and RJafroc 2.1.2. MRMCaov 0.3.0 lets Cov2 - Cov3 fall below 0 where
     readers are fixed, and has an error for readers nested in methods (its later source has neither); it gives
