@@ -130,10 +130,10 @@ def rank_agreement(
         known = n_units > 1 and len(drawn) > 0
         low, high = np.nan, np.nan
         if ahead is not None:
-            (first_of, second_of), n_pairs = (ahead[g] for g in (one, other)), len(common) * (len(common) - 1)
-            places = np.searchsorted(np.unique(methods), common)
-            both = (first_of * second_of)[np.ix_(places, places)]
-            low, high = ((both.sum() + sign * (n_pairs - np.abs(both).sum())) / n_pairs for sign in (-1, 1))
+            places, n_pairs = np.searchsorted(np.unique(methods), common), len(common) * (len(common) - 1)
+            both = (ahead[one] * ahead[other])[np.ix_(places, places)]
+            unsure = n_pairs - np.abs(both).sum()
+            low, high = (both.sum() - unsure) / n_pairs, (both.sum() + unsure) / n_pairs
         rows.append(
             {
                 "estimate": float(kendall_tau(first, second)),
