@@ -6,9 +6,18 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from salstats.checks import SalstatsError, ValueRangeError, check_columns, check_frame, quoted, warn
+from salstats.checks import (
+    SalstatsError,
+    ValueRangeError,
+    check_columns,
+    check_frame,
+    did_you_mean,
+    quoted,
+    warn,
+)
 from salstats.frames import check_scores
 from salstats.metrics.registry import known_metric
+from salstats.stats.advice import ROUNDING
 from salstats.stats.carried import absent_pairs, missing_scores
 from salstats.stats.comparisons import pair_with_reference, reference_in_every_group
 from salstats.stats.design import AVERAGE, OVERALL
@@ -47,13 +56,13 @@ def missing_bounds(
         `estimates` with `bound_low, bound_high`: the estimate's least and largest value; the estimate itself
         where nothing is undefined. Of a difference `bound_low` has the method's undefined scores at the least
         and the reference's at the largest score, of a percentage decrease the other way round, and -inf
-        where the reference may be 0. NaN where the range is not known or has no end.
+        where the reference may be 0. NaN where the range is not known, has no end or leaves out a mean.
 
     Raises
     ------
     ColumnError, ValueRangeError, SalstatsError
         No such frame; weighted estimates; `scores` that are not those of the estimates; pairs="available"
-        without `scores`; limits that are no range.
+        without `scores`; limits that are no range, of another metric, or that leave out a mean.
 
     Warns
     -----
@@ -249,23 +258,49 @@ def _ranges(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Least and largest score of each row, NaN where it is not known or not finite."""
     metrics = frame["metric"].astype("str") if "metric" in frame.columns else pd.Series([""] * len(frame))
-    given = limits if isinstance(limits, Mapping) else dict.fromkeys(metrics, limits) if limits else {}
-    found: dict[str, Range] = {}
+    means = frame[["method_mean", "reference_mean"] if "n_pairs" in frame.columns else ["estimate"]]
+    given, found = _given_limits(limits, metrics), {}
     for metric in metrics.unique():
         known = known_metric(metric)
         low, high = given.get(metric, (np.nan, np.nan) if known is None else (known.low, known.high))
-        if low >= high:
-            raise ValueRangeError(f"limits of {metric!r} must be (least, largest), not ({low:g}, {high:g})")
-        finite = np.isfinite(low) and np.isfinite(high)
-        found[metric] = (float(low), float(high)) if finite else (np.nan, np.nan)
+        own = means[metrics == metric].stack()
+        outside = own[(own < low - ROUNDING) | (own > high + ROUNDING)]
+        if metric in given and len(outside):
+            raise ValueRangeError(
+                f"limits={(low, high)} leave out a mean score of the estimates, {outside.iloc[0]:.4g}; give "
+                "the least and the largest score that there may be"
+            )
+        finite = np.isfinite(low) and np.isfinite(high) and not len(outside)
+        found[metric] = (low, high) if finite else (np.nan, np.nan)
     unknown = [m for m, span in found.items() if np.isnan(span[0]) and lost[metrics == m].any()]
     if unknown:
         of, given_as = f" of {quoted(unknown)}", f"{{{unknown[0]!r}: (least, largest)}}"
         if "metric" not in frame.columns:
             of, given_as = "", "(least, largest)"
         warn(
-            f"undefined scores{of} may be anything, as their range is not known or has no end: their bounds "
-            f"are NaN; limits={given_as} gives one"
+            f"undefined scores{of} may be anything, as their range is not known, has no end or leaves out a "
+            f"mean: their bounds are NaN; limits={given_as} gives one"
         )
     low, high = (metrics.map({m: span[i] for m, span in found.items()}).to_numpy(float) for i in (0, 1))
     return low, high
+
+
+def _given_limits(limits: Range | Mapping[str, Range] | None, metrics: pd.Series) -> dict[str, Range]:
+    """Limits by metric, each the least and the largest score."""
+    known = list(metrics.unique())
+    given = {} if limits is None else limits if isinstance(limits, Mapping) else dict.fromkeys(known, limits)
+    found = {}
+    for metric, span in given.items():
+        if metric not in known:
+            raise ValueRangeError(
+                f"limits= names {metric!r}, which is no metric of the estimates ({quoted(known)})"
+                f"{did_you_mean(metric, known)}"
+            )
+        try:
+            low, high = map(float, span)
+        except (TypeError, ValueError):
+            low = high = np.nan
+        if not low < high:
+            raise ValueRangeError(f"limits= must be (least, largest), two numbers, not {span!r}")
+        found[metric] = (low, high)
+    return found

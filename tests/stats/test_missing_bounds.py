@@ -136,6 +136,16 @@ def test_a_metric_without_an_end_has_no_bounds_but_those_given(scores) -> None:
     pd.testing.assert_frame_equal(ss.missing_bounds(means, limits=(0, 60)), found)
 
 
+def test_scores_outside_the_range_of_their_metric_have_no_bounds_but_those_given(scores) -> None:
+    means = ss.summarize(scores[scores["metric"] == "iou"], interval="cr2")
+    percent = means.assign(estimate=100 * means["estimate"])
+    with pytest.warns(SalstatsWarning, match="leaves out a mean"):
+        assert ss.missing_bounds(percent)["bound_low"].isna().any()
+    for side in ("bound_low", "bound_high"):
+        given = ss.missing_bounds(percent, limits=(0, 100))[side]
+        np.testing.assert_allclose(given, 100 * ss.missing_bounds(means)[side])
+
+
 def test_averages_without_their_members_have_no_bounds(scores) -> None:
     means = ss.summarize(scores, average="task", interval="cr2")
     alone = means[means["task"] == "Average"]
@@ -152,17 +162,29 @@ def test_what_has_no_bounds_is_refused(scores) -> None:
         (ss.summarize(scores, weights="unit", interval="cr2"), {}, "without weights="),
         (means, {"scores": scores}, "means need none"),
         (means.assign(n_readers=3, design="factorial"), {}, "counts readers alike"),
-        (means, {"limits": {"iou": (1, 0)}}, r"\(least, largest\)"),
+        (means, {"limits": {"iou": (1, 0)}}, r"\(least, largest\), two numbers, not \(1, 0\)"),
+        (means, {"limits": 0}, "two numbers, not 0"),
+        (means, {"limits": ("a", "b")}, "two numbers"),
+        (means, {"limits": {"IOU": (0, 1)}}, "did you mean 'iou'"),
+        (means, {"limits": (0, 0.01)}, "leave out a mean score"),
+        (gaps, {"limits": (0.9, 1)}, "leave out a mean score"),
         (gaps, {"scores": scores[scores["patient"] != scores["patient"].iloc[0]]}, "other pairs"),
     ):
         with pytest.raises((SalstatsError, ColumnError, ValueRangeError), match=message):
             ss.missing_bounds(frame, **options)
 
 
-def test_tables_show_bounds(scores) -> None:
-    means = ss.missing_bounds(ss.summarize(scores[scores["metric"] == "iou"], interval="cr2"))
-    shown = ss.table_estimates(means).as_raw_html()
-    row = means.iloc[0]
-    assert f"{row['bound_low']:.3f}" in shown
-    assert f"{row['bound_high']:.3f}" in shown
+@pytest.mark.parametrize(
+    ("estimate", "table", "digits"),
+    [
+        (lambda s: ss.summarize(s, interval="cr2"), ss.table_estimates, 3),
+        (lambda s: ss.difference(s, reference="human", interval="cr2"), ss.table_decrease, 3),
+        (lambda s: ss.percent_decrease(s, reference="human", interval="delta"), ss.table_decrease, 1),
+    ],
+)
+def test_tables_show_bounds(scores, estimate, table, digits) -> None:
+    bounds = ss.missing_bounds(estimate(scores[scores["metric"] == "iou"]))
+    shown = table(bounds).as_raw_html()
+    low, high = (f"{bounds[c].iloc[0]:.{digits}f}".replace("-", "−") for c in ("bound_low", "bound_high"))
+    assert f"{low}, {high}" in shown
     assert "worst or best" in shown

@@ -10,7 +10,7 @@ from great_tables import GT
 
 from salstats.checks import check_choice, check_columns
 from salstats.display.tables import notes
-from salstats.display.tables.grid import Value, check_display, fill, interval_texts
+from salstats.display.tables.grid import Value, bounds_values, check_display, fill, interval_texts
 from salstats.display.tables.layout import build
 from salstats.display.tables.marks import numbers
 from salstats.display.tables.placement import (
@@ -62,7 +62,8 @@ def table_decrease(
     Parameters
     ----------
     decrease : DataFrame
-        A frame of `percent_decrease` or `difference`, or of `mrmc`, of which the differences are shown.
+        A frame of `percent_decrease` or `difference`, or of `mrmc`, of which the differences are shown;
+        `bound_low, bound_high` of `missing_bounds` stand in a column of their own.
     sort : {"label", "size"}
         Rows in the order of labels, or by how far methods are below the reference (averaged over the
         methods beside each other), the furthest first.
@@ -120,6 +121,7 @@ def table_decrease(
         notes.estimates_note(frame, names, said, nouns, means),
         notes.paragraph(
             _underline_note(frame, len(table.underline)),
+            notes.BOUNDS if "bound_low" in frame.columns else "",
             notes.tested_note(frame, adjust),
             margin_note(frame, names, style),
             notes.equal_note(every, names, style),
@@ -186,6 +188,7 @@ def _values(
         Value(reference, means["reference_mean"]),
         Value(own, means["method_mean"]),
         Value(notes.with_interval(gap, frame), gaps, underline=np.flatnonzero(differs)),
+        *bounds_values(frame, digits[percent], style),
     ]
     rows = frame.to_dict("records")
     if not np.isnan([p_used(row) for row in rows]).all():

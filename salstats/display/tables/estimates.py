@@ -9,7 +9,7 @@ from great_tables import GT
 
 from salstats.checks import check_columns
 from salstats.display.tables import notes
-from salstats.display.tables.grid import Value, check_display, fill, interval_texts
+from salstats.display.tables.grid import Value, bounds_values, check_display, fill, interval_texts
 from salstats.display.tables.layout import build
 from salstats.display.tables.marks import best_rows, differing_rows, numbers, stars_of
 from salstats.display.tables.placement import (
@@ -20,7 +20,7 @@ from salstats.display.tables.placement import (
     rows_of_term,
     varies,
 )
-from salstats.display.text.format import count_text, level_text, limits_text
+from salstats.display.text.format import count_text, level_text
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import margin_marks, margin_note
 from salstats.display.text.vocabulary import TERMS
@@ -141,10 +141,8 @@ def table_estimates(
             underline_said or margin_note(differences, names, style),
         )
     texts = interval_texts(frame, digits, style, marks)
-    values = [Value(_heading(frame, placement, names), texts, bold=best, underline=differing)]
-    if bounded := {"bound_low", "bound_high"} <= set(frame.columns):
-        both = zip(numbers(frame, "bound_low"), numbers(frame, "bound_high"), strict=True)
-        values.append(Value("Bounds", [limits_text(low, high, digits, style) for low, high in both]))
+    bounds = bounds_values(frame, digits, style)
+    values = [Value(_heading(frame, placement, names), texts, bold=best, underline=differing), *bounds]
     front: list[Value] = []
     if n:
         counts = numbers(frame, "n")
@@ -162,7 +160,7 @@ def table_estimates(
         notes.paragraph(
             best_said,
             underline_said,
-            notes.BOUNDS if bounded else "",
+            notes.BOUNDS if bounds else "",
             f"{source}." if given.note and source else "",
             given.note,
             notes.equal_note(every, names, style),

@@ -10,7 +10,7 @@ from salstats.checks import check_choice, check_columns, check_count, check_fram
 from salstats.display.tables.layout import Column, Table
 from salstats.display.tables.marks import numbers
 from salstats.display.tables.placement import Slots
-from salstats.display.text.format import MISSING, STYLES, interval_text
+from salstats.display.text.format import MISSING, STYLES, interval_text, limits_text
 from salstats.display.text.labels import Labels
 
 
@@ -43,6 +43,14 @@ class Value(NamedTuple):
     align: Literal["point", "left", "right"] = "point"
     bold: Collection[int] = ()
     underline: Collection[int] = ()
+
+
+def bounds_values(frame: pd.DataFrame, digits: int, style: str) -> list[Value]:
+    """Bounds of a frame of `missing_bounds`, which no other frame has."""
+    if not {"bound_low", "bound_high"} <= set(frame.columns):
+        return []
+    both = zip(numbers(frame, "bound_low"), numbers(frame, "bound_high"), strict=True)
+    return [Value("Bounds", [limits_text(low, high, digits, style) for low, high in both])]
 
 
 def fill(slots: Slots, values: Sequence[Value], labels: Labels, front: Sequence[Value] = ()) -> Table:
