@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import ColumnError, FormulaError, ValueRangeError, check_numeric, quoted
+from salstats.frames import IDENTIFIER_COLUMNS
 from salstats.stats.models.formulas import Factor, Formula, alias
 
 MAX_COLUMNS = 2000
@@ -72,20 +73,22 @@ class Design:
 
 
 def read_variable(frame: pd.DataFrame, column: str) -> Variable:
-    """A column of numbers as it is, and one of text as the codes of its levels.
+    """A column of numbers as it is, and one of text, or of identifiers, as the codes of its levels.
 
-    The levels of a Categorical keep their order, other text is sorted by code point (R's C locale).
+    The levels of a Categorical keep their order, other text is sorted by code point (R's C locale). Readers
+    that are called 1, 2 and 3 are no quantity.
     """
     series = frame[column]
+    numeric = pd.api.types.is_numeric_dtype(series)
     if isinstance(series.dtype, pd.CategoricalDtype):
         codes = series.cat.codes.to_numpy(dtype=np.float64)
         levels = tuple(level_name(v) for v in series.cat.categories)
-    elif pd.api.types.is_numeric_dtype(series) or pd.api.types.is_bool_dtype(series):
+    elif numeric and column not in IDENTIFIER_COLUMNS:
         return Variable(check_numeric(frame, column, "the data"), None)
-    elif pd.api.types.is_string_dtype(series) or pd.api.types.is_object_dtype(series):
+    elif numeric or pd.api.types.is_string_dtype(series) or pd.api.types.is_object_dtype(series):
         texts = series.map(level_name, na_action="ignore") if series.dtype == object else series
         raw, uniques = pd.factorize(texts, sort=True)
-        codes, levels = np.asarray(raw, dtype=np.float64), tuple(str(v) for v in uniques)
+        codes, levels = np.asarray(raw, dtype=np.float64), tuple(level_name(v) for v in uniques)
     else:
         raise ColumnError(f"column {column!r} is {series.dtype}; a model takes numbers or text")
     return Variable(np.where(codes < 0, np.nan, codes), levels)

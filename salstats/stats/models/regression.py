@@ -174,7 +174,7 @@ def regress(
     count: where the first is absent from a group, that group's terms are against another one (it warns).
     `scale` (standard deviation with n - 1) and `center` use the rows of the model; R's `lm` scales before it
     leaves rows out, so that the two differ where an outcome or another variable is missing. True and False
-    are 1 and 0.
+    are 1 and 0; identifiers (`reader`, `method`, `seed`, ...) are text, also where they are numbers.
 
     With s_i = x_i (y_i - mu_i), e_i = y_i - mu_i, M = (X'WX)^-1 (W = 1, or mu (1 - mu) for the logit) and
     h_i the leverages of the weighted design, the covariance is

@@ -127,3 +127,10 @@ def test_rows_elsewhere_have_the_levels_means_and_deviations_of_the_models_own()
     np.testing.assert_array_equal(design.at(values), design.matrix)
     one = {c: v[[3]] for c, v in values.items()}
     np.testing.assert_array_equal(design.at(one), design.matrix[[3]])
+
+
+def test_methods_that_are_called_by_numbers_are_levels_and_no_quantity():
+    frame = pd.DataFrame({"y": [0.0, 1.0, 5.0, 7.0, 2.0, 3.0], "method": [2, 2, 10, 10, 30, 30]})
+    assert names("y ~ method", frame) == ["(Intercept)", "method10", "method30"]
+    found = ss.regress(frame, "y ~ method", by=(), errors="classical")["estimate"]
+    np.testing.assert_allclose(found, [0.5, 6.0 - 0.5, 2.5 - 0.5], rtol=1e-12)
