@@ -68,9 +68,8 @@ class Interval:
     #: "bootstrap", from replicates; "t", from a standard error and Student's t; "flips", of signs; "share",
     #: of 0/1 scores; "correlation", on Fisher's z; "area"; "inversion", searched for among the scores.
     kind: str
-    #: Takes a `Basis`, gives lower and upper limits; of sets that may be unbounded also what each holds,
-    #: and whether 0 lies in a gap of it.
-    limits: Callable[[Basis], tuple[np.ndarray, ...]]
+    #: Makes `limits`; None where they are made together with their estimates, as of agreement and quantiles.
+    kernel: Callable[[Basis], tuple[np.ndarray, ...]] | None
     #: How it is described in a Methods section; `{unit}` is what is resampled or clustered.
     note: str = ""
     #: What it is an interval of: terms of estimates frames.
@@ -94,6 +93,11 @@ class Interval:
     instead: Callable[[Basis], np.ndarray] | None = None
     #: One-sided P values of bounds, by the test whose limits these are: at or below, and at or above.
     tails: Callable[[Basis, np.ndarray], Tails] | None = None
+
+    def limits(self, basis: Basis) -> tuple[np.ndarray, ...]:
+        """Lower and upper; of sets that may be unbounded also what each holds, and whether 0 is in a gap."""
+        assert self.kernel is not None, self.name
+        return self.kernel(basis)
 
 
 def _share(kernel: Callable[[np.ndarray, np.ndarray, float], Limits]) -> Callable[[Basis], Limits]:
@@ -121,10 +125,6 @@ def _t(b: Basis) -> Limits:
     return limits.t_limits(b.estimate, b.std_error, b.df, b.level)
 
 
-def _wilson_t(b: Basis) -> Limits:
-    return limits.wilson_t(b.estimate, b.std_error**2, b.df, b.n_units, b.level)
-
-
 def _wild(b: Basis) -> Limits:
     """Limits where P crosses 1 - level."""
     assert b.flipped is not None
@@ -133,11 +133,6 @@ def _wild(b: Basis) -> Limits:
         low, high = 100 * (1 - high), 100 * (1 - low)
     low, high = (np.where(np.abs(limit) <= b.rounding, 0.0, limit) for limit in (low, high))
     return low, high
-
-
-def _too_few_to_flip(b: Basis) -> np.ndarray:
-    """Rows of so few units that no pattern of their signs has a P value of .05, whatever the data."""
-    return b.n_units < _FEWEST_TO_FLIP
 
 
 def _delta(b: Basis) -> Limits:
@@ -188,13 +183,6 @@ def _area(b: Basis, *, on_logit: bool = False) -> Limits:
     return area_limits(b.estimate, b.std_error, quantile, on_logit=on_logit)
 
 
-def _elsewhere(b: Basis) -> Limits:
-    """Limits that are made together with their estimates: of agreement, of quantiles."""
-    raise NotImplementedError(b.term)
-
-
-#: Kinds of agreement, as in `stats.agreement.records`.
-_AGREEMENT = ("icc", "krippendorff", "cohen", "fleiss", "conger", "light", "ac1", "ccc", "bland-altman")
 #: Units of whose signs one pattern has a mid-P below .05.
 _FEWEST_TO_FLIP = 5
 _MEANS = ("mean", "curve", "difference", "percent_decrease", "pooled_rate", "pooled_difference")
@@ -255,7 +243,8 @@ RECORDS = (
         recommended=("pooled_difference", "auroc_difference"), tails=_t_tails,
     ),
     Interval(
-        "wilson_t", "Wilson score of a bounded mean, CR2 variance", "t", _wilson_t,
+        "wilson_t", "Wilson score of a bounded mean, CR2 variance", "t",
+        lambda b: limits.wilson_t(b.estimate, b.std_error**2, b.df, b.n_units, b.level),
         "Wilson score intervals of means of scores from 0 to 1, with the effective sample size of their CR2 "
         "variance clustered by {unit} and Student's quantile with Satterthwaite's degrees of freedom, fewer "
         "where some of them hold most of that variance (Wilson 1927; Franco et al. 2019)",
@@ -267,8 +256,8 @@ RECORDS = (
         "by inverting a wild cluster bootstrap test that flips the signs of each {unit} under the hypothesis "
         "(Cameron et al. 2008)",
         of=("difference", "percent_decrease"), brief="wild cluster bootstrap", needs="cr2", clustered=True,
-        recommended=("difference", "percent_decrease"), instead=_too_few_to_flip,
-        tails=_flip_tails,
+        recommended=("difference", "percent_decrease"), tails=_flip_tails,
+        instead=lambda b: b.n_units < _FEWEST_TO_FLIP,
     ),
     Interval(
         "wilson", "Wilson score", "share", _share(limits.wilson),
@@ -292,19 +281,19 @@ RECORDS = (
         of=("percent_decrease",), needs="levels", clustered=True, tails=_fieller_tails,
     ),
     Interval(
-        "woodruff", "inverted Wilson score of the share of scores below", "inversion", _elsewhere,
+        "woodruff", "inverted Wilson score of the share of scores below", "inversion", None,
         "by inverting Wilson's score interval of the share of scores at or below a value (Woodruff 1952), "
         "with its CR2 variance clustered by {unit}",
         of=_QUANTILES[:2], brief="Woodruff", clustered=True, bounded=True, recommended=_QUANTILES[:2],
     ),
     Interval(
-        "mover", "limits of both quantiles combined (MOVER)", "inversion", _elsewhere,
+        "mover", "limits of both quantiles combined (MOVER)", "inversion", None,
         "from the limits of both quantiles (Woodruff 1952) and their correlation over each {unit} (Zou and "
         "Donner 2008)",
         of=_QUANTILES[2:], brief="MOVER", clustered=True, recommended=_QUANTILES[2:],
     ),
     Interval(
-        "rank_score", "inverted test of rank scores", "inversion", _elsewhere,
+        "rank_score", "inverted test of rank scores", "inversion", None,
         "by inverting a test of regression rank scores, summed over each {unit} (Gutenbrunner et al. 1993)",
         of=("quantile_regression",), brief="rank-score", clustered=True,
     ),
@@ -347,32 +336,34 @@ RECORDS = (
         "Student's t distribution with a variance clustered by {unit} (Obuchowski 1997)",
         of=("auroc", "auroc_difference"), clustered=True, scale="remade",
     ),
+    # which kinds of agreement have them is told in `stats.agreement.records`
     Interval(
-        "jackknife", "jackknife, Student's t", "agreement", _elsewhere,
-        "a jackknife of each {unit} on Fisher's z scale (of limits of agreement: of the bias and the "
-        "logarithm of the standard deviation) and Student's t distribution",
-        of=_AGREEMENT, brief="jackknife", clustered=True, recommended=_AGREEMENT,
+        "jackknife", "jackknife, Student's t", "agreement", None,
+        "a jackknife of each {unit} and Student's t distribution, on Fisher's z scale (kappas, alpha and "
+        "concordance: Wilson score; limits of agreement: of the bias and the logarithm of the standard "
+        "deviation)",
+        brief="jackknife", clustered=True,
     ),
     Interval(
-        "mcgraw-wong", "F distribution (McGraw and Wong)", "agreement", _elsewhere,
-        "the F distribution (McGraw and Wong 1996)", of=("icc",), brief="F",
+        "mcgraw-wong", "F distribution (McGraw and Wong)", "agreement", None,
+        "the F distribution (McGraw and Wong 1996)", brief="F",
     ),
     Interval(
-        "fleiss-cohen-everitt", "large-sample normal (Fleiss, Cohen and Everitt)", "agreement", _elsewhere,
+        "fleiss-cohen-everitt", "large-sample normal (Fleiss, Cohen and Everitt)", "agreement", None,
         "the normal distribution with large-sample standard errors (Fleiss et al. 1969)",
-        of=("cohen",), brief="large-sample",
+        brief="large-sample",
     ),
     Interval(
-        "fleiss", "normal, standard error without agreement (Fleiss)", "agreement", _elsewhere,
-        "the normal distribution with the standard error where nobody agrees (Fleiss 1971)", of=("fleiss",),
+        "fleiss", "normal, standard error without agreement (Fleiss)", "agreement", None,
+        "the normal distribution with the standard error where nobody agrees (Fleiss 1971)",
     ),
     Interval(
-        "lin", "Fisher z transformation (Lin)", "agreement", _elsewhere,
-        "the normal distribution on Fisher's z scale (Lin 1989)", of=("ccc",), brief="Lin",
+        "lin", "Fisher z transformation (Lin)", "agreement", None,
+        "the normal distribution on Fisher's z scale (Lin 1989)", brief="Lin",
     ),
     Interval(
-        "bland-altman", "Student's t (Bland and Altman)", "agreement", _elsewhere,
-        "Student's t distribution (Bland and Altman 1999)", of=("bland-altman",), brief="Bland-Altman",
+        "bland-altman", "Student's t (Bland and Altman)", "agreement", None,
+        "Student's t distribution (Bland and Altman 1999)", brief="Bland-Altman",
     ),
     # no function takes it by name: it is what `mrmc` makes
     Interval(

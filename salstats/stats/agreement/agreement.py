@@ -9,12 +9,12 @@ import pandas as pd
 
 from salstats.checks import ValueRangeError, check_choice, check_level, warn
 from salstats.frames import estimates_frame, text_column
-from salstats.stats.advice import warn_rough
+from salstats.stats.advice import FEW_DF, warn_rough, warn_unequal_units
 from salstats.stats.agreement.comparing import compared, read_by, readings_of
 from salstats.stats.agreement.readings import Found, Readings
 from salstats.stats.agreement.records import CONTINUOUS, KINDS, RECORDS, Agreement
 from salstats.stats.design import group_label, named_groups
-from salstats.stats.intervals import Interval, choose_interval
+from salstats.stats.intervals import RECOMMENDED, Interval, find_interval
 from salstats.stats.units import THESE_READERS, Unit, inference_to
 
 #: Units with another reading than the most frequent one below which limits of kappa run short.
@@ -99,9 +99,9 @@ def agreement(
     Warns
     -----
     SalstatsWarning
-        All readings of a group are equal, or agree, so that there is no estimate or there are no limits; few
-        units, or few with any but the most frequent category; `interval` takes cases for independent although
-        units have several; rows without a rater.
+        All readings of a group are equal, so that there is no estimate, or there are no limits; few units, or
+        units of very unequal size, or few with any but the most frequent category; `interval` takes cases for
+        independent although units have several; rows without a rater.
 
     Notes
     -----
@@ -112,21 +112,24 @@ def agreement(
     model fitted by REML differs there, by less than the standard error. ICC(1) weighs unequal numbers of
     readings by that of one way. Where the same raters read all cases, ICC(1) is too low: take ICC(2).
 
-    The jackknife leaves out one unit at a time. Limits are on Fisher's z of k readings, log((1 + (k - 1) rho)
-    / (1 - rho)) / 2, with k the mean number of readings of a case, from Student's t with units - 1 degrees of
-    freedom, or fewer where a few units hold most of the variance (Valliant and Rust 2010). Of ICC(1) and (2)
-    they hold for readers at large: the variance of readers, with readers - 1 degrees of freedom, is combined
-    with that of units by the squares of both distances. With two or three readers they are wide, and may hold
-    0 where P, which is of the units (without agreement readers' variance changes nothing), is below 0.05.
-    Limits of agreement combine the bias and the logarithm of the SD in that way (Zou 2013).
+    The jackknife leaves out one unit at a time; Student's t has units - 1 degrees of freedom, or fewer where
+    a few units hold most of the variance (Valliant and Rust 2010). Limits of kappas, AC1, alpha and `ccc`
+    are Wilson's of the share (1 + (k - 1) rho) / k, k being the mean number of readings of a case, with as
+    many 0/1 scores as would vary as much (Franco et al. 2019); of perfect agreement, or where a coefficient
+    is undefined without a unit, as many as one unit more that disagrees would tell. Those of ICC are on
+    Fisher's z of k readings, log((1 + (k - 1) rho) / (1 - rho)) / 2. Of ICC(1) and (2) they hold for readers
+    at large: the variance of readers, with readers - 1 degrees of freedom, is combined with that of units by
+    the squares of both distances. With two or three readers they are wide, and may hold 0 where P, which is
+    of the units (without agreement readers' variance changes nothing), is below 0.05. Limits of agreement
+    combine the bias and the logarithm of the SD in that way (Zou 2013).
 
     Krippendorff's alpha leaves out cases with one reading, kappas too. Weights of kappa are by the numbers of
     the categories, so that one that nobody gave still counts; R's `irr` weighs by their order.
 
     Default 95 % limits held in 89 to 98 % of simulated studies of 30 units, textbooks' in 66 to 99 %; of
-    Fleiss's kappa of a rare category in 80 to 91 % of those of 10, 87 to 94 of 30 and 96 to 97 of 100. Where
-    one unit alone disagrees there are none, as without it agreement is perfect: of kappa .6 in half of the
-    studies of 10 units, a tenth of those of 20.
+    Fleiss's kappa of a rare category in 80 to 91 % of those of 10, 87 to 94 of 30 and 96 to 97 of 100. Of
+    kappa .2 to .95 of two readers and 10 to 30 units, one case each, they held in 94 to 99 %, studies with
+    perfect agreement among them.
 
     Checked against R's psych and irr, published examples (Bland and Altman 2007) and definitions; of
     irr 0.84.1, alpha of more than two raters without gaps (a wrong weight) and the limits of ICC(2,k) differ.
@@ -135,6 +138,9 @@ def agreement(
     ----------
     Bland JM, Altman DG. Agreement between methods of measurement with multiple observations per individual.
     J Biopharm Stat 2007;17:571-582. https://doi.org/10.1080/10543400701329422
+
+    Franco C, Little RJA, Louis TA, Slud EV. Comparative study of confidence intervals for proportions in
+    complex sample surveys. J Surv Stat Methodol 2019;7:334-364. https://doi.org/10.1093/jssam/smy019
 
     Koch GG. A general approach to the estimation of variance components. Technometrics 1967;9:93-118.
     https://doi.org/10.1080/00401706.1967.10490444
@@ -158,11 +164,13 @@ def agreement(
     1  icc3     0.788     0.223      0.963        6         3
     """
     record = KINDS[check_choice(kind, tuple(KINDS), "kind")]
-    limits = choose_interval(interval, kind)
+    names = {RECOMMENDED: next(iter(record.found)), **{name: name for name in record.found}}
+    limits = find_interval(names[check_choice(interval or RECOMMENDED, tuple(names), "interval")])
+    assert limits is not None
     check_level(level)
     terms, options = _options(record, form=form, scale=scale, weighting=weighting, linked=linked)
     design = compared(scores, over, by, unit)
-    found, counts, group_of, named, telling = list[Found](), [], [], [], []
+    found, counts, group_of, named, telling, sizes = list[Found](), [], [], [], [], []
     for group in range(len(design.keys)):
         table = readings_of(design, group, record)
         n_raters = len(table.raters)
@@ -175,6 +183,7 @@ def agreement(
                 )
             found.append(_found(record, limits, own, level, options))
             telling.append(_telling(own))
+            sizes.append(np.bincount(own.units, minlength=design.units.n))
             n = int((~np.isnan(own.values)).sum())
             group_of.append(group)
             named.append([str(table.raters[m]) for m in members])
@@ -185,7 +194,7 @@ def agreement(
     keys = design.keys.iloc[group_of].reset_index(drop=True)
     if record.pairs:
         keys["pair"] = text_column(" - ".join(names) for names in named)
-    _warn(keys, found, places, limits, np.array(counts))
+    _warn(keys, found, places, limits, np.array(counts), np.column_stack(sizes))
     if record.needs != CONTINUOUS and record.name != "ac1":
         _warn_rare(keys, np.array(telling))
     repeated = np.repeat(np.arange(len(keys)), len(terms))
@@ -261,9 +270,14 @@ def _warn_rare(keys: pd.DataFrame, telling: np.ndarray) -> None:
 
 
 def _warn(
-    keys: pd.DataFrame, found: Sequence[Found], places: Sequence[int], limits: Interval, counts: np.ndarray
+    keys: pd.DataFrame,
+    found: Sequence[Found],
+    places: Sequence[int],
+    limits: Interval,
+    counts: np.ndarray,
+    sizes: np.ndarray,
 ) -> None:
-    """Warn of groups without estimates or limits, of few units, and of limits that do not fit the units."""
+    """Warn of groups without estimates or limits, of few or unequal units, and of limits that do not fit."""
     n_units, n_cases = counts[:, 2], counts[:, 3]
     undefined = np.array([np.isnan(one.estimate[places]).any() for one in found])
     if undefined.any():
@@ -274,12 +288,14 @@ def _warn(
     bare = np.array([np.isnan(one.conf_low[places]).any() for one in found]) & ~undefined
     if bare.any():
         warn(
-            "there are no limits (NaN) where agreement is perfect, hangs on one unit, or is the same without "
-            "each: "
+            "there are no limits (NaN) of one unit, nor where all agree, or an ICC or SD hangs on one unit "
+            "or is the same without each: "
             f"{named_groups(keys, bare)}"
         )
     if limits.clustered:
-        warn_rough(np.where(n_units > 1, n_units - 1.0, np.nan), keys)
+        df = np.where(n_units > 1, n_units - 1.0, np.nan)
+        warn_rough(df, keys)
+        warn_unequal_units(sizes, df < FEW_DF, keys, "agreement")
     if not limits.clustered and (n_cases > n_units).any():
         worst = int(np.argmax(n_cases / np.maximum(n_units, 1)))
         warn(

@@ -10,6 +10,7 @@ from scipy import sparse, special
 from salstats.stats.advice import ROUNDING
 from salstats.stats.cr2 import spread_df
 from salstats.stats.estimands import ratio
+from salstats.stats.limits import wilson
 
 #: Numbers of a block of left-out units that are held at a time.
 _BLOCK = 10_000_000
@@ -164,23 +165,63 @@ def from_z(z: np.ndarray, k: float) -> np.ndarray:
 
 
 def by_jackknife(readings: Readings, kernel: Kernel, level: float) -> Found:
-    """Limits of coefficients on Fisher's z, with a jackknife of units and Student's t with units - 1."""
+    """Wilson's score limits of coefficients of k readings, with a jackknife of units and Student's t.
+
+    A coefficient rho is a share (1 + (k - 1) rho) / k, of which the jackknife's variance says how many 0/1
+    scores it is worth; where nothing varies, or a unit cannot be left out, see `_worth`. The test of no
+    agreement is that which the limits invert.
+
+    References
+    ----------
+    Wilson EB. Probable inference, the law of succession, and statistical inference. JASA 1927.
+    doi:10.1080/01621459.1927.10502953
+
+    Franco C, Little RJA, Louis TA, Slud EV. Comparative study of confidence intervals for proportions in
+    complex sample surveys. J Surv Stat Methodol 2019. doi:10.1093/jssam/smy019
+    """
     estimate, replicates = without_each_unit(readings, kernel)
-    k = readings.per_case
-    z, moved = to_z(estimate, k), to_z(replicates, k)
-    error, df = jackknife_error(moved), jackknife_df(moved)
-    error = np.where(error > ROUNDING, error, np.nan)
-    reach = student(level, df) * error
-    statistic = z / error
+    k, n = readings.per_case, readings.n_units
+    error, share = jackknife_error(replicates), np.clip(_share(estimate, k), 0, 1)
+    varies = (error > ROUNDING) & (share > 0) & (share < 1)
+    of_variance = ratio(share * (1 - share), (error * (k - 1) / k) ** 2)
+    size = np.where(varies, of_variance, _worth(readings, kernel))
+    df = np.where(varies, jackknife_df(replicates), n - 1.0 if n > 1 else np.nan)
+    low, high = ((k * limit - 1) / (k - 1) for limit in wilson(share, size, level, df))
+    statistic = estimate * np.sqrt((k - 1) * size)
     return Found(
         estimate,
-        jackknife_error(replicates),
+        error,
         statistic,
         np.where(np.isnan(statistic), np.nan, df),
-        two_sided(statistic, df),
-        from_z(z - reach, k),
-        from_z(z + reach, k),
+        np.where(np.isnan(df), np.nan, two_sided(statistic, df)),
+        # with gaps a coefficient may lie below what k readings allow
+        np.minimum(low, estimate),
+        high,
     )
+
+
+def _share(rho: np.ndarray, k: float) -> np.ndarray:
+    """A coefficient of k readings as a share: 1 of perfect agreement, 1 / k of none but by chance."""
+    return np.asarray((1 + (k - 1) * rho) / k)
+
+
+def _worth(readings: Readings, kernel: Kernel) -> np.ndarray:
+    """How many 0/1 scores perfect agreement is worth: the odds of its share, if one unit more disagreed.
+
+    n hits and a miss have the odds n. That unit is of average size, and its first reading is the largest that
+    there is, the others the least.
+    """
+    low, high = np.nanmin(readings.values), np.nanmax(readings.values)
+    odd = np.full((1, readings.n_raters), low)
+    odd[0, 0] = high if high > low else low + 1
+    more = Readings(
+        np.vstack([readings.values, odd]),
+        np.append(readings.cases, readings.n_cases),
+        np.append(readings.units, readings.n_units),
+    )
+    n_rows = len(readings.values)
+    share = _share(kernel(more, np.append(np.ones(n_rows), n_rows / readings.n_units)[None])[0], len(odd[0]))
+    return ratio(share, 1 - share)
 
 
 def by_normal(estimate: np.ndarray, std_error: np.ndarray, level: float) -> Found:

@@ -1,7 +1,7 @@
 """Kinds of agreement as records: what each takes, its coefficients, and how its limits are made.
 
-To add one, write its kernel on `Readings`, its record here, and its name into `of` of the intervals it has
-(`stats/intervals.py`).
+To add one, write its kernel on `Readings` and its record here; its intervals are records of
+`stats/intervals.py`.
 """
 
 from collections.abc import Callable, Iterable, Mapping

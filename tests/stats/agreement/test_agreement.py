@@ -10,7 +10,7 @@ from salstats.frames import ESTIMATE_COLUMNS
 from salstats.stats.agreement import bland_altman, icc, kappas
 from salstats.stats.agreement.readings import WithoutEach, once
 from salstats.stats.agreement.records import KINDS, LABELS
-from salstats.stats.intervals import names_of
+from salstats.stats.intervals import find_interval
 
 ROUNDING = 1e-12
 
@@ -180,11 +180,14 @@ def test_one_reader_of_several_seeds_is_told_what_can_be_compared(values):
     assert len(ss.agreement(seeds, over="seed")) == 6
 
 
-def test_perfect_agreement_has_an_estimate_and_no_limits(ratings):
+def test_perfect_agreement_of_categories_has_limits_and_of_scores_none(ratings, values):
     same = ratings.assign(score=ratings["case"].str[-1].astype(int) % 3)
+    found = ss.agreement(same, kind="fleiss").iloc[0]
+    assert (found["estimate"], found["conf_high"]) == (1, 1)
+    assert 0 < found["conf_low"] < 1
     with pytest.warns(SalstatsWarning, match="no limits"):
-        found = ss.agreement(same, kind="fleiss").iloc[0]
-    assert found["estimate"] == 1
+        found = ss.agreement(frame_of(np.repeat(values[:, :1], 3, axis=1)), form="icc3").iloc[0]
+    assert found["estimate"] == pytest.approx(1)
     assert np.isnan(found["conf_low"])
     with pytest.warns(SalstatsWarning, match="all readings are equal"):
         assert np.isnan(ss.agreement(ratings.assign(score=2), kind="fleiss")["estimate"].iloc[0])
@@ -195,6 +198,13 @@ def test_limits_for_independent_cases_warn_of_units(scores):
         found = ss.agreement(scores, interval="mcgraw-wong")
     assert found["df_denominator"].notna().all()
     assert (found["interval"] == "mcgraw-wong").all()
+
+
+def test_units_of_very_unequal_size_are_told(scores, values):
+    huge = frame_of(values).assign(patient=np.tile(np.r_[np.zeros(12), np.ones(11), 2:9].astype(str), 3))
+    # (12 + 11 + 7)^2 / (144 + 121 + 7) = 3.3 of 9
+    with pytest.warns(SalstatsWarning, match="worth 3 equal ones for metric iou, method gradcam"):
+        ss.agreement(huge, kind="krippendorff")
 
 
 def test_rows_without_a_reader_are_left_out_with_a_warning(scores, values):
@@ -213,7 +223,9 @@ def test_scores_are_left_as_they_are(scores):
 
 def test_records_name_their_intervals_and_every_term_has_a_label():
     for name, record in KINDS.items():
-        assert set(record.found) == set(names_of(name)) - {"recommended"}
+        made = [find_interval(interval) for interval in record.found]
+        assert [(r.name, r.kind) for r in made] == [(interval, "agreement") for interval in record.found]
+        assert next(iter(record.found)) == "jackknife", name
         assert set(record.terms) <= set(LABELS)
     assert LABELS["icc2"] == "ICC(2,1), absolute agreement, single reading"
 

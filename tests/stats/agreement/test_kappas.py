@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from agreement_readings import alone
+from scipy import optimize, stats
 from statsmodels.stats.inter_rater import cohens_kappa
 
 from salstats.stats.agreement import kappas
@@ -125,6 +126,44 @@ def test_jackknife_error_lies_near_gwets_linearized_one(given, expected, kernel,
     # two estimators of one variance, alike to the order of 1 / cases
     found = by_jackknife(given(modality, what), kernel, 0.95)
     assert found.std_error[0] == pytest.approx(expected(f"synth2_{modality}_{what}", stat)["se"], rel=3 / 60)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "unknown"),
+    [
+        ((5, 4, 1, 0), False), ((5, 4, 2, 1), False), ((1, 1, 4, 3), False),
+        ((5, 4, 0, 0), True), ((9, 1, 0, 0), True), ((9, 0, 1, 0), True),
+    ],
+)  # fmt: skip
+def test_limits_are_the_kappas_that_a_score_test_of_as_many_cases_does_not_reject(pairs, unknown):
+    """Numbers of both no, both yes, and one yes of either rater; kappa itself is statsmodels'.
+
+    No variance is known where all agree, or only one pair has a category.
+    """
+
+    def kappa(n):
+        return cohens_kappa(np.array([[n[0], n[2]], [n[3], n[1]]], dtype=float), return_results=False)
+
+    n, one = sum(pairs), np.eye(4)
+    share = (1 + kappa(pairs)) / 2
+    if unknown:
+        # one pair more that disagrees
+        df, more = n - 1, (1 + kappa(pairs + one[3])) / 2
+        size = more / (1 - more)
+    else:
+        less = np.concatenate([np.full(pairs[i], kappa(pairs - one[i])) for i in range(4) if pairs[i]])
+        squares = (less - less.mean()) ** 2
+        df = np.clip(2 * squares.sum() ** 2 / ((squares**2).sum() - squares.sum() ** 2 / n), 1, n - 1)
+        size = share * (1 - share) / ((n - 1) / n * squares.sum() / 4)
+    t2 = stats.t.ppf(0.975, df) ** 2
+    away = lambda p: (share - p) ** 2 - t2 * p * (1 - p) / size  # noqa: E731
+    low = optimize.brentq(away, 0, share - 1e-9, xtol=1e-14)
+    high = optimize.brentq(away, share + 1e-9, 1, xtol=1e-14) if share < 1 else 1
+    values = np.repeat([[0, 0], [1, 1], [0, 1], [1, 0]], pairs, axis=0)
+    found = by_jackknife(alone(values), kappas.cohen, 0.95)
+    assert found.conf_low[0] == pytest.approx(2 * low - 1, abs=1e-10)
+    assert found.conf_high[0] == pytest.approx(2 * high - 1, abs=1e-10)
+    assert (found.p_value[0] < 0.05) == (found.conf_low[0] > 0)
 
 
 def test_undefined_where_all_give_the_same_category():
