@@ -1,0 +1,158 @@
+"""A page of every figure and table, with the code that made it, from embedded data and awkward frames.
+
+Writes OUT/index.html and its pictures: each figure laid out for a journal's column and for its page, at its
+printed size, each table as HTML. What is higher than a page or has too small letters is said.
+
+Example: python analyses/gallery.py -o gallery --only "plot_decrease|table_decrease"
+"""
+
+import argparse
+import ast
+import html
+import re
+import sys
+import tempfile
+import traceback
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import matplotlib.pyplot as plt
+import plotnine as p9
+from gallery_items import FRAMES, ITEMS, Item
+from great_tables import GT
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+import salstats as ss
+from salstats.checks import SalstatsWarning
+from salstats.display.export.figure_files import size_inches
+
+WIDTHS_MM, DPI, MM_PER_INCH = (89, 183), 150, 25.4
+#: A journal's page, and what can be read in print.
+PAGE_MM, LEAST_PT = 247, 6.0
+HEAD = """<!doctype html><meta charset="utf-8"><title>salstats: figures and tables</title><style>
+body {font: 14px/1.4 system-ui, sans-serif; margin: 2em; max-width: 1500px} h2 {margin-top: 2.5em}
+article {border-top: 1px solid #ccc; padding: 1em 0} pre {background: #f6f6f6; padding: .7em; overflow: auto}
+.shown {display: flex; gap: 1em; align-items: flex-start; overflow: auto} figure {margin: 0}
+figcaption {color: #555} img {outline: 1px dashed #ccc} .bad {color: #b00; font-weight: 600}
+</style><h1>Figures and tables</h1>
+"""
+
+
+@dataclass
+class Seen:
+    """A picture or a table on the page, and what is wrong with it."""
+
+    body: str
+    size: str = ""
+    wrong: tuple[str, ...] = ()
+
+
+def run(code: str, names: dict[str, Any]) -> Any:
+    """Run code and return the value of its last expression."""
+    parsed = ast.parse(dedent(code).strip())
+    last = ast.Expression(parsed.body.pop().value)  # type: ignore[attr-defined]
+    exec(compile(parsed, "gallery", "exec"), names)
+    return eval(compile(last, "gallery", "eval"), names)
+
+
+def letters(figure: p9.ggplot, width: float) -> tuple[float, float]:
+    """Height in mm and smallest text in points of a figure as it is drawn for a width."""
+    size = size_inches(figure, width)
+    drawn = (figure + p9.theme(figure_size=size)).draw(show=False)
+    try:
+        FigureCanvasAgg(drawn).draw()
+        texts = [t for t in drawn.findobj(plt.Text) if t.get_visible() and t.get_text().strip()]
+        return size[1] * MM_PER_INCH, min((t.get_fontsize() for t in texts), default=LEAST_PT)
+    finally:
+        plt.close(drawn)
+
+
+def see_figure(figure: p9.ggplot, stem: str, out: Path) -> list[Seen]:
+    """A figure at both widths."""
+    seen = []
+    for width in WIDTHS_MM:
+        file = ss.save_figure(figure, out / f"{stem}-{width}.png", width=width, dpi=DPI, overwrite=True)
+        height, least = letters(figure, width)
+        wrong = [f"{height:.0f} mm high"] if height > PAGE_MM else []
+        wrong += [f"letters of {least:.1f} pt"] if least < LEAST_PT - 0.01 else []
+        body = f'<img src="{file.name}" style="width:{width}mm" alt="">'
+        seen.append(Seen(body, f"{width} x {height:.0f} mm", tuple(wrong)))
+    return seen
+
+
+def see(item: Item, frame: str, out: Path, names: dict[str, Any]) -> list[Seen]:
+    """What an item makes of a frame."""
+    stem = re.sub(r"\W+", "-", f"{frame}-{item.title}".lower()).strip("-")
+    try:
+        made = run(item.code, names)
+        made = made if isinstance(made, list) else [made]
+        seen = []
+        for number, one in enumerate(made):
+            if isinstance(one, GT):
+                (out / f"{stem}-{number}.html").write_text(one.as_raw_html(), encoding="utf-8")
+                seen.append(Seen(one.as_raw_html()))
+            else:
+                seen += see_figure(one, f"{stem}-{number}" if len(made) > 1 else stem, out)
+        return seen
+    except Exception as error:  # one that fails is shown as failing, the others go on
+        traceback.print_exc()
+        return [Seen(f"<pre>{html.escape(str(error))}</pre>", wrong=(type(error).__name__,))]
+
+
+def article(item: Item, seen: Sequence[Seen], said: Sequence[str]) -> str:
+    """An item as HTML: its code, then what it made."""
+    shown = "".join(
+        f"<figure>{one.body}<figcaption>{one.size} <span class=bad>{', '.join(one.wrong)}</span>"
+        "</figcaption></figure>"
+        for one in seen
+    )
+    notes = "".join(f"<p class=bad>{html.escape(text)}</p>" for text in dict.fromkeys(said))
+    code = html.escape(dedent(item.code).strip())
+    head = f"<article><h3>{html.escape(item.title)}</h3><pre>{code}</pre>{notes}"
+    return f'{head}<div class="shown">{shown}</div></article>\n'
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="OUT", help="folder to write into"
+    )
+    parser.add_argument("--only", default="", help="regular expression of the code or frame to show")
+    options = parser.parse_args(argv)
+    options.output.mkdir(parents=True, exist_ok=True)
+    page, wrong = [HEAD], []
+    with tempfile.TemporaryDirectory() as folder:
+        for frame, start in FRAMES.items():
+            items = [
+                item
+                for item in ITEMS
+                if frame in item.frames and re.search(options.only, f"{frame}: {item.title}\n{item.code}")
+            ]
+            if not items:
+                continue
+            names: dict[str, Any] = {"ss": ss, "folder": Path(folder)}
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                exec(dedent(start), names)
+            page.append(f"<h2>{html.escape(frame)}</h2><pre>{html.escape(dedent(start).strip())}</pre>\n")
+            for item in items:
+                print(f"{frame}: {item.title}", file=sys.stderr)
+                with warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always", SalstatsWarning)
+                    seen = see(item, frame, options.output, dict(names))
+                said = [str(w.message) for w in caught if issubclass(w.category, SalstatsWarning)]
+                page.append(article(item, seen, said))
+                wrong += [f"{frame}: {item.title}: {text}" for one in seen for text in one.wrong]
+    (options.output / "index.html").write_text("".join(page), encoding="utf-8")
+    print(*wrong, sep="\n")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,320 @@
+"""What the page of figures and tables shows: frames, plain and awkward, and the calls made of them."""
+
+from dataclasses import dataclass
+
+#: Frames by their name, as the code that makes them.
+FRAMES = {
+    "embedded": """
+        scores = ss.datasets.load_simulated()
+        labels = {"gradcam": "Grad-CAM", "occlusion": "Occlusion", "human": "Radiologists"}
+    """,
+    "eight methods": """
+        scores = ss.datasets.load_digits_scores().query("dataset == 'textured' and model == 'residual'")
+        scores = scores[scores["metric"].isin(["iou", "hit"])].drop(columns=["dataset", "model", "seed"])
+        labels = {"gradcam": "Grad-CAM", "human": "Simulated annotator"}
+    """,
+    "twenty tasks": """
+        from salstats.datasets.simulation import METHODS
+        like_gradcam = ["Grad-CAM", "Layer-CAM", "Eigen-CAM", "DeepLIFT"]
+        like_occlusion = ["Occlusion", "RISE", "SHAP"]
+        methods = {name: METHODS["gradcam"] for name in like_gradcam}
+        methods |= {name: METHODS["occlusion"] for name in like_occlusion} | {"human": METHODS["human"]}
+        scores = ss.simulate_scores(60, tasks=[f"Finding {i}" for i in range(1, 21)], methods=methods)
+        labels = {"human": "Radiologists"}
+    """,
+    "six patients, two tasks": """
+        scores = ss.simulate_scores(6, tasks=["Edema", "Pleural Effusion"], two_views=1, rng=3)
+        labels = {"gradcam": "Grad-CAM", "human": "Radiologists"}
+    """,
+    "long names": """
+        scores = ss.datasets.load_simulated().query("task != 'Edema'")
+        labels = {
+            "gradcam": "Gradient-weighted class activation mapping, last layer",
+            "occlusion": "Occlusion sensitivity with a grey patch of 64 px",
+            "human": "Consensus of three thoracic radiologists",
+            "Atelectasis": "Atelectasis of the left lower lobe, lateral view only",
+            "iou": "Intersection over union with the consensus segmentation",
+            "elongation": "Elongation of the smallest rectangle around the finding",
+        }
+    """,
+    "images": """
+        study_folder = ss.datasets.digits_examples()
+        study = ss.read_study(study_folder)
+        one_case = ss.score(study, metrics=["iou", "hit"])
+    """,
+}
+SHAPED = ("embedded", "eight methods", "twenty tasks", "six patients, two tasks", "long names")
+
+
+@dataclass(frozen=True)
+class Item:
+    """A call and the frames it is made of; its last line is what is shown."""
+
+    title: str
+    code: str
+    frames: tuple[str, ...] = ("embedded",)
+
+
+ITEMS = (
+    Item("table_describe", """ss.table_describe(ss.describe(scores), labels=labels)""", SHAPED),
+    Item("plot_flow", """ss.plot_flow(ss.case_flow(scores, reference="human"), labels=labels)""", SHAPED),
+    Item(
+        "table_estimates",
+        """
+        means = ss.summarize(scores, average="task")
+        ss.table_estimates(means, labels=labels)
+        """,
+        SHAPED,
+    ),
+    Item(
+        "table_estimates, findings in columns",
+        """
+        means = ss.summarize(scores, average="task")
+        ss.table_estimates(means, rows="method", columns="task", groups="metric", labels=labels)
+        """,
+        SHAPED,
+    ),
+    Item(
+        "plot_intervals",
+        """
+        means = ss.summarize(scores, average="task")
+        decrease = ss.percent_decrease(scores, reference="human", average="task")
+        auroc = ss.auroc(scores, "prob", "label", by="task")
+        ss.plot_intervals(means, decrease=decrease, auroc=auroc, labels=labels)
+        """,
+        SHAPED,
+    ),
+    Item(
+        "plot_intervals of one metric",
+        """
+        means = ss.summarize(scores.query("metric == 'iou'"), average="task")
+        ss.plot_intervals(means, labels=labels)
+        """,
+        SHAPED,
+    ),
+    Item(
+        "plot_intervals of one method",
+        """
+        means = ss.summarize(scores.query("method == 'human'"), average="task")
+        ss.plot_intervals(means, labels=labels)
+        """,
+        ("embedded", "long names"),
+    ),
+    Item(
+        "table_decrease",
+        """
+        decrease = ss.percent_decrease(scores, reference="human", average="task", adjust="holm")
+        ss.table_decrease(decrease, labels=labels)
+        """,
+        SHAPED,
+    ),
+    Item(
+        "plot_decrease",
+        """
+        decrease = ss.percent_decrease(scores, reference="human", average="task", adjust="holm")
+        ss.plot_decrease(decrease, labels=labels)
+        """,
+        SHAPED,
+    ),
+    Item(
+        "plot_forest",
+        """
+        gap = ss.difference(scores.query("metric == 'iou'"), reference="human", average="task")
+        ss.plot_forest(gap, p_values=True, labels=labels)
+        """,
+        SHAPED,
+    ),
+    Item("plot_box", """ss.plot_box(scores.query("metric == 'iou'"), labels=labels)""", SHAPED),
+    Item("plot_box of two metrics", """ss.plot_box(scores, labels=labels)"""),
+    Item(
+        "plot_letter_values",
+        """
+        values = ss.letter_values(scores, ["area_ratio", "elongation", "irrectangularity"])
+        ss.plot_letter_values(values, labels=labels)
+        """,
+        SHAPED,
+    ),
+    Item(
+        "table_regression",
+        """
+        terms = ss.regress(scores, ["iou ~ area_ratio + elongation", "hit ~ area_ratio + elongation"],
+                           by=["method", "task"])
+        ss.table_regression(terms, labels=labels)
+        """,
+        SHAPED,
+    ),
+    Item(
+        "table_regression of one model per method",
+        """
+        terms = ss.regress(scores, ["iou ~ area_ratio + elongation + task"], by="method")
+        ss.table_regression(terms, labels=labels)
+        """,
+        SHAPED,
+    ),
+    Item(
+        "plot_regression",
+        """
+        models = ["iou ~ area_ratio + elongation", "hit ~ area_ratio + elongation"]
+        terms = ss.regress(scores, models, by="method")
+        ss.plot_regression(terms, labels=labels)
+        """,
+        SHAPED,
+    ),
+    Item(
+        "plot_regression by task",
+        """
+        terms = ss.regress(scores, "iou ~ area_ratio + elongation", by=["method", "task"])
+        ss.plot_regression(terms, labels=labels)
+        """,
+        SHAPED,
+    ),
+    Item(
+        "plot_scatter",
+        """ss.plot_scatter(scores.query("metric == 'iou'"), "area_ratio", "score", labels=labels)""",
+        SHAPED,
+    ),
+    Item(
+        "plot_scatter with lines and correlations",
+        """
+        one = scores.query("metric == 'iou'")
+        fit = ss.fit_line(one, "iou ~ area_ratio", by=["method", "task"])
+        found = ss.correlate(one, "area_ratio", "iou", by=["method", "task"])
+        ss.plot_scatter(one, "area_ratio", "iou", fit=fit, correlations=found, labels=labels)
+        """,
+        ("embedded", "long names"),
+    ),
+    Item(
+        "table_correlation",
+        """
+        import pandas as pd
+        pairs = [(x, y) for x in ["prob", "area_ratio", "elongation"] for y in ["iou", "hit"]]
+        found = pd.concat([ss.correlate(scores, x, y, by=["method", "task"]) for x, y in pairs])
+        ss.table_correlation(found, labels=labels)
+        """,
+        SHAPED,
+    ),
+    Item(
+        "plot_correlation, covariates by outcomes",
+        """
+        import pandas as pd
+        pairs = [(x, y) for x in ["prob", "area_ratio", "elongation"] for y in ["iou", "hit"]]
+        found = pd.concat([ss.correlate(scores, x, y, by="method") for x, y in pairs])
+        ss.plot_correlation(found, labels=labels)
+        """,
+        SHAPED,
+    ),
+    Item(
+        "plot_correlation, every pair",
+        """
+        import pandas as pd
+        from itertools import combinations
+        names = ["iou", "hit", "prob", "area_ratio", "elongation"]
+        one = scores.query("method == 'human'")
+        found = pd.concat([ss.correlate(one, x, y) for x, y in combinations(names, 2)])
+        ss.plot_correlation(found, labels=labels)
+        """,
+        ("embedded", "long names"),
+    ),
+    Item(
+        "plot_residuals",
+        """
+        one = scores.query("metric == 'iou' and method == 'human'").drop(columns="patient", errors="ignore")
+        ss.plot_residuals(ss.augment(one, "score ~ area_ratio", by="task"), labels=labels)
+        """,
+        ("embedded", "six patients, two tasks", "long names"),
+    ),
+    Item(
+        "plot_ranks",
+        """
+        ranks = ss.rank_stability(scores, n_replicates=200)
+        ss.plot_ranks(ranks, frequencies=ss.rank_frequencies(scores, n_replicates=200), labels=labels)
+        """,
+        SHAPED,
+    ),
+    Item(
+        "plot_significance",
+        """ss.plot_significance(ss.significance_map(scores), labels=labels)""",
+        SHAPED,
+    ),
+    Item(
+        "plot_agreement",
+        """
+        pair = scores.query("metric == 'iou' and method in ['human', 'gradcam']")
+        limits = ss.agreement(pair, over="method", kind="bland-altman")
+        ss.plot_agreement(pair, limits, labels=labels)
+        """,
+        ("embedded", "six patients, two tasks", "long names"),
+    ),
+    Item(
+        "table_estimates of agreement",
+        """
+        found = ss.agreement(scores.query("metric == 'iou'"), over="method", by="task")
+        ss.table_estimates(found, labels=labels)
+        """,
+        ("embedded", "long names"),
+    ),
+    Item(
+        "readers",
+        """
+        readings = scores.query("metric == 'iou'").rename(columns={"task": "reader"})
+        found = ss.mrmc(readings, reference="human")
+        [ss.table_estimates(found, labels=labels), ss.table_decrease(found, labels=labels),
+         ss.table_estimates(ss.mrmc_components(readings), labels=labels),
+         ss.plot_readers(ss.mrmc_readers(readings), means=found, labels=labels)]
+        """,
+        ("embedded", "long names", "twenty tasks"),
+    ),
+    Item(
+        "mixed model",
+        """
+        model = ss.fit(scores.query("metric == 'iou'"), "iou ~ method + area_ratio + (1|case)")
+        fitted = {"fit": model.glance(), "components": model.variance_components()}
+        terms = model.tidy()
+        [ss.table_regression(terms, **fitted, labels=labels), ss.plot_regression(terms, labels=labels)]
+        """,
+        ("embedded", "long names"),
+    ),
+    Item(
+        "plan",
+        """
+        pilot = scores.query("metric == 'iou' and method in ['gradcam', 'human']")
+        asked = {"effect": [-0.05, -0.1], "n_cases": [20, 40, 80, 160]}
+        plan = ss.power(pilot, reference="human", approach="formula", **asked)
+        [ss.plot_power(plan, labels=labels), ss.table_power(plan, labels=labels)]
+        """,
+        ("embedded", "long names"),
+    ),
+    Item("plot_coverage", """ss.plot_coverage(ss.datasets.load_coverage())"""),
+    Item(
+        "plot_gallery",
+        """
+        picks = ss.pick_cases(one_case, metric="iou", method="gradcam")
+        ss.plot_gallery(study, picks, images=study_folder / "images")
+        """,
+        ("images",),
+    ),
+    Item(
+        "plot_gallery of two tasks",
+        """
+        picks = ss.pick_cases(one_case, metric="iou", method="gradcam")
+        picks = picks[picks["task"].isin(picks["task"].unique()[:2])]
+        ss.plot_gallery(study, picks, scores=one_case, images=study_folder / "images", human=True)
+        """,
+        ("images",),
+    ),
+    Item(
+        "plot_overlay",
+        """
+        first = one_case.iloc[0]
+        ss.plot_overlay(study, first["case"], first["task"], images=study_folder / "images", method="gradcam")
+        """,
+        ("images",),
+    ),
+    Item(
+        "plot_thresholds",
+        """
+        ss.plot_thresholds(ss.tune(study))
+        """,
+        ("images",),
+    ),
+)
