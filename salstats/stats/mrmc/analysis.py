@@ -12,11 +12,12 @@ from salstats.checks import (
     check_choice,
     check_count,
     check_generator,
+    warn,
 )
-from salstats.stats.design import check_one_metric, coded_by, row_groups
+from salstats.stats.design import check_one_metric, coded_by, group_label, group_list, row_groups
 from salstats.stats.mrmc import covariances, figures
 from salstats.stats.mrmc.anova import ANALYSES, Analysis, Parts, parts_of, random_effects
-from salstats.stats.mrmc.designs import Study, check_readers, rows_of, study_of
+from salstats.stats.mrmc.designs import UNBALANCED, Study, check_readers, rows_of, study_of
 from salstats.stats.units import Unit, resolve_unit
 
 _BY = ("metric", "task")
@@ -97,9 +98,13 @@ def studies_of(
     every = rows_of(codes, columns, units, asked.label)
 
     def found() -> Iterator[Found]:
-        for rows in groups:
+        lacking = []
+        for group, rows in enumerate(groups):
             study = study_of(every, rows, asked.figure)
             r = study.readings
+            if study.design.startswith(UNBALANCED):
+                n = np.count_nonzero(~r.read.all(axis=1))
+                lacking.append(f"{group_label(keys, group)}: {n} of {len(r.read)}")
             if not asked.covariance.clustered and len(np.unique(r.units)) < len(r.units):
                 raise SalstatsError(
                     f"covariance={asked.covariance.name!r} takes cases for independent, and a {units.name} "
@@ -107,5 +112,11 @@ def studies_of(
                 )
             values = asked.figure.without(r)[0]
             yield Found(study, values, asked.covariance.kernel(r, asked.figure, asked.drawing))
+        if lacking:
+            warn(
+                f"cases lack readings of some reader with some method ({group_list(lacking)}), so figures are "
+                "of different cases, which compare fairly only where readings are missing by chance; keep the "
+                "cases that all have read to compare figures of the same ones"
+            )
 
     return keys, units.name, found()

@@ -12,7 +12,6 @@ from salstats.checks import (
     check_frame,
     check_numeric,
     quoted,
-    warn,
 )
 from salstats.frames import KEY_COLUMNS, ColumnCodes, case_key
 from salstats.stats.carried import is_absent
@@ -38,8 +37,8 @@ class Study:
     design: str
 
 
-#: Designs in which every reader reads the same cases with each method.
-PAIRED = ("factorial", "cases nested in readers")
+#: Designs in which every reader reads the same cases with each method; what is before those that lack readings.
+PAIRED, UNBALANCED = ("factorial", "cases nested in readers"), "unbalanced "
 
 
 def check_readers(scores: object) -> pd.DataFrame:
@@ -146,7 +145,7 @@ def study_of(all_rows: Rows, rows: np.ndarray, figure: Figure) -> Study:
     every = np.unique(method_of[kept], return_inverse=True)[1]
     n_absent = np.bincount(every[all_rows.absent[rows][kept]], minlength=len(n))
     n_cases = len(frame[case_key(frame)].iloc[rows[first[cases]]].drop_duplicates())
-    design = _design(readings, where)
+    design = _design(readings)
     return Study(readings, methods, readers, n, np.bincount(every) - n, n_absent, n_cases, design)
 
 
@@ -249,8 +248,8 @@ def _counted(n: int, noun: str) -> str:
     return f"{n or 'no'} {noun}" if n < 2 else f"{n} {noun}s"
 
 
-def _design(r: Readings, where: str) -> str:
-    """Name of the design; a warning where readings are missing that make it none."""
+def _design(r: Readings) -> str:
+    """Name of the design, after `UNBALANCED` where readings are missing in no pattern."""
     nested = r.methods.max() > 0 and len(r.methods) == r.readers.max() + 1
     name = "readers nested in methods" if nested else "factorial"
     if r.read.all():
@@ -263,12 +262,4 @@ def _design(r: Readings, where: str) -> str:
         return "cases nested in readers"
     if none[~same_method].all() and all_of[same_method].all():
         return "cases nested in methods" if not nested else "readers and cases nested in methods"
-    if (none | all_of).all():
-        return "split plot"
-    lacking = int((~r.read).any(axis=1).sum())
-    warn(
-        f"{lacking} of {len(r.read)} cases lack readings of some reader with some method{where}: figures "
-        "are of the cases that each has read, and covariances of those that two have both; drop these cases "
-        "first where readings are not missing at random"
-    )
-    return f"unbalanced {name}"
+    return "split plot" if (none | all_of).all() else f"{UNBALANCED}{name}"

@@ -128,8 +128,9 @@ def mrmc_readers(
     -------
     DataFrame
         For each group a row per method and reader: the grouping columns, `method`, `reader`, `term` ("mean"),
-        `estimate`, `std_error` over samples of cases, `conf_low`, `conf_high` (normal), `conf_level`, `unit`,
-        `inference_to` ("these readers"), `n` defined scores, `n_units`; `figure`, `covariance`.
+        `estimate`, `std_error` over samples of cases, `conf_low`, `conf_high`, `conf_level`, `interval`
+        ("wald", normal), `unit`, `inference_to` ("these readers"), `n` defined scores, `n_units`; `figure`,
+        `covariance`.
 
     Raises
     ------
@@ -159,8 +160,8 @@ def mrmc_readers(
         }
         own = keys.iloc[[group] * len(low)].reset_index(drop=True).assign(**names)
         columns: dict[str, Any] = {"term": "mean", "estimate": found.values, "std_error": std_error}
-        columns |= {"conf_low": low, "conf_high": high, "conf_level": level, "unit": unit_name}
-        columns |= {"inference_to": asked.analysis.inference_to, "n": r.read.sum(axis=0)}
+        columns |= {"conf_low": low, "conf_high": high, "conf_level": level, "interval": "wald"}
+        columns |= {"unit": unit_name, "inference_to": asked.analysis.inference_to, "n": r.read.sum(axis=0)}
         columns["n_units"] = (r.by_unit(r.read.astype(float)) > 0).sum(axis=0)
         parts.append(estimates_frame(own, columns, {"figure": figure, "covariance": covariance}))
     return pd.concat(parts, ignore_index=True)

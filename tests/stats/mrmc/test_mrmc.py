@@ -238,7 +238,7 @@ def test_cases_nested_in_readers_share_nothing(sets):
 def test_missing_readings_are_said(sets):
     scores = sets["synth2_score"].copy()
     scores.loc[scores.index[3], "score"] = np.nan
-    with pytest.warns(SalstatsWarning, match="1 of 60 cases lack readings of some reader"):
+    with pytest.warns(SalstatsWarning, match=r"lack readings of some reader .* \(metric iou: 1 of 60\)"):
         found = ss.mrmc(scores)
     assert found["design"].eq("unbalanced factorial").all()
     assert list(found["n_missing"]) == [1, 0, 1, 1]
@@ -249,6 +249,16 @@ def test_missing_readings_are_said(sets):
         whole.drop(columns="n_missing"),
         ss.mrmc(scores[~case & (scores["case"] != "k04")]).drop(columns="n_missing"),
     )
+
+
+@pytest.mark.parametrize("call", [ss.mrmc, ss.mrmc_components, ss.mrmc_readers])
+def test_missing_readings_of_several_metrics_are_said_once(sets, call):
+    scores = sets["synth2_score"].drop(sets["synth2_score"].index[[3, 40]])
+    with pytest.warns(SalstatsWarning, match="lack readings") as said:
+        call(pd.concat([scores, scores.iloc[1:].assign(metric="dice")]))
+    assert [str(w.message).partition("(")[2].partition(")")[0] for w in said] == [
+        "metric dice: 3 of 60; metric iou: 2 of 60"
+    ]
 
 
 def test_patients_are_units(sets):

@@ -1,6 +1,7 @@
 """Components and figures of readers against R (MRMCaov, RJafroc)."""
 
 import pytest
+from scipy import stats
 
 import salstats as ss
 
@@ -31,3 +32,11 @@ def test_figures_of_readers_are_those_of_r(sets, vandyke, r_expected):
         assert both["estimate"].to_numpy() == pytest.approx(both["fom"].to_numpy(), rel=ROUNDING)
         assert both["std_error"].to_numpy() == pytest.approx(both["jack_se"].to_numpy(), rel=ROUNDING)
         assert found["inference_to"].eq("these readers").all()
+        # the limits of a normal distribution, and a table says so
+        half = stats.norm.ppf(0.975) * both["std_error"]
+        assert both["conf_low"].to_numpy() == pytest.approx(
+            (both["estimate"] - half).to_numpy(), rel=ROUNDING
+        )
+        assert found["interval"].eq("wald").all()
+        how = "DeLong" if name.endswith("delong") else "jackknife"
+        assert f"95% CI: Wald, {how} covariances." in ss.table_estimates(found).as_raw_html()
