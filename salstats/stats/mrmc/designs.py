@@ -37,8 +37,10 @@ class Study:
     design: str
 
 
-#: Designs in which every reader reads the same cases with each method; what is before those that lack readings.
-PAIRED, UNBALANCED = ("factorial", "cases nested in readers"), "unbalanced "
+#: Designs in which every reader reads the same cases with each method.
+PAIRED = ("factorial", "cases nested in readers")
+#: Stands before the name of one where readings are missing.
+UNBALANCED = "unbalanced "
 
 
 def check_readers(scores: object) -> pd.DataFrame:

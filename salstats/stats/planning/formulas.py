@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import special, stats
 
+from salstats.stats.mrmc.anova import ANALYSES, Parts, error_of_difference
+
 #: Numbers that may be arrays, as long as they go together.
 Numbers = Any
 #: Nodes of the integral over the SD of a study, and what is left out of it at either end.
@@ -115,7 +117,7 @@ class Components:
 
 def hillis(
     components: Components,
-    n_readers: Numbers,
+    n_readers: int,
     n_cases: Numbers,
     *,
     random_readers: bool = True,
@@ -131,14 +133,14 @@ def hillis(
     Hillis SL, Obuchowski NA, Berbaum KS. Power estimation for multireader ROC methods: an updated and unified
     approach. Acad Radiol 2011. doi:10.1016/j.acra.2010.09.007
     """
-    readers = np.asarray(n_readers, float)
-    ratio = components.n_cases / np.asarray(n_cases, float)
-    shared = ratio * max(components.cov2 - components.cov3, 0.0)
-    own = ratio * (components.var - components.cov1) - shared
-    by_readers = own + max(components.var_tr, 0.0)
-    mean_square = (by_readers if random_readers else own) + (readers * shared if random_cases else 0.0)
-    if random_readers:
-        df = (readers - 1) * (mean_square / by_readers) ** 2
-    else:
-        df = np.broadcast_to(np.inf, np.shape(mean_square))
-    return Precision(np.sqrt(2 * mean_square / readers), df)
+    c, expected = components, []
+    for n in np.ravel(n_cases):
+        var, cov1, cov2, cov3 = (part * c.n_cases / n for part in (c.var, c.cov1, c.cov2, c.cov3))
+        # what the mean square of readers by methods is on average
+        within = max(c.var_tr, 0.0) + var - cov1 - max(cov2 - cov3, 0.0)
+        parts = Parts(
+            np.zeros(2), np.full(2, n_readers), False, np.nan, np.nan, within, n_readers - 1, var, cov1, cov2,
+            cov3,
+        )  # fmt: skip
+        expected.append(error_of_difference(parts, ANALYSES[random_readers, random_cases], 0, 1))
+    return Precision(*np.reshape(np.transpose(expected), (2, *np.shape(n_cases))))

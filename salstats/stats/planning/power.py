@@ -71,7 +71,7 @@ def power(
         `{"sd": 0.2, "correlation": 0.5, "icc": 0.3, "cluster_size": 2}`, see Notes. For term="mrmc" scores
         of several readers, or components of variance, what `mrmc_components` returns (of areas these).
     reference : str, optional
-        The method to compare with, such as "human"; a pilot of scores needs it.
+        The method to compare with, such as "human"; a pilot of pairs of scores needs it.
     n_cases : int or list of int, optional
         Cases of the study; by default eight sizes around those that a formula says are enough.
     n_readers : int or list of int, optional
@@ -128,8 +128,8 @@ def power(
     Raises
     ------
     SalstatsError
-        No effect for a difference, or one beyond the pilot's units; a pilot of one unit; simulation from
-        parameters; unknown or missing parameters; as for `difference`.
+        A reference where there are no pairs; no effect for a difference, or one beyond the pilot's units; a
+        pilot of one unit; simulation from parameters; unknown or missing parameters; as for `difference`.
     ValueRangeError
         An effect outside the margin; sizes of less than two units; no size that reaches the target.
 
@@ -208,6 +208,11 @@ def power(
             f"{next(k for k, v in of_readers.items() if v)}= is for term='mrmc', which plans readers"
         )
     by_formula = not isinstance(pilot, pd.DataFrame) or term == "mrmc"
+    if by_formula and reference is not None:
+        raise SalstatsError(
+            "reference= belongs to a pilot of pairs of scores: parameters name no methods, and components of "
+            "term='mrmc' are of all; leave it out"
+        )
     approach = check_choice(approach or APPROACHES[by_formula], APPROACHES, "approach")
     if by_formula and approach == "simulation":
         raise SalstatsError(

@@ -386,7 +386,8 @@ def test_a_seed_makes_it_again(patients):
         ({"effect": 100, "term": "percent_decrease"}, "must be below 100"),
         ({"effect": "big"}, "effect must be a number"),
         ({"width": -1.0}, "width must be above 0"),
-        ({"effect": 0.05, "term": "mrmc"}, "no column 'reader'; mrmc"),
+        ({"effect": 0.05, "term": "mrmc"}, "components of term='mrmc' are of all"),
+        ({"effect": 0.05, "term": "mrmc", "reference": None}, "no column 'reader'; mrmc"),
         ({"effect": 0.05, "term": "regression"}, "choose one of difference, percent_decrease, mrmc"),
         ({"effect": 0.05, "reference": "nobody"}, "not a method"),
         ({"effect": 0.05, "approach": "formula", "test": "wild"}, "the formula is of a t test"),
@@ -402,6 +403,7 @@ def test_what_cannot_be_planned_is_refused(patients, options, said):
     [
         ({"sd": 0.2}, {"approach": "simulation"}, "draws studies from the scores of a pilot"),
         ({"SD": 0.2}, {}, "'SD' is no parameter of this plan; did you mean 'sd'?"),
+        ({"sd": 0.2}, {"reference": "human"}, "parameters name no methods"),
         ({"sd": 0.0}, {}, "sd must be above 0"),
         ({"sd": 0.2, "correlation": 1.5}, {}, "correlation must lie in -1 ... 1"),
         ({"correlation": 0.5}, {}, "must hold sd_difference, or sd"),
