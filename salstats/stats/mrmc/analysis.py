@@ -115,8 +115,8 @@ def studies_of(
         if lacking:
             warn(
                 f"cases lack readings of some reader with some method ({group_list(lacking)}), so figures "
-                "are of different cases, which compare fairly only where readings are missing by chance; keep "
-                "the cases that all have read to compare figures of the same ones"
+                "are of different cases, which compare fairly only where readings are missing by chance; "
+                "keep the cases that all have read to compare figures of the same ones"
             )
 
     return keys, units.name, found()
