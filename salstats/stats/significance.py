@@ -104,7 +104,8 @@ def significance_map(
             rng=rng,
             test=test,
         )
-        half, ahead = found["p_value"] / 2, found["estimate"] > 0
+        # a frame in which nothing is tested has no such column
+        half, ahead = found.get("p_value", found["estimate"] * np.nan) / 2, found["estimate"] > 0
         found = found.assign(greater=half.where(ahead, 1 - half), less=half.where(~ahead, 1 - half))
     turned = found.assign(
         method=found["reference"].astype(found["method"].dtype),
