@@ -101,7 +101,8 @@ def power_sentence(plan: pd.DataFrame, *, labels: Mapping[str, Any] | Labels | N
     """
     frame = check_plan(plan)
     names, first, curves = Labels(labels, frame), frame.iloc[0], curves_of(frame)
-    what = TERMS["percent_decrease" if first["term"] == "percent_decrease" else "difference"].noun
+    term = "percent_decrease" if first["term"] == "percent_decrease" else "difference"
+    what = TERMS["auroc_difference" if first.get("figure") == "auc" else term].noun
     if "metric" in frame.columns and frame["metric"].nunique() == 1:
         what = what.replace("score", names.value("metric", first["metric"]))
     what += ", averaged over readers," if first["term"] == "mrmc" else ""

@@ -82,7 +82,7 @@ def components_of(given: object) -> list[tuple[dict[str, Any], Components, float
     for rows in groups:
         first = rows.iloc[0]
         known = {t: v for t, v in zip(rows["term"], rows["estimate"], strict=True) if t in READERS}
-        named = {**first[before].to_dict(), "unit": first.get("unit", "case")}
+        named = {"unit": "case"} | {c: first[c] for c in (*before, "unit", "figure") if c in given.columns}
         parts = _components(checked({**known, "n_cases": first["n_units"]}, READERS))
         found.append((named, parts, float(first.get("n_cases", first["n_units"]) / first["n_units"])))
     return found

@@ -29,7 +29,7 @@ COLUMNS = (
     "term", "goal", "effect", "margin_low", "margin_high", "widest", "method_mean", "reference_mean",
     "n_readers", "n_cases", "n_units", "unit", "power", "mc_error", "conf_low", "conf_high", "conf_level",
     "width", "n_pairs", "target", "n_needed", "level", "interval", "test", "n_replicates", "inference_to",
-    "approach", "n_studies",
+    "figure", "approach", "n_studies",
 )  # fmt: skip
 _WHOLE = ("n_readers", "n_cases", "n_units", "n_needed")
 
@@ -122,8 +122,8 @@ def power(
         - `target`, and `n_needed`: the fewest cases that reach it, by formula, or between two simulated sizes
           by a line in the root of the size (the smallest size where that reaches it already; missing where
           the largest does not);
-        - `level`, `interval`, `test` of the analysis, `n_replicates`; `inference_to` of readers; `approach`,
-          `n_studies`.
+        - `level`, `interval`, `test` of the analysis, `n_replicates`; `inference_to`, `figure` of readers;
+          `approach`, `n_studies`.
 
     Raises
     ------

@@ -37,6 +37,8 @@ def test_several_curves_are_listed():
         ({"approach": "formula", "term": "mrmc", "inference_to": "readers and cases"},
          "a difference in mean IoU, averaged over readers, of −0.05 at a two-sided level of 0.05, by Hillis' "
          "noncentral F distribution, speaking of readers and cases: 45 cases are needed"),
+        ({"approach": "formula", "term": "mrmc", "inference_to": "readers and cases", "figure": "auc"},
+         "to show a difference in AUROC, averaged over readers, of −0.05 at"),
     ],
 )  # fmt: skip
 def test_each_goal_has_its_words(columns, said):

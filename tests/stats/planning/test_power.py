@@ -236,7 +236,7 @@ def test_components_of_mrmc_make_a_study_as_precise_as_itself():
     mean = np.sqrt(2 / df) * np.exp(special.gammaln((df + 1) / 2) - special.gammaln(df / 2))
     expected = 2 * stats.t.ppf(0.975, df) * found["std_error"] * mean
     assert plan["width"][0] == pytest.approx(expected, rel=1e-9)
-    assert plan["metric"][0] == "gap"
+    assert (plan["metric"][0], plan["figure"][0]) == ("gap", "mean")
 
 
 def test_cases_of_a_patient_count_as_cases_of_the_study_and_scores_stand_for_their_components():
