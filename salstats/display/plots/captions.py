@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import SalstatsError
-from salstats.display.text.format import STYLES, count_text, joined, level_text, noun
+from salstats.display.text.format import STYLES, count_text, joined, level_text, noun, of_quantile
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import has_margins, margin_note, margin_text
 from salstats.display.text.vocabulary import INFERENCE, NO_INTERVAL, limits_name
@@ -76,6 +76,12 @@ def ci_text(frame: pd.DataFrame) -> str:
 def with_ci(what: str, frame: pd.DataFrame) -> str:
     """What estimates are, and their interval where there are any: "Mean IoU (95% CI)"."""
     return f"{what} ({ci_text(frame)})" if has_limits(frame).any() else what
+
+
+def axis_text(what: str, frame: pd.DataFrame) -> str:
+    """Title of an axis of estimates, which says of a quantile which one it is."""
+    families = [f for f in map(str, distinct(frame, "family")) if f.startswith("quantile")]
+    return with_ci(", ".join([of_quantile(what, frame), *families]), frame)
 
 
 def significance_level(frame: pd.DataFrame) -> float:

@@ -23,7 +23,7 @@ from salstats.display.plots.estimates import check_estimates, guide_lines, margi
 from salstats.display.plots.figure_rows import check_width, place_rows, row_figure
 from salstats.display.plots.theme import PALETTE, category_colours
 from salstats.display.tables.placement import rows_of_term
-from salstats.display.text.format import MINUS, STYLES, interval_text, p_used
+from salstats.display.text.format import MINUS, STYLES, interval_text, of_quantile, p_used
 from salstats.display.text.labels import LAST, Labels
 from salstats.display.text.margins import margin_marks, pairs_as_methods
 from salstats.display.text.vocabulary import CONTRASTS, TERMS
@@ -224,7 +224,8 @@ def contrast_title(frame: pd.DataFrame, labels: Labels, term: str) -> str:
     reference = reference_text(frame, labels)
     if term == "percent_decrease":
         return f"Decrease from {reference} (%)"
-    what = TERMS[term].heading if term.startswith(("median", "quantile")) else "Difference"
+    named = term.startswith(("median", "quantile"))
+    what = of_quantile(TERMS[term].heading, frame) if named else "Difference"
     return f"{what}, method {MINUS} {reference}"
 
 

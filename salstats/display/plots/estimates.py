@@ -224,7 +224,8 @@ def quantity(metric: Any, term: str | None, labels: Labels) -> str:
         label = labels.value("metric", metric)
         return f"Pooled {label.lower() if label.istitle() else label}"
     if term not in (None, "mean"):
-        return _TERMS.get(str(term), labels.term(str(term)))
+        what = _TERMS.get(str(term), labels.term(str(term)))
+        return what if metric is None else f"{what}, {labels.value('metric', metric)}"
     if metric is None:
         return "Mean" if term else "Estimate"
     label, known = labels.value("metric", metric), known_metric(metric)

@@ -9,6 +9,7 @@ import plotnine as p9
 from salstats.checks import SalstatsError, ValueRangeError, check_choice, check_count, quoted
 from salstats.display.plots.captions import (
     adjusted_note,
+    axis_text,
     bars_on_log_axis,
     distinct,
     effect_text,
@@ -265,8 +266,8 @@ def _axis_title(frame: pd.DataFrame, labels: Labels, term: str | None, ratio: bo
     if term in CONTRASTS:
         return contrast_title(frame, labels, term)
     if "formula" in frame.columns or ratio:
-        return with_ci(effect_text(frame, ratio) + (f", {labels.term(term)}" if term else ""), frame)
+        return axis_text(effect_text(frame, ratio) + (f", {labels.term(term)}" if term else ""), frame)
     if term is None and is_agreement(frame):
-        return with_ci(common_label(frame["term"]) or "Agreement", frame)
+        return axis_text(common_label(frame["term"]) or "Agreement", frame)
     metrics = distinct(frame, "metric")
-    return with_ci(quantity(metrics[0] if len(metrics) == 1 else None, term, labels), frame)
+    return axis_text(quantity(metrics[0] if len(metrics) == 1 else None, term, labels), frame)

@@ -9,11 +9,11 @@ import plotnine as p9
 
 from salstats.checks import ColumnError, SalstatsError, check_choice, quoted
 from salstats.display.plots.captions import (
+    axis_text,
     distinct,
     in_sentence,
     interval_note,
     margin_notes,
-    with_ci,
 )
 from salstats.display.plots.decrease import (
     check_contrasts,
@@ -222,7 +222,7 @@ def _axis_title(drawing: Drawing) -> str:
         return contrast_title(drawing.frame, drawing.labels, drawing.term)
     metrics = distinct(drawing.frame, "metric")
     what = quantity(metrics[0] if len(metrics) == 1 else None, drawing.term, drawing.labels)
-    return with_ci(what, drawing.frame)
+    return axis_text(what, drawing.frame)
 
 
 def _n_columns(drawing: Drawing) -> int:

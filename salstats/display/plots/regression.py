@@ -9,6 +9,7 @@ import plotnine as p9
 
 from salstats.checks import SalstatsError, check_columns
 from salstats.display.plots.captions import (
+    axis_text,
     bars_on_log_axis,
     distinct,
     effect_text,
@@ -17,7 +18,6 @@ from salstats.display.plots.captions import (
     in_sentence,
     interval_note,
     is_ratio,
-    with_ci,
 )
 from salstats.display.plots.decrease import reference_text
 from salstats.display.plots.estimates import (
@@ -210,7 +210,7 @@ def _axis_title(frame: pd.DataFrame, ratio: bool) -> str:
     """Axis's title: what the coefficients are, and of which outcome where there is one."""
     outcomes = [o for o in distinct(frame, "outcome") if o]
     effect = effect_text(frame, ratio)
-    return with_ci(f"{effect}, {outcomes[0]}" if len(outcomes) == 1 else effect, frame)
+    return axis_text(f"{effect}, {outcomes[0]}" if len(outcomes) == 1 else effect, frame)
 
 
 def _gap_note(frame: pd.DataFrame, labels: Labels) -> str:

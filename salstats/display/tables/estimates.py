@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 from great_tables import GT
 
-from salstats.checks import check_columns
+from salstats.checks import SalstatsError, check_columns
 from salstats.display.tables import notes
 from salstats.display.tables.grid import Value, bounds_values, check_display, fill, interval_texts
 from salstats.display.tables.layout import build
@@ -20,9 +20,10 @@ from salstats.display.tables.placement import (
     rows_of_term,
     varies,
 )
-from salstats.display.text.format import count_text, level_text
+from salstats.display.text.format import count_text
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import margin_marks, margin_note
+from salstats.display.text.models import is_marginal, marginal_note, marginal_text
 from salstats.display.text.vocabulary import TERMS
 from salstats.stats.agreement.records import is_agreement
 
@@ -104,7 +105,7 @@ def table_estimates(
     ColumnError
         No column `estimate`; a column of an option is no grouping column; a grouping column has no place.
     SalstatsError
-        Two estimates in one cell; labels that make two values the same.
+        A significance map; two estimates in one cell; labels that make two values the same.
     ValueRangeError
         An unknown style; `exclude` names what is not there.
 
@@ -119,6 +120,11 @@ def table_estimates(
     """
     needed = ("estimate", "n") if n else ("estimate",)
     every = check_display(estimates, digits, style, "estimates", needed)
+    if "better" in every.columns:
+        raise SalstatsError(
+            "estimates is a significance map, which plot_significance() draws; rank_limits() makes estimates "
+            "of it"
+        )
     frame = rows_of_term(every, "mean")
     if frame is not every and differences is None:
         compared = rows_of_term(every, "difference")
@@ -155,8 +161,9 @@ def table_estimates(
     placed = ("metric", *placement.placed)
     said = [c for c in (*placement.constant, "reference") if c in frame and c not in placed]
     source = notes.source_of_p(frame)
+    about = notes.paragraph(notes.raters_note(frame), marginal_note(frame, names))
     below = [
-        notes.estimates_note(frame, names, said, _count_nouns(frame), notes.raters_note(frame)),
+        notes.estimates_note(frame, names, said, _count_nouns(frame), about),
         notes.paragraph(
             best_said,
             underline_said,
@@ -173,10 +180,11 @@ def table_estimates(
 def _heading(frame: pd.DataFrame, placement: Placement, labels: Labels) -> str:
     """What a cell gives: "IoU, mean (95% CI)"."""
     term = notes.single(frame, "term")
+    if is_marginal(frame):
+        text = marginal_text(frame, labels)
+        return notes.with_interval(f"{text[0].upper()}{text[1:]}", frame)
     known = TERMS.get("auroc" if notes.single(frame, "figure") == "auc" else str(term))
     what = known.name if known else labels.term(str(term)) if term is not None else "estimate"
-    if str(term).startswith("quantile") and (quantile := notes.single(frame, "quantile")) is not None:
-        what = what.replace("quantile", f"{level_text(float(str(quantile)))}% quantile")
     if "metric" in placement.constant:
         what = f"{labels.value('metric', frame['metric'].iloc[0])}, {what}"
     return notes.with_interval(f"{what[0].upper()}{what[1:]}", frame)
@@ -217,10 +225,11 @@ def _best(
     exclude = [exclude] if isinstance(exclude, str) else list(exclude)
     best = best_rows(frame, keys, over, exclude, directions)
     said = notes.best_note(best, over, exclude, labels)
-    if best.rows and "n" in frame.columns and notes.is_paired(frame):
+    term = TERMS.get(str(notes.single(frame, "term")))
+    if best.rows and "n" in frame.columns and notes.is_paired(frame) and not (term and term.contrast):
         within = list(best.within)
         counts = frame.groupby(within)["n"].nunique() if within else frame[["n"]].nunique()
         if (counts > 1).any():
-            what = "medians" if notes.single(frame, "term") == "median" else "means"
+            what = f"{term.name}s" if term else "estimates"
             said += f" Where n differs, {what} are of other cases; paired differences compare them fairly."
     return best.rows, said

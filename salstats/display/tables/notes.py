@@ -18,6 +18,7 @@ from salstats.display.text.format import (
     joined,
     level_text,
     noun,
+    of_quantile,
     p_text,
     plural,
 )
@@ -60,8 +61,8 @@ def ci_text(frame: pd.DataFrame) -> str:
 
 def with_interval(heading: str, frame: pd.DataFrame) -> str:
     """A heading with what stands in brackets behind the estimates: "Mean (95% CI)"."""
-    interval = ci_text(frame)
-    return f"{heading} ({interval})" if interval else heading
+    interval, what = ci_text(frame), of_quantile(heading, frame)
+    return f"{what} ({interval})" if interval else what
 
 
 def has_limits(frame: pd.DataFrame) -> np.ndarray:

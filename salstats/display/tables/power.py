@@ -13,7 +13,14 @@ from salstats.display.tables.layout import build
 from salstats.display.tables.placement import lay_out, place
 from salstats.display.text.format import count_text, fixed_text, interval_text, level_text, plural
 from salstats.display.text.labels import Labels
-from salstats.display.text.planning import NEEDED, curve_text, curves_of, grouping_of, power_sentence
+from salstats.display.text.planning import (
+    NEEDED,
+    curve_text,
+    curves_of,
+    effect_text,
+    grouping_of,
+    power_sentence,
+)
 
 
 def table_power(
@@ -80,13 +87,13 @@ def _values(frame: pd.DataFrame, digits: int, style: str) -> list[Value]:
         for value, low, high in zip(100 * frame["power"], *ends, strict=True)
     ]
     level = level_text(frame["conf_level"].iloc[0]) if simulated else ""
-    unit = str(frame["unit"].iloc[0]) if "unit" in frame.columns else "case"
+    first, width = frame.iloc[0], f"{level_text(frame['level'].iloc[0])}% CI"
+    unit, what = str(first.get("unit", "case")), "Power"
+    if first["goal"] == "width":
+        what = f"Studies with a {width} no wider than {effect_text(first['widest'], first['term'])}"
     values = [
-        Value(f"Power, %{f' ({level}% CI)' if simulated else ''}", power),
-        Value(
-            f"Width of the {level_text(frame['level'].iloc[0])}% CI",
-            [fixed_text(w, digits) for w in frame["width"]],
-        ),
+        Value(f"{what}, %{f' ({level}% CI)' if simulated else ''}", power),
+        Value(f"Width of the {width}", [fixed_text(w, digits) for w in frame["width"]]),
     ]
     if unit == "case":
         return values

@@ -38,19 +38,18 @@ from salstats.display.tables.placement import (
 )
 from salstats.display.text.format import MINUS, STYLES, joined
 from salstats.display.text.labels import LAST, Labels
+from salstats.display.text.models import errors_text, kind_text
 from salstats.display.text.terms import (
-    group_text,
     normalized_note,
-    random_groups,
     side_text,
     term_rows,
     with_reference_rows,
 )
 from salstats.stats.adjust import INTERCEPT
-from salstats.stats.models.errors import ERRORS
-from salstats.stats.models.families import FAMILIES
 from salstats.stats.models.tidying import is_coefficient
 
+#: What is said of models with random effects that the data do not bear.
+_SINGULAR = "Singular fit: a variance of random effects is 0, or two are correlated by 1 or \N{MINUS SIGN}1."
 #: Text of each group of rows, term and column of the table.
 Texts: TypeAlias = Mapping[tuple[Key, str, int], str]
 
@@ -262,16 +261,7 @@ def _model_note(
     whole: pd.DataFrame, models: Iterable[Sequence[int]], adjusted_for: str, labels: Labels
 ) -> str:
     """The kind of model, how many terms each has, what else is in it, and its standard errors."""
-    families = list(dict.fromkeys(whole["family"].dropna())) if "family" in whole.columns else []
-    kinds = joined([FAMILIES[f].label if f in FAMILIES else str(f) for f in families])
-    formulas = whole["formula"].dropna().unique() if "formula" in whole.columns else []
-    groups = dict.fromkeys(columns for formula in formulas for columns in random_groups(str(formula)))
-    text = f"{kinds} {'mixed ' if groups else ''}regression".strip()
-    if groups:
-        text += f" with random effects of {joined([group_text(columns, labels) for columns in groups])}"
-    for correlation in whole["correlation"].dropna().unique() if "correlation" in whole.columns else ():
-        text += f" by generalised estimating equations with an {correlation} working correlation"
-    text = text[0].upper() + text[1:]
+    text = kind_text(whole, labels)
     terms = whole[whole["term"] != INTERCEPT]
     columns = model_columns(whole)
     sizes = Counter(key_of(terms, i, columns) for i in range(len(terms)))
@@ -282,10 +272,10 @@ def _model_note(
     text += adjusted_for
     if "average" in whole.columns:
         text += "; effects on the mean, averaged over the rows of the model"
-    errors = whole["errors"].dropna().unique() if "errors" in whole.columns else []
-    unit = str(notes.single(whole, "unit") or "unit").replace("_", " ")
-    said = [ERRORS[e].label.format(unit=unit) if e in ERRORS else str(e) for e in errors]
-    return f"{text}; {joined(said, 'or')}." if said else f"{text}."
+    text += errors_text(whole)
+    if "singular" in whole.columns and whole["singular"].eq(True).any():
+        text += f" {_SINGULAR}"
+    return text
 
 
 def _adjusted_for(frame: pd.DataFrame, arranged: ModelColumns, labels: Labels) -> str:

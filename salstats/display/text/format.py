@@ -275,6 +275,15 @@ def level_text(level: float) -> str:
     return f"{100 * level:.6g}"
 
 
+def of_quantile(heading: str, frame: pd.DataFrame) -> str:
+    """A heading in which "quantile" says which, where a frame has one: "25% quantile"."""
+    values = frame["quantile"].dropna().unique() if "quantile" in frame.columns else []
+    if len(values) != 1:
+        return heading
+    said = re.sub("quantile", f"{level_text(float(values[0]))}% quantile", heading, flags=re.IGNORECASE)
+    return f"{said[:1].upper()}{said[1:]}"
+
+
 def inline_text(
     estimates: pd.DataFrame, *, digits: int = 3, style: str = "nature", p_values: bool = False
 ) -> list[str]:

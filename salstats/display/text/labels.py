@@ -143,7 +143,7 @@ class Labels:
             return f"{label} ({self._units[text]})" if text in self._units else label
         if column == "part" and text in _PARTS:
             return _PARTS[text]
-        if column in ("method", "reference"):
+        if column in ("method", "reference", "reference_level"):
             if text == HUMAN and self._human:
                 return self._human
             return _METHODS.get(re.sub(r"[^a-z0-9+]", "", text.lower()), text)

@@ -95,10 +95,10 @@ def variable_text(name: str, labels: Labels) -> str:
     return f"{labels.column(scaled[1])}, per SD" if scaled else labels.term(_column(name))
 
 
-def side_text(formula: str, labels: Labels) -> str:
-    """The right side of a formula in labels, as it is where it is not one of ours."""
+def side_text(formula: str, labels: Labels, *, random: bool = True) -> str:
+    """The right side of a formula in labels, with its random effects or without, as it is if not of ours."""
     terms = [TIMES.join(variable_text(f.name, labels) for f in term) for term in factors_of(formula)]
-    groups = [group_text(columns, labels) for columns in random_groups(formula)]
+    groups = [group_text(columns, labels) for columns in random_groups(formula) if random]
     terms += [f"random effects of {joined(groups)}"] if terms and groups else []
     return " + ".join(terms) or formula.partition("~")[2].strip()
 

@@ -112,7 +112,7 @@ def effects_at(model: Model, rows: pd.DataFrame, codes: dict[str, np.ndarray]) -
     return total
 
 
-def of_mixed_models(fitted: Fitted) -> dict[str, object]:
+def of_mixed_models(fitted: Fitted) -> dict[str, Any]:
     """The columns of `fit_statistics` that only mixed models have."""
     if fitted.reml is None:
         return {}

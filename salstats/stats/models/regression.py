@@ -9,6 +9,7 @@ import pandas as pd
 from salstats.checks import ValueRangeError, check_choice, check_level, quoted, warn
 from salstats.frames import estimates_frame, text_column
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
+from salstats.stats.models.components import of_mixed_models
 from salstats.stats.models.design import INTERCEPT
 from salstats.stats.models.margins import marginal_effects
 from salstats.stats.models.models import (
@@ -146,6 +147,8 @@ def regress(
         where there is one.
         reference_level
             Where a formula has text in it: the level that a level of it is compared with.
+        singular
+            Of mixed models: whether a variance is 0, or effects are correlated by 1 or -1.
         normalized
             Where a covariate runs from 0 to 1 in the data, as `normalize` makes it: whether this one does.
 
@@ -317,6 +320,8 @@ def coefficients(
     columns["term"] = terms
     repeats = [part.shape[1] for part in parts]
     made = model_options(fitted) | {"exponentiated": exponentiate}
+    if "singular" in (of_mixed := of_mixed_models(fitted)):
+        made["singular"] = np.repeat(of_mixed["singular"], repeats)
     keys = model_keys(fitted, repeats)
     if any(of_terms):
         keys.insert(len(fitted.by), "part", of_terms)

@@ -383,3 +383,43 @@ def test_pairs_of_readers_are_rows_of_agreement():
     found = ss.agreement(scores, over="method", kind="cohen")
     table = ss.table_estimates(found.query("task == 'Edema'"))
     assert "Cohen's kappa (95% CI)" in table.as_raw_html().replace("&#x27;", "'")
+
+
+def test_paired_differences_on_other_pairs_are_not_sent_to_paired_differences():
+    scores = ss.datasets.load_simulated().query("metric == 'iou'")
+    paired = ss.difference(scores, reference="human", interval="t", test="t")
+    assert paired.groupby("task")["n"].nunique().max() == 2
+    shown = ss.table_estimates(paired).as_raw_html()
+    assert "Bold: best estimate per task." in shown
+    assert "of other cases" not in shown
+
+
+def test_marginal_means_and_contrasts_name_their_outcome_and_their_model():
+    scores = ss.datasets.load_simulated().query("metric == 'iou'")
+    fit = ss.fit(scores, "iou ~ method + area_ratio + (1|patient)", by=[])
+    model = "Linear mixed regression with random effects of patient, on Method + Relative size; "
+    grid = "levels of other factors count alike, numbers are held at their mean; t tests"
+    for frame, heading, over in (
+        (fit.means("method"), "IoU, mean (95% CI)", grid),
+        (fit.contrasts("method", reference="human"), "IoU, difference (95% CI)", grid),
+        (
+            fit.slopes("area_ratio"),
+            "IoU, marginal effect of Relative size (95% CI)",
+            "averaged over the rows of the model; t tests",
+        ),
+    ):
+        shown = ss.table_estimates(frame).as_raw_html()
+        assert heading in shown
+        assert model + over in shown
+    assert (
+        "Reference level: Human benchmark."
+        in ss.table_estimates(fit.contrasts("method", reference="human")).as_raw_html()
+    )
+    by_metric = ss.fit(ss.datasets.load_simulated(), "score ~ method", by="metric").means("method")
+    assert "Mean (95% CI)" in ss.table_estimates(by_metric).as_raw_html()
+
+
+def test_a_significance_map_is_sent_to_its_figure():
+    found = ss.significance_map(ss.datasets.load_simulated(), test="t")
+    with pytest.raises(SalstatsError, match=r"which plot_significance\(\) draws"):
+        ss.table_estimates(found)

@@ -33,6 +33,11 @@ def test_formulas_have_no_interval():
     assert not table.groups
 
 
+def test_a_plan_of_widths_says_how_often_which_width_is_reached():
+    table = record_of(ss.table_power(plan(unit="case", goal="width", widest=0.1, conf_level=0.95)))
+    assert table.columns[0].heading == "Studies with a 95% CI no wider than 0.1, % (95% CI)"
+
+
 def test_what_is_no_plan_is_refused():
     with pytest.raises(ColumnError, match="plan has no column 'term'"):
         ss.table_power(pd.DataFrame({"power": [0.8]}))

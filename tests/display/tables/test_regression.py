@@ -516,6 +516,16 @@ def test_a_slope_has_a_correlation_at_the_foot(read):
     assert labels.index("Residual SD") > labels.index("SD, case")
 
 
+@pytest.mark.filterwarnings("ignore:a singular fit")
+def test_a_singular_fit_is_said_in_the_note(read):
+    rows = simulated_readings()
+    assert "Singular" not in read(ss.table_regression(ss.regress(rows, "iou ~ method + (1|case)"))).note
+    # without any difference between readers
+    rows["iou"] -= rows.groupby("reader")["iou"].transform("mean")
+    seen = read(ss.table_regression(ss.regress(rows, "iou ~ method + (1|case) + (1|reader)")))
+    assert "Singular fit: a variance of random effects is 0" in seen.note
+
+
 def test_a_working_correlation_is_said_in_the_note(read):
     rows = simulated_readings()
     terms = ss.regress(rows, "iou ~ method", correlation="exchangeable", unit="case")

@@ -1,0 +1,73 @@
+"""What models are in the notes of tables: their kind, their standard errors, and what is averaged over."""
+
+import pandas as pd
+
+from salstats.display.text.format import joined
+from salstats.display.text.labels import Labels
+from salstats.display.text.terms import group_text, random_groups, side_text
+from salstats.stats.models.errors import ERRORS
+from salstats.stats.models.families import FAMILIES
+
+#: What marginal means are averaged over, see `fit`.
+_OVER = {
+    "grid": "levels of other factors count alike, numbers are held at their mean",
+    "rows": "averaged over the rows of the model",
+}
+
+
+def _distinct(frame: pd.DataFrame, column: str) -> list[str]:
+    """The distinct values of a column, none where there is no such column."""
+    return [str(v) for v in frame[column].dropna().unique()] if column in frame.columns else []
+
+
+def kind_text(frame: pd.DataFrame, labels: Labels) -> str:
+    """The kind of models: "Linear mixed regression with random effects of case"."""
+    kinds = joined([FAMILIES[f].label if f in FAMILIES else f for f in _distinct(frame, "family")])
+    groups = dict.fromkeys(group for f in _distinct(frame, "formula") for group in random_groups(f))
+    text = f"{kinds} {'mixed ' if groups else ''}regression".strip()
+    if groups:
+        text += f" with random effects of {joined([group_text(columns, labels) for columns in groups])}"
+    for correlation in _distinct(frame, "correlation"):
+        text += f" by generalised estimating equations with an {correlation} working correlation"
+    return f"{text[0].upper()}{text[1:]}"
+
+
+def errors_text(frame: pd.DataFrame) -> str:
+    """The standard errors of models behind what else is said of them: "; classical standard errors."."""
+    unit = joined(_distinct(frame, "unit")) or "unit"
+    said = [
+        ERRORS[e].label.format(unit=unit.replace("_", " ")) if e in ERRORS else e
+        for e in _distinct(frame, "errors")
+    ]
+    return f"; {joined(said, 'or')}." if said else "."
+
+
+def outcome_text(frame: pd.DataFrame, labels: Labels) -> str:
+    """The outcome of models, "" where they have several or there are none."""
+    outcomes = {formula.partition("~")[0].strip() for formula in _distinct(frame, "formula")}
+    return labels.term(outcomes.pop()) if len(outcomes) == 1 else ""
+
+
+def is_marginal(frame: pd.DataFrame) -> bool:
+    """Whether estimates are marginal means, contrasts or slopes of models."""
+    return {"formula", "average"} <= set(frame.columns)
+
+
+def marginal_text(frame: pd.DataFrame, labels: Labels) -> str:
+    """What marginal estimates are, inside a heading: "IoU, difference"."""
+    terms = _distinct(frame, "term")
+    what = "difference" if "reference_level" in frame.columns else "mean"
+    if terms:
+        what = "marginal effect" + (f" of {labels.term(terms[0])}" if len(terms) == 1 else "")
+    # where the metric varies the outcome is the score
+    outcome = "" if "metric" in frame.columns else outcome_text(frame, labels)
+    return f"{outcome}, {what}" if outcome else what
+
+
+def marginal_note(frame: pd.DataFrame, labels: Labels) -> str:
+    """The models that marginal estimates are of."""
+    if not is_marginal(frame):
+        return ""
+    sides = dict.fromkeys(side_text(f, labels, random=False) for f in _distinct(frame, "formula"))
+    over = joined([_OVER.get(a, a) for a in _distinct(frame, "average")], "or")
+    return f"{kind_text(frame, labels)}, on {joined(list(sides), 'or')}; {over}{errors_text(frame)}"
