@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ValueRangeError, check_columns, check_frame, quoted
+from salstats.checks import ValueRangeError, check_columns, check_frame, check_level, quoted
 from salstats.frames import coded_scores, combined_codes, estimates_frame
 from salstats.stats.adjust import adjust_p_values, check_procedure
 from salstats.stats.advice import ROUNDING
@@ -90,6 +90,7 @@ def significance_map(
     """
     if test == "none":
         raise ValueRangeError(f"test='none' tests nothing; choose from {', '.join(TESTS[:-1])}")
+    check_level(level)
     procedure, groups = check_procedure(adjust), ranking_groups(scores, by)
     if test == "wilcoxon":
         found = _signed_ranks(scores, groups, unit)

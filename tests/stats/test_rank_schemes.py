@@ -263,6 +263,7 @@ def test_tau_of_three_methods_is_said_to_be_coarse(scores, draws):
         (lambda s: ss.rank_agreement(s, over="dataset"), ColumnError, "dataset"),
         (lambda s: ss.rank_agreement(s[s["task"] == "mass"]), ColumnError, "one value"),
         (lambda s: ss.significance_map(s, test="none"), ValueRangeError, "tests nothing"),
+        (lambda s: ss.significance_map(s, test="wilcoxon", level=95), ValueRangeError, "between 0 and 1"),
         (lambda s: ss.significance_map(s, adjust="tukey"), ValueRangeError, "holm"),
     ],
 )

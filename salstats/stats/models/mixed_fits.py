@@ -106,6 +106,11 @@ def grouped_rows(
                 f"{written} has {n_effects} effects in {len(rows)} rows, which cannot be told from the "
                 "residuals; leave it out"
             )
+        if effect.correlated and _rank(design.matrix) < len(design.names):
+            raise NotEstimableError(
+                f"{written} has effects that depend on each other, so that any of their variances would do; "
+                "leave one out"
+            )
         term = RandomTerm(effect.name, design.names, codes, len(values), design.matrix, effect.correlated)
         own = Grouped(effect, design, values, term)
         for other in found:
@@ -115,6 +120,11 @@ def grouped_rows(
                 )
         found.append(own)
     return tuple(found)
+
+
+def _rank(matrix: np.ndarray) -> int:
+    """How many columns do not depend on others, whatever their sizes."""
+    return int(np.linalg.matrix_rank(matrix / np.linalg.norm(matrix, axis=0), rtol=1e-7))
 
 
 def _same_groups(one: RandomTerm, other: RandomTerm) -> bool:

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from salstats.checks import SalstatsError, ValueRangeError, did_you_mean, quoted
+from salstats.checks import SalstatsError, ValueRangeError, check_choice, quoted
+from salstats.stats.advice import ROUNDING
 from salstats.stats.planning.formulas import Components
 
 #: What `power` takes, with the least and the largest value.
@@ -30,11 +31,7 @@ def checked(given: Mapping[str, float], known: Mapping[str, tuple[float, float]]
     """Parameters as numbers, each known and within its range."""
     found = {}
     for name, value in given.items():
-        if name not in known:
-            raise ValueRangeError(
-                f"{name!r} is no parameter of this plan{did_you_mean(name, known)}; there are {quoted(known)}"
-            )
-        low, high = known[name]
+        low, high = known[check_choice(name, tuple(known), "parameter")]
         try:
             number = float(value)
         except (TypeError, ValueError):
@@ -59,7 +56,12 @@ def sd_of_pairs(given: Mapping[str, float], kept: float) -> float:
         raise SalstatsError("parameters must hold sd_difference, or sd (of the scores) and correlation")
     own = given["sd"]
     other = kept * given.get("sd_reference", own)
-    return float(np.sqrt(own**2 + other**2 - 2 * given.get("correlation", 0.0) * own * other))
+    variance = own**2 + other**2 - 2 * given.get("correlation", 0.0) * own * other
+    if variance <= ROUNDING * own**2:
+        raise ValueRangeError(
+            "these parameters leave no case to differ from another; take correlation below 1"
+        )
+    return float(np.sqrt(variance))
 
 
 def design_effect(given: Mapping[str, float]) -> float:

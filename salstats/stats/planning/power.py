@@ -11,6 +11,7 @@ from salstats.checks import (
     ValueRangeError,
     check_choice,
     check_count,
+    check_frame,
     check_generator,
     check_level,
 )
@@ -194,8 +195,8 @@ def power(
     target, n_studies = check_level(target, "target"), check_count(n_studies, "n_studies", 2)
     if margin is not None and width is not None:
         raise SalstatsError("margin= and width= are two plans; give one of them")
-    if width is not None and not width > 0:
-        raise ValueRangeError(f"width must be above 0, not {width!r}")
+    if width is not None and not (isinstance(width, int | float | np.number) and 0 < width < np.inf):
+        raise ValueRangeError(f"width must be a number above 0, not {width!r}")
     sizes = _numbers(n_cases, "n_cases")
     effects = _effects(effect, plan)
     of_readers = {
@@ -231,6 +232,7 @@ def power(
     elif isinstance(pilot, Mapping):
         curves = sources.of_parameters(pilot, plan, effects)
     else:
+        check_frame(pilot, "pilot")
         if reference is None:
             raise SalstatsError("reference= names the method that the pilot's others are compared with")
         curves = sources.of_pilot(pilot, plan, effects, reference, by, unit, check_generator(rng))

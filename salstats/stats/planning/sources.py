@@ -139,8 +139,10 @@ def of_parameters(given: Mapping[str, float], plan: Plan, effects: Sequence[floa
     found = parameters.checked(given, parameters.PAIRS)
     size = found.get("cluster_size", 1.0)
     decrease = plan.term == "percent_decrease"
-    if decrease and "mean_reference" not in found:
-        raise SalstatsError("a percentage decrease is one of mean_reference, which the parameters must hold")
+    if decrease and not found.get("mean_reference"):
+        raise SalstatsError(
+            "a percentage decrease is one of mean_reference, which the parameters must hold, and not as 0"
+        )
     for effect in effects:
         known = 0.0 if effect is None else effect
         bounds = _bounds(plan, "", known)

@@ -167,11 +167,12 @@ def test_fitted_values_have_the_random_effects_and_influence_is_not_known(rows):
         (["score ~ 1", "score ~ 1 + (1|case)"], {}, "fit these by themselves"),
         ("score ~ 1 + (1|case:reader:modality)", {}, "600 effects in 600 rows, .* leave it out"),
         ("score ~ 1 + (modality|case:reader)", {}, "600 effects in 600 rows"),
+        ("score ~ 1 + (constant|case)", {}, r"\(1 \+ constant\|case\) has effects that depend on each other"),
     ],
 )
 def test_what_does_not_go_with_random_effects_is_refused_by_a_sentence(rows, formula, options, reason):
     with pytest.raises(ValueRangeError, match=reason) as refusal:
-        ss.fit(rows("D2"), formula, **options)
+        ss.fit(rows("D2").assign(constant=2.0), formula, **options)
     assert "\n" not in str(refusal.value)
 
 

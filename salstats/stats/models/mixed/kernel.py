@@ -205,7 +205,8 @@ def fit_mixed(
         Of full rank.
     response : ndarray, shape (n,)
     terms : sequence of RandomTerm
-        At least one.
+        At least one, each of fewer effects than there are rows; correlated effects do not depend on each
+        other.
     reml : bool
         Maximise the restricted likelihood, else the likelihood.
 
@@ -216,16 +217,8 @@ def fit_mixed(
     Raises
     ------
     SalstatsError
-        No more rows than coefficients; a term with as many effects as rows, which cannot be told from the
-        residuals, or whose levels the coefficients tell apart already; a response that these fit exactly.
+        The coefficients tell the levels of a term apart already, or fit the response exactly.
     """
-    for term in terms:
-        n_effects = term.n_levels * len(term.effects)
-        if n_effects >= len(response):
-            raise SalstatsError(
-                f"the {term.n_levels} levels of {term.name!r} have {n_effects} random "
-                f"effects, and {len(response)} rows cannot tell them from residuals; leave the term out"
-            )
     scaled = scale(matrix, response, terms)
     best = Search(scaled.products, scaled.terms, reml=reml).minimum()
     factors = lambdas(best.theta, scaled.terms)
@@ -279,16 +272,15 @@ def scale(
 
 
 def _basis(term: RandomTerm, orthogonal: bool) -> np.ndarray:
-    """What makes a term's columns of mean square 1, and orthogonal unless they depend on each other."""
+    """What makes a term's columns of mean square 1, or orthogonal, too."""
     sizes = np.sqrt(np.mean(term.matrix**2, axis=0))
-    if orthogonal:
-        # backwards, so that the triangle is lower
-        triangle = np.asarray(np.linalg.qr((term.matrix / sizes)[:, ::-1], mode="r"))[::-1, ::-1]
-        triangle = triangle * np.sign(np.diag(triangle))[:, None]
-        if np.diag(triangle).min() > 1e-7 * np.sqrt(len(term.matrix)):
-            across = solve_triangular(triangle, np.eye(len(sizes)), lower=True) * np.sqrt(len(term.matrix))
-            return across / sizes[:, None]
-    return np.diag(1 / sizes)
+    if not orthogonal:
+        return np.diag(1 / sizes)
+    # backwards, so that the triangle is lower
+    triangle = np.asarray(np.linalg.qr((term.matrix / sizes)[:, ::-1], mode="r"))[::-1, ::-1]
+    triangle = triangle * np.sign(np.diag(triangle))[:, None]
+    across = solve_triangular(triangle, np.eye(len(sizes)), lower=True) * np.sqrt(len(term.matrix))
+    return across / sizes[:, None]
 
 
 def _check_told_apart(term: RandomTerm, orthogonal: np.ndarray) -> None:

@@ -122,13 +122,6 @@ def test_units_of_effects_and_response_do_not_matter(slopes):
     )
 
 
-def test_as_many_effects_as_rows_are_refused(slopes):
-    matrix, response, terms = slopes
-    rows = RandomTerm("row", ("(Intercept)",), np.arange(len(matrix)), len(matrix), matrix[:, :1])
-    with pytest.raises(SalstatsError, match="leave the term out"):
-        fit_mixed(matrix, response, [*terms, rows])
-
-
 def test_exact_fit_is_refused(slopes):
     matrix, _, terms = slopes
     with pytest.raises(SalstatsError, match="fit the response exactly"):
