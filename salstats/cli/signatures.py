@@ -35,7 +35,7 @@ _FLAGS = {"n_replicates": "replicates", "rng": "seed", "n_samples": "samples", "
 #: Parameters whose text has a form of its own: how it is read, and an example for messages.
 _FORMS: dict[str, tuple[Callable[..., Any], str]] = {
     "rename": (pairs, "case_id=case"),
-    "columns": (score_columns, "human_iou=human:iou"),
+    "columns": (score_columns, "human_iou=human:iou or r1_iou=:iou:r1"),
     "scale": (by_metric, "0.01 or iou=0.01"),
     "margin": (margin, "0.05, -0.05: or iou=0.05,hd95=:3"),
     "weights": (weights, "sampling_weight, unit or Edema=0.1,Nodule=0.3"),

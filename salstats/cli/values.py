@@ -89,13 +89,13 @@ def spacing(text: str, flag: str, example: str) -> float | tuple[float, ...] | P
 
 
 def score_columns(values: Sequence[str], flag: str, example: str) -> dict[str, Any]:
-    """Read column=method:metric, column=method or column=:metric."""
+    """Read column=method:metric:reader, column=method:metric, column=method or column=:metric."""
     targets: dict[str, Any] = {}
     for name, target in pairs(values, flag, example).items():
-        method, colon, metric = target.partition(":")
-        if not (method or metric) or (colon and not metric):
+        parts = target.split(":")
+        if len(parts) > 3 or not parts[-1]:
             raise typer.BadParameter(f"{flag} '{name}={target}' should read like {example}")
-        targets[name] = (method or None, metric) if colon else method
+        targets[name] = tuple(part or None for part in parts) if len(parts) > 1 else target
     return targets
 
 

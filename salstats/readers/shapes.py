@@ -13,9 +13,10 @@ from salstats.frames import IDENTIFIER_COLUMNS, SCORES_COLUMNS
 from salstats.readers.cells import covariate_text
 from salstats.readers.tables import REQUIRED_TEXT, Table
 
-#: What a column of scores is about: its method, and its metric where no column says it.
-Targets = Mapping[str, tuple[str | None, str]] | Mapping[str, str]
-Target = tuple[str | None, str | None]
+#: What a column of scores is about: its method, metric and reader, but what other columns say.
+Targets = Mapping[str, tuple[str | None, ...]] | Mapping[str, str]
+Target = tuple[str | None, ...]
+_OF_TARGET = ("method", "metric", "reader")
 #: Identifiers that say whose a case is: given for every row, or for none.
 ALL_OR_NONE = ("patient", "dataset")
 
@@ -64,23 +65,25 @@ def check_layout(
 
 
 def _check_targets(columns: Targets) -> dict[str, Target]:
-    """Method and metric of each column of scores; None where only the other is given."""
+    """Method, metric and reader of each column of scores; None for what is not given."""
     targets: dict[str, Target] = {}
     for name, given in columns.items():
-        pair: Any = (given, None) if isinstance(given, str) else given
-        named = isinstance(pair, tuple | list) and [p for p in pair if p is not None]
-        if not named or len(pair) != 2 or not all(isinstance(p, str) and p.strip() for p in named):
+        parts: Any = (given, None) if isinstance(given, str) else given
+        named = isinstance(parts, tuple | list) and [p for p in parts if p is not None]
+        if not named or len(parts) not in (2, 3) or not all(isinstance(p, str) and p.strip() for p in named):
             raise SalstatsError(
-                f"columns={{{name!r}: ...}} must give (method, metric), or a method, not {given!r}"
+                f"columns={{{name!r}: ...}} must be (method, metric), (method, metric, reader), or a method, "
+                f"not {given!r}"
             )
-        same = next((other for other, target in targets.items() if target == tuple(pair)), None)
+        target = (*parts, None)[:3]
+        same = next((other for other in targets if targets[other] == target), None)
         if same is not None:
             raise SalstatsError(f"columns= gives {same!r} and {name!r} the same, {given!r}")
-        targets[name] = (pair[0], pair[1])
-    if len({(method is None, metric is None) for method, metric in targets.values()}) > 1:
+        targets[name] = target
+    if len({tuple(part is None for part in target) for target in targets.values()}) > 1:
         raise SalstatsError(
-            "columns= gives some columns a method or a metric only and others (method, metric); give all of "
-            "them the same"
+            "columns= gives some columns a method or a metric only and others (method, metric), or no "
+            "reader; give all of them the same"
         )
     return targets
 
@@ -231,10 +234,10 @@ def _score_columns(table: Table, layout: Layout) -> dict[str, dict[str, str]]:
     elif layout.columns:
         table.check_named(layout.columns, "columns")
         about = {
-            name: {what: v for what, v in zip(("method", "metric"), pair, strict=True) if v is not None}
-            for name, pair in layout.columns.items()
+            name: {what: v for what, v in zip(_OF_TARGET, target, strict=True) if v is not None}
+            for name, target in layout.columns.items()
         }
-        name, (method, metric) = next(iter(layout.columns.items()))
+        name, (method, metric, _) = next(iter(layout.columns.items()))
         option = "columns="
         hints = {
             "method": f"give metrics only, columns={{{name!r}: (None, {metric or name!r})}} "
@@ -254,7 +257,7 @@ def _score_columns(table: Table, layout: Layout) -> dict[str, dict[str, str]]:
             f"{file} has no column 'score' (columns: {quoted(table.columns)}); rename= one to it; for "
             f"a wide file give columns={{'column': {way} or wide='task'"
         )
-    for clash in ("task", "method", "metric", "score"):
+    for clash in ("task", *_OF_TARGET, "score"):
         said = clash == "score" or any(clash in names for names in about.values())
         if said and clash in table.columns and clash not in about:
             raise ColumnError(

@@ -1,6 +1,7 @@
 """`salstats mrmc` on the R oracle's readers."""
 
 import pandas as pd
+import pytest
 from mrmc_readings import mrmc_frame
 from tests_support import error_line
 
@@ -27,3 +28,17 @@ def test_scores_of_one_reader_are_refused_in_one_line(tmp_path, r_data, capsys):
     scores.to_csv(tmp_path / "scores.csv", index=False)
     assert run(["mrmc", str(tmp_path / "scores.csv")]) == 2
     assert "mrmc() needs two readers or more" in error_line(capsys)
+
+
+def test_a_file_with_a_column_for_each_reader_with_each_method(tmp_path, r_data):
+    table = r_data("vandyke").assign(
+        reading=lambda t: t["reader"].map("r{}".format) + t["treatment"].map("_{}".format)
+    )
+    wide = table.pivot(index=["case", "truth"], columns="reading", values="rating").reset_index()
+    wide.to_csv(tmp_path / "wide.csv", index=False)
+    readings = [f"{name}={name[-1]}::{name[1]}" for name in table["reading"].unique()]
+    options = ["--metric", "rating", "--score", ",".join(readings), "--figure", "auc", "--label", "truth"]
+    out = tmp_path / "found.csv"
+    assert run(["mrmc", str(tmp_path / "wide.csv"), *options, "-o", str(out)]) == 0
+    # MRMCaov's VanDyke, jackknife
+    assert pd.read_csv(out)["p_value"].iloc[-1] == pytest.approx(0.05166569, abs=1e-8)

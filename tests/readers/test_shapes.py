@@ -42,8 +42,9 @@ def test_a_metric_per_column_becomes_a_row_per_score(text_file):
             "columns= gives 'iou' and 'dice' the same",
         ),
         ({"iou": "g"}, r"no column 'metric' .*; say what the file is about with metric='...'"),
-        ({"iou": ""}, r"must give \(method, metric\), or a method, not ''"),
-        ({"iou": None}, r"must give \(method, metric\), or a method, not None"),
+        ({"iou": ""}, r"must be \(method, metric\), .* or a method, not ''"),
+        ({"iou": None}, r"must be \(method, metric\), .* or a method, not None"),
+        ({"iou": (None, "iou", "r1"), "dice": (None, "dice")}, "or no reader; give all of them the same"),
         ({"iou": "g", "dice": "g"}, "columns= gives 'iou' and 'dice' the same, 'g'"),
         ({"iou": "g", "dice": ("h", "dice")}, r"some columns a method or a metric only and others"),
         ({"name": ("g", "iou")}, "row 2, column 'name': 'x' is not a number"),
@@ -74,6 +75,14 @@ def test_a_method_per_column_takes_the_metric_that_is_given(text_file):
     frame = ss.read_scores(file, columns={"ag": "gradcam", "convex": "human"}, metric="iou")
     assert frame.columns.tolist() == ["case", "method", "metric", "score"]
     assert frame.to_numpy().tolist() == [["1", "gradcam", "iou", 0.5], ["1", "human", "iou", 0.25]]
+
+
+def test_readings_of_a_reader_per_column(text_file):
+    file = text_file("case,truth,r1_a,r2_a\n1,0,3,5\n")
+    columns = {"r1_a": ("a", None, "r1"), "r2_a": ("a", None, "r2")}
+    frame = ss.read_scores(file, columns=columns, metric="rating")
+    assert frame.columns.tolist() == ["case", "method", "metric", "score", "truth", "reader"]
+    assert frame.to_numpy().tolist() == [["1", "a", "rating", 3, 0, "r1"], ["1", "a", "rating", 5, 0, "r2"]]
 
 
 @pytest.mark.parametrize(
