@@ -38,11 +38,11 @@ def warn_few_units(smallest: np.ndarray, keys: pd.DataFrame, what: str, term: st
         )
 
 
-def warn_unequal_units(sizes: np.ndarray, few: np.ndarray, keys: pd.DataFrame, term: str) -> None:
+def warn_unequal_units(sizes: np.ndarray, few: np.ndarray, keys: pd.DataFrame, term: str = "") -> None:
     """Warn where a few large units decide among many small ones, unless they are `few` anyway.
 
     `sizes` (n_units, n_rows) are the defined scores of each unit; they are compared by what units of equal
-    size they are worth.
+    size they are worth. Of a `term` the interval that is recommended is said to hold better.
     """
     effective, n_units = ratio(sizes.sum(axis=0) ** 2, (sizes**2).sum(axis=0)), (sizes > 0).sum(axis=0)
     unequal = ~few & (effective < FEW_UNITS) & (effective < n_units / 2)
@@ -162,6 +162,15 @@ def warn_undefined(n_undefined: np.ndarray, n_replicates: int, keys: pd.DataFram
         )
 
 
+def warn_alone(kind: str, alone: np.ndarray, keys: pd.DataFrame) -> None:
+    """Warn of samples of one unit, which have no limits."""
+    if alone.any():
+        warn(
+            f"no {kind} limits for {named_groups(keys, alone)}: a sample of one unit says nothing of how "
+            "others differ from it"
+        )
+
+
 def warn_limits(
     kind: str,
     target: Target,
@@ -193,11 +202,7 @@ def warn_limits(
         if which.any():
             warn(f"the {compared} is undefined for {named_groups(keys, which)}: {why}")
     lost = (np.isnan(low) | np.isnan(high)) & ~np.isnan(estimate)
-    if (lost & alone).any():
-        warn(
-            f"no {kind} limits for {named_groups(keys, lost & alone)}: a sample of one unit says nothing of "
-            "how others differ from it"
-        )
+    warn_alone(kind, lost & alone, keys)
     lost &= ~alone
     if kind == "bootstrap_t_log":
         # what the logarithm is taken of: with a percentage decrease the ratio of the means

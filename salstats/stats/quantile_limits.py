@@ -7,16 +7,12 @@ that share is inverted (Woodruff), so that lumps of scores and gaps between them
 from typing import NamedTuple
 
 import numpy as np
+from scipy import special
 
-from salstats.stats import limits
 from salstats.stats.cr2 import cr2, spread_df
 
 #: Numbers of a block of candidates by units.
 _BLOCK = 1 << 21
-#: Halvings of the level at which limits reach 0.
-_HALVINGS = 50
-#: P values below this are not told apart.
-_LEAST = 1e-12
 
 
 class Shares(NamedTuple):
@@ -48,7 +44,7 @@ def sample_quantile(ordered: np.ndarray, weights: np.ndarray, quantile: float) -
 def shares_of(
     scores: np.ndarray, units: np.ndarray, n_units: int, quantile: float, ends: tuple[float, float]
 ) -> Shares:
-    """Shares of scores and their CR2 variances, `units` being codes 0 ... n_units - 1 of which some may lack.
+    """Shares of scores and their CR2 variances, `units` being codes 0 ... n_units - 1, at least two of them.
 
     A value outside of all scores has none of them below, or all.
     """
@@ -60,7 +56,7 @@ def shares_of(
     satterthwaite = float(cr2(counts[:, None], counts[:, None], np.ones((1, 1))).df[0])
     found = np.empty((2, len(values)))
     residual, of_spread = np.zeros(n_there), np.inf
-    adjust = np.full(n_there, np.nan) if n_there < 2 else 1 / np.sqrt(1 - counts / n)
+    adjust = 1 / np.sqrt(1 - counts / n)
     middle = np.searchsorted(np.cumsum(np.bincount(place)), n * quantile * (1 - 1e-12))
     before, order = np.zeros(n_there), np.argsort(place, kind="stable")
     step, starts = max(1, _BLOCK // n_there), np.searchsorted(place[order], np.arange(len(values) + 1))
@@ -85,15 +81,23 @@ def shares_of(
     whole[there] = residual
     outside = np.array([[0.0, 1.0], [0.0, 0.0]])
     share, variance = (np.concatenate([o[:1], f, o[1:]]) for o, f in zip(outside, found, strict=True))
-    if n_there < 2:
-        variance = np.full(len(share), np.nan)
     df = min(satterthwaite, of_spread)
     whole_range = np.array([ends[0], *values, ends[1]])
     return Shares(quantile, whole_range, share, variance, df, n_there, whole)
 
 
-def inverted(shares: Shares, level: float) -> tuple[float, float]:
-    """Least and largest value at which the share's interval holds the probability: Wilson's, as of a mean.
+def p_values(shares: Shares) -> np.ndarray:
+    """P value of each value as the quantile, by the test that Wilson's interval of its share inverts."""
+    q, share, variance = shares.quantile, shares.share, shares.variance
+    inside = (share > 0) & (share < 1) & (variance > 0)
+    size = np.where(inside, share * (1 - share) / np.where(inside, variance, 1.0), shares.n_units)
+    return np.asarray(2 * special.stdtr(shares.df, -np.abs(share - q) * np.sqrt(size / (q * (1 - q)))))
+
+
+def inverted(shares: Shares, alpha: float | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Least and largest value at which the share's interval of level 1 - alpha holds the probability.
+
+    NaN where it does at none.
 
     References
     ----------
@@ -103,54 +107,45 @@ def inverted(shares: Shares, level: float) -> tuple[float, float]:
     Korn EL, Graubard BI. Confidence intervals for proportions with small expected number of positive
     counts estimated from survey data. Survey Methodology 1998;24:193-201.
     """
-    n_units = np.full(len(shares.share), shares.n_units)
-    low, high = limits.wilson_t(shares.share, shares.variance, np.asarray(shares.df), n_units, level)
-    held = np.flatnonzero((low <= shares.quantile) & (shares.quantile <= high))
-    if not len(held):
-        return float("nan"), float("nan")
-    return float(shares.values[held[0]]), float(shares.values[held[-1]])
+    p = p_values(shares)
+    order = np.argsort(-p, kind="stable")
+    n_held = np.searchsorted(-p[order], -np.asarray(alpha), side="right")
+    low, high = np.minimum.accumulate(shares.values[order]), np.maximum.accumulate(shares.values[order])
+    return np.append(np.nan, low)[n_held], np.append(np.nan, high)[n_held]
 
 
 def of_difference(
     own: Shares, other: Shares, estimates: tuple[float, float], level: float
-) -> tuple[float, float]:
+) -> tuple[float, float, float]:
     """Limits of the difference of two quantiles from those of each and how the two hang together (MOVER).
 
     l = d - sqrt((x - lx)^2 + (uy - y)^2 - 2 r (x - lx)(uy - y)), and u likewise, for quantiles x and y with
-    limits lx, ux, ly and uy; r is the correlation of what units have above both shares.
+    limits lx, ux, ly and uy; r is the correlation of what units have above both shares. As where r is high a
+    limit may come nearer when one of these goes further away, it is the furthest of this and of all lower
+    levels: limits are nested. The last number is 1 minus the highest level whose limits leave 0 out.
 
     References
     ----------
     Zou GY, Donner A. Construction of confidence limits about effect measures: a general approach. Stat Med
     2008;27:1693-1702. https://doi.org/10.1002/sim.3095
     """
-    (x, y), (lx, ux), (ly, uy) = estimates, inverted(own, level), inverted(other, level)
+    # the levels at which a limit moves, from the lowest
+    alphas = np.unique(np.concatenate([p_values(own), p_values(other)]))[::-1]
     size = np.sqrt((own.residual**2).sum() * (other.residual**2).sum())
     r = float((own.residual * other.residual).sum() / size) if size > 0 else 0.0
+    (x, y), (lx, ux), (ly, uy) = estimates, inverted(own, alphas), inverted(other, alphas)
 
-    def reach(one: float, two: float) -> float:
-        if np.isinf(one) or np.isinf(two):
-            return float("inf")
-        return float(np.sqrt(max(one**2 + two**2 - 2 * r * one * two, 0.0)))
+    def furthest(one: np.ndarray, two: np.ndarray) -> np.ndarray:
+        one, two = np.fmax(one, 0.0), np.fmax(two, 0.0)
+        with np.errstate(invalid="ignore"):
+            squares = one**2 + two**2 - 2 * r * one * two
+        squares = np.where(np.isinf(one) | np.isinf(two), np.inf, np.maximum(squares, 0.0))
+        return np.asarray(np.maximum.accumulate(np.sqrt(squares)))
 
-    return x - y - reach(x - lx, uy - y), x - y + reach(ux - x, y - ly)
-
-
-def p_of_difference(own: Shares, other: Shares, estimates: tuple[float, float], level: float) -> float:
-    """1 minus the highest level whose limits leave 0 out; NaN without limits.
-
-    Limits of a higher level need not hold those of a lower one where the sides hang together closely: the
-    levels that are looked at are those above `level` where its limits leave 0 out, else those below.
-    """
-    least, most, alpha = 0.0, 1.0, 1 - level
-    if np.isnan(of_difference(own, other, estimates, level)[0]):
-        return float("nan")
-    for _ in range(_HALVINGS):
-        low, high = of_difference(own, other, estimates, 1 - alpha)
-        least, most = (least, alpha) if low > 0 or high < 0 else (alpha, most)
-        alpha = (least + most) / 2 if least > 0.01 else np.sqrt(max(least, _LEAST) * most)
-    # of limits that never leave 0 out the halving ends at 1
-    return float(most)
+    low, high = x - y - furthest(x - lx, uy - y), x - y + furthest(ux - x, y - ly)
+    held = (low <= 0) & (high >= 0)
+    at = max(int(np.searchsorted(-alphas, level - 1, side="right")) - 1, 0)
+    return float(low[at]), float(high[at]), float(alphas[held.argmax() if held.any() else -1])
 
 
 def replicates_of(scores: np.ndarray, units: np.ndarray, weights: np.ndarray, quantile: float) -> np.ndarray:

@@ -9,7 +9,7 @@ from scipy import optimize, stats
 
 import salstats as ss
 from salstats.checks import SalstatsError, SalstatsWarning, ValueRangeError
-from salstats.stats.quantile_limits import sample_quantile
+from salstats.stats.quantile_limits import inverted, sample_quantile, shares_of
 
 REFERENCE = Path(__file__).parents[1] / "reference" / "quantreg"
 
@@ -123,13 +123,23 @@ def test_the_difference_combines_both_limits_and_what_units_share(clustered):
         parts.append((taken - taken.mean()).groupby(level="patient").sum())
         assert below.mean() <= 0.5 <= (score <= median).mean()
     r = (parts[0] * parts[1]).sum() / np.sqrt((parts[0] ** 2).sum() * (parts[1] ** 2).sum())
+    units, alphas = pd.factorize(wide.index.get_level_values("patient"))[0], np.linspace(1, 0.05, 20_001)
+    (lx, ux), (ly, uy) = (
+        inverted(shares_of(wide[m].to_numpy(), units, 24, 0.5, (0.0, 1.0)), alphas) for m in ("cam", "human")
+    )
     x, y = both.loc["cam"], both.loc["human"]
-    down, up = x["estimate"] - x["conf_low"], y["conf_high"] - y["estimate"]
-    low = found["estimate"] - np.sqrt(down**2 + up**2 - 2 * r * down * up)
-    up, down = x["conf_high"] - x["estimate"], y["estimate"] - y["conf_low"]
-    high = found["estimate"] + np.sqrt(up**2 + down**2 - 2 * r * up * down)
-    assert found["conf_low"] == pytest.approx(low, abs=1e-12)
-    assert found["conf_high"] == pytest.approx(high, abs=1e-12)
+    assert (lx[-1], ux[-1], ly[-1], uy[-1]) == tuple(
+        row[c] for row in (x, y) for c in ("conf_low", "conf_high")
+    )
+    # of this and all lower levels, none of which has a limit on the other side of its median
+    for limit, own, other in (
+        ("conf_low", x["estimate"] - lx, uy - y["estimate"]),
+        ("conf_high", ux - x["estimate"], y["estimate"] - ly),
+    ):
+        own, other = np.fmax(own, 0), np.fmax(other, 0)
+        reach = np.sqrt(own**2 + other**2 - 2 * r * own * other)
+        assert abs(found[limit] - found["estimate"]) == pytest.approx(reach.max(), abs=1e-12)
+        assert reach[-1] <= reach.max()
 
 
 def test_the_p_value_is_where_limits_meet_0(clustered):
@@ -145,7 +155,7 @@ def test_the_p_value_is_where_limits_meet_0(clustered):
 
 
 @pytest.mark.parametrize("seed", [73, 75])
-def test_p_value_and_limits_agree_where_limits_of_levels_are_not_nested(seed):
+def test_p_value_and_limits_agree_and_limits_of_levels_are_nested(seed):
     rng = np.random.default_rng(seed)
     n = rng.integers(2, 25)
     cam = np.round(np.clip(rng.normal(0.4, 0.3, n), 0, 1), 1)
@@ -159,6 +169,12 @@ def test_p_value_and_limits_agree_where_limits_of_levels_are_not_nested(seed):
     for quantile in (0.25, 0.5):
         row = ss.median_difference(long, reference="human", quantile=quantile).iloc[0]
         assert (row["p_value"] < 0.05) == (row["conf_low"] > 0 or row["conf_high"] < 0)
+        nested = [
+            ss.median_difference(long, reference="human", quantile=quantile, level=level).iloc[0]
+            for level in (0.5, 0.8, 0.9, 0.95)
+        ]
+        assert all(np.diff([row["conf_low"] for row in nested]) <= 0)
+        assert all(np.diff([row["conf_high"] for row in nested]) >= 0)
 
 
 def test_equal_scores_do_not_differ(clustered):
@@ -213,6 +229,21 @@ def test_too_few_units_have_the_range_for_limits(clustered):
     with pytest.warns(SalstatsWarning, match="units are too few"):
         row = ss.medians(few.assign(metric="hd95", score=9 * few["score"]), by="method").iloc[0]
     assert (row["conf_low"], row["conf_high"]) == (0, np.inf)
+
+
+@pytest.mark.parametrize("interval", ["woodruff", "percentile"])
+def test_one_unit_has_an_estimate_and_no_limits(clustered, interval):
+    one = clustered[(clustered["patient"] == "2") & (clustered["method"] == "cam")]
+    with pytest.warns(SalstatsWarning, match=f"no {interval} limits.*a sample of one unit"):
+        row = ss.medians(one, interval=interval, n_replicates=50).iloc[0]
+    assert row["estimate"] == np.quantile(one["score"], 0.5, method="averaged_inverted_cdf")
+    assert row[["conf_low", "conf_high"]].isna().all()
+
+
+def test_a_difference_over_units_of_very_unequal_size_is_told(clustered):
+    huge = clustered.assign(patient=np.where(clustered["case"] < "c25", "a", clustered["patient"]))
+    with pytest.warns(SalstatsWarning, match="units differ so much in size"):
+        ss.median_difference(huge, reference="human", by="metric")
 
 
 def test_missing_scores_and_pairs_are_counted(clustered):

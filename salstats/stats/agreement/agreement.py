@@ -295,7 +295,7 @@ def _warn(
     if limits.clustered:
         df = np.where(n_units > 1, n_units - 1.0, np.nan)
         warn_rough(df, keys)
-        warn_unequal_units(sizes, df < FEW_DF, keys, "agreement")
+        warn_unequal_units(sizes, df < FEW_DF, keys)
     if not limits.clustered and (n_cases > n_units).any():
         worst = int(np.argmax(n_cases / np.maximum(n_units, 1)))
         warn(
