@@ -292,7 +292,7 @@ def _inferred(
     else:
         (low, high), p_value = np.full((2, len(groups)), np.nan), np.full(len(groups), np.nan)
         few = np.zeros(len(groups), dtype=bool)
-        for row in np.flatnonzero(n_units > 1):
+        for row in np.flatnonzero(n_units > 1).tolist():
             sides = groups[row]
             shares = [shares_of(side, of_rows[row], units.n, quantile, ends[row]) for side in sides]
             own = [inverted(share, 1 - level) for share in shares]
