@@ -43,6 +43,15 @@ def _flag(name: str, help_text: str, kind: Any = str | None) -> Option:
     return option(name, kind, None, help_text)
 
 
+#: Options of tables of means and of gaps to a reference.
+_BOUNDS = (
+    option(
+        "bounds", bool, False, "Add the bounds, had every undefined score been the worst or best possible."
+    ),
+    _flag("limits", "Least and largest score for --bounds, such as hd95=0:50.", list[str] | None),
+)
+
+
 COMMANDS = (
     Command(
         "score",
@@ -90,12 +99,40 @@ COMMANDS = (
         ),
     ),
     Command("read", "read_scores", SCORES, "scores.csv --sep , -o long.parquet", run=runs.run_read),
-    Command("summarize", "summarize", SCORES, "scores.csv --by metric,method --unit patient -o means.csv"),
     Command(
-        "decrease", "percent_decrease", SCORES, "scores.csv --reference human --average task -o decrease.csv"
+        "summarize",
+        "summarize",
+        SCORES,
+        "scores.csv --by metric,method --unit patient -o means.csv",
+        more=_BOUNDS,
+        run=runs.run_bounded,
     ),
-    Command("difference", "difference", SCORES, "scores.csv --reference human --test t --adjust holm"),
+    Command(
+        "decrease",
+        "percent_decrease",
+        SCORES,
+        "scores.csv --reference human --average task -o decrease.csv",
+        more=_BOUNDS,
+        run=runs.run_bounded,
+    ),
+    Command(
+        "difference",
+        "difference",
+        SCORES,
+        "scores.csv --reference human --test t --adjust holm --bounds",
+        more=_BOUNDS,
+        run=runs.run_bounded,
+    ),
     Command("ranks", "rank_stability", SCORES, "scores.csv --scheme mean --unit patient -o ranks.csv"),
+    Command(
+        "significance-map",
+        "significance_map",
+        SCORES,
+        "scores.csv --by metric --limits limits.csv -o tests.csv",
+        more=(_flag("limits", "Also write the confidence limits of ranks to this file.", Path | None),),
+        run=runs.run_significance_map,
+    ),
+    Command("rank-agreement", "rank_agreement", SCORES, "scores.csv --over task -o tau.csv"),
     Command("mrmc", "mrmc", SCORES, "scores.csv --reference human --readers random"),
     Command("medians", "medians", SCORES, "scores.csv --by metric,method --quantile 0.5 -o medians.csv"),
     Command(

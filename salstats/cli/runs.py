@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from salstats.cli.sources import Run, Source, read_scores
-from salstats.cli.values import split
+from salstats.cli.values import margin, split
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,6 +37,36 @@ def run_read(run: Run, source: Source) -> None:
     run.deliver(frame if run.out else frame.head(_SHOWN))
     if not run.out and len(frame) > _SHOWN:
         print(f"... {len(frame)} rows in all; write them with -o")
+
+
+def run_bounded(run: Run, source: Source) -> None:
+    """Add bounds of undefined scores, where that is asked for."""
+    bounds, limits = run.options.pop("bounds"), run.options.pop("limits", None)
+    if limits and not bounds:
+        raise typer.BadParameter("--limits belongs to --bounds")
+    check_out(run)
+    scores = source.read(run)
+    frame = run.call(scores)
+    if bounds:
+        import salstats as ss
+
+        given = margin(limits, "--limits", "0:50 or hd95=0:50") if limits else None
+        compared = scores if "n_pairs" in frame.columns else None
+        frame = ss.missing_bounds(frame, scores=compared, limits=given)
+    run.deliver(frame)
+
+
+def run_significance_map(run: Run, source: Source) -> None:
+    """Test every two methods; limits of ranks can be written, too."""
+    listing = run.options.pop("limits", None)
+    _check_files(run, listing, "limits")
+    frame = run.call(source.read(run))
+    if listing is not None:
+        import salstats as ss
+        from salstats.files.frame_files import write_frame
+
+        write_frame(ss.rank_limits(frame), listing, overwrite=run.overwrite)
+    run.deliver(frame)
 
 
 def run_regress(run: Run, source: Source) -> None:

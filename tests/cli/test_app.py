@@ -17,7 +17,7 @@ from salstats.cli.app import in_flags, make_app, run
 
 COMMANDS = [
     *("score", "features", "tune", "segment", "rates", "gaze", "read", "summarize", "decrease"),
-    *("overlap", "ranks", "agreement", "power"),
+    *("overlap", "ranks", "significance-map", "rank-agreement", "agreement", "power"),
     *("difference", "mrmc", "regress", "correlate", "describe", "auroc", "report", "demo", "reproduce"),
     *("medians", "median-difference", "quantile-regress"),
 ]
@@ -33,6 +33,8 @@ MINIMAL = {
     "auroc": ["prob", "label"],
     "rates": [],
     "ranks": [],
+    "significance-map": [],
+    "rank-agreement": [],
     "medians": [],
     "quantile-regress": ["iou ~ area_ratio"],
     "median-difference": ["--reference", "human"],
@@ -157,6 +159,14 @@ CALLS = {
         "--rate recall,dice --by method --interval delta --unit case",
         lambda s: ss.pooled_rates(s, rates=["recall", "dice"], by="method", interval="delta", unit="case"),
     ),
+    "significance-map": (
+        "--by metric --test t --adjust bonferroni",
+        lambda s: ss.significance_map(s, by="metric", test="t", adjust="bonferroni"),
+    ),
+    "rank-agreement": (
+        "--over task --scheme median --replicates 50",
+        lambda s: ss.rank_agreement(s, over="task", scheme="median", n_replicates=50),
+    ),
     "describe": ("--by method", lambda s: ss.describe(s, by="method")),
     "auroc": (
         "prob label --by task --level 0.9",
@@ -192,6 +202,7 @@ def test_without_an_output_a_command_prints_its_table_and_writes_nothing(capsys,
     assert any({"gradcam", "human"} & set(line.split()) for line in lines) or command in (
         "auroc",
         "agreement",
+        "rank-agreement",
     )
     assert any({"estimate", "mean", "score"} & set(line.split()) for line in lines)
     assert contents(folder) == before
@@ -256,6 +267,32 @@ def test_margins_and_all_pairs_are_asked_for_as_in_python(folder, said, meant):
     got = pd.read_csv("out.csv")
     pd.testing.assert_frame_equal(got, expected, check_dtype=False)
     assert got["margin_low"].notna().all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "function", "limits"),
+    [
+        ("summarize", ss.summarize, None),
+        ("difference --reference human --limits 0:2", ss.difference, (0, 2)),
+        ("decrease --reference human --limits iou=0:2", ss.percent_decrease, {"iou": (0, 2)}),
+    ],
+)
+def test_bounds_are_added_as_missing_bounds_gives_them(folder, arguments, function, limits):
+    command, *others = shlex.split(arguments)
+    assert run([command, "scores.csv", *others, "--bounds", "-o", "out.csv"]) == 0
+    scores = ss.read_scores("scores.csv")
+    options = {} if command == "summarize" else {"reference": "human"}
+    compared = None if command == "summarize" else scores
+    expected = ss.missing_bounds(function(scores, **options), scores=compared, limits=limits)
+    got = pd.read_csv("out.csv")[["bound_low", "bound_high"]]
+    pd.testing.assert_frame_equal(got, expected[["bound_low", "bound_high"]])
+    assert (got["bound_low"] < got["bound_high"]).any()
+
+
+def test_limits_of_ranks_are_written_beside_the_tests_that_they_are_of(folder):
+    assert run(["significance-map", "scores.csv", "--limits", "limits.csv", "-o", "tests.csv"]) == 0
+    expected = ss.rank_limits(ss.significance_map(ss.read_scores("scores.csv")))
+    pd.testing.assert_frame_equal(pd.read_csv("limits.csv"), expected, check_dtype=False)
 
 
 @pytest.mark.parametrize("said", ["wide", "iou=a", "0.1:0.2", "1:2:3"])
@@ -348,6 +385,10 @@ BAD_ARGUMENTS = {
     "formula without left side": ("regress scores.csv '~ prob'", "needs a left"),
     "formula of an unknown name": ("regress scores.csv 'iou ~ size'", "'size' in 'iou ~ size' is neither"),
     "formula that runs code": ("regress scores.csv 'iou ~ exec(\"x\")'", "exec"),
+    "limits without bounds": ("summarize scores.csv --limits iou=0:1", "belongs to --bounds"),
+    "limits that are none": ("summarize scores.csv --bounds --limits iou=1:0", "--limits must be (least"),
+    "limits of no number": ("summarize scores.csv --bounds --limits iou=a:b", "--limits 'iou=a:b'"),
+    "bounds and weights": ("summarize scores.csv --bounds --weights unit", "without --weights"),
     "within without normalize": ("regress scores.csv 'iou ~ prob' --within task", "belongs to --normalize"),
     "unknown column": ("correlate scores.csv iou size", "'size' is neither a column nor a metric"),
     "label not 0 or 1": ("auroc scores.csv prob area_ratio", "must hold 0 and 1"),
