@@ -62,7 +62,10 @@ def maximum(
             [[a.T @ (found.information[:, i, [j]] * b) for j, b in enumerate(designs)]
              for i, a in enumerate(designs)]
         )  # fmt: skip
-        if not np.isfinite(information).all() or np.linalg.cond(information) > 1 / np.finfo(float).eps:
+        # a covariate in other units is no worse known
+        scale = np.sqrt(np.diag(information))
+        scaled = information / np.outer(scale, scale)
+        if not np.isfinite(scaled).all() or np.linalg.cond(scaled) > 1 / np.finfo(float).eps:
             raise NotEstimableError(f"the {label} model has no finite estimates")
         step, size = np.linalg.solve(information, scores.sum(axis=0)), 1.0
         if np.abs(step).max() <= _CONVERGED * max(1.0, np.abs(parameters).max()):
