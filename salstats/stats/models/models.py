@@ -229,6 +229,9 @@ def _solved(design: Design, family: Family, label: str, notes: Notes) -> Solutio
         aliased = [name for i, name in enumerate(design.names) if i not in set(solution.kept.tolist())]
         notes["terms that depend on earlier ones (NaN, as in R)"].append(f"{label}: {', '.join(aliased)}")
     if isinstance(solution.inference, MixedInference):
+        if np.isin(solution.response, (0, 1)).all():
+            instead = "family='binomial', correlation='exchangeable' without them has odds"
+            notes[f"outcomes of 0 and 1 taken for normal, with random effects ({instead}),"].append(label)
         if solution.inference.solution.singular:
             notes["a singular fit, where a variance is 0 or effects are correlated by 1 or -1,"].append(label)
         if not solution.inference.solution.converged:
@@ -268,7 +271,7 @@ def _note_repeats(units: Units, rows: np.ndarray, label: str, notes: Notes) -> N
     """Note a model whose rows repeat a unit."""
     n_units = len(np.unique(units.codes[rows]))
     if n_units < len(rows):
-        notes["rows of one unit taken as independent (errors='cr2', the default, does not)"].append(
+        notes["rows of one unit taken as independent (errors='cr2' does not)"].append(
             f"{label}: {len(rows)} rows of {n_units} {units.name}s"
         )
 

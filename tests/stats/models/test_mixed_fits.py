@@ -216,6 +216,13 @@ def test_a_singular_fit_is_said_once():
     assert fit.glance()["singular"].tolist() == [True]
 
 
+def test_hits_are_fitted_as_lme4_does_and_the_call_for_odds_is_named():
+    data = pd.DataFrame({"g": np.repeat(list("abcdef"), 5), "y": [1.0, 1, 1, 1, 0, 0, 0, 0, 0, 1] * 3})
+    with pytest.warns(SalstatsWarning, match="outcomes of 0 and 1 taken for normal, .*'exchangeable'"):
+        fit = ss.fit(data, "y ~ 1 + (1|g)")
+    assert fit.tidy()["estimate"].item() == pytest.approx(data["y"].mean())
+
+
 @pytest.mark.filterwarnings("default:rows of one patient that share no random effect")
 def test_units_without_a_random_effect_are_told(synth1):
     with pytest.warns(SalstatsWarning, match=r"share no random effect \(add \(1\|patient\)\)"):
