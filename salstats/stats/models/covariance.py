@@ -133,10 +133,9 @@ def bias_reduced(
 ) -> tuple[np.ndarray, np.ndarray]:
     """CR2 of least squares, and Satterthwaite degrees of freedom of combinations.
 
-    `contrasts` are the combinations, of the first columns if these are fewer than k, by default the
-    coefficients; NaN for a single cluster. Of other models `matrix` and `residual` are rows of X and of
-    y - mu over their standard deviation, that is times and over the root of their weights, so that bread is
-    (X'X)^-1 of them too.
+    `contrasts` are the combinations, by default the coefficients; NaN for a single cluster. Of other
+    models `matrix` and `residual` are rows of X and of y - mu over their standard deviation, that is times
+    and over the root of their weights, so that bread is (X'X)^-1 of them too.
 
     Residuals of cluster g are multiplied by A = (I - H_gg)^(-1/2), the symmetric root, with the
     pseudo-inverse where a cluster determines a direction by itself (`unidentified` coefficients have no
@@ -168,7 +167,7 @@ def bias_reduced(
     https://doi.org/10.1080/07350015.2016.1247004
     """
     k = matrix.shape[1]
-    directions = bread if contrasts is None else bread[:, : contrasts.shape[1]] @ contrasts.T
+    directions = bread if contrasts is None else bread @ contrasts.T
     q = directions.shape[1]
     groups = cluster_rows(clusters)
     if len(groups) < 2:

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 from scipy import special
 
+from salstats.stats.models.errors import OF_BETA
 from salstats.stats.models.family import Family, NotEstimableError, Solution, estimable_columns
 from salstats.stats.models.logit import FRACTIONAL, LOGIT, bernoulli_variance, receding
 from salstats.stats.models.lumps import Shares, beta_told, between, fill, filled, solved, start_of_beta
@@ -118,7 +119,7 @@ INFLATED_BETA = Family(
     variance=bernoulli_variance,
     check=FRACTIONAL.check,
     solve=inflated_beta,
-    errors=("cr2", "cluster", "hc0", "hc1", "classical"),
+    errors=OF_BETA,
     normal=True,
     n_spread=0,
 )

@@ -1,4 +1,4 @@
-"""What models of scores with lumps at 0 and 1 share: the beta distribution in between."""
+"""What models of scores from 0 to 1 share: the beta distribution between the ends."""
 
 from collections.abc import Callable
 
@@ -20,7 +20,7 @@ def between(response: np.ndarray, label: str) -> np.ndarray:
     if not len(found):
         raise NotEstimableError(f"the {label} model needs scores strictly between 0 and 1, all are 0 or 1")
     if found.min() == found.max():
-        what = "all scores strictly between 0 and 1 are one value"
+        what = "scores strictly between 0 and 1 are constant"
         raise NotEstimableError(f"the {label} model has no finite precision, {what}")
     return inside
 

@@ -3,6 +3,7 @@
 import numpy as np
 from scipy import special
 
+from salstats.stats.models.errors import OF_BETA
 from salstats.stats.models.family import Family, NotEstimableError, Solution
 from salstats.stats.models.logit import FRACTIONAL, LOGIT, bernoulli_variance, separates
 from salstats.stats.models.lumps import Shares, beta_told, between, fill, filled, solved, start_of_beta
@@ -100,7 +101,7 @@ ORDERED_BETA = Family(
     variance=bernoulli_variance,
     check=FRACTIONAL.check,
     solve=ordered_beta,
-    errors=("cr2", "cluster", "hc0", "hc1", "classical"),
+    errors=OF_BETA,
     normal=True,
     n_spread=0,
 )

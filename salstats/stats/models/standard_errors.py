@@ -46,8 +46,6 @@ def covariance(
         values = heteroscedastic(solution.scores, bread, solution.leverage, free, errors)
     elif power:
         values, df = bias_reduced(*least_squares(model), power=power)
-        # a precision, which others take out of the coefficients' bread and scores, stands behind them
-        values, df = values[:n_parameters, :n_parameters], df[:n_parameters]
     else:
         values = cluster_robust(solution.scores, bread, clusters, free, corrected=errors == "cluster")
         df = np.full(n_parameters, np.inf if errors == "cr0" else model.n_units - 1 or np.nan)
@@ -119,7 +117,7 @@ def _rows(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Rows whose sum of squares is the inverse of bread, bread, and the rows' clusters."""
     bread = solution.bread
-    if solution.step is None or solution.step[0].shape[1] != len(bread):
+    if solution.step is None:
         weights = solution.weights * (1.0 if solution.sampling is None else solution.sampling)
         return solution.matrix * np.sqrt(weights)[:, None], bread, clusters
     rows = solution.step[0]

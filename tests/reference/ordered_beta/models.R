@@ -2,7 +2,7 @@
 #     Rscript models.R     (in this folder; writes scores.csv, models.csv and versions.txt)
 # The likelihoods are written out and maximised; glmmTMB's ordbeta() says the same to what its optimiser leaves.
 # The expected information is the integral of squared numerical scores; CR2 is clubSandwich's of the least
-# squares of a step of scoring; averages over rows are differentiated numerically (delta method).
+# squares of a step of scoring, and Mancl and DeRouen's its CR3; averages over rows are differentiated numerically (delta method).
 suppressMessages({library(numDeriv); library(clubSandwich); library(glmmTMB)})
 set.seed(20)
 G <- 60
@@ -69,7 +69,7 @@ for (model in names(predictors)) {
   step <- lm(e ~ 0 + R)
   V <- list(classical = bread, hc0 = bread %*% crossprod(scores) %*% bread,
     cluster = G / (G - 1) * (n - 1) / (n - p_all) * bread %*% crossprod(U) %*% bread,
-    cr2 = vcovCR(step, cluster = cluster, type = "CR2"))
+    cr2 = vcovCR(step, cluster = cluster, type = "CR2"), "mancl-derouen" = vcovCR(step, cluster = cluster, type = "CR3"))
   average <- function(t, data) { q <- of(t, X(data)); s <- family$shares(q); mean((1 - rowSums(s)) * plogis(q[, 1]) + s[, 2]) }
   h <- function(m) transform(d, method = factor(m, levels = c("gradcam", "human")))
   d$method <- factor(d$method)
@@ -79,12 +79,12 @@ for (model in names(predictors)) {
   put(model, "fit", "log_lik", -value(t))
   for (errors_of in names(V)) {
     for (j in seq_along(t)) {
-      df <- if (errors_of == "cr2") coef_test(step, vcov = V$cr2, test = "Satterthwaite")$df_Satt[j] else NA
+      df <- if (inherits(V[[errors_of]], "vcovCR")) coef_test(step, vcov = V[[errors_of]], test = "Satterthwaite")$df_Satt[j] else NA
       put(model, "parameter", as.character(j), t[j], errors_of, sqrt(V[[errors_of]][j, j]), df)
     }
     for (name in names(asked)) {
       g <- grad(asked[[name]], t)
-      df <- if (errors_of == "cr2") linear_contrast(step, vcov = V$cr2, contrasts = matrix(g, 1), test = "Satterthwaite")$df else NA
+      df <- if (inherits(V[[errors_of]], "vcovCR")) linear_contrast(step, vcov = V[[errors_of]], contrasts = matrix(g, 1), test = "Satterthwaite")$df else NA
       put(model, "average", name, asked[[name]](t), errors_of, sqrt(drop(g %*% V[[errors_of]] %*% g)), df)
     }
   }

@@ -81,6 +81,8 @@ def test_margins_and_predictions_are_on_the_scores_scale(squeezed):
     slope = fit.slopes("prob").iloc[0]
     assert slope["estimate"] == pytest.approx((mean * (1 - mean)).mean() * prob, rel=1e-7)
     assert fit.means("task", average="rows")["estimate"].between(0, 1).all()
+    # a hat matrix of the expected information's weights, as betareg's
+    assert used["leverage"].sum() == pytest.approx(len(fit.tidy()), rel=1e-10)
     precision = fit.glance()["precision"][0]
     pearson = used["residual"] / np.sqrt(mean * (1 - mean) / (1 + precision) * (1 - used["leverage"]))
     np.testing.assert_allclose(used["std_residual"], pearson, rtol=1e-10)

@@ -14,6 +14,8 @@ from salstats.checks import SalstatsWarning, ValueRangeError
 REFERENCE = Path(__file__).parents[2] / "reference" / "ordered_beta"
 FORMULA = "{} ~ method * x"
 FAMILY = {"ordered": "ordered-beta", "inflated": "zero-one-inflated-beta"}
+#: Errors of units; all but the first have degrees of freedom of their own.
+CLUSTERED = ("cluster", "cr2", "mancl-derouen")
 MODELS = ("ordered", "ordered_no_ones", "inflated", "inflated_no_ones")
 # R's derivatives are numerical: 1e-10 of scores, of which an information is made
 RTOL = 2e-7
@@ -36,13 +38,13 @@ def expected():
 def fitted(scores, model, errors):
     kind, _, no_ones = model.partition("_")
     formula = FORMULA.format("no_ones" if no_ones else "score")
-    unit = "patient" if errors in ("cluster", "cr2") else None
+    unit = "patient" if errors in CLUSTERED else None
     rows = scores if unit else scores.drop(columns="patient")
     return ss.fit(rows, formula, by=(), family=FAMILY[kind], errors=errors, unit=unit)
 
 
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("errors", ["classical", "hc0", "cluster", "cr2"])
+@pytest.mark.parametrize("errors", ["classical", "hc0", *CLUSTERED])
 def test_coefficients_and_errors_are_those_of_the_likelihood_written_out_in_r(
     scores, expected, model, errors
 ):
@@ -53,7 +55,7 @@ def test_coefficients_and_errors_are_those_of_the_likelihood_written_out_in_r(
     # R stops at a gradient of 1e-7, which says how far in standard errors
     assert (np.abs(ours["estimate"] - theirs["estimate"].to_numpy()) < RTOL * ours["std_error"]).all()
     np.testing.assert_allclose(ours["std_error"], theirs["std_error"].astype(float), rtol=RTOL)
-    if errors == "cr2":
+    if errors in CLUSTERED[1:]:
         np.testing.assert_allclose(ours["df"], theirs["df"].astype(float), rtol=RTOL)
     others = fit.glance().iloc[0].reindex(["cutpoint_zero", "cutpoint_one", "precision"]).dropna()
     found = [*others[:-1], np.log(others["precision"])]
@@ -64,7 +66,7 @@ def test_coefficients_and_errors_are_those_of_the_likelihood_written_out_in_r(
 
 
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("errors", ["classical", "hc0", "cluster", "cr2"])
+@pytest.mark.parametrize("errors", ["classical", "hc0", *CLUSTERED])
 def test_averages_on_the_scores_scale_move_with_every_parameter(scores, expected, model, errors):
     table = expected.query("model == @model and kind == 'average' and errors == @errors").set_index("name")
     fit = fitted(scores, model, errors)
@@ -81,7 +83,7 @@ def test_averages_on_the_scores_scale_move_with_every_parameter(scores, expected
         rtol = SLOPE_RTOL if name == "slope of x" else RTOL
         assert row["estimate"] == pytest.approx(table["estimate"][name], rel=rtol)
         assert row["std_error"] == pytest.approx(float(table["std_error"][name]), rel=rtol)
-        if errors == "cr2":
+        if errors in CLUSTERED[1:]:
             assert row["df"] == pytest.approx(float(table["df"][name]), rel=rtol)
 
 
@@ -201,6 +203,16 @@ def test_scores_that_say_nothing_in_between_have_no_estimates(scores):
         ss.regress(scores.assign(score=2.0), "score ~ method", by=(), family="ordered-beta")
     with pytest.raises(ValueRangeError, match="errors='hc3'"):
         ss.regress(scores, "score ~ method", by=(), family="ordered-beta", errors="hc3")
+
+
+@pytest.mark.parametrize("family", [*FAMILY.values(), "beta"])
+def test_the_unit_of_a_covariate_does_not_matter(scores, family):
+    inside = scores.assign(score=scores["score"].clip(0.01, 0.99)) if family == "beta" else scores
+    own = ss.regress(inside, "score ~ method + x", by=(), family=family, unit="patient")
+    rows = inside.assign(x=inside["x"] * 1e9)
+    found = ss.regress(rows, "score ~ method + x", by=(), family=family, unit="patient")
+    for column in ("statistic", "df", "p_value"):
+        np.testing.assert_allclose(found[column], own[column], rtol=1e-6)
 
 
 def test_without_lumps_both_are_beta_models(scores):

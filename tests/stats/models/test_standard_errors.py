@@ -25,7 +25,7 @@ INFERENCE = ["std_error", "statistic", "p_value", "conf_low", "conf_high"]
 @pytest.mark.parametrize("family", ["gaussian", "binomial", "fractional", "beta"])
 # patients of the oracle's data go to several sites
 @pytest.mark.filterwarnings("ignore:39 of 40 units told by 'patient' have cases of several 'site'")
-def test_what_is_recommended_is_clubsandwichs_cr2_with_satterthwaites_df(family, unit):
+def test_cr2_is_clubsandwichs_with_satterthwaites_df_and_is_recommended(family, unit):
     of_r = pd.read_csv(REFERENCE / "clubsandwich" / "cr2_models.csv").query(
         "model == @family and unit == @unit"
     )
@@ -33,7 +33,7 @@ def test_what_is_recommended_is_clubsandwichs_cr2_with_satterthwaites_df(family,
     # without a column that says so, no rows belong together
     rows = scores if unit == "patient" else scores.drop(columns="patient")
     outcome = "hit" if family == "binomial" else "score"
-    fit = ss.fit(rows, f"{outcome} ~ method + site + x", by=(), family=family)
+    fit = ss.fit(rows, f"{outcome} ~ method + site + x", by=(), family=family, errors="cr2")
     terms = of_r[of_r["what"] == "term"]
     found = fit.tidy()
     assert found["term"].tolist() == terms["name"].tolist()
@@ -45,7 +45,7 @@ def test_what_is_recommended_is_clubsandwichs_cr2_with_satterthwaites_df(family,
     assert told == pytest.approx(of_joint[["estimate", "df"]].tolist(), rel=LOGIT_RTOL)
     assert joint["p_value"] == pytest.approx(of_joint["p_value"], rel=1e-6)
     (model,) = fit.models
-    half = np.zeros((1, 6))
+    half = np.zeros((1, len(model.solution.bread)))
     half[0, :2] = 0.5
     std_error, df = of_combinations(model, half, defaultdict(list))
     combination = of_r[of_r["what"] == "combination"].iloc[0]
@@ -56,10 +56,10 @@ def test_what_is_recommended_is_clubsandwichs_cr2_with_satterthwaites_df(family,
         assert set(frame["unit"]) == {unit}
         assert set(frame["n_units"]) == {scores[unit].nunique() if unit == "patient" else len(scores)}
         assert set(frame["interval"]) == {"t"}
-    pd.testing.assert_frame_equal(
-        ss.fit(rows, f"{outcome} ~ method + site + x", by=(), family=family, errors="recommended").tidy(),
-        found,
-    )
+    for asked in (None, "recommended"):
+        taken = ss.fit(rows, f"{outcome} ~ method + site + x", by=(), family=family, errors=asked).errors
+        # beta models have parameters beside a line's, with which CR2 is too small
+        assert taken == ("mancl-derouen" if family == "beta" else "cr2")
 
 
 def test_a_mean_alone_has_the_t_interval_of_its_units():
