@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import plotnine as p9
 
-from salstats.display.plots.figure_rows import check_width
+from salstats.display.plots.figure import figures
 from salstats.display.plots.gallery import (
     gallery,
     gallery_rows,
@@ -35,6 +35,7 @@ from salstats.stats.weighting import Weighting
 from salstats.study import HUMAN, Series, Study
 
 
+@figures
 def plot_overlay(
     study: Study,
     case: str,
@@ -110,7 +111,7 @@ def plot_overlay(
       case   task   method  height  width
     0    a  Edema  gradcam      60     80
     """
-    names, width = Labels(labels), check_width(width)
+    names = Labels(labels)
     asked = study.select(cases=[case], tasks=[task])
     method = method or only_method(asked)
     series = () if method is None else series_of(asked, method)
@@ -121,6 +122,7 @@ def plot_overlay(
     return overlay(picture(asked.cases[0], task, method, series, look), names, width, spacing)
 
 
+@figures
 def plot_gallery(
     study: Study,
     cases: pd.DataFrame,

@@ -13,9 +13,10 @@ from typing import Any
 import matplotlib as mpl
 import plotnine as p9
 from matplotlib import pyplot
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure as DrawnFigure
 
 from salstats.checks import InputFileError, SalstatsError, check_choice
+from salstats.display.plots.figure import Figure
 from salstats.display.plots.theme import MM_PER_INCH
 from salstats.files.outputs import check_target, replacing
 from salstats.jobs import end_with
@@ -63,7 +64,8 @@ def save_figure(
         Ends in `.pdf`, `.svg`, `.png`, `.tif` or `.tiff`.
     width, height : float, optional
         Outer size; by default the size that the plot function gave the figure. A journal's column is
-        89 mm, its page 183 mm.
+        89 mm, its page 183 mm. A figure of a `plot_*` function is laid out anew for another width, what
+        was added to it with `+` is kept.
     unit : {"mm", "cm", "in"}
         Unit of width and height.
     dpi : float
@@ -93,7 +95,11 @@ def save_figure(
     ('fig2.pdf', b'%PDF')
     """
     target = check_target(path, FIGURE_SUFFIXES, overwrite=overwrite)
-    save_figure_as(figure, [target], size_inches(figure, width, height, unit), dpi)
+    size = size_inches(figure, width, height, unit)
+    if isinstance(figure, Figure):
+        figure = figure.at(size[0] * MM_PER_INCH)
+        size = size_inches(figure, height=height, unit=unit)
+    save_figure_as(figure, [target], size, dpi)
     return target
 
 
@@ -136,7 +142,7 @@ def save_figure_as(
             pyplot.close(drawn)
 
 
-def _scale_legends_anew(drawn: Figure) -> None:
+def _scale_legends_anew(drawn: DrawnFigure) -> None:
     """Let colour bars take the resolution of the next format; plotnine leaves them the first one's."""
     for box in drawn.findobj(lambda artist: hasattr(artist, "_dpi_corrected")):
         box.__dict__["_dpi_corrected"] = False

@@ -11,6 +11,7 @@ from salstats.checks import SalstatsError, check_columns
 from salstats.display.plots.axis_ticks import number_axes
 from salstats.display.plots.captions import distinct, has_limits, interval_note
 from salstats.display.plots.estimates import check_distinct, check_estimates
+from salstats.display.plots.figure import figures
 from salstats.display.plots.panel_grid import group_titles, panel_grid
 from salstats.display.plots.points import CELL_POINTS, RASTER_POINTS, cell_layers
 from salstats.display.plots.text_fit import chars_in
@@ -31,6 +32,7 @@ _LINES = {
 _SIZES = (0.9, 3.0)
 
 
+@figures
 def plot_agreement(
     scores: pd.DataFrame,
     limits: pd.DataFrame,

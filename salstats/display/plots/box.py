@@ -9,6 +9,7 @@ import plotnine as p9
 
 from salstats.checks import SalstatsError, check_choice
 from salstats.display.plots.captions import without
+from salstats.display.plots.figure import figures
 from salstats.display.plots.figure_rows import dodged, panels_of, row_layout, row_look
 from salstats.display.plots.legends import group_scales, method_labels
 from salstats.display.plots.points import RASTER_POINTS
@@ -23,6 +24,7 @@ from salstats.study import HUMAN
 _SHARED_MM, _ALONE_MM = 0.8, 1.3
 
 
+@figures
 def plot_box(
     scores: pd.DataFrame,
     *,
@@ -30,6 +32,7 @@ def plot_box(
     reference: str | None = None,
     labels: Mapping[str, Any] | Labels | None = None,
     n_columns: int | None = None,
+    width: float | None = None,
 ) -> p9.ggplot:
     """Figure of the scores' distributions: a box per method in each task's row, a panel per metric.
 
@@ -50,6 +53,8 @@ def plot_box(
         Labels and order: `{"gradcam": "Grad-CAM"}`, `{"task": ["Edema", "Atelectasis"]}`.
     n_columns : int, optional
         Panels side by side; by default two, which fit a journal's column.
+    width : float, optional
+        Width of the figure in mm; by default 183 with panels side by side, else 89.
 
     Returns
     -------
@@ -73,7 +78,7 @@ def plot_box(
     >>> import salstats as ss
     >>> figure = ss.plot_box(ss.datasets.load_simulated(), by=["metric", "method"])
     >>> type(figure).__name__
-    'ggplot'
+    'Figure'
     """
     boxes, outside = box_values(scores, by)
     names = Labels(labels, scores)
@@ -111,7 +116,7 @@ def plot_box(
         p9.ggplot()
         + rows.layers()
         + _layers(drawn, points, _SHARED_MM if legend else _ALONE_MM)
-        + row_look(rows, panels, title, notes, legend, n_columns)
+        + row_look(rows, panels, title, notes, legend, n_columns, width=width)
         + group_scales(marks, references, ("color", "fill"))
         + p9.theme(legend_key_size=8)
     )

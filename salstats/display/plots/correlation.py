@@ -11,6 +11,7 @@ from salstats.checks import SalstatsError, check_columns, check_level, quoted
 from salstats.display.plots.axis_ticks import tick_texts
 from salstats.display.plots.captions import distinct
 from salstats.display.plots.estimates import check_estimates, grouping_columns
+from salstats.display.plots.figure import figures
 from salstats.display.plots.panel_grid import BOTTOM_MM, GAP_MM, group_titles, panel_grid
 from salstats.display.plots.text_fit import short_labels, text_mm
 from salstats.display.plots.theme import (
@@ -39,6 +40,7 @@ _LEGEND_MM = 11.0
 _COLUMN_VARIABLES, _NUMBER_MM, _PANEL_MM = 8, 7.5, 20.0
 
 
+@figures
 def plot_correlation(
     correlations: pd.DataFrame,
     *,

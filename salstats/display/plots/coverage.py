@@ -8,6 +8,7 @@ import plotnine as p9
 
 from salstats.checks import SalstatsError, check_columns, check_frame
 from salstats.display.plots.axis_ticks import axis_breaks, tick_texts
+from salstats.display.plots.figure import figures
 from salstats.display.plots.legends import legend_columns
 from salstats.display.plots.panel_grid import panel_grid
 from salstats.display.plots.theme import LINETYPES, PALETTE
@@ -22,6 +23,7 @@ _ROLES = {"default": "Default", "textbook": "Textbook"}
 _CLUSTERS = {"1": "1 case", "1-5": "1 to 5", "few huge": "few huge", "as observed": "real scores"}
 
 
+@figures
 def plot_coverage(
     coverage: pd.DataFrame,
     *,

@@ -10,6 +10,7 @@ from salstats.checks import check_columns, check_frame, check_numeric
 from salstats.display.plots.axis_ticks import number_axes
 from salstats.display.plots.captions import distinct, has_limits, interval_note
 from salstats.display.plots.estimates import check_distinct, check_estimates, drawable, further_column
+from salstats.display.plots.figure import figures
 from salstats.display.plots.legends import group_scales, method_labels
 from salstats.display.plots.panel_grid import panel_grid
 from salstats.display.plots.text_fit import crossed
@@ -27,6 +28,7 @@ _DONE = {"insertion": "inserted", "deletion": "deleted"}
 _MOST_BANDS = 4
 
 
+@figures
 def plot_curves(
     curves: pd.DataFrame,
     *,

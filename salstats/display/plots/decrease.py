@@ -20,7 +20,8 @@ from salstats.display.plots.captions import (
     with_ci,
 )
 from salstats.display.plots.estimates import check_estimates, guide_lines, margin_lines, prepare
-from salstats.display.plots.figure_rows import check_width, place_rows, row_figure
+from salstats.display.plots.figure import figures
+from salstats.display.plots.figure_rows import place_rows, row_figure
 from salstats.display.plots.theme import PALETTE, category_colours
 from salstats.display.tables.placement import rows_of_term
 from salstats.display.text.format import MINUS, STYLES, interval_text, of_quantile, p_used
@@ -36,6 +37,7 @@ _RANKS = {"lower": 0, "inconclusive": 1, "higher": 2}
 _UNDECIDED = "inconclusive"
 
 
+@figures
 def plot_decrease(
     decrease: pd.DataFrame,
     *,
@@ -148,7 +150,7 @@ def plot_decrease(
         legend=drawing.dodges,
         columns=columns,
         n_columns=check_count(n_columns, "n_columns"),
-        width=None if width is None else check_width(width),
+        width=width,
         common=term == "percent_decrease",
     )
 

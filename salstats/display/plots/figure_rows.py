@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.checks import SalstatsError, ValueRangeError, check_count
+from salstats.checks import SalstatsError, check_count
 from salstats.display.plots.axis_ticks import axis_breaks, log_breaks, log_texts, tick_texts
 from salstats.display.plots.captions import has_limits
 from salstats.display.plots.estimates import Drawing
@@ -47,8 +47,8 @@ _MARK_MM, _PAD_MM, _GAP_MM = 2.6, 1.6, 1.6
 _STRIP_MM, _AXIS_MM, _TITLE_MM, _MARGIN_MM = 6.0, 5.5, 4.0, 4.0
 #: Text beside the panels: its size, the room before a column, and beside the last one.
 _BESIDE_PT, _BEFORE_MM, _EDGE_MM = TEXT_PT - 0.5, 3.0, 1.5
-#: Panel beside text at least.
-LEAST_MM = 12.0
+#: Panel at least, beside text and side by side.
+LEAST_MM, _PANEL_MM = 12.0, 20.0
 #: What plotnine wants to know of a layer of our own.
 _PLAIN: dict[str, Any] = {
     "stat": "identity",
@@ -151,13 +151,6 @@ def place_rows(
     return frame.assign(y=y, row_label=[labels.value(row, v) for v in frame[row]] if row else ""), rows
 
 
-def check_width(width: float) -> float:
-    """Figure's width in mm if one could be printed."""
-    if isinstance(width, bool) or not isinstance(width, int | float) or not 40 <= width <= 1000:
-        raise ValueRangeError(f"width must be a number of mm between 40 and 1000, not {width!r}")
-    return float(width)
-
-
 def row_figure(
     frame: pd.DataFrame,
     rows: Rows,
@@ -184,10 +177,11 @@ def row_figure(
     """
     methods, panels = methods or {}, list(frame["panel"].cat.categories)
     beside, room = _beside(frame, columns or {})
-    if columns and width is None:
-        width = figure_width(n_columns, panels)
-    least = n_columns * (room + _BEFORE_MM + LEAST_MM) + max(map(text_mm, rows.texts))
-    if width is not None and columns and least > width:
+    width = width or figure_width(n_columns, panels)
+    while n_columns > 1 and room_for_panel(rows, width, room, n_columns) < _PANEL_MM:
+        n_columns -= 1
+    least = room + _BEFORE_MM + LEAST_MM + max(map(text_mm, rows.texts))
+    if columns and least > width:
         raise SalstatsError(
             f"width={width:g} has no room for marks between the labels and the text beside them; take "
             f"width={np.ceil(least):.0f} or shorter labels="
@@ -201,7 +195,7 @@ def row_figure(
         + p9.geom_hline(yintercept=rows.rules, color=GUIDE, size=0.4)
         + _marks(frame, bool(methods))
         + beside
-        + (group_scales(methods, references, width=width or COLUMN_MM) if methods else [])
+        + (group_scales(methods, references, width=width) if methods else [])
         + row_look(
             rows, panels, x_title, notes, shown, n_columns, width=width, room=room, log=log, common=common
         )
@@ -253,12 +247,9 @@ def row_look(
     log: bool = False,
     common: bool = False,
 ) -> list[Any]:
-    """Axis, theme, titles, panels and size of a figure with rows, and room for text beside the panels.
-
-    Without a width its text fits a column, so that it may be saved as one, whatever its own size.
-    """
+    """Axis, theme, titles, panels and size of a figure with rows, and room for text beside the panels."""
     n_columns = min(n_columns, len(panels))
-    own, width = width or figure_width(n_columns, panels), width or COLUMN_MM
+    width = width or figure_width(n_columns, panels)
     x_title = wrapped(x_title, chars_in(width - 2 * _EDGE_MM), 2)
     titled, headed = any(panels), room > 0
     note = caption(notes, caption_chars(width, 3))
@@ -292,9 +283,9 @@ def row_look(
             plot_caption_position="plot",
             axis_title_x=p9.element_text(ha=place(text_mm(x_title))),
             legend_justification_top=place(keys),
-            panel_spacing_x=max((room + 2 * _BEFORE_MM) / own, 0.05),
-            panel_spacing_y=2 / own,
-            plot_margin_right=(room + _EDGE_MM) / own,
+            panel_spacing_x=max((room + 2 * _BEFORE_MM) / width, 0.05),
+            panel_spacing_y=2 / width,
+            plot_margin_right=(room + _EDGE_MM) / width,
             # plotnine takes these as parts of the width too
             plot_margin_top=max(_EDGE_MM, 0.0 if legend else head) / width,
             legend_box_spacing=max(1.0, head) / width,
@@ -302,7 +293,7 @@ def row_look(
         *([] if x_title else [p9.theme(axis_title_x=nothing)]),
         *([] if legend else [p9.theme(legend_position="none")]),
         *([p9.facet_wrap("panel", ncol=n_columns, scales="fixed" if common else "free_x")] if titled else []),
-        figure_size(own, height),
+        figure_size(width, height),
     ]
 
 

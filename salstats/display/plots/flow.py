@@ -8,6 +8,7 @@ import plotnine as p9
 from matplotlib.markers import CARETDOWN, CARETRIGHT
 
 from salstats.checks import SalstatsError, ValueRangeError, check_columns, check_frame
+from salstats.display.plots.figure import figures
 from salstats.display.plots.text_fit import caption, caption_chars, caption_mm, chars_in, wrapped
 from salstats.display.plots.theme import COLUMN_MM, MM_PER_PT, TEXT_PT, figure_size, font, theme_salstats
 from salstats.display.text.format import count_text, counted, joined, plural
@@ -36,6 +37,7 @@ class _Box(NamedTuple):
     aside: bool = False
 
 
+@figures
 def plot_flow(
     flow: pd.DataFrame, *, labels: Mapping[str, Any] | Labels | None = None, width: float = COLUMN_MM
 ) -> p9.ggplot:

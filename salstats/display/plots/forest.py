@@ -29,11 +29,11 @@ from salstats.display.plots.estimates import (
     panel_texts,
     quantity,
 )
+from salstats.display.plots.figure import figures
 from salstats.display.plots.figure_rows import (
     LEAST_MM,
     Rows,
     beside_mm,
-    check_width,
     closing,
     room_for_panel,
     row_figure,
@@ -54,6 +54,7 @@ _RATIO_DIGITS, _OTHER_DIGITS = 2, 3
 _NARROW = (18, 14)
 
 
+@figures
 def plot_forest(
     estimates: pd.DataFrame,
     *,
@@ -125,7 +126,7 @@ def plot_forest(
     # no legend names the one method
     method = ["method"] if "method" not in levels and len(distinct(frame, "method")) == 1 else []
     frame["panel"] = crossed(frame, panel_texts(frame, named, None, term, *method))
-    width, text = check_width(width), _digits(digits, term, ratio)
+    text = _digits(digits, term, ratio)
     columns = _columns(frame, _heading(frame, named, term, ratio), text, p_values, style)
     for chars in (LABEL_CHARS, *_NARROW):
         placed, rows, bold = _rows(frame, named, levels, chars)

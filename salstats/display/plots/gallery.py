@@ -8,7 +8,6 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import SalstatsError, check_columns, check_frame, check_numeric, quoted
-from salstats.display.plots.figure_rows import check_width
 from salstats.display.plots.overlay import (
     EDGE_MM,
     GAP_MM,
@@ -73,7 +72,7 @@ def gallery(
 
 def gallery_width(width: float | None, n_columns: int) -> float:
     """Width of a gallery in mm: that asked for, else a column for few columns and a page for more."""
-    return check_width(width or (COLUMN_MM if n_columns <= _FEW_COLUMNS else PAGE_MM))
+    return width or (COLUMN_MM if n_columns <= _FEW_COLUMNS else PAGE_MM)
 
 
 @dataclass(frozen=True)

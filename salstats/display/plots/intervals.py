@@ -32,6 +32,7 @@ from salstats.display.plots.estimates import (
     prepare,
     quantity,
 )
+from salstats.display.plots.figure import figures
 from salstats.display.plots.figure_rows import place_rows, row_figure
 from salstats.display.tables.placement import rows_of_term
 from salstats.display.text.format import STYLES, fixed_text
@@ -44,6 +45,7 @@ SORTS = ("auto", "decrease", "estimate", "labels")
 _MOST_COLUMNS = 3
 
 
+@figures
 def plot_intervals(
     estimates: pd.DataFrame,
     *,
@@ -54,6 +56,7 @@ def plot_intervals(
     labels: Mapping[str, Any] | Labels | None = None,
     sort: str = "auto",
     style: str = "nature",
+    width: float | None = None,
 ) -> p9.ggplot:
     """Estimates with their intervals: tasks as rows, methods by colour and mark, metrics as panels.
 
@@ -84,6 +87,8 @@ def plot_intervals(
         order. By default by `decrease` where it is given, else in the labels' order.
     style : {"nature", "radiology", "ama", "brackets"}
         How numbers are written.
+    width : float, optional
+        Width of the figure in mm; by default 183 with panels side by side, else 89.
 
     Returns
     -------
@@ -146,6 +151,7 @@ def plot_intervals(
         references=drawing.references,
         legend=drawing.dodges,
         n_columns=_n_columns(drawing),
+        width=width,
         # models or seeds of one metric are compared across panels
         common=drawing.facet is not None and len(distinct(frame, "metric")) <= 1,
     )

@@ -10,6 +10,7 @@ from matplotlib.colors import LinearSegmentedColormap, to_hex
 
 from salstats.checks import SalstatsError, check_columns, check_frame
 from salstats.display.plots.captions import without
+from salstats.display.plots.figure import figures
 from salstats.display.plots.figure_rows import panels_of, row_layout, row_look
 from salstats.display.plots.legends import legend_columns
 from salstats.display.plots.text_fit import crossed, short_labels
@@ -27,11 +28,13 @@ _BOX_MM = 3.2
 _LEGEND_MM = 78.0
 
 
+@figures
 def plot_letter_values(
     values: pd.DataFrame,
     *,
     labels: Mapping[str, Any] | Labels | None = None,
     n_columns: int | None = None,
+    width: float | None = None,
 ) -> p9.ggplot:
     """Figure of the distributions of covariates: nested boxes of letter values.
 
@@ -48,6 +51,8 @@ def plot_letter_values(
         `{"task": ["Edema", "Atelectasis"]}`.
     n_columns : int, optional
         Panels side by side; by default two, which fit a journal's column.
+    width : float, optional
+        Width of the figure in mm; by default 183 with panels side by side, else 89.
 
     Returns
     -------
@@ -67,7 +72,7 @@ def plot_letter_values(
     >>> values = ss.letter_values(ss.datasets.load_simulated(), ["elongation", "area_ratio"])
     >>> figure = ss.plot_letter_values(values, labels={"task": ["Edema", "Cardiomegaly"]})
     >>> type(figure).__name__
-    'ggplot'
+    'Figure'
     """
     check_columns(check_frame(values, "values"), _COLUMNS, "values")
     names, groups = Labels(labels, values), list(values.columns[: values.columns.get_loc("covariate")])
@@ -104,7 +109,7 @@ def plot_letter_values(
         )
         + p9.scale_fill_manual(_ramp(len(shares)), limits=shares, name="Middle")
         + p9.guides(fill=p9.guide_legend(ncol=legend_columns(shares, _LEGEND_MM), byrow=True))
-        + row_look(rows, panels, title, notes, shares, n_columns)
+        + row_look(rows, panels, title, notes, shares, n_columns, width=width)
         + p9.theme(
             legend_key_size=8,
             legend_title=p9.element_text(margin={"r": 4, "units": "pt"}),

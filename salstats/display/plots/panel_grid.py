@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.checks import SalstatsError, check_count
+from salstats.checks import check_count
 from salstats.display.plots.legends import legend_mm
 from salstats.display.plots.text_fit import (
     caption,
@@ -28,8 +28,8 @@ GAP_MM, LEFT_MM, BOTTOM_MM = 5.0, 11.0, 10.0
 _EDGE_MM = 1.5
 #: Room that the numbers of a panel's own axes take, beside and below it.
 _OWN_MM = (9.0, 4.0)
-#: Widths that a figure may have, a panel's width, and heights that it may have.
-_NARROWEST_MM, _WIDEST_MM, _PANEL_MM, _LOWEST_MM, _HIGHEST_MM = 40.0, 500.0, 29.0, 13.0, 48.0
+#: A panel's least width, and heights that it may have.
+_PANEL_MM, _LOWEST_MM, _HIGHEST_MM = 29.0, 13.0, 48.0
 _MOST_COLUMNS, _TITLE_LINES = 5, 4
 
 
@@ -101,11 +101,6 @@ def panel_grid(
     n = len(titles)
     if width is None:
         width = COLUMN_MM if n <= 4 else PAGE_MM
-    elif not _NARROWEST_MM <= width <= _WIDEST_MM:
-        raise SalstatsError(
-            f"width={width} is not between {_NARROWEST_MM:.0f} and {_WIDEST_MM:.0f} mm; "
-            f"{COLUMN_MM:.0f} is a column, {PAGE_MM:.0f} a page"
-        )
     if n_columns is None:
         most = 2 if n == 4 else int(np.clip(width // _PANEL_MM, 1, _MOST_COLUMNS))
         # as many as give the last row its share

@@ -10,6 +10,7 @@ import plotnine as p9
 from salstats.checks import check_choice
 from salstats.display.plots.axis_ticks import number_axes
 from salstats.display.plots.captions import distinct
+from salstats.display.plots.figure import figures
 from salstats.display.plots.legends import group_scales
 from salstats.display.plots.panel_grid import panel_grid
 from salstats.display.plots.text_fit import crossed
@@ -29,6 +30,7 @@ from salstats.display.text.planning import (
 SHOWN, _SHARE = ("power", "width"), 0.7
 
 
+@figures
 def plot_power(
     plan: pd.DataFrame,
     *,

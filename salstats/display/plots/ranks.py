@@ -11,6 +11,7 @@ from salstats.checks import SalstatsError, check_columns, check_frame
 from salstats.display.plots.axis_ticks import tick_texts
 from salstats.display.plots.captions import distinct
 from salstats.display.plots.estimates import check_distinct, check_estimates
+from salstats.display.plots.figure import figures
 from salstats.display.plots.panel_grid import BOTTOM_MM, group_titles, panel_grid
 from salstats.display.plots.text_fit import short_labels, text_mm
 from salstats.display.plots.theme import (
@@ -41,6 +42,7 @@ _DECIMALS = 0.06
 _BLUE, _LIGHT = PALETTE[0], "#A9C4E0"
 
 
+@figures
 def plot_ranks(
     ranks: pd.DataFrame,
     *,
@@ -135,6 +137,7 @@ def plot_ranks(
     )  # fmt: skip
 
 
+@figures
 def plot_significance(
     significance: pd.DataFrame,
     *,

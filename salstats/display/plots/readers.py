@@ -11,6 +11,7 @@ from salstats.checks import check_columns
 from salstats.display.plots.axis_ticks import number_axes
 from salstats.display.plots.captions import distinct, interval_note
 from salstats.display.plots.estimates import check_distinct, check_estimates, drawable, further_column
+from salstats.display.plots.figure import figures
 from salstats.display.plots.legends import method_labels
 from salstats.display.plots.panel_grid import panel_grid
 from salstats.display.plots.text_fit import crossed, text_mm
@@ -22,6 +23,7 @@ from salstats.display.text.labels import Labels
 _ROW_MM, _TICK_MM, _BESIDE = 8.0, 3.0, 0.25
 
 
+@figures
 def plot_readers(
     readers: pd.DataFrame,
     *,

@@ -28,6 +28,7 @@ from salstats.display.plots.estimates import (
     further_column,
     grouping_columns,
 )
+from salstats.display.plots.figure import figures
 from salstats.display.plots.figure_rows import Rows, dodged, row_figure, row_layout
 from salstats.display.plots.legends import method_labels
 from salstats.display.plots.text_fit import crossed, indented, short_labels, wrapped, wrapped_texts
@@ -42,11 +43,13 @@ from salstats.study import HUMAN
 _MOST_COLUMNS = 3
 
 
+@figures
 def plot_regression(
     terms: pd.DataFrame,
     *,
     labels: Mapping[str, Any] | Labels | None = None,
     intercept: bool = False,
+    width: float | None = None,
 ) -> p9.ggplot:
     """Coefficients of regression models: terms as rows, models by colour and mark.
 
@@ -67,6 +70,8 @@ def plot_regression(
         `{"term": ["elongation", "area_ratio"]}`.
     intercept : bool
         Draw the intercepts too.
+    width : float, optional
+        Width of the figure in mm; by default 183 with panels side by side, else 89.
 
     Returns
     -------
@@ -121,6 +126,7 @@ def plot_regression(
         references=drawing.references,
         # rows of panels as even as can be: four stand two by two
         n_columns=math.ceil(drawing.n_panels / math.ceil(drawing.n_panels / _MOST_COLUMNS)),
+        width=width,
         log=ratio,
     )
     return figure + p9.theme(axis_text_y=p9.element_text(ha="left", ma="left")) if below else figure

@@ -9,6 +9,7 @@ import plotnine as p9
 
 from salstats.checks import SalstatsError, check_by, check_columns, check_frame, check_numeric, quoted
 from salstats.display.plots.axis_ticks import number_axes
+from salstats.display.plots.figure import figures
 from salstats.display.plots.panel_grid import group_titles, panel_grid
 from salstats.display.plots.points import CELL_POINTS, RASTER_POINTS, cell_layers
 from salstats.display.plots.theme import COLUMN_MM, GUIDE, PAGE_MM, PALETTE
@@ -24,6 +25,7 @@ _NUMBERS = ("fitted", "residual", "leverage", "cooks_distance", "std_residual")
 _SHARE, _LEGEND_MM = 0.8, 6.0
 
 
+@figures
 def plot_residuals(
     augmented: pd.DataFrame,
     *,

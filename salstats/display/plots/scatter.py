@@ -12,6 +12,7 @@ import plotnine as p9
 from salstats.checks import check_frame
 from salstats.display.plots.axis_ticks import axis_breaks, tick_texts
 from salstats.display.plots.captions import has_limits
+from salstats.display.plots.figure import figures
 from salstats.display.plots.legends import group_scales
 from salstats.display.plots.panel_grid import PanelGrid, panel_grid
 from salstats.display.plots.points import CELL_POINTS, RASTER_POINTS, cell_layers
@@ -32,6 +33,7 @@ _LINE_MM = 1.3 * _TEXT_PT * MM_PER_PT
 _KEY, _KEY_ROOM = "\u25aa", "\u2003"
 
 
+@figures
 def plot_scatter(
     data: pd.DataFrame,
     x: str,

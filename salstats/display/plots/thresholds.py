@@ -10,6 +10,7 @@ from salstats.checks import SalstatsError, check_columns, check_count, check_fra
 from salstats.display.plots.axis_ticks import number_axes, tick_texts
 from salstats.display.plots.captions import distinct, has_limits, interval_note
 from salstats.display.plots.estimates import check_distinct, check_estimates, drawable, quantity
+from salstats.display.plots.figure import figures
 from salstats.display.plots.legends import group_scales
 from salstats.display.plots.panel_grid import panel_grid
 from salstats.display.plots.text_fit import short_labels
@@ -28,6 +29,7 @@ _FEW_TASKS, _MOST_TASKS = 5, len(PALETTE)
 _MOST_COLUMNS, _SHARE = 3, 0.62
 
 
+@figures
 def plot_thresholds(
     sweep: pd.DataFrame, *, labels: Any = None, n_panels: int | None = None, width: float | None = None
 ) -> p9.ggplot:

@@ -147,7 +147,7 @@ def test_tiles_that_are_too_narrow_have_no_numbers():
             SalstatsError,
             "two values of column 'term' the same label",
         ),
-        (matrix(), {"width": 8.9}, SalstatsError, "width=8.9 is not between"),
+        (matrix(), {"width": 8.9}, SalstatsError, "width must be a number of mm"),
     ],
 )
 def test_what_cannot_be_drawn_is_said(frame, options, error, message):

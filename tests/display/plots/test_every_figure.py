@@ -5,7 +5,6 @@ from itertools import combinations, pairwise
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import plotnine as p9
 import pytest
 from display.plots.estimate_figures import LONG, MARKUP, decreases, estimates
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -13,7 +12,6 @@ from matplotlib.offsetbox import OffsetBox
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError
-from salstats.display.export.figure_files import size_inches
 from salstats.display.plots.curves import plot_curves
 
 SCORES = ss.datasets.load_simulated()
@@ -182,8 +180,7 @@ SAVED = {
 @pytest.mark.parametrize("width", [89, 183])
 @pytest.mark.parametrize("name", SAVED)
 def test_nothing_is_cut_in_a_column_or_on_a_page(name, width):
-    figure = SAVED[name](width)
-    drawn = (figure + p9.theme(figure_size=size_inches(figure, width))).draw(show=False)
+    drawn = SAVED[name](width).at(width).draw(show=False)
     try:
         canvas = FigureCanvasAgg(drawn)
         canvas.draw()

@@ -227,7 +227,7 @@ def test_one_case_and_equal_values_are_drawn(rows):
         (("prob", "score"), {}, SalstatsError, "'score' holds 2 metrics"),
         (("prob", "iou"), {"by": "site"}, ColumnError, "no column 'site'"),
         (("prob", "iou"), {"by": "task", "colour": "task"}, ColumnError, "colour='task' is also in by"),
-        (("prob", "iou"), {"width": 8.9}, SalstatsError, "width=8.9 is not between 40 and 500 mm"),
+        (("prob", "iou"), {"width": 8.9}, SalstatsError, "width must be a number of mm"),
         (("prob", "iou"), {"n_columns": 0}, ValueRangeError, "n_columns must be a whole number"),
         (("prob", "iou"), {"labels": {"Edema": "a", "Atelectasis": "a"}}, SalstatsError, "same label"),
     ],
