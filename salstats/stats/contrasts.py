@@ -1,28 +1,18 @@
 """Methods against a reference: difference and percentage decrease, paired on the same cases."""
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from salstats.checks import SalstatsError, ValueRangeError, check_choice
-from salstats.frames import estimates_frame
+from salstats.checks import SalstatsError, ValueRangeError
 from salstats.metrics.registry import has_true_zero
-from salstats.stats.adjust import JOINT, adjusted_frame, check_procedure
-from salstats.stats.advice import ROUNDING, UNDEFINED_SHARE, warn_beyond_range
-from salstats.stats.carried import absent_column, how_scored
-from salstats.stats.comparisons import PAIRS, Comparison, compare, reference_in_every_group
-from salstats.stats.design import check_one_metric, coded_by, display_order, is_average, metrics_of
-from salstats.stats.equivalence import Margin, against_margin, sides
-from salstats.stats.inference import Estimates, Options, at_level, check_options, infer
-from salstats.stats.max_t import joint_level
-from salstats.stats.paired_tests import RECORDS, TESTS, p_values_of_pairs
-from salstats.stats.units import Unit, inference_to, resolve_unit
-from salstats.stats.weighting import Weighting, weighted
-
-_BY = ("metric", "task")
+from salstats.stats.comparisons import Comparison
+from salstats.stats.contrast_rows import Asked, contrast
+from salstats.stats.equivalence import Margin
+from salstats.stats.inference import check_options
+from salstats.stats.units import Unit
+from salstats.stats.weighting import Weighting
 
 
 def difference(
@@ -214,7 +204,7 @@ def difference(
         average = average if average in np.atleast_1d(by or ()) else average.removesuffix("_mean")
     asked = Comparison(reference, [], pairs, average, overall)
     of_rows = Asked(test or options.test, adjust, simultaneous, margin, weights)
-    return _contrast("difference", scores, asked, options, of_rows, by=by, unit=unit)
+    return contrast("difference", scores, asked, options, of_rows, by=by, unit=unit)
 
 
 def percent_decrease(
@@ -320,130 +310,4 @@ def percent_decrease(
     column = str(average).removesuffix("_mean") if after else average
     asked = Comparison(reference, [], pairs, column, overall, after)
     of_rows = Asked(test or options.test, adjust, simultaneous, margin, weights)
-    return _contrast("percent_decrease", scores, asked, options, of_rows, by=by, unit=unit)
-
-
-class Asked(NamedTuple):
-    """What is asked of each row, and of all of them as a family."""
-
-    test: str
-    adjust: str
-    simultaneous: bool
-    margin: Margin | None
-    weights: Weighting
-
-    def check(self) -> "Asked":
-        """Check that they go together; names as records have them."""
-        test = check_choice(self.test, TESTS, "test")
-        adjust = check_procedure(self.adjust, "adjust", drawn=True)
-        if test in ("wilcoxon", "mcnemar") and isinstance(self.weights, str):
-            raise SalstatsError(f"test={test!r} knows no weights; take test='wild', 'cr2' or 't'")
-        jointly = adjust in JOINT
-        if jointly and not RECORDS[test].drawn:
-            raise SalstatsError(
-                f"adjust={adjust!r} needs a test from flips or replicates, and test={test!r} is none; take "
-                "test='wild'"
-            )
-        if jointly and self.margin is not None:
-            raise SalstatsError(f"adjust={adjust!r} is not for margin=; take adjust='holm'")
-        if self.simultaneous and not jointly:
-            raise SalstatsError(
-                f"simultaneous=True is for adjust={' or '.join(map(repr, JOINT))}, not for {adjust!r}; "
-                "ss.adjust(..., intervals=True) makes limits of other procedures"
-            )
-        return self._replace(test=test, adjust=adjust)
-
-
-def _contrast(
-    kind: str,
-    scores: pd.DataFrame,
-    asked: Comparison,
-    options: Options,
-    of_rows: Asked,
-    *,
-    by: str | Sequence[str] | None,
-    unit: Unit,
-) -> pd.DataFrame:
-    """Check, compare, infer, test and lay out the frame."""
-    test, adjust, simultaneous, margin, weights = of_rows.check()
-    check_choice(asked.pairs, PAIRS, "pairs")
-    if test == "signflip" and asked.pairs != "complete":
-        raise SalstatsError("test='signflip' flips pairs, so it needs pairs='complete'")
-    if isinstance(scores, pd.DataFrame) and "method" in scores.columns:
-        scores = reference_in_every_group(scores, asked.reference, by)
-    codes, columns = coded_by(scores, by, _BY, without="method")
-    check_one_metric(codes, columns)
-    codes, units, weighed = weighted(codes, resolve_unit(codes, unit), weights, asked.average)
-    if weights is not None and asked.overall and asked.pairs != "complete":
-        raise SalstatsError("overall=True (--overall) with weights needs pairs='complete'")
-    scores = codes.frame
-    compared = compare(kind, codes, units, replace(asked, by=columns, weights=weighed))
-    target = compared.target
-    found = infer(target, options, gaps=test == "bootstrap", flips=test == "wild")
-    tested = p_values_of_pairs(test, compared, found, units)
-    shown, order, known = found, display_order(target.keys), ~np.isnan(tested.p_value)
-    if simultaneous and tested.drawn is not None and known.any():
-        shown = at_level(found, joint_level(tested.drawn.rows(known), options.level))
-    method_mean, reference_mean = target.estimand.row_levels(target.cells.means())
-    table = shown.columns(units.name) | absent_column(target.keys, compared.absent, scores)
-    table |= inference_to(scores, units.codes, target.keys)
-    table |= weighed.columns(is_average(target.keys, asked.average))
-    # of the test where it has a statistic, else of the interval
-    table["df"] = found.df if np.isnan(tested.statistic).all() else tested.df
-    table |= {"statistic": tested.statistic, "p_value": tested.p_value}
-    for name in ("statistic", "df", "p_value"):
-        if np.isnan(table[name]).all():
-            del table[name]
-    if tested.floor is not None:
-        table["p_floor"] = np.where(np.isnan(tested.p_value), np.nan, tested.floor)
-    drawn, made = options.resampled or tested.floor is not None, options.n_replicates
-    if found.flips is not None and found.flips.drawn.complete:
-        made = found.flips.n_patterns
-    special: dict[str, Any] = {
-        "reference_mean": reference_mean,
-        "method_mean": method_mean,
-        "n_pairs": compared.n_pairs,
-        **_verdicts(shown, reference_mean, method_mean, metrics_of(target.keys, scores), margin),
-        **({"conf_set": shown.conf_set} if shown.conf_set is not None else {}),
-        "test": np.where(found.by_cr2, "cr2", test) if test == "wild" and found.by_cr2 is not None else test,
-        **({"n_replicates": made} if drawn else {}),
-        **how_scored(scores, target.keys),
-    }
-    if simultaneous:
-        special["family_level"] = options.level
-    frame = estimates_frame(target.keys, table, special, order)
-    if not options.interval.bounded:
-        warn_beyond_range(frame)
-    if adjust != "none" and "p_value" in frame.columns:
-        counted = None if tested.drawn is None or adjust not in JOINT else tested.drawn.rows(order)
-        frame = adjusted_frame(frame, adjust, drawn=counted)
-    return frame
-
-
-def _verdicts(
-    found: Estimates,
-    reference_mean: np.ndarray,
-    method_mean: np.ndarray,
-    metrics: np.ndarray,
-    margin: Margin | None,
-) -> dict[str, np.ndarray]:
-    """Lower, higher or inconclusive, by whether the interval excludes 0, and what is shown with a margin.
-
-    The side is that of the difference: a decrease from a negative mean is a method above it.
-    """
-    excluded, gap = (found.conf_low > 0) | (found.conf_high < 0), method_mean - reference_mean
-    if found.options.flipped and found.flips is not None:
-        # a limit may be 0 itself, on either side of the level
-        decided = found.flips.p_value <= 1 - found.options.level
-        excluded = np.where(found.taken == "wild", decided, excluded)
-    if found.zero_in_gap is not None:
-        excluded |= found.zero_in_gap
-    # an interval of width 0 says that nothing varies, not that nothing is uncertain
-    sound = ~(found.conf_high - found.conf_low <= ROUNDING * found.scale) & ~np.isnan(found.estimate)
-    sound &= found.n_undefined <= UNDEFINED_SHARE * found.options.n_replicates
-    excluded &= sound
-    side = sides(gap, excluded)
-    if margin is None:
-        return {"verdict": side}
-    sense = np.ones(len(side)) if found.target.term == "difference" else np.where(reference_mean < 0, 1, -1)
-    return against_margin(found, margin, metrics, sense, side, sound)
+    return contrast("percent_decrease", scores, asked, options, of_rows, by=by, unit=unit)

@@ -340,8 +340,7 @@ RECORDS = (
     Interval(
         "jackknife", "jackknife, Student's t", "agreement", None,
         "a jackknife of each {unit} and Student's t distribution, on Fisher's z scale (kappas, alpha and "
-        "concordance: Wilson score; limits of agreement: of the bias and the logarithm of the standard "
-        "deviation)",
+        "concordance: Wilson's score; limits of agreement: the bias and the log of the standard deviation)",
         brief="jackknife", clustered=True,
     ),
     Interval(
