@@ -89,7 +89,7 @@ def table_estimates(
     labels : Mapping, optional
         Names and order of columns' values, see `Labels`.
     digits : int
-        Decimals of estimates and limits.
+        Decimals of estimates and limits; significant digits of small variances.
     style : {"nature", "radiology", "ama", "brackets"}
         How the journal writes numbers.
     title : str, optional
@@ -132,7 +132,10 @@ def table_estimates(
     names = Labels(labels, frame)
     if notes.single(frame, "figure") == "auc" and "metric" in frame:
         directions = dict.fromkeys(frame["metric"], "larger")
-    keys = [*grouping_columns(frame), *(c for c in ("reference", "term") if c in frame and varies(frame, c))]
+    keys = [
+        *grouping_columns(frame),
+        *(c for c in ("reference", "group", "term") if c in frame and varies(frame, c)),
+    ]
     placement = place(frame, keys, rows, columns, groups)
     slots = lay_out(frame, placement, names)
     given = stars_of(frame, stars, n_tests, adjust)
@@ -183,7 +186,7 @@ def _heading(frame: pd.DataFrame, placement: Placement, labels: Labels) -> str:
     if is_marginal(frame):
         text = marginal_text(frame, labels)
         return notes.with_interval(f"{text[0].upper()}{text[1:]}", frame)
-    known = TERMS.get("auroc" if notes.single(frame, "figure") == "auc" else str(term))
+    known = TERMS.get("auroc" if (term, notes.single(frame, "figure")) == ("mean", "auc") else str(term))
     what = known.name if known else labels.term(str(term)) if term is not None else "estimate"
     if "metric" in placement.constant:
         what = f"{labels.value('metric', frame['metric'].iloc[0])}, {what}"

@@ -10,8 +10,11 @@ from salstats.checks import check_choice, check_columns, check_count, check_fram
 from salstats.display.tables.layout import Column, Table
 from salstats.display.tables.marks import numbers
 from salstats.display.tables.placement import Slots
-from salstats.display.text.format import MISSING, STYLES, interval_text, limits_text
+from salstats.display.text.format import MISSING, STYLES, decimals_of, interval_text, limits_text
 from salstats.display.text.labels import Labels
+
+#: A variance below it is one of rounding.
+_NOTHING = 1e-8
 
 
 def check_display(
@@ -26,10 +29,15 @@ def check_display(
 
 
 def interval_texts(frame: pd.DataFrame, digits: int, style: str, stars: Sequence[str] = ()) -> list[str]:
-    """Each estimate with its interval and stars."""
-    limits = (numbers(frame, c) for c in ("estimate", "conf_low", "conf_high"))
-    rows = zip(*limits, stars or [""] * len(frame), strict=True)
-    return [interval_text(estimate, low, high, digits, style, star) for estimate, low, high, star in rows]
+    """Each estimate with its interval and stars; small variances with `digits` significant digits."""
+    shown = np.transpose([numbers(frame, c) for c in ("estimate", "conf_low", "conf_high")])
+    decimals = np.full(len(frame), digits)
+    if "parameter" in frame.columns:
+        for row in np.flatnonzero(frame["parameter"].isin(("variance", "covariance"))):
+            sizes = [v for v in np.abs(shown[row]) if _NOTHING < v < np.inf]
+            decimals[row] = max(digits, decimals_of(sizes[0], digits)) if sizes else digits
+    rows = zip(shown, decimals, stars or [""] * len(frame), strict=True)
+    return [interval_text(*row, own, style, star) for row, own, star in rows]
 
 
 class Value(NamedTuple):

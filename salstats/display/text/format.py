@@ -81,12 +81,17 @@ def column_text(values: Iterable[float], digits: int = 4) -> list[str]:
     """
     numbers = [float(v) for v in values]
     finite = [abs(v) for v in numbers if math.isfinite(v)]
-    largest = max(finite, default=0.0)
-    if all(v.is_integer() for v in finite):
-        decimals = 0
-    else:
-        decimals = min(max(0, digits - 1 - math.floor(math.log10(largest))), 8)
+    decimals = 0 if all(v.is_integer() for v in finite) else decimals_of(max(finite), digits)
     return [f"{v:.{decimals}f}" if math.isfinite(v) else number_text(v) for v in numbers]
+
+
+def decimals_of(number: float, digits: int) -> int:
+    """Decimals that leave a number above 0 `digits` significant ones, 8 at most.
+
+    >>> decimals_of(0.000347, 3), decimals_of(123.4, 3)
+    (6, 0)
+    """
+    return min(max(0, digits - 1 - math.floor(math.log10(number))), 8)
 
 
 def fixed_text(value: Any, digits: int = 3) -> str:

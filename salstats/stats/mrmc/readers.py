@@ -41,6 +41,7 @@ def mrmc_components(
           methods where readers are nested), "method:reader" (what of them differs between methods), "error"
           (of one figure over samples of cases), "cov1" (of one reader's figures with two methods), "cov2" (of
           two readers' with one method), "cov3" (of two readers' with two methods); those that there are;
+        - `parameter`: "variance" or "covariance";
         - `estimate`: as it comes out, which may be below 0;
         - `used`: 0 for a variance below it, and for cov2 no less than cov3 (of one method than 0), as `mrmc`
           takes them (Hillis 2014);
@@ -80,15 +81,16 @@ def mrmc_components(
     for group, found in enumerate(studies):
         parts = found.parts
         for term, estimate in components(parts).items():
-            low = -np.inf if term.startswith("cov") else 0.0
-            low = np.nan_to_num(parts.cov3) if term == "cov2" else low
+            is_variance = not term.startswith("cov")
+            low = 0.0 if is_variance else np.nan_to_num(parts.cov3) if term == "cov2" else -np.inf
             rows.append(
                 {
                     "term": term,
+                    "parameter": "variance" if is_variance else "covariance",
                     "estimate": estimate,
                     "used": max(estimate, low),
-                    "sd": np.nan if term.startswith("cov") else np.sqrt(max(estimate, 0.0)),
-                    "correlation": estimate / parts.var if term.startswith("cov") else np.nan,
+                    "sd": np.sqrt(max(estimate, 0.0)) if is_variance else np.nan,
+                    "correlation": np.nan if is_variance else estimate / parts.var,
                     "unit": unit_name,
                     "n_methods": len(parts.means),
                     "n_readers": int(found.study.readings.readers.max()) + 1,

@@ -423,3 +423,33 @@ def test_a_significance_map_is_sent_to_its_figure():
     found = ss.significance_map(ss.datasets.load_simulated(), test="t")
     with pytest.raises(SalstatsError, match=r"which plot_significance\(\) draws"):
         ss.table_estimates(found)
+
+
+def test_variances_of_random_effects_have_significant_digits(read):
+    """The estimate's digits are its limits' too; a correlation, and what is not below 0.1, has decimals."""
+    parts = {
+        "group": ["case", "case", "case", "reader", "Residual"],
+        "term": ["(Intercept)", "methodcam", "(Intercept), methodcam", "(Intercept)", None],
+        "parameter": ["variance", "variance", "correlation", "variance", "variance"],
+        "estimate": [0.000347, 0.0, 0.0004, 1e-17, 12.3456],
+        "conf_low": [0.0, 0.0, -1.0, 0.0, 11.0],
+        "conf_high": [0.00213, 0.0123, 1.0, 1e-16, 14.0],
+        "conf_level": 0.95,
+    }
+    seen = read(ss.table_estimates(pd.DataFrame(parts)))
+    assert [row[-1] for row in seen.body] == [
+        "0.000347 (0.000000, 0.002130)",
+        "0.0000 (0.0000, 0.0123)",
+        "0.000 (−1.000, 1.000)",
+        "0.000 (0.000, 0.000)",
+        "12.346 (11.000, 14.000)",
+    ]
+
+
+def test_a_table_of_variances_is_that_of_a_fit(r_data, read):
+    """lme4 has .0112052 of cases, .00224279 of readers and .0099794 of the residual."""
+    rows = r_data("synth2").rename(columns={"case_id": "case"})
+    fit = ss.fit(rows, "score ~ modality + (1|case) + (1|reader)")
+    seen = read(ss.table_estimates(fit.variance_components()))
+    shown = {row[0]: row[-1].split()[0] for row in seen.body}
+    assert shown == {"case": "0.0112", "reader": "0.00224", "Residual": "0.00998"}

@@ -77,3 +77,22 @@ def test_where_readings_are_missing_methods_are_not_said_to_be_on_the_same_cases
         html = ss.table_estimates(found).as_raw_html()
         assert ("on the same cases" in html) is same
         assert ("paired difference" in html) is same
+
+
+def test_variances_have_significant_digits(r_data, read):
+    """Van Dyke's, of which MRMCaov gives .00153500, .00020040, .00080229, .00034661, .00034407, .00023903."""
+    table = r_data("vandyke")
+    scores = mrmc_frame(table, "rating", "rating").assign(truth=table["truth"])
+    seen = read(ss.table_estimates(ss.mrmc_components(scores, figure="auc", label="truth")))
+    assert [row[-1] for row in seen.body] == [
+        *("0.00153", "0.000200", "0.000802", "0.000347", "0.000344", "0.000239"),
+    ]
+    assert seen.head[-1] == ["Term", "Rating, estimate"]
+
+
+def test_variances_that_are_rounding_are_0(r_data, read):
+    scores = mrmc_frame(r_data("synth2"))
+    own = scores["case"].str[1:].astype(int) % 5 == scores["reader"].str[1:].astype(int) - 1
+    found = ss.mrmc_components(scores[own])
+    shown = {row[0]: row[1] for row in read(ss.table_estimates(found)).body}
+    assert shown["Cov2"].lstrip("−") == "0.000"
