@@ -37,7 +37,7 @@ def interval_texts(frame: pd.DataFrame, digits: int, style: str, stars: Sequence
             sizes = [v for v in np.abs(shown[row]) if _NOTHING < v < np.inf]
             decimals[row] = max(digits, decimals_of(sizes[0], digits)) if sizes else digits
     rows = zip(shown, decimals, stars or [""] * len(frame), strict=True)
-    return [interval_text(*limits, digits=own, style=style, stars=star) for limits, own, star in rows]
+    return [interval_text(value, low, high, own, style, star) for (value, low, high), own, star in rows]
 
 
 class Value(NamedTuple):
