@@ -181,7 +181,12 @@ def check_numeric(frame: pd.DataFrame, column: str, name: str = "scores") -> np.
         if pd.to_numeric(values, errors="coerce").notna().any():
             hint = "convert it with pandas.to_numeric"
         else:
-            hint = "it holds text"
+            shown = values.dropna().astype("str").iloc[:1].tolist()
+            hint = (
+                f"it holds text, such as {quoted(shown)}; make 1 and 0 of a yes or no"
+                if shown
+                else "it is empty"
+            )
         raise ColumnError(f"column {column!r} of {name} must be numeric; {hint}")
     array: np.ndarray = values.to_numpy(dtype=np.float64, na_value=np.nan)
     if (np.abs(array) > LARGEST).any():

@@ -258,7 +258,7 @@ def check_nesting(frame: pd.DataFrame, name: str = "scores", codes: ColumnCodes 
     if n_patients.max(initial=0) > 1:
         row = int(np.flatnonzero(cases == int(n_patients.argmax()))[0])
         raise ColumnError(
-            f"case {frame['case'].iloc[row]!r} of {name} belongs to {n_patients.max()} patients; "
+            f"case {str(frame['case'].iloc[row])!r} of {name} belongs to {n_patients.max()} patients; "
             "a case is one image of one patient (case ids reused across data sets need a column 'dataset'; "
             f"{_named_by_both('patient')})"
         )

@@ -73,7 +73,7 @@ def test_numbers_of_any_kind_become_float64(values, expected):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        (["a", "b"], "column 'x' of scores must be numeric; it holds text"),
+        (["a", "b"], "column 'x' of scores must be numeric; it holds text, such as 'a'; make 1 and 0 of"),
         (["1", "b"], r"must be numeric; convert it with pandas\.to_numeric"),
         ([1.0, np.inf], r"infinite in row 1 \(case c2, task NA\); an undefined score is NaN"),
         ([-np.inf, 1.0], r"infinite in row 0 \(case c1, task a\)"),

@@ -80,7 +80,8 @@ def pair_rows(codes: ColumnCodes, reference: str, without: Sequence[str] = ()) -
     task or metric lacks nothing there.
     """
     scores = codes.frame
-    is_reference = (scores["method"] == reference).to_numpy()
+    # methods may be called 1 and 2
+    is_reference = (scores["method"].astype("str") == str(reference)).to_numpy()
     _check_reference(scores, reference, is_reference)
     is_method = ~is_reference & ~scores["method"].isin(list(without)).to_numpy()
     on = [c for c in ALWAYS if c in scores.columns]
@@ -147,7 +148,7 @@ def reference_in_every_group(
             scores = reference_in_every_group(scores, method, by)
         return scores
     for column in (c for c in ("model", "seed") if c in columns and c in scores.columns):
-        of_reference = scores["method"] == reference
+        of_reference = scores["method"].astype("str") == str(reference)
         held = scores[column]
         if not of_reference.any() or held[of_reference].notna().any() or held[~of_reference].isna().any():
             continue

@@ -138,3 +138,15 @@ def test_one_score_of_a_human_serves_every_seed_in_all_pairs():
 def test_a_single_method_has_no_pairs(three):
     with pytest.raises(SalstatsError, match="'zeta' is the only method"):
         ss.difference(three[three["method"] == "zeta"], reference="all", by="metric")
+
+
+@pytest.mark.parametrize("reference", [1, "1"])
+def test_methods_that_are_numbers_are_named_as_a_number_or_as_text(reference):
+    rows = [
+        (case, reader, method, case + 2 * method) for case in range(3) for reader in "rs" for method in (1, 2)
+    ]
+    frame = scores(rows, ("case", "reader", "method", "score")).assign(metric="depth")
+    assert ss.difference(frame[frame["reader"] == "r"], reference=reference)["estimate"].tolist() == [2.0]
+    with pytest.warns(ss.checks.SalstatsWarning):
+        found = ss.mrmc(frame, reference=reference).query("term == 'difference'")
+    assert found[["method", "reference", "estimate"]].to_numpy().tolist() == [["2", "1", 2.0]]

@@ -304,6 +304,7 @@ def _pairs(names: list[str], reference: str | None) -> list[tuple[int, int]]:
     """Which methods are compared: each with the reference, or each with those behind it."""
     if reference is None:
         return list(itertools.combinations(range(len(names)), 2))
+    reference = str(reference)
     if reference not in names:
         hint = did_you_mean(reference, names)
         raise SalstatsError(
