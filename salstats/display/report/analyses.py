@@ -195,7 +195,7 @@ def run_analyses(scores: pd.DataFrame, settings: Settings) -> Analyses:
     drawn: dict[str, Any] = {
         "average": average, "unit": unit, "interval": settings.interval, "level": settings.level,
         "n_replicates": settings.n_replicates, "rng": settings.seed,
-        **({} if settings.weights is None else {"weights": settings.weights}),
+        "weights": settings.weights,
     }  # fmt: skip
     with done.watched():
         warn_of_range(scores, lambda row: f"scores, row {row + 1}")
@@ -219,8 +219,8 @@ def _run_contrasts(done: Analyses, scores: pd.DataFrame, settings: Settings, opt
     Whether a method differs is asked once, of the difference; the decrease tells the same in percent.
     """
     by = [c for c in ("metric", "task") if c in scores.columns]
-    against: dict[str, Any] = {} if settings.margin is None else {"margin": settings.margin}
-    done.run("difference", ss.difference, scores, by=by, **options, adjust=settings.adjust, **against)
+    judged = {"adjust": settings.adjust, "margin": settings.margin}
+    done.run("difference", ss.difference, scores, by=by, **options, **judged)
     metrics = [m for m in metric_order(scores) if known_metric(m) is not None and has_true_zero(m)]
     ratios = scores[scores["metric"].isin(metrics)]
     if len(ratios) and "difference" in done.frames:
@@ -286,7 +286,7 @@ def _run_covariates(done: Analyses, scores: pd.DataFrame, settings: Settings) ->
         "by": "method",
         "unit": settings.unit,
         "level": settings.level,
-        **({"weights": settings.weights} if isinstance(settings.weights, str) else {}),
+        "weights": settings.weights if isinstance(settings.weights, str) else None,
     }
     reference = settings.reference
 

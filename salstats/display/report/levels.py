@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
+from salstats.checks import SalstatsWarning
 from salstats.display.report.caveats import caveats
 from salstats.display.report.wording import Words, decimals, listed, pooled_rows, spread
 from salstats.display.text.format import count_range, count_text, counted, fixed_text, joined, percent_text
@@ -81,7 +82,7 @@ def bound_sentences(frame: pd.DataFrame, words: Words) -> Iterator[str]:
         return
     with warnings.catch_warnings():
         # of metrics without an end nothing is said
-        warnings.simplefilter("ignore")
+        warnings.simplefilter("ignore", SalstatsWarning)
         bounds = missing_bounds(frame)
     moves = []
     for metric, rows in words.by_metric(bounds):

@@ -182,7 +182,8 @@ def _weights(words: Words) -> str | None:
     if weights is None:
         return None
     if isinstance(weights, Mapping):
-        shares = joined([f"{count_text(w) if w == int(w) else f'{w:g}'} ({t})" for t, w in weights.items()])
+        tasks = words.tasks(weights)
+        shares = joined([f"{w:g} ({task})" for task, w in zip(tasks, weights.values(), strict=True)])
         return f"Averages over tasks weighted tasks by {shares}; those without a defined score were left out."
     rest = "Descriptions, correlations and AUROCs were not weighted."
     if weights in (UNIT, words.settings.unit):

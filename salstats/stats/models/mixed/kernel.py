@@ -77,8 +77,6 @@ class MixedSolution:
         Standard deviation of the residuals.
     log_likelihood : float
         Restricted or not.
-    gradient : ndarray
-        Derivatives of the deviance by theta; 0 where a variance is zero.
     converged : bool
     """
 
@@ -91,7 +89,6 @@ class MixedSolution:
     theta: np.ndarray
     sigma: float
     log_likelihood: float
-    gradient: np.ndarray
     converged: bool
     scaled: Scaled
 
@@ -183,15 +180,11 @@ class MixedSolution:
         return tuple(found)
 
     @property
-    def fitted_fixed(self) -> np.ndarray:
-        """Means of the rows without random effects."""
-        return self.matrix @ self.coefficients
-
-    @property
     def fitted(self) -> np.ndarray:
         """Means of the rows with random effects."""
         effects = zip(self.terms, self.random_effects, strict=True)
-        return self.fitted_fixed + sum((t.matrix * blups[t.codes]).sum(axis=1) for t, blups in effects)
+        shifts = ((t.matrix * blups[t.codes]).sum(axis=1) for t, blups in effects)
+        return self.matrix @ self.coefficients + sum(shifts)
 
 
 def fit_mixed(
@@ -230,10 +223,6 @@ def fit_mixed(
     root = solve_triangular(found.factor, scaled.to_coefficients.T, lower=True)
     sigma = scaled.unit * np.sqrt(found.rss / df)
     raw = [basis @ factor for basis, factor in zip(scaled.bases, factors, strict=True)]
-    gradients = [
-        2 * solve_triangular(basis, slope @ factor, lower=True, trans="T")
-        for basis, slope, factor in zip(scaled.bases, found.gradients, factors, strict=True)
-    ]
     return MixedSolution(
         matrix=matrix,
         response=response,
@@ -244,7 +233,6 @@ def fit_mixed(
         theta=thetas(raw, terms),
         sigma=sigma,
         log_likelihood=-deviance / 2,
-        gradient=thetas(gradients, terms),
         converged=best.converged,
         scaled=scaled,
     )

@@ -22,10 +22,9 @@ _OPTIONS = {"maxiter": 500, "ftol": 1e-12, "gtol": 1e-6}
 
 
 class Optimum(NamedTuple):
-    """Theta, the derivatives of the deviance there, and whether they vanish."""
+    """Theta, and whether the derivatives of the deviance vanish there."""
 
     theta: np.ndarray
-    gradient: np.ndarray
     converged: bool
 
 
@@ -97,8 +96,7 @@ class Search:
                 break
             theta, value, slope = theta + step, new_value, new_slope
         converged = bool(np.abs(slope[free]).max(initial=0.0) < _FLAT)
-        theta = thetas([_upright(factor) for factor in lambdas(theta, self.terms)], self.terms)
-        return Optimum(theta, self(theta)[1] * self.products.n_rows, converged)
+        return Optimum(thetas([_upright(f) for f in lambdas(theta, self.terms)], self.terms), converged)
 
 
 def _upright(factor: np.ndarray) -> np.ndarray:

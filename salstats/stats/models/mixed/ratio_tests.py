@@ -29,15 +29,12 @@ class LikelihoodRatio(NamedTuple):
         Variances and covariances that the smaller model lacks.
     p_value : float
         Where one variance is tested: half of chi-squared's with df and half of that with df - 1, as a
-        variance cannot be negative. Else as `p_chi2`.
-    p_chi2 : float
-        By chi-squared with df, as lmerTest's `ranova`; too large.
+        variance cannot be negative. Else of chi-squared with df, as lmerTest's `ranova`; too large.
     """
 
     statistic: float
     df: int
     p_value: float
-    p_chi2: float
 
 
 def likelihood_ratio(
@@ -68,15 +65,12 @@ def likelihood_ratio(
     # rounding of the likelihood is no evidence
     if statistic < 1e-9 * max(1.0, abs(less)):
         statistic = 0.0
-    p_chi2 = float(chi2.sf(statistic, df))
-    one = len(term.effects) - len(kept) == 1
-    return LikelihoodRatio(statistic, df, _mixture(statistic, df) if one else p_chi2, p_chi2)
-
-
-def _mixture(statistic: float, df: int) -> float:
-    """Upper tail of half chi-squared with df and half with df - 1; with 0 it is 0."""
-    less = float(chi2.sf(statistic, df - 1)) if df > 1 else float(statistic <= 0)
-    return (float(chi2.sf(statistic, df)) + less) / 2
+    p_value = float(chi2.sf(statistic, df))
+    if len(term.effects) - len(kept) == 1:
+        # chi-squared with 0 is 0
+        less = float(chi2.sf(statistic, df - 1)) if df > 1 else float(statistic <= 0)
+        p_value = (p_value + less) / 2
+    return LikelihoodRatio(statistic, df, p_value)
 
 
 def log_likelihood(solution: MixedSolution, terms: Sequence[RandomTerm]) -> float:

@@ -91,7 +91,6 @@ def test_fit_meets_its_definition(slopes, reml):
         np.testing.assert_allclose(found.random_effects[k], blups, rtol=1e-8, atol=1e-10)
     fitted = response - found.sigma**2 * inverse @ residual
     np.testing.assert_allclose(found.fitted, fitted, rtol=1e-9)
-    np.testing.assert_allclose(found.fitted_fixed, matrix @ coefficients, rtol=1e-9)
 
 
 def test_variance_of_no_use_is_zero_and_said(slopes):
