@@ -219,7 +219,7 @@ def _run_contrasts(done: Analyses, scores: pd.DataFrame, settings: Settings, opt
     Whether a method differs is asked once, of the difference; the decrease tells the same in percent.
     """
     by = [c for c in ("metric", "task") if c in scores.columns]
-    judged = {"adjust": settings.adjust, "margin": settings.margin}
+    judged: dict[str, Any] = {"adjust": settings.adjust, "margin": settings.margin}
     done.run("difference", ss.difference, scores, by=by, **options, **judged)
     metrics = [m for m in metric_order(scores) if known_metric(m) is not None and has_true_zero(m)]
     ratios = scores[scores["metric"].isin(metrics)]
