@@ -1,6 +1,7 @@
 """Medians of scores, and differences of medians, with intervals that hold where scores pile up at 0 or 1."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from salstats.stats.adjust import adjusted_if_asked, check_procedure
 from salstats.stats.advice import warn_alone, warn_unequal_units
 from salstats.stats.comparisons import compared_rows
 from salstats.stats.design import (
+    Design,
     check_one_metric,
     coded_by,
     index_groups,
@@ -110,23 +112,8 @@ def medians(
     codes, columns = coded_by(scores, by, DEFAULT_BY)
     check_one_metric(codes, columns)
     design = mean_of_rows_design(codes, columns, resolve_unit(codes, unit))
-    values = scores["score"].to_numpy(dtype=np.float64)
-    known = ~np.isnan(values)
-    groups = [np.flatnonzero(known & (design.groups == g)) for g in range(len(design.keys))]
-    found = _inferred(
-        [(values[rows],) for rows in groups],
-        [design.units.codes[rows] for rows in groups],
-        design.units,
-        options,
-        quantile,
-        _ends(scores, design.groups),
-        design.keys,
-    )
-    table = found | {
-        "term": term,
-        "n_missing": np.bincount(design.groups[~known], minlength=len(design.keys)),
-        **inference_to(scores, design.units.codes, design.keys),
-    }
+    found = _inferred(design, scores["score"].to_numpy(dtype=np.float64)[None], options, quantile)
+    table = found | {"term": term} | inference_to(scores, design.units.codes, design.keys)
     return estimates_frame(design.keys, table, {"quantile": float(quantile)} | options.columns())
 
 
@@ -214,28 +201,13 @@ def median_difference(
     keys = {c: scores[c].array.take(pairs.source) for c in columns}
     keys |= {"method": scores["method"].array.take(pairs.like)}
     keys |= {"reference": scores["method"].array.take(pairs.reference)}
-    of_pairs = pd.DataFrame(keys)
-    of_groups, shown = index_groups(ColumnCodes(of_pairs), list(keys))
-    complete = ~np.isnan(both).any(axis=0)
-    groups = [np.flatnonzero(complete & (of_groups == g)) for g in range(len(shown))]
-    own_units = units.codes[pairs.source]
-    ends = _ends(scores.iloc[pairs.source], of_groups)
-    found = _inferred(
-        [tuple(side[rows] for side in both) for rows in groups],
-        [own_units[rows] for rows in groups],
-        units,
-        options,
-        quantile,
-        ends,
-        shown,
-    )
+    of_groups, shown = index_groups(ColumnCodes(pd.DataFrame(keys)), list(keys))
+    of_pairs = replace(units, codes=units.codes[pairs.source])
+    design = Design(ColumnCodes(scores.iloc[pairs.source]), list(keys), of_groups, shown, of_pairs)
+    found = _inferred(design, both, options, quantile)
     method, other = found.pop("of_sides").T
     sure = (found["conf_low"] > 0) | (found["conf_high"] < 0)
-    table = found | {
-        "term": term,
-        "n_missing": np.bincount(of_groups[~complete], minlength=len(shown)),
-        **inference_to(scores, units.codes, shown),
-    }
+    table = found | {"term": term} | inference_to(scores, units.codes, shown)
     special = {
         "reference_median": other,
         "method_median": method,
@@ -263,17 +235,16 @@ def _ends(scores: pd.DataFrame, groups: np.ndarray) -> list[tuple[float, float]]
     return found
 
 
-def _inferred(
-    groups: Sequence[_Sides],
-    of_rows: Sequence[np.ndarray],
-    units: Units,
-    options: Options,
-    quantile: float,
-    ends: Sequence[tuple[float, float]],
-    keys: pd.DataFrame,
-) -> dict[str, Any]:
-    """Columns of an estimates frame: the quantile of each group's scores, or of its two sides' difference."""
-    record, level = options.interval, options.level
+def _inferred(design: Design, scores: np.ndarray, options: Options, quantile: float) -> dict[str, Any]:
+    """Columns of an estimates frame: the quantile of each group's scores, or of its two sides' difference.
+
+    `scores` (n_sides, n_rows) count where all sides have one.
+    """
+    record, level, units, keys = options.interval, options.level, design.units, design.keys
+    known = ~np.isnan(scores).any(axis=0)
+    rows_of = [np.flatnonzero(known & (design.groups == group)) for group in range(len(keys))]
+    groups: list[_Sides] = [tuple(side[rows] for side in scores) for rows in rows_of]
+    of_rows = [units.codes[rows] for rows in rows_of]
     of_sides = np.array([[_estimate(side, quantile) for side in sides] for sides in groups])
     two = of_sides.shape[1] == 2
     estimate = of_sides[:, 0] - of_sides[:, 1] if two else of_sides[:, 0]
@@ -291,7 +262,7 @@ def _inferred(
         table |= {"std_error": spread, "bias": bias, "n_undefined": len(replicates) - n_defined}
     else:
         (low, high), p_value = np.full((2, len(groups)), np.nan), np.full(len(groups), np.nan)
-        few = np.zeros(len(groups), dtype=bool)
+        few, ends = np.zeros(len(groups), dtype=bool), _ends(design.frame, design.groups)
         for row in np.flatnonzero(n_units > 1).tolist():
             sides = groups[row]
             shares = [shares_of(side, of_rows[row], units.n, quantile, ends[row]) for side in sides]
@@ -318,6 +289,7 @@ def _inferred(
         "interval": record.name,
         "unit": units.name,
         "n": sizes.sum(axis=0),
+        "n_missing": np.bincount(design.groups[~known], minlength=len(keys)),
         "n_units": n_units,
     }
 
