@@ -1,6 +1,7 @@
 """The family, errors and correlation that models are asked for, and whether they go together."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from salstats.checks import ValueRangeError, check_choice, quoted
 from salstats.stats.intervals import RECOMMENDED
@@ -11,6 +12,21 @@ from salstats.stats.models.formulas import Formula
 from salstats.stats.models.gee import CORRELATIONS, correlated_family
 from salstats.stats.models.mixed_fits import MIXED
 from salstats.stats.units import Unit
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How models are asked for, as `regress` has it."""
+
+    by: str | Sequence[str] | None = None
+    family: str = "gaussian"
+    errors: str | None = None
+    unit: Unit = None
+    reference: str | None = None
+    overall: bool = False
+    correlation: str | None = None
+    reml: bool = True
+    weights: str | None = None
 
 
 def chosen_family(name: str, correlation: str | None, formulas: Sequence[Formula]) -> Family:

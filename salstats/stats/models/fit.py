@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 
 from salstats.stats.equivalence import Margin
+from salstats.stats.models.choices import Asked
 from salstats.stats.models.components import random_effects, variance_components
 from salstats.stats.models.fit_summaries import glance, observations
 from salstats.stats.models.joint_tests import joint_tests
@@ -102,23 +103,8 @@ def fit(
     1      human     0.481      0.006     0.469      0.493
     2  occlusion     0.269      0.006     0.257      0.281
     """
-    return Fit(
-        **vars(
-            fit_models(
-                data,
-                formula,
-                by=by,
-                family=family,
-                errors=errors,
-                unit=unit,
-                reference=reference,
-                overall=overall,
-                correlation=correlation,
-                reml=reml,
-                weights=weights,
-            )
-        )
-    )
+    asked = Asked(by, family, errors, unit, reference, overall, correlation, reml, weights)
+    return Fit(**vars(fit_models(data, formula, asked)))
 
 
 class Fit(Fitted):

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import ColumnError, ValueRangeError, quoted
+from salstats.stats.models.choices import Asked
 from salstats.stats.models.components import of_mixed_models
 from salstats.stats.models.family import Family, Solution
 from salstats.stats.models.joint_tests import joint
@@ -111,9 +112,7 @@ def fit_statistics(
        r_squared  sigma  statistic   aic  nobs
     0      0.784  0.097     33.328 -7.39     6
     """
-    fitted = fit_models(
-        data, formula, by=by, family=family, errors=errors, unit=unit, reference=reference, overall=overall
-    )
+    fitted = fit_models(data, formula, Asked(by, family, errors, unit, reference, overall))
     return glance(fitted)
 
 
@@ -202,7 +201,7 @@ def augment(
     2    0.2   3.0    0.33     -0.13       0.3
     3    0.5   4.0    0.44      0.06       0.7
     """
-    return observations(fit_models(data, formula, by=by, family=family, reference=reference))
+    return observations(fit_models(data, formula, Asked(by, family, reference=reference)))
 
 
 def observations(fitted: Fitted) -> pd.DataFrame:

@@ -9,6 +9,7 @@ from scipy import special
 from salstats.checks import FormulaError, quoted
 from salstats.frames import estimates_frame
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
+from salstats.stats.models.choices import Asked
 from salstats.stats.models.covariance import hotelling_df, wald_statistic
 from salstats.stats.models.errors import CLUSTERED, ERRORS
 from salstats.stats.models.formulas import Formula, parse_formula
@@ -103,9 +104,7 @@ def joint_test(
     0  size:site     9.6626  1.0   0.0526
     """
     check_procedure(adjust, "adjust")
-    fitted = fit_models(
-        data, formula, by=by, family=family, errors=errors, unit=unit, reference=reference, overall=overall
-    )
+    fitted = fit_models(data, formula, Asked(by, family, errors, unit, reference, overall))
     return joint_tests(fitted, terms, adjust=adjust)
 
 

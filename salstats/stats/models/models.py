@@ -19,7 +19,7 @@ from salstats.checks import (
 from salstats.frames import SCORES_COLUMNS, ColumnCodes, coded_scores
 from salstats.stats.carried import is_absent
 from salstats.stats.design import row_groups, warn_pooled_methods
-from salstats.stats.models.choices import chosen_errors, chosen_family
+from salstats.stats.models.choices import Asked, chosen_errors, chosen_family
 from salstats.stats.models.design import Design, Variable, build_design, complete_rows, read_variable
 from salstats.stats.models.errors import CLUSTERED, OF_MIXED
 from salstats.stats.models.family import Family, NotEstimableError, Solution, fit_model
@@ -100,20 +100,7 @@ class Fitted:
     weights: str | None = None
 
 
-def fit_models(
-    data: pd.DataFrame,
-    formula: str | Sequence[str],
-    *,
-    by: str | Sequence[str] | None = None,
-    family: str = "gaussian",
-    errors: str | None = None,
-    unit: Unit = None,
-    reference: str | None = None,
-    overall: bool = False,
-    correlation: str | None = None,
-    reml: bool = True,
-    weights: str | None = None,
-) -> Fitted:
+def fit_models(data: pd.DataFrame, formula: str | Sequence[str], asked: Asked) -> Fitted:
     """The models of a formula, or of several, in every group; see `fit`."""
     check_frame(data, "data")
     is_scores = set(SCORES_COLUMNS) <= set(data.columns)
@@ -123,11 +110,13 @@ def fit_models(
     if not texts:
         raise ValueRangeError("formula is an empty list; give at least one, such as 'iou ~ area_ratio'")
     formulas = [parse_formula(text) for text in texts]
-    kind = chosen_family(family, correlation, formulas)
-    used = chosen_errors(kind, errors, unit, reml=reml)
+    unit, reference, overall = asked.unit, asked.reference, asked.overall
+    correlation, reml, weights = asked.correlation, asked.reml, asked.weights
+    kind = chosen_family(asked.family, correlation, formulas)
+    used = chosen_errors(kind, asked.errors, unit, reml=reml)
     check_weights(weights, kind, used, correlation, formulas)
     mixed = used in OF_MIXED
-    columns = grouping_columns(data, formulas, by)
+    columns = grouping_columns(data, formulas, asked.by)
     models: list[Model] = []
     notes: Notes = defaultdict(list)
     doubts: Notes = defaultdict(list)

@@ -10,6 +10,7 @@ from scipy import special
 
 from salstats.checks import ColumnError, ValueRangeError, check_count, check_level, quoted
 from salstats.frames import ESTIMATE_COLUMNS, estimates_frame
+from salstats.stats.models.choices import Asked
 from salstats.stats.models.components import effects_at
 from salstats.stats.models.design import is_categorical, level_name
 from salstats.stats.models.family import RANK_TOLERANCE
@@ -318,9 +319,7 @@ def fit_line(
     """
     check_level(level)
     check_count(n_points, "n_points", 2)
-    fitted = fit_models(
-        data, formula, by=by, family=family, errors=errors, unit=unit, reference=reference, overall=overall
-    )
+    fitted = fit_models(data, formula, Asked(by, family, errors, unit, reference, overall))
     notes: Notes = fitted.doubts.copy()
     parts, keys, held = [], [], []
     for model in fitted.models:

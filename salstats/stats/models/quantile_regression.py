@@ -11,6 +11,7 @@ from scipy import optimize, special
 from salstats.checks import FormulaError, check_level
 from salstats.frames import estimates_frame
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
+from salstats.stats.models.choices import Asked
 from salstats.stats.models.design import INTERCEPT
 from salstats.stats.models.formulas import parse_formula
 from salstats.stats.models.models import Model, Notes, fit_models, model_counts, model_keys, warn_of
@@ -210,7 +211,7 @@ def quantile_regress(
             raise FormulaError(
                 "a quantile regression has no random effects; rows of a unit may depend on each other"
             )
-    fitted = fit_models(data, formula, by=by, errors="cr2", unit=unit, reference=reference, overall=overall)
+    fitted = fit_models(data, formula, Asked(by, "gaussian", "cr2", unit, reference, overall))
     notes: Notes = defaultdict(list)
     parts = [_terms(model, quantile, level, notes) for model in fitted.models]
     warn_of(notes)

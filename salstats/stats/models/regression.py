@@ -9,6 +9,7 @@ import pandas as pd
 from salstats.checks import ValueRangeError, check_choice, check_level, quoted, warn
 from salstats.frames import estimates_frame, text_column
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
+from salstats.stats.models.choices import Asked
 from salstats.stats.models.components import of_mixed_models
 from salstats.stats.models.design import INTERCEPT
 from salstats.stats.models.margins import marginal_effects
@@ -267,19 +268,8 @@ def regress(
     marginal = check_choice(effects, EFFECTS, "effects") == "marginal"
     if marginal and exponentiate:
         raise ValueRangeError("exponentiate=True is for coefficients; effects='marginal' are differences")
-    fitted = fit_models(
-        data,
-        formula,
-        by=by,
-        family=family,
-        errors=errors,
-        unit=unit,
-        reference=reference,
-        overall=overall,
-        correlation=correlation,
-        reml=reml,
-        weights=weights,
-    )
+    asked = Asked(by, family, errors, unit, reference, overall, correlation, reml, weights)
+    fitted = fit_models(data, formula, asked)
     if marginal:
         return marginal_effects(fitted, level, adjust)
     return coefficients(fitted, level=level, exponentiate=exponentiate, adjust=adjust)
