@@ -278,9 +278,11 @@ def test_margins_and_all_pairs_are_asked_for_as_in_python(folder, said, meant):
     ],
 )
 def test_bounds_are_added_as_missing_bounds_gives_them(folder, arguments, function, limits):
+    # without labels no finding is absent
+    study().drop(columns="label").to_csv("unlabelled.csv", index=False)
     command, *others = shlex.split(arguments)
-    assert run([command, "scores.csv", *others, "--bounds", "-o", "out.csv"]) == 0
-    scores = ss.read_scores("scores.csv")
+    assert run([command, "unlabelled.csv", *others, "--bounds", "-o", "out.csv"]) == 0
+    scores = ss.read_scores("unlabelled.csv")
     options = {} if command == "summarize" else {"reference": "human"}
     compared = None if command == "summarize" else scores
     expected = ss.missing_bounds(function(scores, **options), scores=compared, limits=limits)
