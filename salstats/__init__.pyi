@@ -66,7 +66,7 @@ from .stats.mrmc.mrmc import mrmc as mrmc
 from .stats.mrmc.readers import mrmc_components as mrmc_components
 from .stats.mrmc.readers import mrmc_readers as mrmc_readers
 from .stats.planning.power import power as power
-from .frames import join_features as join_features
+from .readers.joins import join_features as join_features
 from .files.frame_files import write_frame as write_frame
 from .stats.case_flow import case_flow as case_flow
 from .stats.picking import pick_cases as pick_cases

@@ -1,13 +1,14 @@
-"""Covariates from other files, joined to scores on case and task."""
+"""Covariates from other frames and files, joined to scores on case and task."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, SalstatsError, quoted
-from salstats.frames import IDENTIFIER_COLUMNS, KEY_COLUMNS, join_features
+from salstats.checks import ColumnError, SalstatsError, check_columns, check_frame, quoted, warn
+from salstats.frames import IDENTIFIER_COLUMNS, KEY_COLUMNS, combined_codes, first_repeat
 from salstats.readers.cells import PathLike, TableOptions
 from salstats.readers.shapes import Layout, combine_case, lacks_case
 from salstats.readers.tables import Table, read_table
@@ -16,6 +17,103 @@ from salstats.readers.tables import Table, read_table
 Join: TypeAlias = PathLike | pd.DataFrame | Mapping[str, PathLike]
 #: What is joined: a frame, or a file's cells with the covariate that they are, if they are one.
 Joined: TypeAlias = pd.DataFrame | tuple[Table, str | None]
+
+
+def join_features(scores: pd.DataFrame, features: pd.DataFrame, *, name: str = "features") -> pd.DataFrame:
+    """Join covariates to scores on case and task (and data set), never on row position.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        A scores frame.
+    features : DataFrame
+        One row per case, or per case and task, with covariate columns.
+    name : str
+        What to call `features` in a message, such as its file name.
+
+    Returns
+    -------
+    DataFrame
+        `scores` with its rows, index and identifiers as they are and the columns of `features` added; NaN
+        where a case has none, with a warning that counts them.
+
+    Raises
+    ------
+    ColumnError
+        A frame has no column `case`; a case or task of `features` is empty or stands twice; a column is in
+        both frames; a column is named like a task; no case is in both.
+
+    Notes
+    -----
+    Identifiers are compared as text: the number 7 is "7", and "007" is another case.
+
+    Examples
+    --------
+    >>> import pandas as pd, salstats as ss
+    >>> scores = pd.DataFrame({"case": ["a", "b"], "method": "gradcam", "metric": "iou", "score": [0.2, 0.4]})
+    >>> ss.join_features(scores, pd.DataFrame({"case": ["b", "a"], "size": [3.0, 1.0]}))
+      case   method metric  score  size
+    0    a  gradcam    iou    0.2   1.0
+    1    b  gradcam    iou    0.4   3.0
+    """
+    check_frame(scores)
+    check_frame(features, name)
+    check_columns(scores, ["case"])
+    check_columns(features, ["case"], name)
+    on = [c for c in ("dataset", "case", "task") if c in features.columns and c in scores.columns]
+    if "task" in scores.columns and "task" not in features.columns:
+        tasks = set(scores["task"].dropna().astype("str"))
+        wide = [c for c in features.columns if str(c) in tasks]
+        if wide:
+            raise ColumnError(
+                f"{name} is wide by task; join it with join={{'name': path}} "
+                f"(its column {str(wide[0])!r} is a task of the scores)"
+            )
+    shared = [c for c in features.columns if c in scores.columns and c not in on]
+    if shared:
+        raise ColumnError(f"column {quoted(shared[:1])} is in {name} and in the scores; rename one of them")
+    left = pd.DataFrame({c: _key_text(scores[c]) for c in on})
+    right = pd.DataFrame({c: _key_text(features[c]) for c in on})
+    labels = features.index.to_numpy()
+    for column in on:
+        empty = right[column].isna() | right[column].eq("")
+        if empty.any():
+            row = labels[int(np.flatnonzero(empty.to_numpy())[0])]
+            raise ColumnError(f"column {column!r} of {name} is empty in row {row}; every row needs one")
+    codes = combined_codes(pd.concat([right, left], ignore_index=True), on)
+    of_features, of_scores = codes[: len(right)], codes[len(right) :]
+    if np.bincount(of_features).max(initial=0) > 1:
+        first, second = first_repeat(of_features)
+        shown = ", ".join(f"{c} {right[c].iloc[first]}" for c in on)
+        hint = "" if "task" in on else "; if they differ by task, both frames need a column 'task'"
+        raise ColumnError(
+            f"rows {labels[first]} and {labels[second]} of {name} are the same case ({shown}){hint}"
+        )
+    row_of_code = np.full(int(codes.max()) + 1, -1)
+    row_of_code[of_features] = np.arange(len(right))
+    rows = row_of_code[of_scores]
+    if (rows < 0).all():
+        raise ColumnError(
+            f"no {' and '.join(on)} of {name} is in the scores (first there: "
+            f"{', '.join(right.iloc[0])}; in the scores: {', '.join(left.iloc[0].astype('str'))})"
+        )
+    if (rows < 0).any():
+        lost = left[rows < 0].drop_duplicates()
+        known = len(left.drop_duplicates())
+        warn(
+            f"{name} has nothing on {len(lost)} of {known} {' and '.join(on)}s "
+            f"(first: {', '.join(lost.iloc[0].astype('str'))}); their covariates are empty"
+        )
+    # row -1 is in no frame, so that reindexing leaves its cells empty
+    added = features.drop(columns=on).reset_index(drop=True).reindex(rows).set_axis(scores.index)
+    return pd.concat([scores, added], axis=1)
+
+
+def _key_text(column: pd.Series) -> pd.Series:
+    """Identifiers as text without an index; a whole number loses a trailing '.0'."""
+    if pd.api.types.is_float_dtype(column) and (column.dropna() % 1 == 0).all():
+        column = column.astype("Int64")
+    return column.astype("str").reset_index(drop=True)
 
 
 def read_joined(join: Join | Sequence[Join], options: TableOptions) -> list[Joined]:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import SalstatsError, quoted
+from salstats.display.plots.overlay_picture import Picture
 from salstats.images.map_steps import rescale
 from salstats.images.maps import is_finite
 from salstats.images.masks import decode
@@ -16,7 +17,7 @@ from salstats.images.pictures import outlines, printed_shape, resized
 from salstats.readers.case_images import ImageSource, read_grey
 from salstats.scoring.cases import EMPTY, NO_MAP, NO_MASK, NOT_FINITE
 from salstats.scoring.masking import MaskRule
-from salstats.study import HUMAN, Case, Content, Picture, Series, Study
+from salstats.study import HUMAN, Case, Content, Series, Study
 
 CONSTANT = "constant map"
 

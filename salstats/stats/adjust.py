@@ -45,10 +45,9 @@ def adjust(
 ) -> pd.DataFrame:
     """Frame with its p-values adjusted for multiplicity.
 
-    A family is all rows of the frame, or all rows of a group of `within`, that have a p-value. Rows
-    whose `term` is "(Intercept)" are not part of it: nobody tests whether an intercept is zero; nor is
-    the global test "equal" beside the differences of `mrmc`. Any
-    other row that is shown counts, an "Overall" row too; leave out first what was not a test.
+    A family is all rows of the frame, or of a group of `within`, that have a p-value. Rows whose `term` is
+    "(Intercept)" are not part of it: nobody tests whether an intercept is zero; nor is the test "equal" of
+    `mrmc`. Any other row counts, an "Overall" row too; leave out first what was not a test.
 
     Parameters
     ----------
@@ -60,8 +59,7 @@ def adjust(
     within : str or sequence of str, optional
         Columns whose groups are families of their own; by default all rows are one family.
     n_tests : int, optional
-        Size of each family when it is larger than what is shown, such as 40 tests of which 10 are in
-        the table. By default the number of its p-values.
+        Size of each family when it is larger than what is shown; by default the number of its p-values.
     intervals : bool
         Replace `conf_low` and `conf_high` by Bonferroni limits: each at level `1 - (1 - conf_level) / m`
         for a family of m, so that all of them hold together with the level they had singly.
@@ -102,10 +100,9 @@ def adjust(
     -----
     SalstatsWarning
         An adjusted p-value of .01 and more is only a bound, with the replicates that would do; one from
-        replicates lies within Monte-Carlo error of 1 - `conf_level`; or the
-        p-values come from B replicates (column `n_replicates`; the smallest possible is 2 / (B + 1), where
-        the column `test` says signflip 1 / (B + 1), wild half of that), and B is too small for a single test
-        of the family to get below 1 - `conf_level` (0.05 without one) once it is adjusted.
+        replicates lies within Monte-Carlo error of 1 - `conf_level`; or the p-values come from B replicates
+        (the smallest possible is 2 / (B + 1), of signflip 1 / (B + 1), of wild half of that), and B is too
+        small for a single test of the family to get below 1 - `conf_level` (0.05 without one).
 
     Notes
     -----
@@ -118,9 +115,8 @@ def adjust(
     They agree with `p_adjusted` of `bonferroni` where limits and p-value come from the same test, such as
     `t` limits and a t test: 0 lies outside them where `p_adjusted` is below 1 - `conf_level`, and only there.
     Limits made on another scale or with another variance than the p-value (those of correlations, `logit`,
-    a t interval beside a bootstrap or rank test) may disagree with it near that line. The other
-    procedures need less wide limits than these. `adjust` on a frame whose limits it has already widened
-    widens them again; `conf_level` says what they are.
+    a t interval beside a bootstrap or rank test) may disagree with it near that line. The other procedures
+    need less wide limits. `adjust` widens limits that it has widened again; `conf_level` says what they are.
 
     References
     ----------
@@ -276,9 +272,9 @@ def _hommel(p: np.ndarray, size: int) -> np.ndarray:
     return adjusted[: len(p)]
 
 
-def _ranks_from_above(p: np.ndarray, size: int) -> np.ndarray:
-    """Size of the family less what stands before each p-value, m - i + 1."""
-    return np.asarray(size - np.arange(len(p)))
+def _times_above(p: np.ndarray, size: int) -> np.ndarray:
+    """Each p-value times the size of the family less what stands before it, (m - i + 1) p(i)."""
+    return np.asarray((size - np.arange(len(p))) * p)
 
 
 def _least_from_here(values: np.ndarray) -> np.ndarray:
@@ -289,11 +285,6 @@ def _least_from_here(values: np.ndarray) -> np.ndarray:
 def _step_up(p: np.ndarray, size: int, factor: float = 1.0) -> np.ndarray:
     """Benjamini and Hochberg's running minimum of m p(i) / i, times a factor."""
     return _least_from_here(factor * size / np.arange(1, len(p) + 1) * p)
-
-
-def _by(p: np.ndarray, size: int) -> np.ndarray:
-    """Benjamini and Yekutieli's: the same times 1 + 1/2 + ... + 1/m."""
-    return _step_up(p, size, float((1 / np.arange(1, size + 1)).sum()))
 
 
 @dataclass(frozen=True)
@@ -322,17 +313,17 @@ _BH = f"the Benjamini-Hochberg procedure (Benjamini and Hochberg 1995), {_DISCOV
 RECORDS = (
     Procedure("bonferroni", "Bonferroni", lambda p, m: m * p, f"the Bonferroni procedure, {_FAMILYWISE}"),
     Procedure(
-        "holm", "Holm", lambda p, m: np.maximum.accumulate(_ranks_from_above(p, m) * p),
+        "holm", "Holm", lambda p, m: np.maximum.accumulate(_times_above(p, m)),
         f"Holm's procedure (Holm 1979), {_FAMILYWISE}",
     ),
     Procedure(
-        "hochberg", "Hochberg", lambda p, m: _least_from_here(_ranks_from_above(p, m) * p),
+        "hochberg", "Hochberg", lambda p, m: _least_from_here(_times_above(p, m)),
         f"Hochberg's procedure (Hochberg 1988), {_FAMILYWISE} {_POSITIVE}",
     ),
     Procedure("hommel", "Hommel", _hommel, f"Hommel's procedure (Hommel 1988), {_FAMILYWISE} {_POSITIVE}"),
     Procedure("BH", "Benjamini-Hochberg", _step_up, _BH),
     Procedure(
-        "BY", "Benjamini-Yekutieli", _by,
+        "BY", "Benjamini-Yekutieli", lambda p, m: _step_up(p, m, float((1 / np.arange(1, m + 1)).sum())),
         f"the Benjamini-Yekutieli procedure (Benjamini and Yekutieli 2001), {_DISCOVERY}",
     ),
     Procedure("fdr", "Benjamini-Hochberg", _step_up, _BH),

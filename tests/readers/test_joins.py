@@ -14,6 +14,21 @@ SCORES = f"{HEADER}\n007,NA,g,iou,0.5\n7,NA,g,iou,0.25\n007,b,g,iou,0.75\n"
 STUDY = "oracles/chexlocalize/study/expected"
 
 
+@pytest.fixture
+def scores():
+    """Two methods on three cases, one score missing, rows labelled as after a selection."""
+    return pd.DataFrame(
+        {
+            "case": ["b", "a", "c"] * 2,
+            "task": "Edema",
+            "method": ["gradcam"] * 3 + ["human"] * 3,
+            "metric": "iou",
+            "score": [0.5, 0.25, np.nan, 0.75, 1.0, 0.0],
+        },
+        index=[3, 1, 4, 15, 9, 2],
+    )
+
+
 def test_covariates_of_a_file_are_joined_on_case_and_task_as_text(text_file):
     features = text_file("task,case,size\nb,007,3\nNA,7,2\nNA,007,1\n", "features.csv")
     frame = ss.read_scores(text_file(SCORES), join=features)
@@ -171,3 +186,82 @@ def test_columns_that_name_a_case_do_so_in_joined_files_too(text_file):
     frame = ss.read_scores(scores, case=("phase", "trial"), join=file)
     assert frame.columns.tolist() == ["case", "method", "metric", "score", "phase", "trial", "prob"]
     assert frame["prob"].tolist() == [1.0, 0.75]
+
+
+# join_features
+
+
+def test_a_file_in_place_of_covariates_is_sent_to_the_reader_of_tables(scores):
+    with pytest.raises(SalstatsError, match=r"read_data\(\)"):
+        ss.join_features(scores, "features.csv")
+
+
+def test_joining_keeps_rows_index_and_identifiers_as_they_are(scores):
+    features = pd.DataFrame({"task": "Edema", "case": ["a", "b", "c", "d"], "size": [1, 2, 3, 4]})
+    before = scores.copy(), features.copy()
+    joined = ss.join_features(scores, features)
+    pd.testing.assert_frame_equal(joined.drop(columns="size"), scores)
+    assert joined["size"].tolist() == [2, 1, 3, 2, 1, 3]
+    pd.testing.assert_frame_equal(scores, before[0])
+    pd.testing.assert_frame_equal(features, before[1])
+
+
+def test_joining_equals_a_merge_by_hand(scores):
+    features = pd.DataFrame(
+        {"case": ["c", "a", "b"], "task": "Edema", "size": [3.0, 1.0, 2.0], "site": list("xyz")}
+    )
+    merged = scores.merge(features, on=["case", "task"], how="left").set_axis(scores.index)
+    pd.testing.assert_frame_equal(ss.join_features(scores, features), merged)
+
+
+@pytest.mark.parametrize("of_scores", [[7, 8], [7.0, 8.0], ["7", "8"], pd.Categorical(["7", "8"])], ids=str)
+@pytest.mark.parametrize("of_features", [[8, 7], [8.0, 7.0], ["8", "7"]], ids=str)
+def test_identifiers_are_joined_as_text(of_scores, of_features):
+    scores = pd.DataFrame({"case": of_scores, "score": 0.5})
+    joined = ss.join_features(scores, pd.DataFrame({"case": of_features, "size": [8, 7]}))
+    assert joined["size"].tolist() == [7, 8]
+    assert joined["case"].dtype == scores["case"].dtype
+
+
+def test_leading_zeros_tell_cases_apart():
+    scores = pd.DataFrame({"case": ["007", "08"], "score": 0.5})
+    features = pd.DataFrame({"case": [7, 8], "size": 1.0})
+    with pytest.raises(
+        ColumnError, match=r"no case of features is in the scores \(first there: 7; in the scores: 007\)"
+    ):
+        ss.join_features(scores, features)
+
+
+def test_cases_without_covariates_are_counted_and_stay(scores):
+    with pytest.warns(SalstatsWarning, match=r"features has nothing on 2 of 3 cases \(first: b\)"):
+        joined = ss.join_features(scores, pd.DataFrame({"case": ["a"], "size": [1]}))
+    assert np.array_equal(joined["size"], [np.nan, 1, np.nan, np.nan, 1, np.nan], equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        (
+            {"case": ["a", "b", "a"], "x": 1},
+            r"rows 0 and 2 of features are the same case \(case a\); if they differ",
+        ),
+        ({"case": ["a", "a"], "task": "Edema", "x": 1}, r"rows 0 and 1 .* \(case a, task Edema\)$"),
+        ({"case": ["a", "b"], "score": 1}, r"column 'score' is in features and in the scores"),
+        ({"case": ["a", None], "x": 1}, r"column 'case' of features is empty in row 1"),
+        ({"case": ["a", ""], "x": 1}, r"column 'case' of features is empty in row 1"),
+        ({"id": ["a"], "x": 1}, r"features has no column 'case'"),
+        ({"case": ["z"], "x": 1}, r"no case of features is in the scores"),
+        (
+            {"case": ["a"], "x": 1, "Edema": 1},
+            r"features is wide by task; join it with join={'name': path} \(its column 'Edema' is a task",
+        ),
+    ],
+)
+def test_covariates_that_cannot_be_joined_are_refused(scores, features, message):
+    with pytest.raises(ColumnError, match=message):
+        ss.join_features(scores, pd.DataFrame(features))
+
+
+def test_a_covariate_named_like_a_task_may_be_joined_by_case_and_task(scores):
+    features = pd.DataFrame({"case": ["a", "b", "c"], "task": "Edema", "Edema": [1, 2, 3]})
+    assert ss.join_features(scores, features)["Edema"].tolist() == [2, 1, 3, 2, 1, 3]

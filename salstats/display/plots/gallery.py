@@ -22,11 +22,11 @@ from salstats.display.plots.overlay import (
     ratio,
     threshold_note,
 )
+from salstats.display.plots.overlay_picture import Picture
 from salstats.display.plots.text_fit import caption, caption_chars, chars_in, plain, wrapped
 from salstats.display.plots.theme import COLUMN_MM, PAGE_MM
 from salstats.display.text.format import MISSING, fixed_text, joined
 from salstats.display.text.labels import Labels
-from salstats.study import Picture
 
 #: Height of a page, and room for legend, colour scale and caption on it.
 _PAGE_HEIGHT_MM, _AROUND_MM = 225.0, 30.0

@@ -18,12 +18,13 @@ from salstats.display.plots.overlay_layers import (
     scale_layer,
     text_layers,
 )
+from salstats.display.plots.overlay_picture import Picture
 from salstats.display.plots.picture import GROUND, geom_picture, tinted
 from salstats.display.plots.text_fit import caption, caption_chars, caption_mm
 from salstats.display.plots.theme import MM_PER_PT, TEXT_PT, figure_size, picture_look, theme_salstats
 from salstats.display.text.format import joined
 from salstats.display.text.labels import Labels
-from salstats.study import Picture, Series
+from salstats.study import Series
 
 _NAMES = {
     "truth": "Truth",

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
+from salstats.display.plots.overlay_picture import Picture
 from salstats.display.plots.picture import colour_bar, scale_colours
 from salstats.display.plots.text_fit import plain
 from salstats.display.plots.theme import TEXT_PT, font
-from salstats.study import Picture
 
 #: Light lines on dark casings, which show on black and on white; their types tell them apart in grey.
 _LINES: dict[str, tuple[str, Any]] = {

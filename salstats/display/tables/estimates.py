@@ -20,12 +20,13 @@ from salstats.display.tables.placement import (
     rows_of_term,
     varies,
 )
-from salstats.display.text.format import count_text
+from salstats.display.text.format import count_text, counted_range, joined
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import margin_marks, margin_note
 from salstats.display.text.models import is_marginal, marginal_note, marginal_text
 from salstats.display.text.vocabulary import TERMS
-from salstats.stats.agreement.records import is_agreement
+from salstats.stats.agreement.records import is_agreement, short_label
+from salstats.stats.units import THESE_READERS
 
 
 def table_estimates(
@@ -164,7 +165,7 @@ def table_estimates(
     placed = ("metric", *placement.placed)
     said = [c for c in (*placement.constant, "reference") if c in frame and c not in placed]
     source = notes.source_of_p(frame)
-    about = notes.paragraph(notes.raters_note(frame), marginal_note(frame, names))
+    about = notes.paragraph(_raters_note(frame), marginal_note(frame, names))
     below = [
         notes.estimates_note(frame, names, said, _count_nouns(frame), about),
         notes.paragraph(
@@ -191,6 +192,22 @@ def _heading(frame: pd.DataFrame, placement: Placement, labels: Labels) -> str:
     if "metric" in placement.constant:
         what = f"{labels.value('metric', frame['metric'].iloc[0])}, {what}"
     return notes.with_interval(f"{what[0].upper()}{what[1:]}", frame)
+
+
+def _raters_note(frame: pd.DataFrame) -> str:
+    """How many raters agree on how many cases, and whom coefficients of readers at large speak of."""
+    if not is_agreement(frame) or "n_raters" not in frame.columns:
+        return ""
+    over = str(notes.single(frame, "over") or "rater")
+    text = (
+        f"Agreement of {counted_range(numbers(frame, 'n_raters'), over)} on "
+        f"{counted_range(numbers(frame, 'n_cases'), 'case')}."
+    )
+    whose = frame.get("inference_to")
+    if over != "reader" or whose is None or whose.nunique() < 2:
+        return text
+    fixed = [short_label(t) for t in frame.loc[whose.eq(THESE_READERS), "term"].unique()]
+    return f"{text} Intervals of {joined(fixed)} speak of these readers, the others of readers in general."
 
 
 def _count_nouns(frame: pd.DataFrame) -> tuple[str, str]:

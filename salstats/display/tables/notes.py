@@ -26,14 +26,12 @@ from salstats.display.text.labels import LAST, Labels
 from salstats.display.text.vocabulary import ABBREVIATIONS, INFERENCE, NO_INTERVAL, limits_name
 from salstats.metrics.registry import METRICS
 from salstats.stats.advice import beyond_range
-from salstats.stats.agreement.records import is_agreement, short_label
 from salstats.stats.carried import SEVERAL, missing_scores
 from salstats.stats.design import AVERAGE, OVERALL
 from salstats.stats.intervals import find_interval
 from salstats.stats.mrmc.covariances import BY_NAME as COVARIANCES
 from salstats.stats.mrmc.designs import PAIRED
 from salstats.stats.paired_tests import RECORDS
-from salstats.stats.units import THESE_READERS
 from salstats.stats.weighting import MEMBERS, weights_text
 
 #: Stands where limits hold impossible values.
@@ -168,22 +166,6 @@ def weights_note(frame: pd.DataFrame) -> str:
         return ""
     said = [value for value in frame["weights"].dropna().unique() if MEMBERS not in value]
     return weights_text(said, noun(str(single(frame, "unit") or "unit")))
-
-
-def raters_note(frame: pd.DataFrame) -> str:
-    """How many raters agree on how many cases, and whom coefficients of readers at large speak of."""
-    if not is_agreement(frame) or "n_raters" not in frame.columns:
-        return ""
-    over = str(single(frame, "over") or "rater")
-    text = (
-        f"Agreement of {counted_range(numbers(frame, 'n_raters'), over)} on "
-        f"{counted_range(numbers(frame, 'n_cases'), 'case')}."
-    )
-    whose = frame.get("inference_to")
-    if over != "reader" or whose is None or whose.nunique() < 2:
-        return text
-    fixed = [short_label(t) for t in frame.loc[whose.eq(THESE_READERS), "term"].unique()]
-    return f"{text} Intervals of {joined(fixed)} speak of these readers, the others of readers in general."
 
 
 def undefined_note(frame: pd.DataFrame) -> str:

@@ -16,6 +16,7 @@ from salstats.display.plots.overlay import (
     overlay_figure,
     ratio,
 )
+from salstats.display.plots.overlay_picture import Picture
 from salstats.display.plots.text_fit import caption, caption_chars
 from salstats.display.plots.theme import COLUMN_MM
 from salstats.display.text.format import fixed_text
@@ -29,7 +30,7 @@ from salstats.studies.engine import Made, table_of
 from salstats.studies.saporta2022.frames import FEATURES, PEOPLE, Frames, main_rows, metric_rows
 from salstats.studies.saporta2022.scored import main_alone
 from salstats.studies.saporta2022.words import LABELS, feature
-from salstats.study import Picture, Study
+from salstats.study import Study
 
 ENDS = {"low": "Smallest", "high": "Largest"}
 _SIDE_MM = STRIP_LINE_MM + 1.5
