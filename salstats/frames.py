@@ -176,6 +176,8 @@ def coded_scores(scores: object, name: str = "scores") -> ColumnCodes:
     """Frame that `check_scores` accepts, with the codes of its columns."""
     frame = check_frame(scores, name)
     for column in SCORES_COLUMNS:
+        if column in frame.columns:
+            continue
         do = f"rename the one that holds it, with {name}.rename(columns={{'...': {column!r}}})"
         if column in ("method", "metric"):
             do += f", or say what all rows are of, with {name}.assign({column}='...')"

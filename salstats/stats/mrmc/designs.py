@@ -69,6 +69,8 @@ class Rows:
 
     frame: pd.DataFrame
     by: list[str]
+    #: Cases as they are named; what is read of them, a case's task where tasks are taken together.
+    images: np.ndarray
     cases: np.ndarray
     methods: np.ndarray
     readers: np.ndarray
@@ -94,10 +96,11 @@ def rows_of(codes: ColumnCodes, by: list[str], units: Units, label: str | None) 
             )
     # where tasks are taken together each is read, and a case's readings come and go with it
     what = [*case_key(frame), *(c for c in ("task",) if c in frame.columns and c not in by)]
-    cases, methods, readers = (codes.combined(c) for c in (what, ["method"], ["reader"]))
+    images, cases, methods, readers = map(codes.combined, (case_key(frame), what, ["method"], ["reader"]))
     return Rows(
         frame,
         by,
+        images,
         cases,
         methods,
         readers,
@@ -146,7 +149,7 @@ def study_of(all_rows: Rows, rows: np.ndarray, figure: Figure) -> Study:
     n = np.bincount(readings.methods, readings.read.sum(axis=0)).astype(np.int64)
     every = np.unique(method_of[kept], return_inverse=True)[1]
     n_absent = np.bincount(every[all_rows.absent[rows][kept]], minlength=len(n))
-    n_cases = len(frame[case_key(frame)].iloc[rows[first[cases]]].drop_duplicates())
+    n_cases = len(np.unique(all_rows.images[rows[first[cases]]]))
     design = _design(readings)
     return Study(readings, methods, readers, n, np.bincount(every) - n, n_absent, n_cases, design)
 
