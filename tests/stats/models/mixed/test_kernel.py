@@ -1,46 +1,13 @@
-"""Mixed models against R's lme4."""
+"""Mixed models against their definition, and what they are not to depend on."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.stats import multivariate_normal
 
 from salstats.checks import SalstatsError
+from salstats.stats.models.mixed.degrees import satterthwaite_f
+from salstats.stats.models.mixed.kenward_roger import kenward_roger
 from salstats.stats.models.mixed.kernel import RandomTerm, fit_mixed
-from tests.stats.models.mixed.conftest import MODELS
-
-# the oracle's own search stops at this: Newton's steps on differences of its deviance
-RTOL_ESTIMATE, RTOL_ERROR, RTOL_VARIANCE, ATOL_LIKELIHOOD = 1e-8, 1e-7, 1e-6, 1e-8
-
-
-@pytest.fixture(scope="module")
-def lme4(shared):
-    """What lme4 found: coefficients, variances, and fits."""
-    folder = shared / "oracles/r/expected"
-    return {kind: pd.read_csv(folder / f"lmer_{kind}.csv") for kind in ("fixed", "varcomp", "fit")}
-
-
-def _of(frame, name, reml):
-    return frame[(frame.model == name) & (frame.REML == reml)]
-
-
-@pytest.mark.parametrize("reml", [True, False], ids=["REML", "ML"])
-@pytest.mark.parametrize("name", MODELS)
-def test_fit_is_lme4s(name, reml, lme4, lme4_models):
-    model = lme4_models[name]
-    found = fit_mixed(model.matrix, model.response, model.terms, reml=reml)
-    fixed = _of(lme4["fixed"], name, reml).set_index("term").loc[model.names]
-    np.testing.assert_allclose(found.coefficients, fixed["estimate"], rtol=RTOL_ESTIMATE)
-    np.testing.assert_allclose(np.sqrt(np.diag(found.covariance)), fixed["std.error"], rtol=RTOL_ERROR)
-    variances = _of(lme4["varcomp"], name, reml).set_index("group")["variance"]
-    expected = [variances[term.name] for term in model.terms] + [variances["Residual"]]
-    mine = [covariance.item() for covariance in found.covariances] + [found.sigma**2]
-    np.testing.assert_allclose(mine, expected, rtol=RTOL_VARIANCE)
-    fit = _of(lme4["fit"], name, reml).iloc[0]
-    np.testing.assert_allclose(found.log_likelihood, fit["logLik"], rtol=0, atol=ATOL_LIKELIHOOD)
-    np.testing.assert_allclose(2 * (found.n_parameters - found.log_likelihood), fit["AIC"], atol=2e-8)
-    assert found.converged
-    assert found.singular == fit["singular"]
 
 
 @pytest.fixture
@@ -150,3 +117,19 @@ def test_levels_that_the_coefficients_tell_apart_are_refused(slopes):
     method = RandomTerm("method", ("(Intercept)",), matrix[:, 1].astype(int), 2, matrix[:, :1])
     with pytest.raises(SalstatsError, match=r"coefficients say already .* of 'method'"):
         fit_mixed(matrix, response, [*terms, method])
+
+
+def test_combinations_that_repeat_others_add_nothing(slopes):
+    matrix, response, terms = slopes
+    found = fit_mixed(np.column_stack([matrix, np.sin(response)]), response, terms)
+    once, twice = np.eye(3)[1:], np.array([[0, 1.0, 0], [0, 0, 1.0], [0, 1.0, -1.0]])
+    # but to the choice of the uncorrelated ones, by which the degrees of freedom are
+    np.testing.assert_allclose(
+        satterthwaite_f(found, twice)[:2], satterthwaite_f(found, once)[:2], rtol=1e-10
+    )
+    assert np.isnan(satterthwaite_f(found, np.zeros((1, 3))).statistic)
+
+
+def test_kenward_and_rogers_tests_of_maximum_likelihood_are_refused(slopes):
+    with pytest.raises(SalstatsError, match="REML"):
+        kenward_roger(fit_mixed(*slopes, reml=False), np.eye(2))

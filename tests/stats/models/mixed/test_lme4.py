@@ -12,7 +12,6 @@ from salstats.stats.models.mixed.kenward_roger import kenward_roger
 from salstats.stats.models.mixed.kernel import RandomTerm, fit_mixed
 from salstats.stats.models.mixed.profiles import variance_limits
 from salstats.stats.models.mixed.ratio_tests import likelihood_ratio
-from tests.stats.models.mixed.conftest import intercepts
 
 FOLDER = Path(__file__).parents[3] / "reference/lme4"
 NAMES = ("crossed", "slopes", "nested", "independent", "room", "perfect")
@@ -24,6 +23,12 @@ ON_BOUNDARY = {"estimate": 1e-6, "error": 1e-5, "variance": 1e-5, "df": 1e-4}
 ATOL_LIKELIHOOD = 1e-8
 # Brent's root of a deviance that is searched by bobyqa
 RTOL_LIMIT = 1e-6
+
+
+def intercepts(data, factor):
+    """A random intercept for each level of a factor, or of a combination of factors."""
+    codes = data.groupby(factor.split(":"), sort=True).ngroup().to_numpy()
+    return RandomTerm(factor, ("(Intercept)",), codes, int(codes.max()) + 1, np.ones((len(data), 1)))
 
 
 def _read(what):
