@@ -14,6 +14,8 @@ from salstats.stats.models.mixed_fits import Grouped, MixedInference
 from salstats.stats.models.models import Fitted, Model, model_keys
 
 RESIDUAL = "Residual"
+#: What limits of variances are, as tables say it.
+LIMITS = "profile likelihood"
 
 
 def variance_components(fitted: Fitted, *, level: float) -> pd.DataFrame:
@@ -21,13 +23,13 @@ def variance_components(fitted: Fitted, *, level: float) -> pd.DataFrame:
     check_level(level)
     parts = [[] if one is None else _components(one, level) for one in _known(fitted)]
     made: list[dict[str, Any]] = [
-        row | {"conf_level": level, "n": len(model.rows), "reml": fitted.reml}
+        row | {"conf_level": level, "interval": LIMITS, "n": len(model.rows), "reml": fitted.reml}
         for model, part in zip(fitted.models, parts, strict=True)
         for row in part
     ]
     columns = [
         *("group", "term", "parameter", "estimate", "std_dev", "statistic", "df", "p_value", "conf_low"),
-        *("conf_high", "conf_level", "share", "share_low", "share_high", "n_groups", "n", "reml"),
+        *("conf_high", "conf_level", "interval", "share", "share_low", "share_high", "n_groups", "n", "reml"),
     ]
     return pd.concat(
         [model_keys(fitted, [len(part) for part in parts]), pd.DataFrame(made, columns=columns)], axis=1

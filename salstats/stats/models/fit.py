@@ -321,7 +321,7 @@ class Fit(Fitted):
                 Likelihood-ratio test that the effect has no variance: twice the difference of the log
                 likelihoods of models with it and without it, and the number of variances and correlations
                 these differ by.
-            conf_low, conf_high, conf_level
+            conf_low, conf_high, conf_level, interval
                 Profile-likelihood limits of the estimate.
             share, share_low, share_high
                 What the random effect adds to the variance of a score over all that is added, with limits:
