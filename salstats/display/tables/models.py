@@ -38,6 +38,9 @@ _STATISTICS = (
     ("r_squared", "R²", False),
     ("adj_r_squared", "Adjusted R²", False),
     ("sigma", _RESIDUAL_SD, False),
+    ("alpha", "Correlation within units", False),
+    ("scale", "Scale", False),
+    ("precision", "Precision", False),
     ("log_lik", "Log-likelihood", True),
     ("aic", "AIC", True),
 )

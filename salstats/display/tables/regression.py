@@ -85,7 +85,8 @@ def table_regression(
         that are no coefficients (`effect`) stand at the foot, under the rule of `fit`.
     fit : DataFrame, list of DataFrame or dict of str to DataFrame, optional
         The frames of `fit_statistics` of the same models: R², adjusted R² and residual SD of linear
-        models, log-likelihood and AIC of others are added at the foot. They, and n, stand in columns
+        models, correlation and scale of GEE, the precision of beta models, log-likelihood and AIC of others
+        are added at the foot. They, and n, stand in columns
         with one model only; of a column with several a note gives the range of n.
     components : DataFrame, list of DataFrame or dict of str to DataFrame, optional
         The frames of `variance_components` of the same models: at the foot stand the SD of each random

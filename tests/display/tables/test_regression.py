@@ -332,6 +332,18 @@ def test_logit_models_are_odds_ratios_with_likelihood_and_aic(logistic, scaled, 
     assert "AIC, Akaike information criterion" in seen.note
 
 
+def test_the_foot_gives_what_gee_and_beta_models_estimate_beside_coefficients(scaled, read):
+    gee = ss.fit(scaled, "hit ~ prob", family="binomial", correlation="exchangeable")
+    glance = gee.glance()
+    rows = read(ss.table_regression(gee.tidy(), fit=glance)).rows
+    assert rows["Correlation within units"] == [f"{v:.3f}".replace("-", "−") for v in glance["alpha"]]
+    assert rows["Scale"] == [f"{v:.3f}" for v in glance["scale"]]
+    assert "AIC" not in rows
+    beta = ss.fit(scaled, "iou ~ prob", family="ordered-beta")
+    rows = read(ss.table_regression(beta.tidy(), fit=beta.glance())).rows
+    assert rows["Precision"] == [f"{v:.3f}" for v in beta.glance()["precision"]]
+
+
 def test_kinds_of_estimates_stand_above_their_columns(scaled, logistic, read):
     linear = ss.regress(scaled, "iou ~ prob + elongation", errors="cluster")
     seen = read(ss.table_regression(of_gradcam(linear, logistic[0])))
