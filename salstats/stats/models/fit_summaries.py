@@ -52,12 +52,15 @@ def fit_statistics(
     unit: Unit = None,
     reference: str | None = None,
     overall: bool = False,
+    correlation: str | None = None,
+    reml: bool = True,
+    weights: str | None = None,
 ) -> pd.DataFrame:
     """How well models fit, one row per model: `fit(...).glance()`, broom's, with R's conventions.
 
     Parameters
     ----------
-    data, formula, by, family, errors, unit, reference, overall
+    data, formula, by, family, errors, unit, reference, overall, correlation, reml, weights
         As for `regress`. Only the F test depends on `errors`.
 
     Returns
@@ -112,8 +115,8 @@ def fit_statistics(
        r_squared  sigma  statistic   aic  nobs
     0      0.784  0.097     33.328 -7.39     6
     """
-    fitted = fit_models(data, formula, Asked(by, family, errors, unit, reference, overall))
-    return glance(fitted)
+    asked = Asked(by, family, errors, unit, reference, overall, correlation, reml, weights)
+    return glance(fit_models(data, formula, asked))
 
 
 def glance(fitted: Fitted) -> pd.DataFrame:

@@ -161,7 +161,10 @@ def test_one_coefficient_tested_together_is_its_t_test(few):
 def test_a_fit_says_what_it_is_and_has_no_likelihood(few):
     fit = ss.fit(few, "hit ~ prob", family="binomial", correlation="exchangeable", unit="patient")
     assert repr(fit).endswith("1 binomial model, errors='mancl-derouen', correlation='exchangeable'")
-    assert fit.glance()[["log_lik", "aic", "bic", "deviance"]].isna().all(axis=None)
+    glance = fit.glance()
+    assert glance[["log_lik", "aic", "bic", "deviance"]].isna().all(axis=None)
+    options = {"family": "binomial", "correlation": "exchangeable", "unit": "patient"}
+    pd.testing.assert_frame_equal(ss.fit_statistics(few, "hit ~ prob", **options), glance)
     rows = fit.augment()
     assert rows["leverage"].isna().all()
     np.testing.assert_allclose(rows["hit"] - rows["fitted"], rows["residual"])
