@@ -1,5 +1,6 @@
 """Slopes, nested, independent and singular terms against R's lme4, lmerTest and pbkrtest."""
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -7,28 +8,30 @@ import pandas as pd
 import pytest
 from scipy.stats import chi2
 
+import salstats as ss
+from salstats.checks import SalstatsWarning
 from salstats.stats.models.mixed.degrees import satterthwaite, satterthwaite_f
 from salstats.stats.models.mixed.kenward_roger import kenward_roger
-from salstats.stats.models.mixed.kernel import RandomTerm, fit_mixed
 from salstats.stats.models.mixed.profiles import variance_limits
 from salstats.stats.models.mixed.ratio_tests import likelihood_ratio
 
 FOLDER = Path(__file__).parents[3] / "reference/lme4"
-NAMES = ("crossed", "slopes", "nested", "independent", "room", "perfect")
-FIXED = ["(Intercept)", "methodgradcam", "methodocclusion", "prob"]
-INTERACTIONS = ["methodgradcam:prob", "methodocclusion:prob"]
+FIXED = "score ~ method + prob"
+#: Models of mixed.R.
+MODELS = {
+    "crossed": f"{FIXED} + (1|reader) + (1|case)",
+    "slopes": f"{FIXED} + (1 + method|reader) + (1|case)",
+    "nested": "score ~ method * prob + (1 + prob|reader) + (1|patient) + (1|case:patient)",
+    "independent": f"{FIXED} + (1 + prob||reader) + (1|case)",
+    "room": f"{FIXED} + (1|reader) + (1|case) + (1|room)",
+    "perfect": f"{FIXED} + (1 + method|room) + (1|case)",
+}
 # the oracle's search stops at this; on the boundary bobyqa ends it, some 1e-6 away; df are of differences
 RTOL = {"estimate": 1e-8, "error": 1e-7, "variance": 1e-6, "df": 1e-5}
 ON_BOUNDARY = {"estimate": 1e-6, "error": 1e-5, "variance": 1e-5, "df": 1e-4}
 ATOL_LIKELIHOOD = 1e-8
 # Brent's root of a deviance that is searched by bobyqa
 RTOL_LIMIT = 1e-6
-
-
-def intercepts(data, factor):
-    """A random intercept for each level of a factor, or of a combination of factors."""
-    codes = data.groupby(factor.split(":"), sort=True).ngroup().to_numpy()
-    return RandomTerm(factor, ("(Intercept)",), codes, int(codes.max()) + 1, np.ones((len(data), 1)))
 
 
 def _read(what):
@@ -40,35 +43,14 @@ def _of(what, name, reml):
     return frame[(frame.model == name) & (frame.reml == reml)]
 
 
-@pytest.fixture(scope="module")
-def models():
-    """Matrix, response, terms and names of coefficients of each model of mixed.R."""
-    data = _read("scores")
-    one, prob = np.ones(len(data)), data["prob"].to_numpy()
-    methods = [(data["method"] == m).to_numpy(np.float64) for m in ("gradcam", "occlusion")]
-    matrix = np.column_stack([one, *methods, prob])
-    both = np.column_stack([matrix, *(m * prob for m in methods)])
-
-    def slopes(factor, effects, columns, correlated=True):
-        term = intercepts(data, factor)
-        return RandomTerm(factor, effects, term.codes, term.n_levels, np.column_stack(columns), correlated)
-
-    reader, case, room = (intercepts(data, factor) for factor in ("reader", "case", "room"))
-    of_method, of_prob = ("(Intercept)", *FIXED[1:3]), ("(Intercept)", "prob")
-    nested = [intercepts(data, "patient"), intercepts(data, "case:patient")]
-    terms = {
-        "crossed": [reader, case],
-        "slopes": [slopes("reader", of_method, [one, *methods]), case],
-        "nested": [slopes("reader", of_prob, [one, prob]), *nested],
-        "independent": [slopes("reader", of_prob, [one, prob], correlated=False), case],
-        "room": [reader, case, room],
-        "perfect": [slopes("room", of_method, [one, *methods]), case],
-    }
-    response = data["score"].to_numpy()
-    return {
-        name: (both if name == "nested" else matrix, response, terms[name], [*FIXED, *INTERACTIONS])
-        for name in NAMES
-    }
+def _model(name, reml):
+    """Names of the coefficients of a model, and its solution."""
+    data = _read("scores").astype({"method": pd.CategoricalDtype(["human", "gradcam", "occlusion"])})
+    with warnings.catch_warnings():
+        # singular ones, and patients without an effect of their own
+        warnings.simplefilter("ignore", SalstatsWarning)
+        model = ss.fit(data, MODELS[name], reml=reml, by=[]).models[0]
+    return model.terms, model.solution.inference.solution
 
 
 @pytest.fixture(scope="module", params=[True, False], ids=["REML", "ML"])
@@ -77,12 +59,11 @@ def reml(request):
     return request.param
 
 
-@pytest.fixture(scope="module", params=NAMES)
-def fitted(request, models, reml):
+@pytest.fixture(scope="module", params=MODELS)
+def fitted(request, reml):
     """Each model: its name, the names of its coefficients, the solution, and tolerances."""
-    matrix, response, terms, names = models[request.param]
-    found = fit_mixed(matrix, response, terms, reml=reml)
-    return request.param, names[: found.p], found, ON_BOUNDARY if found.singular else RTOL
+    names, found = _model(request.param, reml)
+    return request.param, names, found, ON_BOUNDARY if found.singular else RTOL
 
 
 def test_coefficients_are_lme4s(fitted, reml):
@@ -162,15 +143,15 @@ def test_ratio_tests_are_lmertests(fitted, reml):
 
 
 @pytest.mark.parametrize("name", ["crossed", "nested", "independent", "room"])
-def test_profile_limits_are_those_of_lme4s_deviance(name, models):
-    matrix, response, terms, _ = models[name]
-    limits = variance_limits(fit_mixed(matrix, response, terms, reml=False))
+def test_profile_limits_are_those_of_lme4s_deviance(name):
+    _, found = _model(name, reml=False)
+    limits = variance_limits(found)
     expected = _read("limits")
     expected = expected[expected.model == name].set_index("parameter")
     mine = [limit for limit in limits if limit.kind != "share"]
     assert len(mine) == len(expected)
     for limit in mine:
-        factor = "" if limit.term is None else f"|{terms[limit.term].name}"
+        factor = "" if limit.term is None else f"|{found.terms[limit.term].name}"
         row = expected.loc[
             "sigma" if limit.term is None
             else f"sd_{limit.effects[0]}{factor}" if limit.kind == "sd"
