@@ -209,7 +209,7 @@ def mrmc(
         warn(f"{what}: {group_list([group_label(keys, group) for group in dict.fromkeys(groups)])}")
     table = {c: np.array([row[c] for row in rows]) for c in rows[0]}
     names = {c: text_column(table.pop(c)) for c in ("method", "reference")}
-    shown = keys.iloc[table["group"]].reset_index(drop=True).assign(**names)
+    shown = pd.DataFrame({c: keys[c].array.take(table["group"]) for c in keys} | names)
     compared = table["term"] == "difference"
     estimate, std_error, df = (table[c] for c in ("estimate", "std_error", "df"))
     # where nothing varies nothing is known of others
