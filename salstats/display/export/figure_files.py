@@ -56,6 +56,8 @@ def save_figure(
 ) -> Path:
     """Write a figure as PDF, SVG, PNG or TIFF at its exact physical size, fonts embedded.
 
+    A figure of several pages is written to as many files: fig2.pdf, fig2-2.pdf and so on.
+
     Parameters
     ----------
     figure : ggplot
@@ -76,7 +78,7 @@ def save_figure(
     Returns
     -------
     Path
-        Where it was written.
+        Where it was written, its first page where there are several.
 
     Raises
     ------
@@ -96,11 +98,22 @@ def save_figure(
     """
     target = check_target(path, FIGURE_SUFFIXES, overwrite=overwrite)
     size = size_inches(figure, width, height, unit)
-    if isinstance(figure, Figure):
-        figure = figure.at(size[0] * MM_PER_INCH)
-        size = size_inches(figure, height=height, unit=unit)
-    save_figure_as(figure, [target], size, dpi)
+    if not isinstance(figure, Figure):
+        save_figure_as(figure, [target], size, dpi)
+        return target
+    pages = page_files(figure.at(size[0] * MM_PER_INCH), target)
+    for _, file in pages[1:]:
+        check_target(file, FIGURE_SUFFIXES, overwrite=overwrite)
+    for page, file in pages:
+        save_figure_as(page, [file], size_inches(page, height=height, unit=unit), dpi)
     return target
+
+
+def page_files(figure: p9.ggplot, target: Path) -> list[tuple[p9.ggplot, Path]]:
+    """Each page of a figure with its file: fig.png, fig-2.png ..."""
+    pages = figure.pages if isinstance(figure, Figure) else (figure,)
+    names = [target, *(target.with_stem(f"{target.stem}-{i}") for i in range(2, len(pages) + 1))]
+    return list(zip(pages, names, strict=True))
 
 
 def size_inches(

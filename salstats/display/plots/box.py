@@ -10,7 +10,7 @@ import plotnine as p9
 from salstats.checks import SalstatsError, check_choice
 from salstats.display.plots.captions import without
 from salstats.display.plots.figure import figures
-from salstats.display.plots.figure_rows import dodged, panels_of, row_layout, row_look
+from salstats.display.plots.figure_rows import dodged, panels_of, row_layout, row_look, row_pages
 from salstats.display.plots.legends import group_scales, method_labels
 from salstats.display.plots.points import RASTER_POINTS
 from salstats.display.plots.text_fit import crossed, short_labels
@@ -33,7 +33,7 @@ def plot_box(
     labels: Mapping[str, Any] | Labels | None = None,
     n_columns: int | None = None,
     width: float | None = None,
-) -> p9.ggplot:
+) -> list[p9.ggplot]:
     """Figure of the scores' distributions: a box per method in each task's row, a panel per metric.
 
     A box spans the quartiles with a line at the median, whiskers reach to the furthest score within 1.5
@@ -112,7 +112,7 @@ def plot_box(
         without(boxes[boxes["n"] == 0], groups, "a defined score", names),
     ]
     panels, title, n_columns = panels_of(drawn["panel"], n_columns)
-    return (
+    figure = (
         p9.ggplot()
         + rows.layers()
         + _layers(drawn, points, _SHARED_MM if legend else _ALONE_MM)
@@ -120,6 +120,7 @@ def plot_box(
         + group_scales(marks, references, ("color", "fill"))
         + p9.theme(legend_key_size=8)
     )
+    return row_pages(figure, rows, panels, n_columns)
 
 
 def _binary_metrics(boxes: pd.DataFrame, metrics: pd.Series) -> np.ndarray:

@@ -49,7 +49,7 @@ def plot_decrease(
     n_columns: int | None = None,
     width: float | None = None,
     ncol: int | None = None,
-) -> p9.ggplot:
+) -> list[p9.ggplot]:
     """Forest of the decrease, or difference, of each task and method from the reference.
 
     Rows are tasks, methods stand above each other in a row, metrics are panels. A filled mark is
@@ -84,9 +84,9 @@ def plot_decrease(
 
     Returns
     -------
-    ggplot
-        The figure; its `data` are the rows that are drawn, with `panel`, `row_label`, `y` (mm from the
-        top) and `conclusive`.
+    Figure
+        The figure, or its first page. Its `data` are the rows that are drawn, with `panel`, `row_label`,
+        `y` (mm from the top) and `conclusive`.
 
     Raises
     ------

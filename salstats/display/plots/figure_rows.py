@@ -14,6 +14,7 @@ from salstats.display.plots.axis_ticks import axis_breaks, log_breaks, log_texts
 from salstats.display.plots.captions import has_limits
 from salstats.display.plots.estimates import Drawing
 from salstats.display.plots.legends import group_scales, legend_columns, legend_mm, legend_width
+from salstats.display.plots.pages import on_pages
 from salstats.display.plots.text_fit import (
     caption,
     caption_chars,
@@ -82,6 +83,11 @@ class Rows:
         """Middle of the rows of some values."""
         places = dict(zip(self.values, self.centres, strict=True))
         return np.array([places[v] for v in values], dtype=float)
+
+    def on(self, page: p9.ggplot) -> np.ndarray:
+        """Which rows a page of the figure shows."""
+        low, high = getattr(page.coordinates.limits, "y", None) or (-np.inf, np.inf)
+        return (self.centres > low) & (self.centres < high)
 
     def layers(self, *, striped: bool = True) -> list[Any]:
         """Stripes that lead the eye along the rows, and the axis that names them."""
@@ -168,8 +174,8 @@ def row_figure(
     log: bool = False,
     common: bool = False,
     striped: bool = True,
-) -> p9.ggplot:
-    """Figure of estimates with their bars in rows, a panel for each value of `panel`.
+) -> list[p9.ggplot]:
+    """Pages of estimates with their bars in rows, a panel for each value of `panel`.
 
     `frame` may have `fill`, the inside of each mark, and `last`, which marks are diamonds; `guides` has
     columns `panel` and `guide`, `margins` `panel` and `bound`; `columns` are texts beside the panels by their
@@ -187,7 +193,7 @@ def row_figure(
             f"width={np.ceil(least):.0f} or shorter labels="
         )
     shown = list(methods.values()) if legend else []
-    return (
+    figure = (
         p9.ggplot(frame, p9.aes("estimate", "y"))
         + rows.layers(striped=striped)
         + p9.geom_vline(p9.aes(xintercept="guide"), data=guides, color=GUIDE, size=0.4)
@@ -200,6 +206,15 @@ def row_figure(
             rows, panels, x_title, notes, shown, n_columns, width=width, room=room, log=log, common=common
         )
     )
+    return row_pages(figure, rows, panels, n_columns, headed=room > 0)
+
+
+def row_pages(
+    figure: p9.ggplot, rows: Rows, panels: Sequence[str], n_columns: int, *, headed: bool = False
+) -> list[p9.ggplot]:
+    """A figure with rows on as many pages as it needs."""
+    panel = rows.height + _AXIS_MM + _STRIP_MM * (any(panels) or headed)
+    return on_pages(figure, panels, min(n_columns, len(panels)), panel, list(rows.centres - rows.heights / 2))
 
 
 def _margins(margins: pd.DataFrame) -> list[Any]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import plotnine as p9
 
@@ -64,7 +65,7 @@ def plot_forest(
     digits: int | None = None,
     style: str = "nature",
     width: float = COLUMN_MM,
-) -> p9.ggplot:
+) -> list[p9.ggplot]:
     """Forest: a row per subgroup, with n, estimate and interval as text beside its mark.
 
     Parameters
@@ -89,9 +90,9 @@ def plot_forest(
 
     Returns
     -------
-    ggplot
-        The figure; its `data` are the rows that are drawn, with `panel`, `row_label` and `y` (mm from
-        the top). "Overall" and "Average" stand last, set apart, as diamonds.
+    Figure
+        The figure, or its first page. Its `data` are the rows that are drawn, with `panel`, `row_label` and
+        `y` (mm from the top). "Overall" and "Average" stand last, set apart, as diamonds.
 
     Raises
     ------
@@ -136,7 +137,7 @@ def plot_forest(
     line = _null(null, frame, term, ratio)
     guides = frame[["panel"]].drop_duplicates().assign(guide=line).dropna()
     last = frame[levels].astype(str).isin(LAST).any(axis=1) if levels else False
-    figure = row_figure(
+    pages = row_figure(
         frame.assign(last=last),
         rows,
         x_title=_axis_title(frame, named, term, ratio),
@@ -155,8 +156,11 @@ def plot_forest(
         striped=len(levels) < 2,
     )
     side: dict[str, Any] = {"ha": "left", "ma": "left"} if len(levels) > 1 else {}
-    weights = ["bold" if b else "normal" for b in bold]
-    return figure + p9.theme(axis_text_y=p9.element_text(weight=weights, **side))
+    weights = np.where(bold, "bold", "normal")
+    return [
+        page + p9.theme(axis_text_y=p9.element_text(weight=list(weights[rows.on(page)]), **side))
+        for page in pages
+    ]
 
 
 def _levels(frame: pd.DataFrame) -> list[str]:

@@ -57,7 +57,7 @@ def plot_intervals(
     sort: str = "auto",
     style: str = "nature",
     width: float | None = None,
-) -> p9.ggplot:
+) -> list[p9.ggplot]:
     """Estimates with their intervals: tasks as rows, methods by colour and mark, metrics as panels.
 
     With `decrease` and `auroc` it is Fig. 2 of saporta2022: tasks stand by significance and then by size of
@@ -92,9 +92,9 @@ def plot_intervals(
 
     Returns
     -------
-    ggplot
-        The figure; its `data` are the rows that are drawn, with `panel`, `row_label` and `y` (mm from
-        the top). "Overall" and "Average" stand last, set apart.
+    Figure
+        The figure, or its first page. Its `data` are the rows that are drawn, with `panel`, `row_label` and
+        `y` (mm from the top). "Overall" and "Average" stand last, set apart.
 
     Raises
     ------

@@ -11,7 +11,7 @@ from matplotlib.colors import LinearSegmentedColormap, to_hex
 from salstats.checks import SalstatsError, check_columns, check_frame
 from salstats.display.plots.captions import without
 from salstats.display.plots.figure import figures
-from salstats.display.plots.figure_rows import panels_of, row_layout, row_look
+from salstats.display.plots.figure_rows import panels_of, row_layout, row_look, row_pages
 from salstats.display.plots.legends import legend_columns
 from salstats.display.plots.text_fit import crossed, short_labels
 from salstats.display.plots.theme import REFERENCE
@@ -35,7 +35,7 @@ def plot_letter_values(
     labels: Mapping[str, Any] | Labels | None = None,
     n_columns: int | None = None,
     width: float | None = None,
-) -> p9.ggplot:
+) -> list[p9.ggplot]:
     """Figure of the distributions of covariates: nested boxes of letter values.
 
     A row per task, a panel with its own axis per covariate. The innermost, highest and darkest box holds
@@ -97,7 +97,7 @@ def plot_letter_values(
     nothing = without(values[values["n"] == 0], [*groups, "covariate"], "a value", names)
     notes = [_meaning(boxes, outside), f"n = {count_range(drawn['n'])}.", nothing]
     panels, title, n_columns = panels_of(drawn["panel"], n_columns)
-    return (
+    figure = (
         p9.ggplot()
         + rows.layers()
         + p9.geom_rect(
@@ -116,6 +116,7 @@ def plot_letter_values(
             legend_title_position="left",
         )
     )
+    return row_pages(figure, rows, panels, n_columns)
 
 
 def _boxes(drawn: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:

@@ -50,7 +50,7 @@ def plot_regression(
     labels: Mapping[str, Any] | Labels | None = None,
     intercept: bool = False,
     width: float | None = None,
-) -> p9.ggplot:
+) -> list[p9.ggplot]:
     """Coefficients of regression models: terms as rows, models by colour and mark.
 
     Each outcome, the left side of a formula, has a panel. Models that differ in the method, or else in the
@@ -75,9 +75,9 @@ def plot_regression(
 
     Returns
     -------
-    ggplot
-        The figure; its `data` are the rows that are drawn, with `panel`, `row_label` and `y` (mm from
-        the top).
+    Figure
+        The figure, or its first page. Its `data` are the rows that are drawn, with `panel`, `row_label` and
+        `y` (mm from the top).
 
     Raises
     ------
@@ -109,7 +109,7 @@ def plot_regression(
     drawing = _prepare(frame, named)
     placed, rows, below = _place(drawing)
     guides = placed[["panel"]].drop_duplicates().assign(guide=1.0 if ratio else 0.0)
-    figure = row_figure(
+    pages = row_figure(
         placed,
         rows,
         x_title=_axis_title(placed, ratio),
@@ -129,7 +129,8 @@ def plot_regression(
         width=width,
         log=ratio,
     )
-    return figure + p9.theme(axis_text_y=p9.element_text(ha="left", ma="left")) if below else figure
+    left = p9.theme(axis_text_y=p9.element_text(ha="left", ma="left"))
+    return [page + left for page in pages] if below else pages
 
 
 def _place(drawing: Drawing) -> tuple[pd.DataFrame, Rows, bool]:

@@ -1,0 +1,69 @@
+"""Figures above a page go on several, with the same axes; what is added to a figure stays with it."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import plotnine as p9
+import pytest
+from display.plots.estimate_figures import decreases, estimates
+
+import salstats as ss
+from salstats.checks import InputFileError
+
+TASKS = [f"Finding {i:02d}" for i in range(1, 31)]
+METHODS = [f"method {i}" for i in range(4)]
+MANY = estimates([*TASKS, "Average"], METHODS)
+PAGED = {
+    "intervals": lambda width: ss.plot_intervals(MANY, width=width),
+    "decrease": lambda width: ss.plot_decrease(
+        pd.concat([decreases(dict.fromkeys(TASKS, 30.0), m) for m in METHODS], ignore_index=True), width=width
+    ),
+    "forest": lambda width: ss.plot_forest(MANY.query("metric == 'iou'"), width=width),
+}
+
+
+def shown(page):
+    """Labels of rows, and ends of the axes across, of a page that is drawn."""
+    drawn = page.draw(show=False)
+    try:
+        drawn.canvas.draw()
+        texts = [t.get_text() for axes in drawn.axes for t in axes.get_yticklabels() if t.get_visible()]
+        return [t for t in texts if t], [axes.get_xlim() for axes in drawn.axes]
+    finally:
+        plt.close(drawn)
+
+
+@pytest.mark.parametrize(("name", "width"), [("intervals", 89), ("decrease", 183), ("forest", 89)])
+def test_no_page_is_higher_than_paper_and_all_have_every_row_once_on_the_same_axes(name, width):
+    pages = PAGED[name](width).pages
+    assert len(pages) > 1
+    assert all(25.4 * page.theme.getp("figure_size")[1] <= 247.01 for page in pages)
+    assert [page.labels.caption.split("\n")[-1] for page in pages] == [
+        f"Page {i} of {len(pages)}." for i in range(1, len(pages) + 1)
+    ]
+    rows, ends = zip(*map(shown, pages), strict=True)
+    every = [row.strip() for page in rows for row in page if "Finding" in row]
+    # a forest has a row for each method too
+    assert sorted(every) == sorted(TASKS * (len(METHODS) if name == "forest" else 1))
+    assert all(np.allclose(end, ends[0]) for end in ends)
+
+
+def test_a_figure_is_laid_out_anew_with_what_was_added_and_as_its_frame_was(tmp_path):
+    frame = estimates()
+    figure = ss.plot_intervals(frame) + p9.labs(title="Mine")
+    before = figure.data.copy()
+    frame["estimate"] = 0.0
+    narrow = figure.at(89)
+    assert 25.4 * narrow.theme.getp("figure_size")[0] == pytest.approx(89)
+    assert narrow.labels.title == "Mine"
+    pd.testing.assert_series_equal(narrow.data["estimate"], before["estimate"])
+
+
+def test_every_page_is_written_and_none_over_a_file_of_the_users(tmp_path):
+    figure = PAGED["intervals"](89) + p9.theme(dpi=20)
+    (tmp_path / "fig-2.png").touch()
+    with pytest.raises(InputFileError, match=r"fig-2\.png"):
+        ss.save_figure(figure, tmp_path / "fig.png", dpi=20)
+    assert not (tmp_path / "fig.png").exists()
+    ss.save_figure(figure, tmp_path / "fig.png", dpi=20, overwrite=True)
+    assert len(list(tmp_path.glob("fig*.png"))) == len(figure.pages)
