@@ -81,9 +81,10 @@ def test_frequencies_count_the_draws(scores, draws, ranks):
     assert len(ours) == len(counted)
 
 
-def test_tau_between_tasks_is_that_of_r_for_every_draw(scores, draws):
-    theirs = pd.read_csv(REFERENCE / "tau.csv").query("scheme == 'mean'")
-    found = ss.rank_agreement(scores, by=[], draws=draws)
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_tau_between_tasks_is_that_of_r_for_every_draw(scores, draws, scheme):
+    theirs = pd.read_csv(REFERENCE / "tau.csv").query("scheme == @scheme")
+    found = ss.rank_agreement(scores, by=[], draws=draws, scheme=scheme)
     pairs = {frozenset((r.task, r.other_task)): r for r in found.itertuples()}
     assert len(pairs) == 3
     for pair, row in pairs.items():

@@ -1,7 +1,6 @@
 """Weighted means and contrasts: those of survey and clubSandwich, and what weights are by definition."""
 
 import itertools
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,24 +11,14 @@ from salstats.checks import ColumnError, SalstatsError, ValueRangeError
 from salstats.stats.contrasts import difference, percent_decrease
 from salstats.stats.cr2 import cr2
 from salstats.stats.summaries import bootstrap, summarize
+from tests.weights_oracle import WEIGHTS, by_r, weighted_scores
 
-REFERENCE = Path(__file__).parents[1] / "reference" / "weights"
-WEIGHTS = ("sampling", "of_patient")
 PREVALENCE = {"edema": 0.2, "nodule": 0.8}
 
 
 @pytest.fixture(scope="module")
 def scores() -> pd.DataFrame:
-    return pd.read_csv(REFERENCE / "scores.csv")
-
-
-@pytest.fixture(scope="module")
-def expected() -> pd.DataFrame:
-    return pd.read_csv(REFERENCE / "weights.csv")
-
-
-def _of(expected: pd.DataFrame, what: str, weights: str) -> pd.DataFrame:
-    return expected[(expected["what"] == what) & (expected["weights"] == weights)]
+    return weighted_scores()
 
 
 def _same(found: pd.DataFrame, other: pd.DataFrame, rtol: float = 1e-12) -> None:
@@ -41,9 +30,9 @@ def _same(found: pd.DataFrame, other: pd.DataFrame, rtol: float = 1e-12) -> None
 
 
 @pytest.mark.parametrize("weights", WEIGHTS)
-def test_means_have_the_standard_errors_of_surveys(scores, expected, weights) -> None:
+def test_means_have_the_standard_errors_of_surveys(scores, weights) -> None:
     found = summarize(scores, by=["task", "method"], weights=weights, interval="t")
-    told = _of(expected, "svymean", weights)
+    told = by_r("svymean", weights)
     for column in ("estimate", "std_error", "df"):
         np.testing.assert_allclose(found[column], told[column], rtol=1e-10)
     assert (found["weights"] == weights).all()
@@ -51,14 +40,14 @@ def test_means_have_the_standard_errors_of_surveys(scores, expected, weights) ->
 
 
 @pytest.mark.parametrize("weights", WEIGHTS)
-def test_differences_and_decreases_have_the_standard_errors_of_surveys(scores, expected, weights) -> None:
+def test_differences_and_decreases_have_the_standard_errors_of_surveys(scores, weights) -> None:
     options = {"reference": "human", "by": "task", "weights": weights}
     gap = difference(scores, **options, interval="t")
-    told = _of(expected, "svymean gap", weights)
+    told = by_r("svymean gap", weights)
     for column in ("estimate", "std_error", "df"):
         np.testing.assert_allclose(gap[column], told[column], rtol=1e-10)
     decrease = percent_decrease(scores, **options, interval="delta")
-    ratio = _of(expected, "svyratio", weights)
+    ratio = by_r("svyratio", weights)
     np.testing.assert_allclose(1 - decrease["estimate"] / 100, ratio["estimate"], rtol=1e-10)
     np.testing.assert_allclose(decrease["std_error"] / 100, ratio["std_error"], rtol=1e-10)
 
@@ -69,11 +58,11 @@ _ROOTS = {"of_patient": 1e-9, "sampling": 1e-3}
 
 
 @pytest.mark.parametrize("weights", WEIGHTS)
-def test_cr2_is_that_of_clubsandwich(scores, expected, weights) -> None:
+def test_cr2_is_that_of_clubsandwich(scores, weights) -> None:
     means = summarize(scores, by=["task", "method"], weights=weights, interval="cr2")
     gap = difference(scores, reference="human", by="task", weights=weights, interval="cr2", average="task")
-    wide = _of(expected, "gap CR2", weights)
-    for found, told in ((means, _of(expected, "mean CR2", weights)), (gap, wide)):
+    wide = by_r("gap CR2", weights)
+    for found, told in ((means, by_r("mean CR2", weights)), (gap, wide)):
         np.testing.assert_allclose(found["estimate"], told["estimate"], rtol=1e-10)
         np.testing.assert_allclose(found["std_error"], told["std_error"], rtol=_ROOTS[weights])
         np.testing.assert_allclose(found["df"], told["df"], rtol=max(_ROOTS[weights] / 10, 1e-8))
@@ -102,7 +91,7 @@ def test_cr2_of_weights_within_units_is_without_bias_and_has_its_degrees_of_free
 
 
 @pytest.mark.parametrize("weights", WEIGHTS)
-def test_prevalences_weigh_tasks(scores, expected, weights) -> None:
+def test_prevalences_weigh_tasks(scores, weights) -> None:
     means = summarize(scores, average="task", weights=PREVALENCE)
     for method, own in means.groupby("method"):
         at = own.set_index("task")["estimate"]
@@ -116,7 +105,7 @@ def test_prevalences_weigh_tasks(scores, expected, weights) -> None:
     _same(alone[alone["task"] == "Average"].drop(columns="task").reset_index(drop=True), nodule)
 
 
-def test_prevalence_weighted_gap_is_that_of_clubsandwich(scores, expected) -> None:
+def test_prevalence_weighted_gap_is_that_of_clubsandwich(scores) -> None:
     # clubSandwich's weights are those of cases, too: of equal ones ours are compared with the definition
     gap = difference(scores, reference="human", interval="cr2", average="task", weights=PREVALENCE)
     by_task = gap.set_index("task")
@@ -125,7 +114,7 @@ def test_prevalence_weighted_gap_is_that_of_clubsandwich(scores, expected) -> No
     )
     sums, masses, squares = _cells_of_pairs(scores, "of_patient")
     found = cr2(sums, masses, np.array([[0.2, 0.8, -0.2, -0.8]]), squares)
-    told = _of(expected, "prevalence gap CR2", "of_patient")
+    told = by_r("prevalence gap CR2", "of_patient")
     np.testing.assert_allclose(np.sqrt(found.variance), told["std_error"], rtol=1e-10)
     np.testing.assert_allclose(found.df, told["df"], rtol=1e-8)
 

@@ -1,7 +1,5 @@
 """Models of weighted rows: those of sandwich, survey and clubSandwich, and what weights are by definition."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,25 +7,15 @@ import pytest
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError
 from salstats.stats.models import covariance
+from tests.weights_oracle import WEIGHTS, by_r, weighted_scores
 
-REFERENCE = Path(__file__).parents[2] / "reference" / "weights"
-WEIGHTS = ("sampling", "of_patient")
 FORMULA = "score ~ method * task + x"
 LOGIT = {"hit": "binomial", "score": "fractional"}
 
 
 @pytest.fixture(scope="module")
 def scores() -> pd.DataFrame:
-    return pd.read_csv(REFERENCE / "scores.csv")
-
-
-@pytest.fixture(scope="module")
-def expected() -> pd.DataFrame:
-    return pd.read_csv(REFERENCE / "weights.csv")
-
-
-def _of(expected: pd.DataFrame, what: str, weights: str) -> pd.DataFrame:
-    return expected[(expected["what"] == what) & (expected["weights"] == weights)]
+    return weighted_scores()
 
 
 def _close(found: pd.DataFrame, told: pd.DataFrame, rtol: float = 1e-10) -> None:
@@ -38,14 +26,14 @@ def _close(found: pd.DataFrame, told: pd.DataFrame, rtol: float = 1e-10) -> None
 
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("direct", [100, 0])
-def test_linear_models_are_those_of_clubsandwich(scores, expected, weights, direct, monkeypatch) -> None:
+def test_linear_models_are_those_of_clubsandwich(scores, weights, direct, monkeypatch) -> None:
     monkeypatch.setattr(covariance, "_DIRECT", direct)
     fit = ss.fit(scores, FORMULA, weights=weights)
     found = fit.tidy()
-    _close(found, _of(expected, "lm cr2", weights), 1e-9)
+    _close(found, by_r("lm cr2", weights), 1e-9)
     assert (found["weights"] == weights).all()
     together = fit.joint(["method", "x", "method:task"]).iloc[0]
-    told = _of(expected, "lm joint", weights).iloc[0]
+    told = by_r("lm joint", weights).iloc[0]
     assert together["statistic"] == pytest.approx(told["estimate"], rel=1e-9)
     assert together["df_residual"] == pytest.approx(told["df"], rel=1e-9)
     assert together["p_value"] == pytest.approx(told["p_value"], rel=1e-8)
@@ -54,19 +42,19 @@ def test_linear_models_are_those_of_clubsandwich(scores, expected, weights, dire
 @pytest.mark.filterwarnings("ignore:rows of one unit taken as independent", "ignore:few clusters")
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("errors", ["hc0", "hc1", "hc2", "hc3", "cluster"])
-def test_linear_models_are_those_of_sandwich(scores, expected, weights, errors) -> None:
+def test_linear_models_are_those_of_sandwich(scores, weights, errors) -> None:
     found = ss.fit(scores, FORMULA, weights=weights, errors=errors)
-    _close(found.tidy(), _of(expected, f"lm {errors}", weights))
+    _close(found.tidy(), by_r(f"lm {errors}", weights))
     shares = found.glance()[["r_squared", "adj_r_squared"]].iloc[0]
-    np.testing.assert_allclose(shares, _of(expected, "lm r_squared", weights)["estimate"], rtol=1e-10)
+    np.testing.assert_allclose(shares, by_r("lm r_squared", weights)["estimate"], rtol=1e-10)
     assert found.glance()["aic"].isna().all()
 
 
 @pytest.mark.parametrize("weights", WEIGHTS)
-def test_linear_models_have_the_standard_errors_of_surveys(scores, expected, weights) -> None:
+def test_linear_models_have_the_standard_errors_of_surveys(scores, weights) -> None:
     found, told = (
         ss.regress(scores, FORMULA, weights=weights, errors="cluster"),
-        _of(expected, "svyglm", weights),
+        by_r("svyglm", weights),
     )
     n = found["n"].iloc[0]
     np.testing.assert_allclose(found["estimate"], told["estimate"], rtol=1e-10)
@@ -77,12 +65,12 @@ def test_linear_models_have_the_standard_errors_of_surveys(scores, expected, wei
 
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("outcome", list(LOGIT))
-def test_logit_models_are_those_of_sandwich_and_clubsandwich(scores, expected, weights, outcome) -> None:
+def test_logit_models_are_those_of_sandwich_and_clubsandwich(scores, weights, outcome) -> None:
     options = {"family": LOGIT[outcome], "weights": weights, "unit": "patient"}
     table = scores.dropna(subset="score")
     for errors in ("cluster", "cr2"):
         found = ss.regress(table, f"{outcome} ~ method + x", errors=errors, **options)
-        _close(found, _of(expected, f"glm {errors} {outcome}", weights), 1e-9)
+        _close(found, by_r(f"glm {errors} {outcome}", weights), 1e-9)
 
 
 def _same(found: pd.DataFrame, told: pd.DataFrame) -> None:
