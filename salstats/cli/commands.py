@@ -133,7 +133,17 @@ COMMANDS = (
         run=runs.run_significance_map,
     ),
     Command("rank-agreement", "rank_agreement", SCORES, "scores.csv --over task -o tau.csv"),
-    Command("mrmc", "mrmc", SCORES, "scores.csv --reference human --readers random"),
+    Command(
+        "mrmc",
+        "mrmc",
+        SCORES,
+        "scores.csv --reference human --readers random",
+        run=runs.run_mrmc,
+        more=(
+            _flag("components", "Also write variances and covariances, from which power plans.", Path | None),
+            _flag("each_reader", "Also write the figure of each reader with each method.", Path | None),
+        ),
+    ),
     Command("medians", "medians", SCORES, "scores.csv --by metric,method --quantile 0.5 -o medians.csv"),
     Command(
         "median-difference",

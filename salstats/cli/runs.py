@@ -1,8 +1,9 @@
 """How commands run: read, call, write; and what some say beside their frame."""
 
+from collections.abc import Callable
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -58,21 +59,18 @@ def run_bounded(run: Run, source: Source) -> None:
 
 def run_significance_map(run: Run, source: Source) -> None:
     """Test every two methods; limits of ranks can be written, too."""
-    listing = run.options.pop("limits", None)
-    _check_files(run, listing, "limits")
+    (listing,) = _listings(run, "limits")
     frame = run.call(source.read(run))
     if listing is not None:
         import salstats as ss
-        from salstats.files.frame_files import write_frame
 
-        write_frame(ss.rank_limits(frame), listing, overwrite=run.overwrite)
+        _write(ss.rank_limits(frame), listing, run)
     run.deliver(frame)
 
 
 def run_regress(run: Run, source: Source) -> None:
     """Normalize covariates first, where that is asked for; variances can be written, too."""
-    listing = run.options.pop("components", None)
-    _check_files(run, listing, "components")
+    (listing,) = _listings(run, "components")
     import salstats as ss
 
     normalize, within = run.options.pop("normalize", None), run.options.pop("within", None)
@@ -85,25 +83,52 @@ def run_regress(run: Run, source: Source) -> None:
     formula = formulas if len(formulas) > 1 else formulas[0]
     terms = run.function(data, formula, **run.options)
     if listing is not None:
-        from salstats.files.frame_files import write_frame
-
-        asked = {name: run.options[name] for name in signature(ss.fit).parameters if name in run.options}
-        level = {"level": run.options["level"]} if "level" in run.options else {}
-        found = ss.fit(data, formula, **asked).variance_components(**level)
-        write_frame(found, listing, overwrite=run.overwrite)
+        model = ss.fit(data, formula, **_asked_of(ss.fit, run))
+        _write(model.variance_components(**_asked_of(model.variance_components, run)), listing, run)
     run.deliver(terms)
 
 
-def _check_files(run: Run, listing: Path | None, name: str) -> None:
-    """Raise before anything is computed where a file cannot be written, or two are one."""
+def run_mrmc(run: Run, source: Source) -> None:
+    """Compare methods; components and the figures of readers can be written, too."""
+    listings = _listings(run, "components", "each_reader")
+    import salstats as ss
+
+    scores = source.read(run)
+    frame = run.call(scores)
+    for function, listing in zip((ss.mrmc_components, ss.mrmc_readers), listings, strict=True):
+        if listing is not None:
+            _write(function(scores, **_asked_of(function, run)), listing, run)
+    run.deliver(frame)
+
+
+def _asked_of(function: Callable[..., Any], run: Run) -> dict[str, Any]:
+    """The options of a run that a function has, too."""
+    return {name: run.options[name] for name in signature(function).parameters if name in run.options}
+
+
+def _write(frame: "pd.DataFrame", listing: Path, run: Run) -> None:
+    """Write what was asked for beside the frame of a command."""
+    from salstats.files.frame_files import write_frame
+
+    write_frame(frame, listing, overwrite=run.overwrite)
+
+
+def _listings(run: Run, *names: str) -> list[Path | None]:
+    """Files asked for beside the output; an error at once where one cannot be written, or two are one."""
     from salstats.checks import SalstatsError
     from salstats.files.frame_files import check_output
 
-    for target in (run.out, listing):
-        if target is not None:
-            check_output(target, overwrite=run.overwrite)
-    if run.out is not None and listing is not None and run.out.resolve() == listing.resolve():
-        raise SalstatsError(f"--output and --{name} both name {run.out}; give them two files")
+    listings = [run.options.pop(name, None) for name in names]
+    named: dict[Path, tuple[str, Path]] = {}
+    for name, target in zip(("output", *names), (run.out, *listings), strict=True):
+        if target is None:
+            continue
+        check_output(target, overwrite=run.overwrite)
+        flag = f"--{name.replace('_', '-')}"
+        other, first = named.setdefault(target.resolve(), (flag, target))
+        if other != flag:
+            raise SalstatsError(f"{other} and {flag} both name {first}; give them two files")
+    return listings
 
 
 def run_score(run: Run, source: Source) -> None:
@@ -154,17 +179,14 @@ def run_segment(run: Run, source: Source) -> None:
 
 def run_gaze(run: Run, source: Source) -> None:
     """Score maps against gaze; the recordings can be written, too."""
-    from salstats.files.frame_files import write_frame
-
-    listing = run.options.pop("recordings", None)
-    _check_files(run, listing, "recordings")
+    (listing,) = _listings(run, "recordings")
     import salstats as ss
 
     study = source.read(run)
     frame = run.call(study, progress=True)
     looks = ss.recordings(study)
     if listing is not None:
-        write_frame(looks, listing, overwrite=run.overwrite)
+        _write(looks, listing, run)
     run.deliver(frame)
     say_fixations(looks)
     say_gaze_reasons(frame)

@@ -42,3 +42,28 @@ def test_a_file_with_a_column_for_each_reader_with_each_method(tmp_path, r_data)
     assert run(["mrmc", str(tmp_path / "wide.csv"), *options, "-o", str(out)]) == 0
     # MRMCaov's VanDyke, jackknife
     assert pd.read_csv(out)["p_value"].iloc[-1] == pytest.approx(0.05166569, abs=1e-8)
+
+
+def test_components_are_written_and_planned_from(tmp_path, r_data, capsys):
+    table = r_data("vandyke")
+    scores = mrmc_frame(table, "rating", "rating").assign(truth=table["truth"])
+    scores.to_csv(tmp_path / "scores.csv", index=False)
+    parts, readers = tmp_path / "parts.csv", tmp_path / "readers.csv"
+    options = ["--figure", "auc", "--label", "truth", "--components", str(parts)]
+    command = ["mrmc", str(tmp_path / "scores.csv"), *options]
+    assert run([*command, "--each-reader", str(parts)]) == 2
+    assert "--components and --each-reader both name" in error_line(capsys)
+    assert run([*command, "--each-reader", str(readers)]) == 0
+    assert len(pd.read_csv(readers)) == 10
+    out = tmp_path / "plan.csv"
+    plan = ["--term", "mrmc", "--effect", "0.05", "--n-readers", "10", "--n-cases", "163", "-o", str(out)]
+    assert run(["power", str(parts), *plan]) == 0
+    assert "difference in AUROC, averaged over readers" in capsys.readouterr().err
+    expected = ss.power(
+        ss.mrmc_components(scores, figure="auc", label="truth"),
+        term="mrmc",
+        effect=0.05,
+        n_readers=10,
+        n_cases=163,
+    )
+    assert pd.read_csv(out)["power"][0] == pytest.approx(expected["power"][0], rel=1e-12)
