@@ -161,7 +161,9 @@ def bars_on_log_axis(frame: pd.DataFrame) -> tuple[pd.DataFrame, str]:
 def effect_text(frame: pd.DataFrame, ratio: bool) -> str:
     """What the coefficients of models are."""
     if distinct(frame, "average"):
-        return "Average marginal effect"
+        if "term" in frame.columns:
+            return "Average marginal effect"
+        return "Difference" if "reference_level" in frame.columns else "Mean"
     links = {FAMILIES.get(str(name), GAUSSIAN).link for name in distinct(frame, "family")}
     link = links.pop() if len(links) == 1 else GAUSSIAN.link
     return link.ratio if ratio else link.effect

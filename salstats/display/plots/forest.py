@@ -46,6 +46,7 @@ from salstats.display.tables.placement import rows_of_term
 from salstats.display.text.format import STYLES, count_text, p_used, row_p_text
 from salstats.display.text.labels import LAST, Labels
 from salstats.display.text.margins import pairs_as_methods
+from salstats.display.text.models import is_marginal, marginal_text
 from salstats.display.text.vocabulary import CONTRASTS, TERMS
 from salstats.stats.agreement.records import common_label, is_agreement
 
@@ -270,6 +271,8 @@ def _axis_title(frame: pd.DataFrame, labels: Labels, term: str | None, ratio: bo
     """Axis's title, with its unit."""
     if term in CONTRASTS:
         return contrast_title(frame, labels, term)
+    if is_marginal(frame) and "term" not in frame.columns:
+        return axis_text(marginal_text(frame, labels), frame)
     if "formula" in frame.columns or ratio:
         return axis_text(effect_text(frame, ratio) + (f", {labels.term(term)}" if term else ""), frame)
     if term is None and is_agreement(frame):

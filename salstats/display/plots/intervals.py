@@ -38,6 +38,7 @@ from salstats.display.tables.placement import rows_of_term
 from salstats.display.text.format import STYLES, fixed_text
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import pairs_as_methods
+from salstats.display.text.models import is_marginal, marginal_text
 from salstats.display.text.vocabulary import CONTRASTS
 
 SORTS = ("auto", "decrease", "estimate", "labels")
@@ -226,6 +227,8 @@ def _axis_title(drawing: Drawing) -> str:
     """Axis's title: what it shows, or the statistic where the panels say of what."""
     if drawing.term in CONTRASTS:
         return contrast_title(drawing.frame, drawing.labels, drawing.term)
+    if is_marginal(drawing.frame):
+        return axis_text(marginal_text(drawing.frame, drawing.labels), drawing.frame)
     metrics = distinct(drawing.frame, "metric")
     what = quantity(metrics[0] if len(metrics) == 1 else None, drawing.term, drawing.labels)
     return axis_text(what, drawing.frame)

@@ -185,8 +185,7 @@ def _heading(frame: pd.DataFrame, placement: Placement, labels: Labels) -> str:
     """What a cell gives: "IoU, mean (95% CI)"."""
     term = notes.single(frame, "term")
     if is_marginal(frame):
-        text = marginal_text(frame, labels)
-        return notes.with_interval(f"{text[0].upper()}{text[1:]}", frame)
+        return notes.with_interval(marginal_text(frame, labels), frame)
     known = TERMS.get("auroc" if (term, notes.single(frame, "figure")) == ("mean", "auc") else str(term))
     what = known.name if known else labels.term(str(term)) if term is not None else "estimate"
     if "metric" in placement.constant:

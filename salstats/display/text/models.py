@@ -54,14 +54,15 @@ def is_marginal(frame: pd.DataFrame) -> bool:
 
 
 def marginal_text(frame: pd.DataFrame, labels: Labels) -> str:
-    """What marginal estimates are, inside a heading: "IoU, difference"."""
+    """What marginal estimates are, as a heading begins: "IoU, difference"."""
     terms = _distinct(frame, "term")
     what = "difference" if "reference_level" in frame.columns else "mean"
     if terms:
         what = "marginal effect" + (f" of {labels.term(terms[0])}" if len(terms) == 1 else "")
     # where the metric varies the outcome is the score
     outcome = "" if "metric" in frame.columns else outcome_text(frame, labels)
-    return f"{outcome}, {what}" if outcome else what
+    text = f"{outcome}, {what}" if outcome else what
+    return f"{text[0].upper()}{text[1:]}"
 
 
 def marginal_note(frame: pd.DataFrame, labels: Labels) -> str:

@@ -454,3 +454,11 @@ def test_a_table_of_variances_is_that_of_a_fit(r_data, read):
     assert "95% CI: profile likelihood." in seen.note
     shown = {row[0]: row[-1].split()[0] for row in seen.body}
     assert shown == {"case": "0.0112", "reader": "0.00224", "Residual": "0.00998"}
+
+
+def test_figures_of_marginal_means_and_contrasts_name_their_outcome():
+    scores = ss.datasets.load_simulated().query("metric == 'iou'")
+    fit = ss.fit(scores, "iou ~ method + area_ratio", by=[])
+    for draw in (ss.plot_intervals, ss.plot_forest):
+        assert draw(fit.means("method")).labels.x == "IoU, mean (95% CI)"
+        assert draw(fit.contrasts("method", reference="human")).labels.x == "IoU, difference (95% CI)"
