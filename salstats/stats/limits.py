@@ -193,9 +193,10 @@ def wilson(share: np.ndarray, n: np.ndarray, level: float, df: np.ndarray | floa
     with np.errstate(divide="ignore", invalid="ignore"):
         centre = (share + z2 / (2 * n)) / (1 + z2 / n)
         reach = np.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n**2))) / (1 + z2 / n)
-    # at 0 and 1 the limit is exact; rounding must not push it past
-    low, high = np.where(share == 0, 0.0, centre - reach), np.where(share == 1, 1.0, centre + reach)
-    return low, high
+    # at 0 and 1 the limit is exact, if there is one; rounding must not push it past
+    known = ~np.isnan(reach)
+    low = np.where(known & (share == 0), 0.0, centre - reach)
+    return low, np.where(known & (share == 1), 1.0, centre + reach)
 
 
 def wilson_t(

@@ -100,13 +100,17 @@ def once(readings: Readings) -> np.ndarray:
 
 
 def without_each_unit(readings: Readings, kernel: Kernel) -> tuple[np.ndarray, np.ndarray]:
-    """Coefficients of all rows (n_coefficients,), and without each unit (n_units, n_coefficients)."""
+    """Coefficients of all rows (n_coefficients,), and without each unit (n_units, n_coefficients).
+
+    The latter are NaN where a coefficient is not defined.
+    """
     n_units, size = readings.n_units, max(1, _BLOCK // max(readings.values.size, 1))
     found = [
         kernel(readings, WithoutEach(readings.units, np.arange(start, min(start + size, n_units))))
         for start in range(0, n_units, size)
     ]
-    return kernel(readings, once(readings))[0], np.concatenate(found)
+    each = np.concatenate(found)
+    return kernel(readings, once(readings))[0], np.where(np.isfinite(each), each, np.nan)
 
 
 def jackknife_error(replicates: np.ndarray) -> np.ndarray:
@@ -184,8 +188,8 @@ def by_jackknife(readings: Readings, kernel: Kernel, level: float) -> Found:
     error, share = jackknife_error(replicates), np.clip(_share(estimate, k), 0, 1)
     varies = (error > ROUNDING) & (share > 0) & (share < 1)
     of_variance = ratio(share * (1 - share), (error * (k - 1) / k) ** 2)
-    size = np.where(varies, of_variance, _worth(readings, kernel))
-    df = np.where(varies, jackknife_df(replicates), n - 1.0 if n > 1 else np.nan)
+    size = np.where(varies, of_variance, _worth(readings, kernel) if n > 1 else np.nan)
+    df = np.where(varies, jackknife_df(replicates), n - 1.0)
     low, high = ((k * limit - 1) / (k - 1) for limit in wilson(share, size, level, df))
     statistic = estimate * np.sqrt((k - 1) * size)
     return Found(
@@ -209,7 +213,7 @@ def _worth(readings: Readings, kernel: Kernel) -> np.ndarray:
     """How many 0/1 scores perfect agreement is worth: the odds of its share, if one unit more disagreed.
 
     n hits and a miss have the odds n. That unit is of average size, and its first reading is the largest that
-    there is, the others the least.
+    there is, the others the least. All are worth one score at least.
     """
     low, high = np.nanmin(readings.values), np.nanmax(readings.values)
     odd = np.full((1, readings.n_raters), low)
@@ -221,7 +225,7 @@ def _worth(readings: Readings, kernel: Kernel) -> np.ndarray:
     )
     n_rows = len(readings.values)
     share = _share(kernel(more, np.append(np.ones(n_rows), n_rows / readings.n_units)[None])[0], len(odd[0]))
-    return ratio(share, 1 - share)
+    return np.maximum(ratio(share, 1 - share), 1.0)
 
 
 def by_normal(estimate: np.ndarray, std_error: np.ndarray, level: float) -> Found:

@@ -185,6 +185,10 @@ def test_perfect_agreement_of_categories_has_limits_and_of_scores_none(ratings, 
     found = ss.agreement(same, kind="fleiss").iloc[0]
     assert (found["estimate"], found["conf_high"]) == (1, 1)
     assert 0 < found["conf_low"] < 1
+    with pytest.warns(SalstatsWarning, match="no limits.*of one unit"):
+        one = ss.agreement(same.assign(patient="p"), kind="ac1", unit="patient").iloc[0]
+    assert one["estimate"] == 1
+    assert one[["conf_low", "conf_high"]].isna().all()
     with pytest.warns(SalstatsWarning, match="no limits"):
         found = ss.agreement(frame_of(np.repeat(values[:, :1], 3, axis=1)), form="icc3").iloc[0]
     assert found["estimate"] == pytest.approx(1)

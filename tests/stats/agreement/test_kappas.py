@@ -149,7 +149,7 @@ def test_limits_are_the_kappas_that_a_score_test_of_as_many_cases_does_not_rejec
     if unknown:
         # one pair more that disagrees
         df, more = n - 1, (1 + kappa(pairs + one[3])) / 2
-        size = more / (1 - more)
+        size = max(more / (1 - more), 1)
     else:
         less = np.concatenate([np.full(pairs[i], kappa(pairs - one[i])) for i in range(4) if pairs[i]])
         squares = (less - less.mean()) ** 2
