@@ -76,7 +76,7 @@ def plot_flow(
     >>> import salstats as ss
     >>> flow = ss.case_flow(ss.datasets.load_simulated(), reference="human")
     >>> type(ss.plot_flow(flow)).__name__
-    'ggplot'
+    'Figure'
     """
     check_columns(check_frame(flow, "flow"), _COLUMNS, "flow")
     if not width >= _NARROWEST_MM:
