@@ -108,10 +108,12 @@ def _of_members(codes: ColumnCodes, weights: Mapping[Any, float], average: str |
         raise ValueRangeError(f"weights name {quoted(unknown)}, and {average!r} holds {quoted(there)}")
     if lacking := [value for value in there if value not in weights]:
         raise ValueRangeError(f"weights lack {quoted(lacking)} of {average!r}; 0 leaves it out")
-    found = {value: float(weight) for value, weight in weights.items()}
-    if not all(0 <= weight < np.inf for weight in found.values()) or not any(found.values()):
-        raise ValueRangeError("weights of what is averaged over must be 0 or more, finite, and not all 0")
-    return found
+    numbers = np.asarray(pd.to_numeric([*weights.values()], errors="coerce"), np.float64)
+    if not (np.isfinite(numbers) & (numbers >= 0)).all() or not numbers.any():
+        raise ValueRangeError(
+            "weights of what is averaged over must be numbers of 0 or more, finite, and not all 0"
+        )
+    return dict(zip(weights, numbers.tolist(), strict=True))
 
 
 def worth_units(sums: np.ndarray, squares: np.ndarray) -> np.ndarray:

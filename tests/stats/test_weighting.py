@@ -238,6 +238,7 @@ def test_replicates_are_weighted_means_of_the_units_drawn(scores) -> None:
         ({}, {"weights": {"edema": 1}, "average": "task"}, "lack 'nodule'"),
         ({}, {"weights": {**PREVALENCE, "x": 1}, "average": "task"}, "name 'x'"),
         ({}, {"weights": {"edema": -1, "nodule": 1}, "average": "task"}, "0 or more"),
+        ({}, {"weights": {"edema": "few", "nodule": None}, "average": "task"}, "numbers of 0 or more"),
         ({}, {"weights": 3}, "is no column"),
     ],
 )

@@ -44,6 +44,8 @@ def exchangeable(
     2006;15(2):1-11. https://doi.org/10.18637/jss.v015.i02
     """
     sizes = np.bincount(clusters)
+    if len(sizes) < 2:
+        raise NotEstimableError("rows are of one unit, which says nothing of how others differ")
     if sizes.max() < 2:
         raise NotEstimableError(
             "each unit has a single row, so that nothing is correlated; leave correlation= out"

@@ -191,6 +191,8 @@ def test_rows_that_nothing_holds_together_have_no_correlation(few):
     with pytest.warns(SalstatsWarning, match="each unit has a single row"):
         terms = ss.regress(alone, "iou ~ prob", correlation="exchangeable", unit="patient")
     assert terms["estimate"].isna().all()
+    with pytest.warns(SalstatsWarning, match="rows are of one unit"):
+        ss.regress(few[few["patient"] == few["patient"][0]], "iou ~ 1", correlation="exchangeable")
 
 
 def test_rows_of_units_that_are_less_alike_than_they_can_be_are_not_fitted():
