@@ -199,7 +199,9 @@ def _sure_orders(
         )
     names = np.unique(found.keys["method"].astype("object").to_numpy())
     group = tests[found.groups].merge(found.group_keys.assign(group=range(len(found.group_keys))))["group"]
-    own, other = (np.searchsorted(names, tests[c].astype("object")) for c in ("method", "reference"))
+    # references are text, also where methods are numbers
+    sides = (tests[c].astype(tests["method"].dtype).astype("object") for c in ("method", "reference"))
+    own, other = (np.searchsorted(names, side) for side in sides)
     ahead = np.zeros((len(found.group_keys), len(names), len(names)))
     ahead[group, own, other] = tests["better"]
     return ahead - ahead.transpose(0, 2, 1)

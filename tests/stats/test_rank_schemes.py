@@ -95,6 +95,12 @@ def test_tau_between_tasks_is_that_of_r_for_every_draw(scores, draws, scheme):
         assert row.share_positive == pytest.approx((tau[1:] > 0).mean())
 
 
+def test_methods_may_be_numbers(scores, draws):
+    found = ss.rank_agreement(scores, by=[], draws=draws)
+    numbers = scores.assign(method=scores["method"].str[1:].astype(int))
+    pd.testing.assert_frame_equal(ss.rank_agreement(numbers, by=[], draws=draws), found)
+
+
 def test_limits_of_tau_count_orders_that_are_sure_in_both_rankings(scores, draws):
     # m0 and m1 apart from the others, in all tasks but one the other way round
     apart = scores["method"].map({"m0": 2, "m1": 1}).fillna(0) * np.where(scores["task"] == "mass", -1, 1)
