@@ -30,7 +30,8 @@ def draws():
 
 @pytest.fixture(scope="module")
 def ranks():
-    return pd.read_csv(REFERENCE / "ranks.csv")
+    wide, keys = pd.read_csv(REFERENCE / "ranks.csv"), ["task", "scheme", "ties", "draw"]
+    return pd.wide_to_long(wide, ["value", "rank"], keys, "method", ".", r"m\d").reset_index()
 
 
 def frame(values, **columns):

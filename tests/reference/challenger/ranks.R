@@ -48,7 +48,9 @@ for (task in unique(scores$task)) for (scheme in c("mean", "median", "mean-rank"
     r <- rankNA2(round(v, 12), ties.method = ties, largeBetter = !grepl("rank", scheme))
     ranks <- rbind(ranks, data.frame(task, scheme, ties, draw = b, method = names(v), value = as.numeric(v), rank = as.numeric(r)))
   }
-write.csv(ranks, "ranks.csv", row.names = FALSE, quote = FALSE)
+keys <- c("task", "scheme", "ties", "draw")
+wide <- reshape(ranks, idvar = keys, timevar = "method", direction = "wide")
+write.csv(wide, "ranks.csv", row.names = FALSE, quote = FALSE)
 
 signif <- NULL
 for (task in unique(scores$task)) {
