@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
+from salstats.stats.advice import ROUNDING
 from salstats.stats.cr2 import cr2, spread_df
 
 #: Numbers of a block of candidates by units.
@@ -122,7 +123,8 @@ def of_difference(
     l = d - sqrt((x - lx)^2 + (uy - y)^2 - 2 r (x - lx)(uy - y)), and u likewise, for quantiles x and y with
     limits lx, ux, ly and uy; r is the correlation of what units have above both shares. As where r is high a
     limit may come nearer when one of these goes further away, it is the furthest of this and of all lower
-    levels: limits are nested. The last number is 1 minus the highest level whose limits leave 0 out.
+    levels: limits are nested. Where a limit is an end of the range, nothing is known of r, and distances are
+    added. The last number is 1 minus the highest level whose limits leave 0 out.
 
     References
     ----------
@@ -130,22 +132,25 @@ def of_difference(
     2008;27:1693-1702. https://doi.org/10.1002/sim.3095
     """
     # the levels at which a limit moves, from the lowest
-    alphas = np.unique(np.concatenate([p_values(own), p_values(other)]))[::-1]
+    of_x, of_y = p_values(own), p_values(other)
+    alphas = np.unique(np.concatenate([of_x, of_y]))[::-1]
     size = np.sqrt((own.residual**2).sum() * (other.residual**2).sum())
     r = float((own.residual * other.residual).sum() / size) if size > 0 else 0.0
     (x, y), (lx, ux), (ly, uy) = estimates, inverted(own, alphas), inverted(other, alphas)
 
-    def furthest(one: np.ndarray, two: np.ndarray) -> np.ndarray:
+    def furthest(one: np.ndarray, two: np.ndarray, last: float) -> np.ndarray:
         one, two = np.fmax(one, 0.0), np.fmax(two, 0.0)
         with np.errstate(invalid="ignore"):
-            squares = one**2 + two**2 - 2 * r * one * two
+            squares = one**2 + two**2 - 2 * np.where(alphas <= last, -1.0, r) * one * two
         squares = np.where(np.isinf(one) | np.isinf(two), np.inf, np.maximum(squares, 0.0))
         return np.asarray(np.maximum.accumulate(np.sqrt(squares)))
 
-    low, high = x - y - furthest(x - lx, uy - y), x - y + furthest(ux - x, y - ly)
+    low = x - y - furthest(x - lx, uy - y, max(of_x[0], of_y[-1]))
+    high = x - y + furthest(ux - x, y - ly, max(of_x[-1], of_y[0]))
+    low, high = (np.where(np.abs(limit) <= ROUNDING, 0.0, limit) for limit in (low, high))
     held = (low <= 0) & (high >= 0)
     at = max(int(np.searchsorted(-alphas, level - 1, side="right")) - 1, 0)
-    return float(low[at]), float(high[at]), float(alphas[held.argmax() if held.any() else -1])
+    return float(low[at]), float(high[at]), float(alphas[held.argmax()])
 
 
 def replicates_of(scores: np.ndarray, units: np.ndarray, weights: np.ndarray, quantile: float) -> np.ndarray:

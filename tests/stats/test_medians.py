@@ -177,6 +177,17 @@ def test_p_value_and_limits_agree_and_limits_of_levels_are_nested(seed):
         assert all(np.diff([row["conf_high"] for row in nested]) >= 0)
 
 
+def test_limits_at_the_ends_of_the_range_are_as_far_as_scores_can_be():
+    wide = pd.DataFrame(
+        {"case": list("uvw"), "metric": "iou", "cam": [0.8, 0.9, 0.85], "human": [0.1, 0.2, 0.15]}
+    )
+    long = wide.melt(["case", "metric"], var_name="method", value_name="score")
+    with pytest.warns(SalstatsWarning, match="units are too few"):
+        row = ss.median_difference(long, reference="human").iloc[0]
+    assert (row["conf_low"], row["conf_high"], row["verdict"]) == (-1, 1, "inconclusive")
+    assert row["p_value"] > 0.05
+
+
 def test_equal_scores_do_not_differ(clustered):
     one = clustered[clustered["method"] == "cam"]
     twins = pd.concat([one, one.assign(method="human")], ignore_index=True)
