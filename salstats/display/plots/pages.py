@@ -119,10 +119,9 @@ def _same_axes(ranges: pd.DataFrame, titles: Sequence[str], part: tuple[float, f
     """Layer that nothing is seen of and that gives a page's panels the axes that they have as a whole."""
     if part is None or ranges.empty:
         return []
-    shown = ranges[ranges["panel"].isin(titles)] if any(titles) else ranges
-    panel = pd.Categorical(shown["panel"], list(titles), ordered=True)
-    return [
-        p9.geom_blank(
-            p9.aes("x", "y"), shown.assign(panel=panel, y=(part[0] + part[1]) / 2), inherit_aes=False
-        )
-    ]
+    middle = ranges.assign(y=(part[0] + part[1]) / 2)
+    # a single panel has no title
+    if any(titles):
+        middle = middle[middle["panel"].isin(titles)]
+        middle = middle.assign(panel=pd.Categorical(middle["panel"], list(titles), ordered=True))
+    return [p9.geom_blank(p9.aes("x", "y"), middle, inherit_aes=False)]

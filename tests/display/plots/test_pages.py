@@ -13,11 +13,14 @@ from salstats.checks import InputFileError
 TASKS = [f"Finding {i:02d}" for i in range(1, 31)]
 METHODS = [f"method {i}" for i in range(4)]
 MANY = estimates([*TASKS, "Average"], METHODS)
+#: Scores of one metric, whose panel has no title.
+SCORES = MANY.query("metric == 'iou' and task != 'Average'").assign(score=lambda d: d["estimate"], case="a")
 PAGED = {
     "intervals": lambda width: ss.plot_intervals(MANY, width=width),
     "decrease": lambda width: ss.plot_decrease(
         pd.concat([decreases(dict.fromkeys(TASKS, 30.0), m) for m in METHODS], ignore_index=True), width=width
     ),
+    "box": lambda width: ss.plot_box(SCORES, width=width),
     "forest": lambda width: ss.plot_forest(MANY.query("metric == 'iou'"), width=width),
 }
 
@@ -33,7 +36,9 @@ def shown(page):
         plt.close(drawn)
 
 
-@pytest.mark.parametrize(("name", "width"), [("intervals", 89), ("decrease", 183), ("forest", 89)])
+@pytest.mark.parametrize(
+    ("name", "width"), [("intervals", 89), ("decrease", 183), ("box", 89), ("forest", 89)]
+)
 def test_no_page_is_higher_than_paper_and_all_have_every_row_once_on_the_same_axes(name, width):
     pages = PAGED[name](width).pages
     assert len(pages) > 1
