@@ -152,6 +152,63 @@ ITEMS = (
         SHAPED,
     ),
     Item(
+        "table_regression of factors, P of each as a whole",
+        """
+        model = ss.fit(scores.query("metric == 'iou'"), "iou ~ method * area_ratio + task")
+        fitted = {"fit": model.glance(), "joint": model.joint(each=True)}
+        [ss.table_regression(model.tidy(), **fitted, labels=labels),
+         ss.table_regression(model.tidy(), **fitted, p_values=True, labels=labels)]
+        """,
+        ("embedded", "long names"),
+    ),
+    Item(
+        "table_regression of several outcomes and models",
+        """
+        crude = ["iou ~ area_ratio", "hit ~ area_ratio"]
+        adjusted = [f"{formula} + elongation + task" for formula in crude]
+        one = scores.query("method == 'human'")
+        models = {"Crude": ss.fit(one, crude), "Adjusted": ss.fit(one, adjusted)}
+        terms = {name: model.tidy() for name, model in models.items()}
+        fitted = {name: model.glance() for name, model in models.items()}
+        joint = {"Adjusted": models["Adjusted"].joint(each=True)}
+        ss.table_regression(terms, fit=fitted, joint=joint, labels=labels)
+        """,
+        ("embedded", "long names"),
+    ),
+    Item(
+        "logistic regression, odds ratios",
+        """
+        model = ss.fit(scores, "hit ~ method + area_ratio", by=(), family="binomial")
+        terms = model.tidy(exponentiate=True)
+        fitted = {"fit": model.glance(), "joint": model.joint(each=True)}
+        [ss.table_regression(terms, **fitted, digits=2, labels=labels),
+         ss.plot_regression(terms, labels=labels), ss.plot_forest(model.effects(), labels=labels)]
+        """,
+        ("embedded", "long names"),
+    ),
+    Item(
+        "generalised estimating equations",
+        """
+        options = {"family": "binomial", "correlation": "exchangeable"}
+        model = ss.fit(scores, "hit ~ method + area_ratio", by=(), **options)
+        ss.table_regression(model.tidy(), fit=model.glance(), joint=model.joint(each=True), labels=labels)
+        """,
+        ("embedded",),
+    ),
+    Item(
+        "ordered beta regression, effects on the score",
+        """
+        model = ss.fit(scores, "iou ~ method + area_ratio", by=(), family="ordered-beta")
+        gaps = model.contrasts("method", reference="human")
+        [ss.table_regression({"Model": model.tidy()}, fit={"Model": model.glance()}, labels=labels),
+         ss.table_regression(model.effects(), fit=model.glance(), labels=labels),
+         ss.plot_regression(model.effects(), labels=labels), ss.plot_forest(model.effects(), labels=labels),
+         ss.plot_forest(gaps, p_values=True, labels=labels),
+         ss.plot_forest(model.means("method"), labels=labels)]
+        """,
+        ("embedded", "long names"),
+    ),
+    Item(
         "plot_regression",
         """
         models = ["iou ~ area_ratio + elongation", "hit ~ area_ratio + elongation"]

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-import numpy as np
 import pandas as pd
 from great_tables import GT
 
@@ -13,7 +12,8 @@ from salstats.checks import check_choice, check_count
 from salstats.display.tables import notes
 from salstats.display.tables.grid import interval_texts
 from salstats.display.tables.layout import Column, Table, build
-from salstats.display.tables.marks import numbers, stars_of
+from salstats.display.tables.marks import stars_of
+from salstats.display.tables.model_tests import factor_tests, p_texts, test_note
 from salstats.display.tables.models import (
     NAME,
     Frames,
@@ -50,8 +50,8 @@ from salstats.stats.models.tidying import is_coefficient
 
 #: What is said of models with random effects that the data do not bear.
 _SINGULAR = "Singular fit: a variance of random effects is 0, or two are correlated by 1 or \N{MINUS SIGN}1."
-#: Text of each group of rows, term and column of the table.
-Texts: TypeAlias = Mapping[tuple[Key, str, int], str]
+#: Texts of each group of rows, term and model: the estimate, and P where it has a column.
+Texts: TypeAlias = Mapping[tuple[Key, str, int], list[str]]
 
 
 def table_regression(
@@ -59,10 +59,12 @@ def table_regression(
     *,
     fit: Frames | None = None,
     components: Frames | None = None,
+    joint: Frames | None = None,
     columns: str | Sequence[str] | None = None,
     keep: Sequence[str] | None = None,
     intercept: bool = False,
-    stars: bool = True,
+    p_values: bool = False,
+    stars: bool | None = None,
     n_tests: int | None = None,
     adjust: str | None = None,
     labels: Mapping[str, Any] | Labels | None = None,
@@ -91,14 +93,19 @@ def table_regression(
     components : DataFrame, list of DataFrame or dict of str to DataFrame, optional
         The frames of `variance_components` of the same models: at the foot stand the SD of each random
         effect, its share of the variance (ICC) and the number of its groups.
+    joint : DataFrame, list of DataFrame or dict of str to DataFrame, optional
+        The frames of `Fit.joint(each=True)` of the same models: P of each factor as a whole, and of each
+        interaction with one, stands beside its name.
     columns : str or sequence of str, optional
         Grouping columns that stand beside each other; by default `method`.
     keep : sequence of str, optional
         Terms to show, in this order; the others are named in a note.
     intercept : bool
         Show intercepts.
-    stars : bool
-        Stars for the p-values.
+    p_values : bool
+        Give P in a column beside the estimates, adjusted where the frame has `p_adjusted`.
+    stars : bool, optional
+        Stars for the p-values; by default where they have no column.
     digits : int
         Decimals of coefficients, limits and fit statistics.
     n_tests, adjust, labels, style, title
@@ -143,17 +150,21 @@ def table_regression(
         frame, n_terms = with_reference_rows(frame, model_columns(frame)), len(frame)
         n_references = len(frame) - n_terms
     arranged = arrange(frame, beside, groups, names)
-    given = stars_of(frame, stars, n_tests, adjust)
+    given = stars_of(frame, not p_values if stars is None else stars, n_tests, adjust)
     models = models_by_place(frame, arranged.of, groups)
-    texts = {
-        (key_of(frame, i, groups), str(frame["term"].iloc[i]), arranged.of[i]): text
-        for i, text in enumerate(interval_texts(frame, digits, style, given.texts))
-    }
+    places = [(key_of(frame, i, groups), str(term), arranged.of[i]) for i, term in enumerate(frame["term"])]
+    cells = [[text] for text in interval_texts(frame, digits, style, given.texts)]
+    if p_values:
+        cells = [[*own, p] for own, p in zip(cells, p_texts(frame, style), strict=True)]
+    texts = dict(zip(places, cells, strict=True))
+    of_factors, joint_note = factor_tests(frame, joint, style, named=not p_values)
+    heads = _headings(arranged, frame, p_values, _one_term(frame, names) if in_heading else "")
     if in_heading:
-        table = _one_term_table(frame, arranged, groups, names, texts)
+        table = _one_term_table(frame, heads, groups, names, texts)
     else:
         foot = fit_rows(frame, models, fit, others, components, names, digits, style)
-        table = _terms_table(frame, arranged, groups, names, texts, foot)
+        whole_p = dict(zip(places, of_factors, strict=True))
+        table = _terms_table(frame, heads, groups, names, texts, whole_p, foot)
     has_gap = bool(gaps(frame).any())
     constant = [c for c in keys if not varies(frame, c) and (c not in beside or not has_gap)]
     below = [
@@ -170,7 +181,8 @@ def table_regression(
             "" if components is None else _components_note(combine(components, ("group",), "components")),
         ),
         notes.paragraph(
-            _test_note(frame) if given.note else "",
+            test_note(frame, adjust, in_column=p_values) if given.note or p_values else "",
+            joint_note,
             given.note,
             notes.dash_note(table.cells, n_references),
         ),
@@ -191,70 +203,100 @@ def _components_note(components: pd.DataFrame) -> str:
 
 def _terms_table(
     frame: pd.DataFrame,
-    arranged: ModelColumns,
+    heads: Sequence[Column],
     groups: Sequence[str],
     labels: Labels,
     texts: Texts,
+    whole_p: Mapping[tuple[Key, str, int], str],
     foot: Sequence[tuple[str, dict[Place, str]]],
 ) -> Table:
     """The terms of each group in the order of labels, levels below their factor, and the foot."""
-    columns = range(len(arranged.headings))
+    n_models, per_model = _shape(heads, texts)
     rows = term_rows(frame, labels)
     stub: list[Key] = []
     cells: list[list[str]] = []
     labels_of_groups: list[str] = []
     apart, indent, at_foot = set(), set(), set()
 
-    def add(label: str, own: list[str]) -> None:
+    def add(label: str, own: Sequence[Sequence[str]]) -> None:
         stub.append((label,))
-        cells.append(own)
+        cells.append([text for texts in own for text in texts])
 
     for group, label in ordered_groups(frame, groups, labels).items():
-        start, heading = len(stub), ""
+        start, heading, at_heading = len(stub), "", -1
         for row in rows:
-            own = [texts.get((group, row.term or "", j), "") for j in columns]
+            own = [texts.get((group, row.term or "", j), [""] * per_model) for j in range(n_models)]
             if row.term is None:
                 heading = row.text
-            elif any(own):
+            elif any(map(any, own)):
                 if row.level and heading:
-                    add(heading, ["" for _ in columns])
+                    at_heading = len(stub)
+                    add(heading, [[""] * per_model] * n_models)
                     heading = ""
-                indent |= {len(stub)} if row.level else set()
+                if row.level:
+                    indent.add(len(stub))
+                    for j in range(n_models):
+                        # P of the whole factor stands last of a model's cells
+                        at = (j + 1) * per_model - 1
+                        cells[at_heading][at] = cells[at_heading][at] or whole_p.get((group, row.term, j), "")
                 add(row.text, own)
         apart |= {len(stub)} if foot else set()
         for heading, statistics in foot:
             at_foot.add(len(stub))
-            add(heading, [statistics.get((group, j), "") for j in columns])
+            beside = [""] * (per_model - 1)
+            add(heading, [[statistics.get((group, j), ""), *beside] for j in range(n_models)])
         labels_of_groups += [label] * (len(stub) - start) if groups else []
-    heads = _headings(arranged, frame)
-    return Table(("Term",), stub, heads, cells, labels_of_groups, apart=apart, indent=indent, foot=at_foot)
+    return Table(
+        ("Term",), stub, list(heads), cells, labels_of_groups, apart=apart, indent=indent, foot=at_foot
+    )
 
 
-def _one_term_table(
-    frame: pd.DataFrame, arranged: ModelColumns, groups: Sequence[str], labels: Labels, texts: Texts
-) -> Table:
-    """A row per group, where there is one term: it moves into the heading."""
+def _shape(heads: Sequence[Column], texts: Texts) -> tuple[int, int]:
+    """How many models stand beside each other, and how many columns each of them has."""
+    per_model = len(next(iter(texts.values()), [""]))
+    return len(heads) // per_model, per_model
+
+
+def _one_term(frame: pd.DataFrame, labels: Labels) -> str:
+    """The one term of a table as its heading has it: " of Task: Edema against Atelectasis"."""
     term = str(frame["term"].iloc[0])
     named = {row.term: row for row in term_rows(with_reference_rows(frame, model_columns(frame)), labels)}
     against = [row.text for key, row in named.items() if key not in (term, None)]
+    return f" of {' against '.join([named[term].whole, *against])}"
+
+
+def _one_term_table(
+    frame: pd.DataFrame, heads: Sequence[Column], groups: Sequence[str], labels: Labels, texts: Texts
+) -> Table:
+    """A row per group, where there is one term: it moves into the heading."""
+    term = str(frame["term"].iloc[0])
+    n_models, per_model = _shape(heads, texts)
     rows = ordered_groups(frame, groups, labels)
     pooled = [i for i, group in enumerate(rows) if any(value in LAST for value in group)]
+    cells = [
+        [text for j in range(n_models) for text in texts.get((group, term, j), [""] * per_model)]
+        for group in rows
+    ]
     return Table(
         stubhead=(", ".join(labels.column(c) for c in groups),),
         stub=[(label,) for label in rows.values()],
-        columns=_headings(arranged, frame, f" of {' against '.join([named[term].whole, *against])}"),
-        cells=[[texts.get((group, term, j), "") for j in range(len(arranged.headings))] for group in rows],
+        columns=list(heads),
+        cells=cells,
         apart={i for i in pooled[:1] if i > 0},
     )
 
 
-def _headings(arranged: ModelColumns, frame: pd.DataFrame, of_term: str = "") -> list[Column]:
-    """The columns with what their estimates are above them."""
+def _headings(arranged: ModelColumns, frame: pd.DataFrame, p_values: bool, of_term: str) -> list[Column]:
+    """The columns with what their estimates are above them, or beside P in a column of its own."""
     columns = []
     for j, (kind, *others) in enumerate(arranged.headings):
         rows = frame[[column == j for column in arranged.of]]
-        *above, own = notes.with_interval(f"{kind}{of_term}", rows), *others
-        columns.append(Column(own, tuple(above)))
+        what = notes.with_interval(f"{kind}{of_term}", rows)
+        if p_values:
+            columns += [Column(what, tuple(others)), Column("P", tuple(others))]
+        else:
+            *above, own = what, *others
+            columns.append(Column(own, tuple(above)))
     return columns
 
 
@@ -297,14 +339,3 @@ def _formula_note(frame: pd.DataFrame, arranged: ModelColumns, labels: Labels) -
     if len(set(hidden.values())) < 2:
         return ""
     return f"Models: {'; '.join(dict.fromkeys(side_text(f, labels) for f in hidden))}."
-
-
-def _test_note(frame: pd.DataFrame) -> str:
-    """The test behind the stars."""
-    if "df" not in frame.columns:
-        return ""
-    if "interval" in frame.columns and (frame["interval"] == "rank_score").all():
-        return "P values: two-sided rank-score tests."
-    normal = np.isnan(numbers(frame, "df"))[~np.isnan(numbers(frame, "p_value"))]
-    kind = "z tests" if normal.all() else "t or z tests" if normal.any() else "t tests"
-    return f"P values: two-sided Wald {kind}."

@@ -151,6 +151,16 @@ def term_rows(frame: pd.DataFrame, labels: Labels) -> list[TermRow]:
     return rows
 
 
+def factor_of(frame: pd.DataFrame) -> list[str]:
+    """The factor that each row of a frame of terms is a level of, as its formula spells it, "" of numbers.
+
+    An interaction with a factor is spelled as `joint` spells it: "method:area_ratio".
+    """
+    known = _levels(frame)
+    parts = [parts_of(str(t), f, known) for t, f in zip(frame["term"], _formulas(frame), strict=True)]
+    return [":".join(name for name, _ in own) if any(level for _, level in own) else "" for own in parts]
+
+
 def normalized_note(frame: pd.DataFrame, labels: Labels) -> str:
     """Which covariates run from 0 to 1, on which their coefficients depend."""
     if "normalized" not in frame.columns:

@@ -130,9 +130,14 @@ class Fit(Fitted):
         """The rows used, with fitted values, residuals and influence: the columns of `augment`."""
         return observations(self)
 
-    def joint(self, terms: str | Sequence[str] | None = None, *, adjust: str = "none") -> pd.DataFrame:
-        """Wald test that all coefficients of some terms are zero, with the columns of `joint_test`."""
-        return joint_tests(self, terms, adjust=adjust)
+    def joint(
+        self, terms: str | Sequence[str] | None = None, *, adjust: str = "none", each: bool = False
+    ) -> pd.DataFrame:
+        """Wald test that all coefficients of some terms are zero, with the columns of `joint_test`.
+
+        With `each` every term is tested by itself: P of a whole factor, as `table_regression(joint=)` has it.
+        """
+        return joint_tests(self, terms, adjust=adjust, each=each)
 
     def predict(
         self, at: Mapping[str, Any] | pd.DataFrame, *, level: float = 0.95, random: bool = False

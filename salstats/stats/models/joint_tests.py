@@ -39,6 +39,7 @@ def joint_test(
     reference: str | None = None,
     adjust: str = "none",
     overall: bool = False,
+    each: bool = False,
 ) -> pd.DataFrame:
     """Wald test that all coefficients of some terms are zero, one row per model: `fit(...).joint(terms)`.
 
@@ -54,11 +55,13 @@ def joint_test(
         together. By default all terms but the intercept.
     adjust : str
         `none`, or a procedure of `adjust()`; the family is the rows shown.
+    each : bool
+        Test each of the terms by itself, a row for each: the rows that `table_regression(joint=)` takes.
 
     Returns
     -------
     DataFrame
-        In order of formula and group, with columns
+        In order of formula and group, with `each` also of terms, with columns
 
         by..., reference, formula, unit, n, n_missing, n_units
             As in `regress`.
@@ -105,36 +108,44 @@ def joint_test(
     """
     check_procedure(adjust, "adjust")
     fitted = fit_models(data, formula, Asked(by, family, errors, unit, reference, overall))
-    return joint_tests(fitted, terms, adjust=adjust)
+    return joint_tests(fitted, terms, adjust=adjust, each=each)
 
 
 def joint_tests(
-    fitted: Fitted, terms: str | Sequence[str] | None = None, *, adjust: str = "none"
+    fitted: Fitted, terms: str | Sequence[str] | None = None, *, adjust: str = "none", each: bool = False
 ) -> pd.DataFrame:
     """The rows of `joint_test`, of models that are fitted."""
     check_procedure(adjust, "adjust")
     notes: Notes = fitted.doubts.copy()
-    names, tests = [], []
+    names, tests, repeats = [], [], []
     for model in fitted.models:
-        name, positions = _positions(model.formula, terms)
-        names.append(name)
-        tests.append(joint(model, positions, notes))
+        positions = _positions(model.formula, terms)
+        asked = [[position] for position in positions] if each else [positions]
+        names += [" + ".join(_names(model.formula)[i] for i in own) for own in asked]
+        tests += [joint(model, own, notes) for own in asked]
+        repeats.append(len(asked))
     warn_of(notes)
     statistic, df, df_residual, p_value = np.asarray(tests).T
     columns = {"term": names, "statistic": statistic, "df": df, "p_value": p_value}
     made = {"df_residual": df_residual} | model_options(fitted)
-    result = estimates_frame(model_keys(fitted), columns | model_counts(fitted), made)
+    counts = model_counts(fitted, repeats)
+    result = estimates_frame(model_keys(fitted, repeats), columns | counts, made)
     return adjusted_if_asked(result, adjust)
 
 
-def _positions(formula: Formula, terms: str | Sequence[str] | None) -> tuple[str, list[int]]:
-    """The name of what is tested and the positions of its terms in a formula."""
+def _names(formula: Formula) -> list[str]:
+    """The terms of a formula as it spells them."""
+    return [":".join(f.name for f in term) for term in formula.terms]
+
+
+def _positions(formula: Formula, terms: str | Sequence[str] | None) -> list[int]:
+    """The positions of what is tested among the terms of a formula."""
     known = {frozenset(term): i for i, term in enumerate(formula.terms)}
-    shown = [":".join(f.name for f in term) for term in formula.terms]
+    shown = _names(formula)
     if not shown:
         raise FormulaError(f"{formula.text!r} has an intercept only; there is nothing to test")
     if terms is None:
-        return " + ".join(shown), list(range(len(shown)))
+        return list(range(len(shown)))
     if not isinstance(terms, Sequence):
         raise FormulaError(f"{formula.text!r} has no term {terms!r} (terms: {quoted(shown)})")
     positions: list[int] = []
@@ -144,8 +155,7 @@ def _positions(formula: Formula, terms: str | Sequence[str] | None) -> tuple[str
         if not inside or None in inside:
             raise FormulaError(f"{formula.text!r} has no term {asked!r} (terms: {quoted(shown)})")
         positions += [i for i in inside if i is not None]
-    unique = list(dict.fromkeys(positions))
-    return " + ".join(shown[i] for i in unique), unique
+    return list(dict.fromkeys(positions))
 
 
 def joint(model: Model, positions: Sequence[int], notes: Notes) -> tuple[float, float, float, float]:

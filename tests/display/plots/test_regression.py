@@ -117,18 +117,42 @@ def test_outcomes_are_panels():
     assert list(figure.data["panel"].cat.categories) == ["IoU", "Hit rate"]
     assert figure.labels.x == "Coefficient (95% CI)"
     assert ss.plot_regression(terms()).labels.x == "Coefficient, IoU (95% CI)"
-    assert list(ss.plot_regression(by("task", ["B", "A"])).data["panel"].cat.categories) == [
-        "A, IoU",
-        "B, IoU",
+
+
+def many():
+    """A model of more terms than could each be a heading."""
+    return terms("iou ~ a + b + c + d", names=list("abcd"))
+
+
+def test_values_of_a_further_column_are_rows_below_a_few_terms():
+    figure = ss.plot_regression(by("task", ["B", "A"]))
+    assert row_labels(figure) == [
+        *("Elongation", "\u2003A", "\u2003B"),
+        *("Relative size", "\u2003A", "\u2003B"),
     ]
+    assert figure.data["panel"].nunique() == 1
+    assert figure.labels.x == "Coefficient, IoU (95% CI)"
+    levels = by("site", ["x", "y"], lambda: terms("iou ~ task", ["taskB"], reference_level=["A"]))
+    figure = ss.plot_regression(levels)
+    assert row_labels(figure) == ["x", "y"]
+    assert figure.labels.x == "Coefficient of Task: B against A, IoU (95% CI)"
 
 
-def test_panels_of_an_ordered_categorical_stand_in_its_order():
+def test_one_term_by_task_is_one_row_for_each_and_the_pooled_one_last():
+    tasks = ["Overall", *(f"Finding {i}" for i in range(10, 21))]
+    figure = ss.plot_regression(by("task", tasks, lambda: terms("iou ~ a", names=["a"])))
+    assert row_labels(figure) == [*tasks[1:], "Overall"]
+    assert figure.data["panel"].nunique() == 1
+
+
+def test_values_of_a_further_column_are_panels_with_one_axis_where_terms_are_many():
     order = ["small", "medium", "large"]
-    frame = by("size", order[::-1])
+    frame = by("size", order[::-1], many)
     frame["size"] = pd.Categorical(frame["size"], order, ordered=True)
-    panels = ss.plot_regression(frame).data["panel"].cat.categories
-    assert list(panels) == [f"{size}, IoU" for size in order]
+    frame.loc[frame["size"] == "large", ["estimate", "conf_low", "conf_high"]] *= 10
+    figure = ss.plot_regression(frame)
+    assert list(figure.data["panel"].cat.categories) == [f"{size}, IoU" for size in order]
+    assert figure.facet.free == {"x": False, "y": False}
 
 
 def test_formulas_with_their_own_terms_are_one_model_each_in_a_shared_panel():

@@ -187,6 +187,56 @@ def test_a_level_compared_in_one_model_and_the_reference_of_another_has_both(rea
     assert "—, reference level or not available." in read(ss.table_regression(first)).note
 
 
+@pytest.fixture(scope="module")
+def by_method(scaled):
+    """A model of two factors and an interaction."""
+    return ss.fit(scaled, "iou ~ method * area_ratio + task", by=())
+
+
+def test_p_of_a_whole_factor_stands_beside_its_name(by_method, read):
+    joint = by_method.joint(each=True)
+    seen = read(ss.table_regression(by_method.tidy(), joint=joint))
+    p = joint.set_index("term")["p_value"]
+    for heading, term in {
+        "Method": "method",
+        "Task": "task",
+        "Method × Relative size": "method:area_ratio",
+    }.items():
+        assert seen.rows[heading] == ["P < 0.001" if p[term] < 0.001 else f"P = {p[term]:.3f}"]
+    assert sum(cells[0].startswith("P") for cells in seen.rows.values()) == 3
+    assert "P beside a factor: joint Wald test of all its levels, not adjusted." in seen.note
+    holm = read(ss.table_regression(by_method.tidy(), joint=by_method.joint(each=True, adjust="holm")))
+    assert "of all its levels, adjusted (Holm, 4 tests)." in holm.note
+
+
+def test_p_of_a_whole_factor_is_that_of_its_own_model(scaled, read):
+    human = scaled[scaled["method"] == "human"]
+    names = {"Crude": "iou ~ task", "Adjusted": "iou ~ task + elongation"}
+    fits = {name: ss.fit(human, f, errors="cluster") for name, f in names.items()}
+    terms = {name: fit.tidy() for name, fit in fits.items()}
+    joint = {"Adjusted": fits["Adjusted"].joint("task")}
+    seen = read(ss.table_regression(terms, joint=joint))
+    p = joint["Adjusted"]["p_value"].item()
+    assert seen.rows["Task"] == ["", "P < 0.001" if p < 0.001 else f"P = {p:.3f}"]
+    with pytest.raises(SalstatsError, match="joint has no test of a factor of these models"):
+        ss.table_regression(terms, joint=fits["Adjusted"].joint("elongation"))
+
+
+def test_p_values_have_a_column_of_their_own_when_asked_for(by_method, read):
+    terms = by_method.tidy()
+    joint = by_method.joint(each=True)
+    seen = read(ss.table_regression(terms, joint=joint, fit=by_method.glance(), p_values=True))
+    assert seen.head == [["Term", "IoU, coefficient (95% CI)", "P"]]
+    p = terms.set_index("term").loc["taskEdema", "p_value"]
+    assert seen.rows["Edema"][1] == ("<0.001" if p < 0.001 else f"{p:.3f}")
+    p = joint.set_index("term").loc["task", "p_value"]
+    assert seen.rows["Task"] == ["", "<0.001" if p < 0.001 else f"{p:.3f}"]
+    assert seen.rows["Atelectasis"] == ["—", ""]
+    assert seen.rows["n"][1] == ""
+    assert "P values: two-sided Wald t tests; not adjusted for multiple tests." in seen.note
+    assert not any("*" in cell for cells in seen.rows.values() for cell in cells)
+
+
 SITE = ["Site", "a", "b", "c"]
 
 

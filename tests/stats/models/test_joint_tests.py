@@ -128,3 +128,14 @@ def test_a_term_the_formula_lacks_is_refused(synth1, terms):
         ss.joint_test(rows_of(synth1, "all|POOLED"), "iou ~ prob * task", terms)
     with pytest.raises(FormulaError, match="nothing to test"):
         ss.joint_test(rows_of(synth1, "all|POOLED"), "iou ~ 1")
+
+
+def test_each_term_by_itself_is_the_row_of_its_own_call(synth1):
+    rows = rows_of(synth1, "all|POOLED")
+    formulas = ["iou ~ prob + task", "iou ~ prob * task"]
+    found = ss.joint_test(rows, formulas, errors="hc3", each=True, adjust="holm")
+    assert found["term"].tolist() == ["prob", "task", "prob", "task", "prob:task"]
+    assert (found["n_tests"] == 5).all()
+    for _, row in found.iterrows():
+        alone = ss.joint_test(rows, row["formula"], row["term"], errors="hc3").iloc[0]
+        assert (row["p_value"], row["df"]) == (alone["p_value"], alone["df"])
