@@ -1,10 +1,9 @@
 """Coefficients of regression models with their intervals."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import plotnine as p9
 
@@ -30,7 +29,7 @@ from salstats.display.plots.estimates import (
     grouping_columns,
 )
 from salstats.display.plots.figure import figures
-from salstats.display.plots.figure_rows import Rows, closing, dodged, row_figure, row_layout
+from salstats.display.plots.figure_rows import Rows, dodged, place_rows, row_figure, row_layout
 from salstats.display.plots.legends import method_labels
 from salstats.display.plots.text_fit import crossed, indented, short_labels, wrapped, wrapped_texts
 from salstats.display.text.format import MINUS
@@ -42,7 +41,7 @@ from salstats.study import HUMAN
 
 #: Panels side by side; more start a new line.
 _MOST_COLUMNS = 3
-#: With so few terms the values of a further column are rows below each term, with more they are panels.
+#: With so few terms these are panels and the values of a further column rows; with more it is the reverse.
 _FEW_TERMS = 3
 
 
@@ -58,7 +57,7 @@ def plot_regression(
 
     Each outcome, the left side of a formula, has a panel. Models that differ in the method, or else in the
     right side of their formula, stand above each other in a row. Of models by one further column, such as
-    tasks, up to three terms are headings with a row for each task; more terms are rows, and each task has a
+    tasks, up to three terms are panels with a row for each task; more terms are rows, and each task has a
     panel. Exponentiated estimates (odds ratios) stand on an axis of logarithms with a line at 1, others have
     a line at 0. A factor is a heading with its levels below it, the reference level (column
     `reference_level`) without a mark.
@@ -112,7 +111,7 @@ def plot_regression(
     frame, cut = bars_on_log_axis(frame) if ratio else (frame, "")
     named = Labels(labels, frame)
     drawing = _prepare(frame, named)
-    placed, rows, bold = _place_by_value(drawing) if drawing.row != "term" else _place(drawing)
+    placed, rows, below = _place(drawing) if drawing.row == "term" else (*place_rows(drawing), False)
     guides = placed[["panel"]].drop_duplicates().assign(guide=1.0 if ratio else 0.0)
     pages = row_figure(
         placed,
@@ -129,25 +128,18 @@ def plot_regression(
         guides=guides,
         methods=drawing.methods,
         references=drawing.references,
-        # rows of panels as even as can be: four stand two by two
-        n_columns=math.ceil(drawing.n_panels / math.ceil(drawing.n_panels / _MOST_COLUMNS)),
+        n_columns=_n_columns(drawing),
         width=width,
         log=ratio,
         # the panels of one outcome are compared
         common=drawing.facet is not None and placed["outcome"].nunique() == 1,
     )
-    if bold is None:
-        return pages
-    weights = np.where(bold, "bold", "normal")
-    look = {"ha": "left", "ma": "left"}
-    return [
-        page + p9.theme(axis_text_y=p9.element_text(weight=list(weights[rows.on(page)]), **look))
-        for page in pages
-    ]
+    left = p9.theme(axis_text_y=p9.element_text(ha="left", ma="left"))
+    return [page + left for page in pages] if below else pages
 
 
-def _place(drawing: Drawing) -> tuple[pd.DataFrame, Rows, list[bool] | None]:
-    """Frame with `y` and `row_label`, the rows, and which are in bold, None where none is set in."""
+def _place(drawing: Drawing) -> tuple[pd.DataFrame, Rows, bool]:
+    """Frame with `y` and `row_label`, the rows, and whether some stand below a heading."""
     frame = drawing.frame
     drawn = set(frame["term"])
     entries = term_rows(with_reference_rows(frame, [*drawing.groups, "formula"]), drawing.labels)
@@ -166,42 +158,16 @@ def _place(drawing: Drawing) -> tuple[pd.DataFrame, Rows, list[bool] | None]:
         y = y + dodged(frame["method_label"].cat.codes, n_marks)
     whole = {row.term: row.whole for row in entries}
     labelled = frame.assign(y=y, row_label=frame["term"].map(whole))
-    return labelled, rows, [False] * len(entries) if any(row.level for row in entries) else None
+    return labelled, rows, any(row.level for row in entries)
 
 
-def _place_by_value(drawing: Drawing) -> tuple[pd.DataFrame, Rows, list[bool] | None]:
-    """The same with a row for each value of a further column below the heading of each term."""
-    frame, labels, column = drawing.frame, drawing.labels, str(drawing.row)
-    texts, names = short_labels(labels, column, frame[column]), _names(drawing)
-    keys = list(zip(frame["term"], frame[column], strict=True))
-    headed = len(names) > 1
-    entries: dict[tuple[Any, ...], str] = {}
-    for term, name in names.items():
-        entries |= {(term,): wrapped(name)} if headed else {}
-        below = {(term, v): indented(text) if headed else text for v, text in texts.items()}
-        entries |= {key: text for key, text in below.items() if key in keys}
-    heads = [len(key) == 1 for key in entries]
-    n_marks = len(drawing.methods) if drawing.dodges else 1
-    rows = row_layout(
-        list(entries),
-        list(entries.values()),
-        [1 if head else n_marks for head in heads],
-        0 if headed else closing(list(texts)),
-    )
-    y = rows.of(keys)
-    if drawing.dodges:
-        y = y + dodged(frame["method_label"].cat.codes, n_marks)
-    of = [f"{names[term]}, {labels.value(column, value)}" for term, value in keys]
-    return frame.assign(y=y, row_label=of), rows, heads if headed else None
-
-
-def _names(drawing: Drawing) -> dict[str, str]:
+def _names(frame: pd.DataFrame, groups: Sequence[str], labels: Labels) -> dict[str, str]:
     """Each term with its whole name, a level with the one that it is compared with."""
-    frame, names, against = drawing.frame, {}, ""
-    for row in term_rows(with_reference_rows(frame, [*drawing.groups, "formula"]), drawing.labels):
+    names, against, drawn = {}, "", set(frame["term"])
+    for row in term_rows(with_reference_rows(frame, [*groups, "formula"]), labels):
         if row.term is None:
             against = ""
-        elif row.term in set(frame["term"]):
+        elif row.term in drawn:
             names[row.term] = row.whole + (against if row.level else "")
         else:
             against = f" against {row.text}"
@@ -227,17 +193,22 @@ def _prepare(frame: pd.DataFrame, labels: Labels) -> Drawing:
     check_distinct(frame, [*place, "formula"] if by_formula else place, "terms")
     frame["term_label"] = frame["term"].map({row.term: row.whole for row in term_rows(frame, labels)})
     kept, missing = drawable(frame, labels, [*groups, "outcome", "term_label"], "terms")
-    row = facet if facet and kept["term"].nunique() <= _FEW_TERMS else "term"
-    texts = {facet: short_labels(labels, facet, kept[facet], 32, 2)} if facet and row == "term" else {}
-    texts["outcome"] = wrapped_texts(kept["outcome"].unique(), 28, 2)
+    names, outcomes = _names(kept, groups, labels), kept["outcome"].unique()
+    texts: dict[str, dict[Any, str]] = {"outcome": wrapped_texts(outcomes, 28, 2)}
+    row = "term"
+    if facet and len(names) <= _FEW_TERMS:
+        row, facet = facet, None
+        shown_terms = {"term": {term: wrapped(name, 28) for term, name in names.items()}}
+        texts = (texts if len(outcomes) > 1 else {}) | shown_terms if len(names) > 1 else texts
+    elif facet:
+        texts = {facet: short_labels(labels, facet, kept[facet], 32, 2)} | texts
     kept["panel"] = crossed(kept, texts)
     keys, marks_of = _models(kept, labels, column, by_formula)
     if marks_of:
         shown = [marks_of[key] for key in keys]
         kept["method_label"] = pd.Categorical(shown, categories=list(marks_of.values()), ordered=True)
-    return Drawing(
-        kept, labels, groups, row, facet if row == "term" else None, None, marks_of, [HUMAN], missing
-    )
+    term = next(iter(names.values())) if len(names) == 1 else None
+    return Drawing(kept, labels, groups, row, facet, term, marks_of, [HUMAN], missing)
 
 
 def _some_are_gaps(frame: pd.DataFrame) -> bool:
@@ -268,12 +239,20 @@ def _models(
     return keys, short_labels(texts, "model", keys, 32, 2)
 
 
+def _n_columns(drawing: Drawing) -> int:
+    """Panels side by side: the terms of an outcome, or lines of panels as even as can be, four two by two."""
+    n_terms = drawing.frame["term"].nunique()
+    if drawing.row != "term" and n_terms > 1:
+        return n_terms
+    return math.ceil(drawing.n_panels / math.ceil(drawing.n_panels / _MOST_COLUMNS))
+
+
 def _axis_title(drawing: Drawing, ratio: bool) -> str:
     """Axis's title: what the coefficients are, of which term where no row says it, and of which outcome."""
-    frame, names = drawing.frame, _names(drawing)
+    frame = drawing.frame
     outcomes = [o for o in distinct(frame, "outcome") if o]
     effect = effect_text(frame, ratio)
-    effect += f" of {next(iter(names.values()))}" if drawing.row != "term" and len(names) == 1 else ""
+    effect += f" of {drawing.term}" if drawing.term and drawing.row != "term" else ""
     return axis_text(f"{effect}, {outcomes[0]}" if len(outcomes) == 1 else effect, frame)
 
 

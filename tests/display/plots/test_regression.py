@@ -124,14 +124,16 @@ def many():
     return terms("iou ~ a + b + c + d", names=list("abcd"))
 
 
-def test_values_of_a_further_column_are_rows_below_a_few_terms():
+def test_values_of_a_further_column_are_rows_and_a_few_terms_panels():
     figure = ss.plot_regression(by("task", ["B", "A"]))
-    assert row_labels(figure) == [
-        *("Elongation", "\u2003A", "\u2003B"),
-        *("Relative size", "\u2003A", "\u2003B"),
-    ]
-    assert figure.data["panel"].nunique() == 1
+    assert row_labels(figure) == ["A", "B"]
+    assert list(figure.data["panel"].cat.categories) == ["Elongation", "Relative size"]
     assert figure.labels.x == "Coefficient, IoU (95% CI)"
+    two = by("task", ["B", "A"], lambda: pd.concat([terms(), terms("hit ~ elongation + area_ratio")]))
+    panels = ss.plot_regression(two).data["panel"].cat.categories
+    assert list(panels) == [
+        f"{outcome}, {x}" for outcome in ("IoU", "Hit rate") for x in ("Elongation", "Relative size")
+    ]
     levels = by("site", ["x", "y"], lambda: terms("iou ~ task", ["taskB"], reference_level=["A"]))
     figure = ss.plot_regression(levels)
     assert row_labels(figure) == ["x", "y"]
