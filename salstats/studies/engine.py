@@ -20,7 +20,8 @@ from pandas.api.types import is_numeric_dtype
 from salstats.checks import SalstatsError, SalstatsWarning, warn
 from salstats.display.export.figure_files import FigureJobs
 from salstats.display.export.table_files import save_table_as
-from salstats.display.tables.layout import Column, Table, build
+from salstats.display.tables.layout import build
+from salstats.display.tables.record import Column, Table
 from salstats.display.text.format import count_text, fixed_text
 from salstats.files.frame_files import write_frame
 from salstats.files.output_folder import checked_folder, replacing_folder

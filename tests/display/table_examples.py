@@ -5,7 +5,8 @@ from html.parser import HTMLParser
 import numpy as np
 from great_tables import GT
 
-from salstats.display.tables.layout import Column, Table, build
+from salstats.display.tables.layout import build
+from salstats.display.tables.record import Column, Table
 
 ODD = r"""50% of R&D_x #1 $5 {a} ~ ^ \ <b> > | "q" 'r' `c` -- ,, [z] *s {{m^2}}"""
 LONG = "A name that somebody made out of the whole configuration of a method " * 2

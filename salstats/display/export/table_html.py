@@ -8,7 +8,7 @@ from great_tables import GT
 from salstats.checks import SalstatsError
 from salstats.display.export.table_rows import Cell, Row, Rows
 from salstats.display.export.table_widths import lines_of
-from salstats.display.tables.layout import plain
+from salstats.display.tables.layout import plain, signed_last
 from salstats.display.text.markup import UNPRINTABLE, Child, Markup, element
 
 _CLASSES = {"left": "left", "center": "center", "right": "num"}
@@ -87,6 +87,7 @@ def html_page(table: GT) -> str:
             "a frame is written with write_frame()"
         )
     named = table if table._options.table_id.value else table.with_id("table")
+    named = named._replace(_source_notes=signed_last(named._source_notes))
     html = UNPRINTABLE.sub("\ufffd", named.opt_interactive(active=False).as_raw_html())
     head = [
         element("meta", charset="utf-8"),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
-from salstats.display.tables.layout import Table, point_pads
+from salstats.display.tables.record import Table, point_pads
 from salstats.display.text.markup import UNPRINTABLE
 
 Align = Literal["left", "center", "right"]

@@ -10,9 +10,10 @@ from great_tables import GT
 from salstats.checks import SalstatsError
 from salstats.display.tables import notes
 from salstats.display.tables.grid import Value, check_display, fill, interval_texts
-from salstats.display.tables.layout import Table, build
+from salstats.display.tables.layout import build
 from salstats.display.tables.marks import numbers, stars_of
 from salstats.display.tables.placement import Placement, grouping_columns, lay_out, place, varies
+from salstats.display.tables.record import Table
 from salstats.display.text.labels import Labels
 from salstats.stats.coefficients import RECORDS as COEFFICIENTS
 
@@ -36,7 +37,8 @@ def table_correlation(
 
     Correlations of one pair by task and method have tasks as rows and methods as columns. Where `y` (`x`)
     varies it gives the rows (headings above the columns). Correlations of every pair of three variables
-    and more are a lower triangle, one for each group of the other grouping columns.
+    and more are a lower triangle, one for each group of the other grouping columns. Rows and columns of
+    a table wider than a page change places as in `table_estimates`.
 
     Parameters
     ----------
@@ -84,7 +86,8 @@ def table_correlation(
     known = COEFFICIENTS.get(str(notes.single(frame, "term")))
     heading = notes.with_interval("Correlation" if known is None else known.heading, frame)
     value = Value(heading, interval_texts(frame, digits, style, given.texts))
-    if _is_triangle(frame, keys) if matrix is None else matrix:
+    triangle = _is_triangle(frame, keys) if matrix is None else matrix
+    if triangle:
         table, constant = _triangle(frame, keys, names, value)
         about = ""
     else:
@@ -95,20 +98,17 @@ def table_correlation(
     of_units = frame["interval"].eq("cr2").all() if "interval" in frame else False
     test = "z test" if "stratum" in frame.columns else known and known.test
     test = "t test on Fisher's z scale" if of_units else test
-    below = [
-        notes.paragraph(
-            about,
-            _stratum_note(frame, names),
-            notes.estimates_note(frame, names, constant, ("pair", "incomplete")),
-            "" if of_units else _repeats_note(frame),
-        ),
-        notes.paragraph(
-            f"P values: two-sided, {test}." if given.note and known else "",
-            given.note,
-            notes.dash_note(table.cells),
-        ),
-    ]
-    return build(replace(table, notes=below, title=title), "salstats-correlation")
+    about = notes.paragraph(about, _stratum_note(frame, names))
+    general, statistics = notes.estimates_note(frame, names, constant, ("pair", "incomplete"), about)
+    statistics = notes.paragraph(
+        statistics,
+        "" if of_units else _repeats_note(frame),
+        f"P values: two-sided, {test}." if given.note and known else "",
+    )
+    symbols = notes.paragraph(given.note, notes.dash_note(table.cells))
+    turns = table.turns and not triangle
+    table = replace(table, notes=(general, statistics), symbols=symbols, title=title, turns=turns)
+    return build(table, "salstats-correlation")
 
 
 def _about(frame: pd.DataFrame, constant: Sequence[str], labels: Labels) -> str:

@@ -10,9 +10,10 @@ from great_tables import GT
 
 from salstats.checks import check_choice, check_columns
 from salstats.display.tables import notes
+from salstats.display.tables.fitting import fits
 from salstats.display.tables.grid import Value, bounds_values, check_display, fill, interval_texts
 from salstats.display.tables.layout import build
-from salstats.display.tables.marks import numbers
+from salstats.display.tables.marks import numbers, p_heading
 from salstats.display.tables.placement import (
     Placement,
     Slots,
@@ -68,7 +69,8 @@ def table_decrease(
         Rows in the order of labels, or by how far methods are below the reference (averaged over the
         methods beside each other), the furthest first.
     wide : bool, optional
-        Methods beside each other, or as groups of rows; by default beside each other up to three.
+        Methods beside each other, or as groups of rows; by default beside each other up to three, where
+        the page is wide enough.
     n : bool
         Give the number of pairs.
     digits : int
@@ -106,39 +108,46 @@ def table_decrease(
     check_choice(sort, ("label", "size"), "sort")
     names = Labels(labels, frame)
     frame = pairs_as_methods(frame, names)
-    placement = _placement(frame, wide)
-    slots = lay_out(frame, placement, names)
-    if sort == "size":
-        slots = _by_size(slots, frame)
-    # below its label, where that stands above its columns
-    own = "" if placement.columns else names.column("method")
-    table = fill(slots, _values(frame, names, own, n, (digits, percent_digits), style), names)
-    said = [c for c in placement.constant if c != "method" or placement.rows != ("method",)]
+    few = frame["method"].nunique() <= _BESIDE
+    for beside in (few, False) if wide is None else (wide,):
+        placement = _placement(frame, beside)
+        slots = lay_out(frame, placement, names)
+        if sort == "size":
+            slots = _by_size(slots, frame)
+        # below its label, where that stands above its columns
+        own = "" if placement.columns else names.column("method")
+        metric = names.value("metric", frame["metric"].iloc[0]) if "metric" in placement.constant else ""
+        values = _values(frame, names, (own, metric), n, (digits, percent_digits), style, adjust)
+        table = fill(slots, values, names)
+        if fits(table):
+            break
+    said = [c for c in placement.constant if c not in ("metric", *placement.rows)]
     nouns = ("pair", "incomplete") if "n_pairs" in frame else ("score", "undefined")
     of_pairs = np.array_equal(numbers(frame, "n"), numbers(frame, "n_pairs"), equal_nan=True)
     means = "Means are over the cases where both scores are defined." if of_pairs else ""
-    below = [
-        notes.estimates_note(frame, names, said, nouns, means),
-        notes.paragraph(
-            _underline_note(frame, len(table.underline)),
-            notes.BOUNDS if "bound_low" in frame.columns else "",
-            notes.tested_note(frame, adjust),
-            margin_note(frame, names, style),
-            notes.equal_note(every, names, style),
-            notes.dash_note(table.cells),
-        ),
-    ]
-    return build(replace(table, notes=below, title=title), "salstats-decrease")
+    general, statistics = notes.estimates_note(frame, names, said, nouns, means)
+    statistics = notes.paragraph(
+        statistics,
+        notes.BOUNDS if "bound_low" in frame.columns else "",
+        notes.tested_note(frame, adjust),
+        notes.equal_note(every, names, style),
+    )
+    symbols = notes.paragraph(
+        _underline_note(frame, len(table.underline)),
+        margin_note(frame, names, style),
+        notes.dash_note(table.cells),
+    )
+    table = replace(table, notes=(general, statistics), symbols=symbols, title=title)
+    return build(table, "salstats-decrease")
 
 
-def _placement(frame: pd.DataFrame, wide: bool | None) -> Placement:
+def _placement(frame: pd.DataFrame, wide: bool) -> Placement:
     """Tasks as rows with methods beside each other, or as groups; without tasks methods as rows."""
     keys = grouping_columns(frame)
     keys += [c for c in ("method", "reference", "term") if c in frame.columns and c not in keys]
     varying = [c for c in keys if varies(frame, c)]
     rows = "task" if "task" in varying else "method"
-    beside = rows == "task" and (frame["method"].nunique() <= _BESIDE if wide is None else wide)
-    placed = (rows, "method") if beside else (rows,)
+    placed = (rows, "method") if rows == "task" and wide else (rows,)
     groups = sorted((c for c in varying if c not in placed), key=lambda c: (c != "metric", c == "method"))
     constant = tuple(c for c in keys if c not in (*placed, *groups, "reference", "term"))
     return Placement((rows,), placed[1:], tuple(groups), constant)
@@ -166,12 +175,20 @@ def _by_size(slots: Slots, frame: pd.DataFrame) -> Slots:
 
 
 def _values(
-    frame: pd.DataFrame, labels: Labels, own: str, n: bool, digits: tuple[int, int], style: str
+    frame: pd.DataFrame,
+    labels: Labels,
+    named: tuple[str, str],
+    n: bool,
+    digits: tuple[int, int],
+    style: str,
+    adjust: str | None,
 ) -> list[Value]:
-    """The columns that each method has; `own` is the heading of its means."""
+    """The columns that each method has; `named` are the heading of its means and the only metric."""
+    own, metric = named
     term = str(notes.single(frame, "term"))
     percent = term == "percent_decrease"
-    gap = TERMS[term if term in CONTRASTS else "difference"].heading
+    known = TERMS[term if term in CONTRASTS else "difference"]
+    gap = f"{metric}, {known.name}" if metric else known.heading
     same = notes.single(frame, "reference")
     reference = labels.column("reference") if same is None else labels.value("reference", str(same))
     differs = np.zeros(len(frame), dtype=bool)
@@ -179,6 +196,8 @@ def _values(
         differs = np.isin(split_verdicts(frame["verdict"])[0], SIDES[:2])
     means = {name: [fixed_text(v, digits[0]) for v in numbers(frame, name)] for name in _MEANS}
     gaps = interval_texts(frame, digits[percent], style, margin_marks(frame))
+    rows = frame.to_dict("records")
+    tested = not np.isnan([p_used(row) for row in rows]).all()
     values = (
         [Value(labels.column("n"), [count_text(v) for v in numbers(frame, "n_pairs")], "right")]
         if n and "n_pairs" in frame
@@ -187,15 +206,14 @@ def _values(
     values += [
         Value(reference, means["reference_mean"]),
         Value(own, means["method_mean"]),
-        Value(notes.with_interval(gap, frame), gaps, underline=np.flatnonzero(differs)),
+        Value(notes.with_interval(gap, frame, beside_p=tested), gaps, underline=np.flatnonzero(differs)),
         *bounds_values(frame, digits[percent], style),
     ]
-    rows = frame.to_dict("records")
-    if not np.isnan([p_used(row) for row in rows]).all():
-        values.append(Value("P", [row_p_text(row, style) for row in rows]))
+    if tested:
+        values.append(Value(p_heading(frame, adjust), [row_p_text(row, style) for row in rows]))
     if has_margins(frame):
-        known = "p_margin_adjusted" if "p_margin_adjusted" in frame.columns else "p_margin"
-        values.append(Value(margin_heading(frame), [p_text(p, style) for p in numbers(frame, known)]))
+        shown = "p_margin_adjusted" if "p_margin_adjusted" in frame.columns else "p_margin"
+        values.append(Value(margin_heading(frame), [p_text(p, style) for p in numbers(frame, shown)]))
     return values
 
 

@@ -67,22 +67,25 @@ def table_describe(
     keys = [str(c) for c in frame.columns[: list(frame.columns).index("n")]]
     varying = [c for c in keys if varies(frame, c)]
     placement = place(frame, keys, ["method"] if "method" in varying else (varying or keys)[-1:], [])
-    table = fill(lay_out(frame, placement, names), _values(frame, digits, style), names)
-    below = [
+    metric = f" {names.value('metric', frame['metric'].iloc[0])}" if "metric" in placement.constant else ""
+    table = fill(lay_out(frame, placement, names), _values(frame, metric, digits, style), names)
+    below = (
         notes.paragraph(
-            notes.constant_note(frame, placement.constant, names),
-            "n, scores; undefined ones are left out." if "n_missing" in frame else "n, scores.",
-            "Scores of 0 and 1 alone are described by their counts." if frame["binary"].any() else "",
-            notes.dash_note(table.cells),
+            notes.constant_note(frame, [c for c in placement.constant if c != "metric"], names),
             notes.how_note(frame, names),
             notes.metric_note(frame),
-        )
-    ]
-    return build(replace(table, notes=below, title=title), "salstats-describe")
+        ),
+        notes.paragraph(
+            "n, scores; undefined ones are left out." if "n_missing" in frame else "n, scores.",
+            "Scores of 0 and 1 alone are described by their counts." if frame["binary"].any() else "",
+        ),
+    )
+    table = replace(table, notes=below, symbols=notes.dash_note(table.cells), title=title)
+    return build(table, "salstats-describe")
 
 
-def _values(frame: pd.DataFrame, digits: int, style: str) -> list[Value]:
-    """The columns that say something about these scores."""
+def _values(frame: pd.DataFrame, metric: str, digits: int, style: str) -> list[Value]:
+    """The columns that say something about these scores, of the only metric where there is one."""
     rows = frame.assign(missing=missing_scores(frame)).to_dict("records")
 
     def counts(heading: str, column: str) -> Value:
@@ -95,13 +98,18 @@ def _values(frame: pd.DataFrame, digits: int, style: str) -> list[Value]:
         values.append(counts(plural(str(notes.single(frame, "unit") or "unit")).capitalize(), "n_units"))
     if not frame["binary"].all():
         values += [
-            Value("Mean (SD)", [_spread(row, digits) for row in rows]),
-            Value("Median (Q1, Q3)", [_quartiles(row, digits, style) for row in rows]),
+            Value(f"Mean{metric} (SD)", [_spread(row, digits) for row in rows]),
+            Value(f"Median{metric} (Q1, Q3)", [_quartiles(row, digits, style) for row in rows]),
         ]
     if (frame["n_zero"] + frame["n_one"]).any():
         values += [
-            Value("At 0, n (%)", [_share(row, "zero") for row in rows]),
-            Value("At 1, n (%)", [_share(row, "one") for row in rows]),
+            Value(
+                f"{metric[1:]} at 0, n (%)" if metric else "At 0, n (%)",
+                [_share(row, "zero") for row in rows],
+            ),
+            Value(
+                f"{metric[1:]} at 1, n (%)" if metric else "At 1, n (%)", [_share(row, "one") for row in rows]
+            ),
         ]
     return values
 

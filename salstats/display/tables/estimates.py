@@ -53,7 +53,8 @@ def table_estimates(
     Each grouping column of the frame finds a place. By default tasks are rows, methods columns and
     metrics groups of rows; without tasks methods are rows and metrics columns; what else varies (a data
     set, a model, a way of mixing) stands above the columns, or beside the rows where only some rows have
-    a value of it. What does not vary is said in a note. Rows "Average" and "Overall" are set apart.
+    a value of it. What does not vary is said in a note. Rows "Average" and "Overall" are set apart. Where
+    the table would be wider than a page, rows, columns and groups change places so that it fits.
 
     Parameters
     ----------
@@ -166,19 +167,16 @@ def table_estimates(
     said = [c for c in (*placement.constant, "reference") if c in frame and c not in placed]
     source = notes.source_of_p(frame)
     about = notes.paragraph(_raters_note(frame), marginal_note(frame, names))
-    below = [
-        notes.estimates_note(frame, names, said, _count_nouns(frame), about),
-        notes.paragraph(
-            best_said,
-            underline_said,
-            notes.BOUNDS if bounds else "",
-            f"{source}." if given.note and source else "",
-            given.note,
-            notes.equal_note(every, names, style),
-            notes.dash_note(table.cells),
-        ),
-    ]
-    return build(replace(table, notes=below, title=title), "salstats-estimates")
+    general, statistics = notes.estimates_note(frame, names, said, _count_nouns(frame), about)
+    statistics = notes.paragraph(
+        statistics,
+        notes.BOUNDS if bounds else "",
+        f"{source}." if given.note and source else "",
+        notes.equal_note(every, names, style),
+    )
+    symbols = notes.paragraph(best_said, underline_said, given.note, notes.dash_note(table.cells))
+    table = replace(table, notes=(general, statistics), symbols=symbols, title=title)
+    return build(table, "salstats-estimates")
 
 
 def _heading(frame: pd.DataFrame, placement: Placement, labels: Labels) -> str:

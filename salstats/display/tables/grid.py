@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_choice, check_columns, check_count, check_frame
-from salstats.display.tables.layout import Column, Table
 from salstats.display.tables.marks import numbers
 from salstats.display.tables.placement import Slots
+from salstats.display.tables.record import Column, Table
 from salstats.display.text.format import MISSING, STYLES, decimals_of, interval_text, limits_text
 from salstats.display.text.labels import Labels
 
@@ -89,6 +89,10 @@ def fill(slots: Slots, values: Sequence[Value], labels: Labels, front: Sequence[
         }
         for mark in ("bold", "underline")
     )
+
+    def named(columns: Sequence[str]) -> str:
+        return ", ".join(_stub_heading(c, labels) for c in columns)
+
     return Table(
         stubhead=tuple(_stub_heading(c, labels) for c in slots.placement.rows) or ("",),
         stub=[row or ("All",) for row in slots.rows],
@@ -103,6 +107,8 @@ def fill(slots: Slots, values: Sequence[Value], labels: Labels, front: Sequence[
             for i in range(1, len(slots.rows))
             if slots.last[i] and not slots.last[i - 1] and slots.groups[i] == slots.groups[i - 1]
         },
+        turns=True,
+        axes=(named(slots.placement.groups), named(slots.placement.columns[-1:])),
     )
 
 

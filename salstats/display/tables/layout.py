@@ -1,17 +1,19 @@
-"""A table as a record of its texts and marks, and as a great-tables object in the look of every table."""
+"""A table's record as a great-tables object in the look of every table, and read back from it."""
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from html import escape, unescape
 from itertools import groupby
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 from great_tables import GT, html, loc, style
 
 from salstats.checks import SalstatsError
 from salstats.display.tables import notes
+from salstats.display.tables.fitting import on_page
+from salstats.display.tables.record import Column, Table, point_pads
 
 #: Rules: thick above and below the table, thin between its parts; the page's colours, so that a table can
 #: stand on a dark page.
@@ -63,73 +65,11 @@ _MARKS = {("weight", "bold"): "bold", ("decorate", "underline"): "underline"}
 _FORMATS = ".tex, .docx, .csv"
 
 
-@dataclass(frozen=True)
-class Column:
-    """A column of cells.
-
-    Attributes
-    ----------
-    heading : str
-        Its heading.
-    spanners : tuple of str
-        Headings above it that it shares with its neighbours, from the outermost; empty text is none.
-    align : {"point", "left", "right"}
-        `point` puts the decimal points of leading numbers below each other.
-    """
-
-    heading: str
-    spanners: tuple[str, ...] = ()
-    align: Literal["point", "left", "right"] = "point"
-
-
-@dataclass(frozen=True)
-class Table:
-    """What a table says, in the order it says it; every format is written from this.
-
-    Attributes
-    ----------
-    stubhead : tuple of str
-        Heading of each column of row labels.
-    stub : list of tuple of str
-        Labels of each row; equal ones below each other are merged, but for the last column.
-    columns : list of Column
-        The columns of cells.
-    cells : list of list of str
-        Texts by row and column.
-    groups : list of str
-        Label of each row's group, or empty where rows are not grouped.
-    bold, underline : set of (int, int)
-        Row and column of marked cells.
-    apart : set of int
-        Rows with a thin rule above.
-    indent : set of int
-        Rows whose label is set in from that of the row above them.
-    foot : set of int
-        Rows of other numbers than those above, which are aligned among themselves.
-    notes : sequence of str
-        Paragraphs below the table; empty ones are left out.
-    title, subtitle : str or None
-        Heading of the table.
-    """
-
-    stubhead: tuple[str, ...]
-    stub: list[tuple[str, ...]]
-    columns: list[Column]
-    cells: list[list[str]]
-    groups: list[str] = field(default_factory=list)
-    bold: set[tuple[int, int]] = field(default_factory=set)
-    underline: set[tuple[int, int]] = field(default_factory=set)
-    apart: set[int] = field(default_factory=set)
-    indent: set[int] = field(default_factory=set)
-    foot: set[int] = field(default_factory=set)
-    notes: Sequence[str] = ()
-    title: str | None = None
-    subtitle: str | None = None
-
-
 def build(table: Table, table_id: str) -> GT:
-    """The table as a great-tables object that carries its record."""
-    table = replace(table, notes=tuple(note for note in (*table.notes, _closing_note(table)) if note))
+    """The table as a great-tables object that carries its record; one that `turns` fits a page."""
+    table = on_page(table)
+    below = (*table.notes, _abbreviations(table), table.symbols, notes.version_note())
+    table = replace(table, notes=tuple(note for note in below if note), symbols="")
     stub = [f"stub{i}" for i in range(len(table.stubhead))]
     names = [f"cell{i}" for i in range(len(table.columns))]
     rows = [[*s, *c] for s, c in zip(table.stub, table.cells, strict=True)]
@@ -199,7 +139,7 @@ def record_of(table: GT) -> Table:
         record,
         title=plain(table._heading.title),
         subtitle=plain(table._heading.subtitle),
-        notes=[plain(note) for note in table._source_notes],
+        notes=[plain(note) for note in signed_last(table._source_notes)],
         **marked,
     )
 
@@ -213,11 +153,17 @@ def plain(text: Any) -> str:
     return " ".join(unescape(without_tags).split())
 
 
-def _closing_note(table: Table) -> str:
-    """The abbreviations a table uses and the version that made it."""
-    texts = [*table.stubhead, *table.groups, *table.notes, *(label for row in table.stub for label in row)]
+def signed_last(below: Sequence[Any]) -> list[Any]:
+    """Notes with the version that made the table behind those that a user added."""
+    return sorted(below, key=lambda note: note == notes.version_note())
+
+
+def _abbreviations(table: Table) -> str:
+    """The abbreviations a table uses."""
+    texts = [*table.stubhead, *table.groups, *table.notes, table.symbols]
+    texts += [label for row in table.stub for label in row]
     texts += [text for column in table.columns for text in (column.heading, *column.spanners)]
-    return notes.paragraph(notes.abbreviation_note(texts), notes.version_note())
+    return notes.abbreviation_note(texts)
 
 
 def _literal(text: str) -> Any:
@@ -261,19 +207,3 @@ def _styles(gt: GT, table: Table, stub: Sequence[str], names: Sequence[str]) -> 
     ):
         gt = gt.tab_style(style.css(css), where) if where else gt
     return gt
-
-
-def point_pads(table: Table, column: int) -> list[str]:
-    """What each text of a column lacks in front to have its decimal point below the others'."""
-    whole = [row[column].split(" ", 1)[0].rstrip("*%").split(".", 1)[0] for row in table.cells]
-    if table.columns[column].align != "point":
-        return [""] * len(whole)
-    at_foot = [i in table.foot for i in range(len(whole))]
-    widest = {
-        part: max((own for own, at in zip(whole, at_foot, strict=True) if at == part), key=len, default="")
-        for part in (False, True)
-    }
-    return [
-        widest[at][: len(widest[at]) - len(own)] if own else ""
-        for own, at in zip(whole, at_foot, strict=True)
-    ]

@@ -176,6 +176,14 @@ def _procedure(frame: pd.DataFrame, adjust: str | None) -> str | None:
     return str(named[0]) if len(named) == 1 else None
 
 
+def p_heading(frame: pd.DataFrame, adjust: str | None = None) -> str:
+    """The heading of P values with what they are adjusted by: "P, Holm"."""
+    if not is_adjusted(frame):
+        return "P"
+    known = find_procedure(_procedure(frame, adjust))
+    return f"P, {(known.label or known.name) if known else 'adjusted'}"
+
+
 def adjustment(frame: pd.DataFrame, adjust: str | None = None) -> str:
     """What p-values were adjusted by: "Holm, 24 tests"."""
     procedure = _procedure(frame, adjust)

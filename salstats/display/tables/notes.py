@@ -57,9 +57,14 @@ def ci_text(frame: pd.DataFrame) -> str:
     return f"{_percent(levels[0])}% {name}" if len(levels) == 1 else name
 
 
-def with_interval(heading: str, frame: pd.DataFrame) -> str:
-    """A heading with what stands in brackets behind the estimates: "Mean (95% CI)"."""
+def with_interval(heading: str, frame: pd.DataFrame, *, beside_p: bool = False) -> str:
+    """A heading with what stands in brackets behind the estimates: "Mean (95% CI)".
+
+    Intervals that stand `beside_p`, P values that are adjusted where they are not, are said to be unadjusted.
+    """
     interval, what = ci_text(frame), of_quantile(heading, frame)
+    if interval and beside_p and is_adjusted(frame) and "family_level" not in frame.columns:
+        interval += ", unadjusted"
     return f"{what} ({interval})" if interval else what
 
 
@@ -365,19 +370,11 @@ def version_note() -> str:
 
 def estimates_note(
     frame: pd.DataFrame, labels: Labels, constant: Iterable[str], nouns: tuple[str, str], also: str = ""
-) -> str:
-    """What estimates are of, how their intervals were made, and what they rest on."""
-    return paragraph(
-        constant_note(frame, constant, labels),
-        also,
-        interval_note(frame),
-        count_note(frame, *nouns),
-        undefined_note(frame),
-        weights_note(frame),
-        last_note(frame),
-        how_note(frame, labels),
-        metric_note(frame),
-    )
+) -> tuple[str, str]:
+    """What estimates are of, then how their intervals were made and what they rest on."""
+    of = (constant_note(frame, constant, labels), also, last_note(frame), how_note(frame, labels))
+    rests = (interval_note(frame), count_note(frame, *nouns), undefined_note(frame), weights_note(frame))
+    return paragraph(*of, metric_note(frame)), paragraph(*rests)
 
 
 def paragraph(*sentences: str) -> str:

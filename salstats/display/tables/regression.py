@@ -11,7 +11,7 @@ from great_tables import GT
 from salstats.checks import check_choice, check_count
 from salstats.display.tables import notes
 from salstats.display.tables.grid import interval_texts
-from salstats.display.tables.layout import Column, Table, build
+from salstats.display.tables.layout import build
 from salstats.display.tables.marks import stars_of
 from salstats.display.tables.model_tests import factor_tests, p_texts, test_note
 from salstats.display.tables.models import (
@@ -36,6 +36,7 @@ from salstats.display.tables.placement import (
     ordered_groups,
     varies,
 )
+from salstats.display.tables.record import Column, Table
 from salstats.display.text.format import MINUS, STYLES, joined
 from salstats.display.text.labels import LAST, Labels
 from salstats.display.text.models import errors_text, kind_text
@@ -78,7 +79,8 @@ def table_regression(
     reference. Models of one outcome with different terms (one model for each feature) share a column;
     where two models have a term in common, each formula has a column of its own, "Model 1" and so on.
     Other grouping columns, such as tasks, make groups of rows. A factor is a heading with its levels below
-    it, the reference level (column `reference_level`) with a dash.
+    it, the reference level (column `reference_level`) with a dash. Where the table would be wider than a
+    page, outcomes become groups, and terms stand in columns with methods and tasks in rows if need be.
 
     Parameters
     ----------
@@ -167,27 +169,28 @@ def table_regression(
         table = _terms_table(frame, heads, groups, names, texts, whole_p, foot)
     has_gap = bool(gaps(frame).any())
     constant = [c for c in keys if not varies(frame, c) and (c not in beside or not has_gap)]
-    below = [
+    below = (
         notes.paragraph(
             _model_note(whole, models.values(), _adjusted_for(frame, arranged, names), names),
             notes.constant_note(frame, constant, names),
             _formula_note(frame, arranged, names),
             f"A {MINUS} B: the difference of the two scores of a case is the outcome." if has_gap else "",
+            normalized_note(frame, names),
+            notes.metric_note(whole),
+        ),
+        notes.paragraph(
             notes.interval_note(frame),
             notes.weights_note(frame),
             notes.count_note(frame, "observation", "incomplete and left out"),
-            normalized_note(frame, names),
-            notes.metric_note(whole),
             "" if components is None else _components_note(combine(components, ("group",), "components")),
-        ),
-        notes.paragraph(
             test_note(frame, adjust, in_column=p_values) if given.note or p_values else "",
             joint_note,
-            given.note,
-            notes.dash_note(table.cells, n_references),
         ),
-    ]
-    return build(replace(table, notes=below, title=title), "salstats-regression")
+    )
+    symbols = notes.paragraph(given.note, notes.dash_note(table.cells, n_references))
+    over, across = (", ".join(names.column(c) for c in part) for part in (groups, beside))
+    table = replace(table, turns=True, axes=(over, across))
+    return build(replace(table, notes=below, symbols=symbols, title=title), "salstats-regression")
 
 
 def _components_note(components: pd.DataFrame) -> str:
@@ -311,7 +314,7 @@ def _model_note(
     if sizes and max(sizes.values()) == 1:
         text += ", one model for each term"
     elif all(len(rows) == 1 for rows in models):
-        text += ", all terms of a column in one model"
+        text += ", all terms in one model"
     text += adjusted_for
     if "average" in whole.columns:
         text += "; effects on the mean, averaged over the rows of the model"

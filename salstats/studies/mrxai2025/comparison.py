@@ -11,7 +11,7 @@ from great_tables import GT
 
 import salstats as ss
 from salstats.display.tables import notes
-from salstats.display.tables.layout import Column
+from salstats.display.tables.record import Column
 from salstats.display.text.format import (
     MISSING,
     count_range,

@@ -21,7 +21,7 @@ from salstats.display.plots.theme import (
     picture_look,
     theme_salstats,
 )
-from salstats.display.tables.layout import Column
+from salstats.display.tables.record import Column
 from salstats.display.text.format import MINUS, fixed_text
 from salstats.images.pictures import outlines
 from salstats.scoring.distances import DISTANCES

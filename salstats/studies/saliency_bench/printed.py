@@ -13,7 +13,7 @@ import pandas as pd
 from salstats.checks import ColumnError
 from salstats.datasets import data_folder, load_published
 from salstats.display.tables import notes
-from salstats.display.tables.layout import Column
+from salstats.display.tables.record import Column
 from salstats.display.text.format import counted, fixed_text
 from salstats.display.text.labels import Labels
 from salstats.studies.engine import Cell, Made, table_of

@@ -7,8 +7,9 @@ import pandas as pd
 from great_tables import GT
 
 from salstats.display.tables import notes
-from salstats.display.tables.layout import Column, Table, build
+from salstats.display.tables.layout import build
 from salstats.display.tables.marks import best_rows
+from salstats.display.tables.record import Column, Table
 from salstats.display.text.format import (
     MISSING,
     count_range,

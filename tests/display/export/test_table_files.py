@@ -14,7 +14,9 @@ import salstats as ss
 from salstats.checks import InputFileError, SalstatsError
 from salstats.display.export import table_files
 from salstats.display.export.table_files import csv_text, save_table_as, table_rows
-from salstats.display.tables.layout import Column, Table, build
+from salstats.display.export.table_html import html_page
+from salstats.display.tables.layout import build
+from salstats.display.tables.record import Column, Table
 
 #: Each ending with what its files begin with.
 STARTS = {
@@ -60,7 +62,8 @@ def test_what_a_user_added_or_took_away_is_so_in_every_format(tmp_path):
         assert "My" in text
     rows = table_rows(table)
     assert (rows.title, rows.subtitle) == ("A title of my own", "and more")
-    assert rows.notes[-1] == "My note of 10^2 pixels"
+    assert rows.notes[-2:] == ("My note of 10^2 pixels", f"salstats {ss.__version__}.")
+    assert html_page(table).index(f"salstats {ss.__version__}") > html_page(table).index("My <b>note")
     bare = table_rows(table.rm_header().rm_source_notes())
     assert (bare.title, bare.notes) == ("", ())
 

@@ -9,7 +9,8 @@ from great_tables import GT
 
 from salstats.display.export.table_files import table_rows
 from salstats.display.export.table_html import html_page, html_table
-from salstats.display.tables.layout import Column, Table, build
+from salstats.display.tables.layout import build
+from salstats.display.tables.record import Column, Table
 
 
 class Tags(HTMLParser):

@@ -11,7 +11,8 @@ from display.table_examples import EXAMPLES, LONG, ODD, estimates, long_names, o
 
 from salstats.display.export.table_files import table_rows
 from salstats.display.export.table_latex import latex_table, latex_text
-from salstats.display.tables.layout import Column, Table, build
+from salstats.display.tables.layout import build
+from salstats.display.tables.record import Column, Table
 
 #: Long lines may stick out of TeX's boxes by so many points where a column is a little too narrow.
 STICKS_OUT = 3.0

@@ -5,7 +5,8 @@ from display.table_examples import LONG, estimates, long_names, one_cell
 
 from salstats.display.export.table_files import table_rows
 from salstats.display.export.table_widths import lines_of, plan_of, text_width, widths_of
-from salstats.display.tables.layout import Column, Table, build
+from salstats.display.tables.layout import build
+from salstats.display.tables.record import Column, Table
 
 #: Widths of Helvetica in ems are met within this.
 NEAR = 0.1

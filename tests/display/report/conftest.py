@@ -13,7 +13,7 @@ import salstats as ss
 from salstats.display.export.table_rows import Rows, rows_of
 from salstats.display.report.model import Item, Report, Section
 from salstats.display.report.page import render_page
-from salstats.display.tables.layout import Column, Table
+from salstats.display.tables.record import Column, Table
 from salstats.display.text.format import interval_text, p_text
 
 #: A name of 120 characters and more.

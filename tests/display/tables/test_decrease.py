@@ -204,7 +204,7 @@ def test_differences_of_medians_stand_beside_both_medians():
     scores = ss.datasets.load_simulated().query("metric == 'iou' and task == 'Edema'")
     found = ss.median_difference(scores, reference="human", by=["metric"])
     html = ss.table_decrease(found).as_raw_html()
-    assert "Difference of medians (95% CI)" in html
+    assert "IoU, difference of medians (95% CI)" in html
     assert f"{found['reference_median'].iloc[0]:.3f}" in html
     ninth = ss.table_estimates(ss.medians(scores, quantile=0.9)).as_raw_html()
     assert "90% quantile (95% CI)" in ninth
@@ -214,7 +214,7 @@ def test_quantiles_say_which_in_tables_and_figures():
     scores = ss.datasets.load_simulated().query("metric == 'iou' and task == 'Edema'")
     lower = ss.medians(scores, by=["metric", "method"], quantile=0.25)
     gap = ss.median_difference(scores, reference="human", by=["metric"], quantile=0.25)
-    assert "Difference of 25% quantiles (95% CI)" in ss.table_decrease(gap).as_raw_html()
+    assert "IoU, difference of 25% quantiles (95% CI)" in ss.table_decrease(gap).as_raw_html()
     for draw in (ss.plot_intervals, ss.plot_forest):
         assert draw(lower).labels.x == "25% quantile, IoU (95% CI)"
         assert draw(gap).labels.x.startswith("Difference of 25% quantiles")

@@ -2,7 +2,8 @@
 
 from lxml import html
 
-from salstats.display.tables.layout import Column, Table, build
+from salstats.display.tables.layout import build
+from salstats.display.tables.record import Column, Table
 
 
 def cells(gt):

@@ -308,7 +308,7 @@ def test_terms_that_are_not_kept_are_named(multiple, read):
         ss.table_regression(terms, keep=["elongation", "n_instances"], labels={"term": ["elongation"]})
     )
     assert list(seen.rows)[:2] == ["Elongation", "Number of instances"]
-    assert "all terms of a column in one model, adjusted for Relative size;" in seen.note
+    assert "all terms in one model, adjusted for Relative size;" in seen.note
     with pytest.raises(ColumnError, match="keep names 'eccentricity', which is no term"):
         ss.table_regression(terms, keep=["eccentricity"])
 
@@ -366,7 +366,7 @@ def test_the_foot_gives_n_units_and_the_fit_of_linear_models(multiple, read):
     }
     assert seen.apart == ["n"]
     assert "AIC" not in seen.rows
-    assert "all terms of a column in one model" in seen.note
+    assert "all terms in one model" in seen.note
 
 
 def test_logit_models_are_odds_ratios_with_likelihood_and_aic(logistic, scaled, read):
