@@ -147,13 +147,14 @@ def with_bar(
 
 
 @contextmanager
-def counting(total: int | None, label: str, *, progress: bool) -> Iterator[Callable[[int], None]]:
+def counting(total: int | None, label: str, *, progress: bool) -> Iterator[Callable[..., None]]:
     """Yield what counts items; with `progress` on a bar on stderr, where that is a terminal.
 
-    `total` is None where nobody knows how many there will be.
+    `total` is None where nobody knows how many there will be. Called with a second label, the counter says
+    that from now on.
     """
     if not (progress and sys.stderr.isatty()):
-        yield lambda n: None
+        yield not_counting
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -161,7 +162,11 @@ def counting(total: int | None, label: str, *, progress: bool) -> Iterator[Calla
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=total)
-        yield lambda n: bar.advance(task, n)
+        yield lambda n, label=None: bar.update(task, advance=n, description=label)
+
+
+def not_counting(n: int, label: str | None = None) -> None:
+    """Count nothing."""
 
 
 class _OneThread:

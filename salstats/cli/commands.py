@@ -211,7 +211,7 @@ COMMANDS = (
         SCORES,
         "scores.csv --reference human -o report",
         flags={"labels": "label"},
-        without=("inputs", "study", "images", "overwrite"),
+        without=("inputs", "code", "study", "images", "overwrite"),
         out="Folder to make.",
         run=runs.run_report,
     ),

@@ -194,6 +194,7 @@ def run_gaze(run: Run, source: Source) -> None:
 
 def run_report(run: Run, source: Source) -> None:
     """Write the folder of a report."""
+    from salstats.display.report.calls import loading
     from salstats.display.report.folder import check_folder
 
     folder = run.out or Path()
@@ -204,7 +205,12 @@ def run_report(run: Run, source: Source) -> None:
         for path in (part.values() if isinstance(part, dict) else [part])
     ]
     files = [run.path, *(Path(p) for p in (*run.reading.get("also", []), *joined))]
-    run.function(source.read(run), folder, inputs=files, overwrite=run.overwrite, **run.options)
+    reading = dict(run.reading)
+    code = loading([run.path, *reading.pop("also", [])], reading)
+    scores = source.read(run)
+    run.function(
+        scores, folder, inputs=files, code=code, progress=True, overwrite=run.overwrite, **run.options
+    )
     print(f"Written to {folder}: open {folder / 'index.html'}")
 
 

@@ -237,9 +237,11 @@ def report(
     labels: Mapping[str, Any] | None = None,
     title: str = "Statistical report on saliency maps",
     inputs: Sequence[str | os.PathLike[str]] = (),
+    code: str = "",
     study: Study | str | os.PathLike[str] | None = None,
     images: ImageSource | None = None,
     jobs: int = 2,
+    progress: bool = False,
     overwrite: bool = False,
 ) -> dict[str, pd.DataFrame]:
     """Write a folder with every table, figure and frame that the columns allow, and one page that shows them.
@@ -254,8 +256,9 @@ def report(
     scores : DataFrame
         A scores frame.
     out : path
-        Folder to make: `index.html`, `tables/NAME.csv|.html|.tex|.docx`, `figures/NAME.pdf|.png`,
-        `frames/NAME.csv` (unrounded) and `report.json` (settings, versions and digests).
+        Folder to make: `index.html`, `tables/NAME.csv|.html|.tex|.docx`, `figures/NAME.pdf|.png` (further
+        pages `NAME-2.pdf` ...), `frames/NAME.csv` (unrounded) and `report.json` (settings, versions and
+        digests).
     reference : str, optional
         Method the others are compared with; by default `human` where there is one beside others.
     unit : str or list of str, optional
@@ -290,6 +293,9 @@ def report(
         Heading of the page.
     inputs : sequence of paths, optional
         Files the scores were read from, for their SHA-256; without them the digest is of the frame.
+    code : str, optional
+        Python expression that gives the scores, which the calls on the page begin with; by default
+        `ss.read_scores` of `inputs`.
     study : Study or path, optional
         The maps behind the scores, or behind some of them: the report then shows the worst, the median and
         the best of its cases, picked by the first metric of the first method.
@@ -297,6 +303,8 @@ def report(
         The images of these cases, as in `plot_gallery`.
     jobs : int
         1, or 2 to draw half of the figures in a second process where the machine has a second core.
+    progress : bool
+        Show a bar on stderr.
     overwrite : bool
         Replace a folder that an earlier report made; one that holds other files never is.
 
@@ -337,10 +345,10 @@ def report(
     asked = Settings(
         reference=reference, unit=", ".join(columns), covariates=covariates, only=only, level=level,
         interval=interval, n_replicates=n_replicates, seed=rng, test=test, adjust=adjust, margin=margin,
-        weights=weights, style=style, labels=labels, title=title, inputs=inputs,
+        weights=weights, style=style, labels=labels, title=title, inputs=inputs, code=code,
     )  # fmt: skip
     examples = None if study is None else examples_of(study_of(study), check_images(images))
-    return write_report(scores, folder, asked, examples=examples, jobs=jobs)
+    return write_report(scores, folder, asked, examples=examples, jobs=jobs, progress=progress)
 
 
 def examples_of(study: Study, images: ImageSource | None = None) -> Examples:

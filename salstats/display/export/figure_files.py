@@ -3,7 +3,7 @@
 import io
 import os
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
@@ -19,7 +19,7 @@ from salstats.checks import InputFileError, SalstatsError, check_choice
 from salstats.display.plots.figure import Figure
 from salstats.display.plots.theme import MM_PER_INCH
 from salstats.files.outputs import check_target, replacing
-from salstats.jobs import end_with
+from salstats.jobs import end_with, not_counting
 
 FIGURE_SUFFIXES = (".pdf", ".svg", ".png", ".tif", ".tiff")
 _MM = {"mm": 1.0, "cm": 10.0, "in": MM_PER_INCH}
@@ -112,8 +112,13 @@ def save_figure(
 def page_files(figure: p9.ggplot, target: Path) -> list[tuple[p9.ggplot, Path]]:
     """Each page of a figure with its file: fig.png, fig-2.png ..."""
     pages = figure.pages if isinstance(figure, Figure) else (figure,)
-    names = [target, *(target.with_stem(f"{target.stem}-{i}") for i in range(2, len(pages) + 1))]
-    return list(zip(pages, names, strict=True))
+    names = page_names(target.stem, len(pages))
+    return [(page, target.with_stem(name)) for page, name in zip(pages, names, strict=True)]
+
+
+def page_names(stem: str, n_pages: int) -> list[str]:
+    """What the files of a figure's pages are called, without suffix."""
+    return [stem, *(f"{stem}-{i}" for i in range(2, n_pages + 1))]
 
 
 def size_inches(
@@ -197,10 +202,17 @@ class FigureJobs:
             with suppress(BrokenProcessPool):
                 self._sent[number] = self._pool.submit(_drawn, *self._tasks[-1])
 
-    def finish(self) -> list[str]:
-        """Draw what is left, wait for the rest, and return what drawing warned of, each once."""
-        here = (task for number, task in enumerate(self._tasks) if number not in self._sent)
-        said = [text for task in here for text in _drawn(*task)]
+    def finish(self, count: Callable[[int], None] = not_counting) -> list[str]:
+        """Draw what is left, wait for the rest, and return what drawing warned of, each once.
+
+        `count` is told of each figure that is done.
+        """
+        for future in self._sent.values():
+            future.add_done_callback(lambda _: count(1))
+        said = []
+        for task in (task for number, task in enumerate(self._tasks) if number not in self._sent):
+            said += _drawn(*task)
+            count(1)
         for number, future in self._sent.items():
             try:
                 said += future.result()

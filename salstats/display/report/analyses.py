@@ -10,14 +10,16 @@ import pandas as pd
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, check_columns, quoted
+from salstats.display.report.calls import COMPARED, SCORED, call_text
 from salstats.display.report.model import Settings
 from salstats.display.text.format import joined
 from salstats.display.text.labels import LAST, Labels
 from salstats.frames import DEFAULT_BY, IDENTIFIER_COLUMNS, ColumnCodes, check_scores, warn_of_range
+from salstats.jobs import not_counting
 from salstats.metrics.registry import has_true_zero, known_metric
 from salstats.stats.equivalence import check_margin, split_verdicts
 from salstats.stats.intervals import names_of
-from salstats.stats.units import resolve_unit
+from salstats.stats.units import Unit, resolve_unit
 from salstats.study import HUMAN
 
 #: Columns that are never covariates of a score.
@@ -34,8 +36,6 @@ _BY_NAME = (
 _ONE_VALUE = ("dataset", "model")
 #: Analyses without which there is no report.
 _NEEDED = ("flow", "describe", "means")
-#: A case that is compared: an absent finding has no score, and no size.
-_SCORED = "scores[scores['score'].notna()]"
 
 
 def settled(scores: pd.DataFrame, asked: Settings) -> tuple[pd.DataFrame, Settings]:
@@ -58,7 +58,8 @@ def settled(scores: pd.DataFrame, asked: Settings) -> tuple[pd.DataFrame, Settin
     if reference is None and HUMAN in methods and len(methods) > 1:
         reference = HUMAN
     own = asked.unit in scores.columns or not asked.unit
-    units = resolve_unit(ColumnCodes(scores), (asked.unit or None) if own else asked.unit.split(", "))
+    unit = (asked.unit or None) if own else asked.unit.split(", ")
+    units = resolve_unit(ColumnCodes(scores), unit)
     if units.n < 2:
         raise SalstatsError(
             f"there is one {units.name} only, so nothing can be said of others; a report needs two or more"
@@ -68,7 +69,9 @@ def settled(scores: pd.DataFrame, asked: Settings) -> tuple[pd.DataFrame, Settin
     if units.name not in scores.columns or units.n_alone:
         # told by several columns, or by the names of the cases, or not of all
         scores = scores.assign(**{units.name: units.codes})
-    return scores, replace(asked, reference=reference, unit=units.name, covariates=covariates)
+    else:
+        unit = units.name
+    return scores, replace(asked, reference=reference, unit=units.name, unit_said=unit, covariates=covariates)
 
 
 def _check_rows(scores: pd.DataFrame) -> None:
@@ -137,8 +140,12 @@ class Analyses:
     """Frames of a report and how they came about.
 
     `frames` and the Python `calls` that give them by key, why an analysis was `skipped`, and what all of them
-    warned of, each `warnings` once.
+    warned of, each `warnings` once. `unit` is the unit as calls on the scores as they were given say it;
+    `count` is told of each analysis.
     """
+
+    unit: Unit = None
+    count: Callable[..., None] = not_counting
 
     frames: dict[str, pd.DataFrame] = field(default_factory=dict)
     calls: dict[str, str] = field(default_factory=dict)
@@ -155,11 +162,16 @@ class Analyses:
         **options: Any,
     ) -> None:
         """Run one public function on scores, which the call names `of`."""
-        call = call_text(function, of, *arguments, **options)
+        call = self.call(function, of, *arguments, **options)
         self.attempt(key, call, lambda: function(scores, *arguments, **options))
+
+    def call(self, function: Callable[..., object], *said: object, **options: object) -> str:
+        """Call of a public function on the scores as they were given."""
+        return call_text(function, *said, **options | ({"unit": self.unit} if "unit" in options else {}))
 
     def attempt(self, key: str, call: str, compute: Callable[[], pd.DataFrame]) -> None:
         """Run one analysis; one that cannot be run is noted with its reason, unless the report needs it."""
+        self.count(0, f"Statistics: {key}")
         with self.watched():
             try:
                 self.frames[key], self.calls[key] = compute(), call
@@ -167,6 +179,7 @@ class Analyses:
                 if key in _NEEDED:
                     raise
                 self.skipped[key] = str(error)
+        self.count(1)
 
     @contextmanager
     def watched(self) -> Iterator[None]:
@@ -179,17 +192,11 @@ class Analyses:
                 self.warnings.append(text)
 
 
-def call_text(function: Callable[..., object], *said: object, **options: object) -> str:
-    """Call of a public function on what the first word names: "ss.regress(scores, 'iou ~ prob')"."""
-    data, *arguments = said
-    given = (f"{name}={value!r}" for name, value in options.items() if value is not None)
-    texts = [str(data), *map(repr, arguments), *given]
-    return f"ss.{function.__name__}({', '.join(texts)})"
-
-
-def run_analyses(scores: pd.DataFrame, settings: Settings) -> Analyses:
+def run_analyses(
+    scores: pd.DataFrame, settings: Settings, count: Callable[..., None] = not_counting
+) -> Analyses:
     """Every analysis that the columns of `scores` allow."""
-    done = Analyses()
+    done = Analyses(settings.unit_said, count)
     reference, unit = settings.reference, settings.unit
     average = "task" if several(scores, "task") else None
     drawn: dict[str, Any] = {
@@ -230,7 +237,7 @@ def _run_contrasts(done: Analyses, scores: pd.DataFrame, settings: Settings, opt
         of = "scores" if len(ratios) == len(scores) else f"scores[scores['metric'].isin({metrics})]"
         done.attempt(
             "decrease",
-            f"{call_text(ss.percent_decrease, of, by=by, **options)}  # P values of the difference",
+            f"{done.call(ss.percent_decrease, of, by=by, **options)}  # P values of the difference",
             lambda: _judged(ss.percent_decrease(ratios, by=by, **options), done.frames["difference"]),
         )
 
@@ -260,17 +267,19 @@ def _run_confidence(done: Analyses, scores: pd.DataFrame, settings: Settings) ->
     compared, by = compared_methods(scores, settings), ["method", *task]
     metrics = metric_order(compared)
     options: dict[str, Any] = {"by": by, "unit": unit, "level": level}
-    call = " and ".join(call_text(ss.correlate, "scores", m, "prob", **options) for m in metrics)
+    of = _compared(settings)
+    each = [f"    {done.call(ss.correlate, of, m, 'prob', **options)},\n" for m in metrics]
     done.attempt(
         "correlation",
-        f"{call}; then ss.adjust(all of them, procedure={settings.adjust!r})",
+        f"found = pd.concat([\n{''.join(each)}], ignore_index=True)\n"
+        f"{call_text(ss.adjust, 'found', procedure=settings.adjust)}",
         lambda: ss.adjust(
             pd.concat([ss.correlate(compared, m, "prob", **options) for m in metrics], ignore_index=True),
             procedure=settings.adjust,
         ),
     )
     formula = f"{_name(metrics[0])} ~ prob"
-    done.run("confidence", ss.fit_line, compared, formula, by=by, unit=unit, level=level)
+    done.run("confidence", ss.fit_line, compared, formula, of=of, by=by, unit=unit, level=level)
 
 
 def _run_covariates(done: Analyses, scores: pd.DataFrame, settings: Settings) -> None:
@@ -278,7 +287,7 @@ def _run_covariates(done: Analyses, scores: pd.DataFrame, settings: Settings) ->
     columns = list(settings.covariates or ())
     scored = scores[scores["score"].notna()]
     by = ["task"] if "task" in scores.columns else None
-    done.run("covariates", ss.letter_values, scored, columns, of=_SCORED, by=by)
+    done.run("covariates", ss.letter_values, scored, columns, of=SCORED, by=by)
     # the task first: what does not vary within tasks is then the one that cannot be told
     adjustment = "task + " if several(scores, "task") else ""
     formulas = [f"{_name(m)} ~ {adjustment}{_name(c)}" for m in metric_order(scores) for c in columns]
@@ -300,13 +309,23 @@ def _run_covariates(done: Analyses, scores: pd.DataFrame, settings: Settings) ->
         terms = terms[terms["term"].isin(columns)].reset_index(drop=True)
         return ss.adjust(terms, procedure=settings.adjust)
 
-    again = f", and again with reference={reference!r}" if reference is not None else ""
-    call = call_text(ss.regress, f"ss.normalize({_SCORED}, {columns})", formulas, **options)
-    done.attempt(
-        "regression",
-        f"{call}{again}; then ss.adjust(the covariates' terms, procedure={settings.adjust!r})",
-        regressions,
+    own = "normalized" if reference is None else f"normalized[normalized['method'] != {reference!r}]"
+    said = [done.call(ss.regress, own, formulas, **options)]
+    if reference is not None:
+        said.append(done.call(ss.regress, "normalized", formulas, reference=reference, **options))
+    each = "".join(f"    {call},\n" for call in said)
+    call = (
+        f"normalized = {call_text(ss.normalize, SCORED, columns)}\n"
+        f"terms = pd.concat([\n{each}], ignore_index=True)\n"
+        f"terms = terms[terms['term'].isin({columns})]\n"
+        f"{call_text(ss.adjust, 'terms', procedure=settings.adjust)}"
     )
+    done.attempt("regression", call, regressions)
+
+
+def _compared(settings: Settings) -> str:
+    """What a call names the scores of every method but the reference."""
+    return "scores" if settings.reference is None else COMPARED
 
 
 def _name(column: str) -> str:

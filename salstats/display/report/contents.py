@@ -1,6 +1,8 @@
 """The parts of a report: which tables and figures show which frame, and under which title."""
 
+import re
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,6 +19,7 @@ from salstats.display.report.analyses import (
     metric_order,
     several,
 )
+from salstats.display.report.calls import call_text
 from salstats.display.report.comparisons import margin_sentences
 from salstats.display.report.examples import PICKS, Examples
 from salstats.display.report.model import Item, Section
@@ -99,14 +102,14 @@ class Figure(Show):
 
 def _described(c: Contents) -> tuple[pd.DataFrame, str]:
     unit = c.words.settings.unit
-    return ss.describe(c.scores, unit=unit), f"ss.describe(scores, unit={unit!r})"
+    return ss.describe(c.scores, unit=unit), c.done.call(ss.describe, "scores", unit=unit)
 
 
 def _picked(c: Contents) -> tuple[pd.DataFrame, str] | None:
     if c.shown is None:
         return None
-    call = f"ss.pick_cases(scores, at={list(PICKS)}, method={c.method!r}, by='metric')"
-    return c.shown.picks(c.compared, c.method, c.metric), call
+    call = call_text(ss.pick_cases, "scores", at=list(PICKS), method=c.method, by="metric")
+    return c.shown.picks(c.compared, c.method, c.metric), f"{call}  # here only of cases with a map"
 
 
 def _draw_intervals(means: pd.DataFrame, c: Contents) -> p9.ggplot:
@@ -143,6 +146,8 @@ class Part:
     shows: tuple[Show, ...]
 
 
+#: The end of a page's caption.
+_PAGE = re.compile(r" ?Page \d+ of \d+\.$")
 _IN_TABLE = "the numbers are in the table above."
 #: Sections in their order; a report has those for which there is something to show.
 PARTS = (
@@ -279,8 +284,9 @@ def _item(show: Show, contents: Contents, numbers: dict[str, int]) -> Item | Non
     display = show.draw(frame, contents)
     title, caption, alt = (text.format(**contents.names) for text in (show.title, show.caption, show.alt))
     if kind == "Figure":
-        display, said = without_caption(display)
-        caption = " ".join(filter(None, (caption, said)))
+        bare = [without_caption(page) for page in getattr(display, "pages", [display])]
+        display = tuple(page for page, _ in bare)
+        caption = " ".join(filter(None, (caption, bare[0][1])))
     numbers[kind] += 1
     return Item(show.key, f"{kind} {numbers[kind]}", title, display, frame, caption, alt, call)
 
@@ -302,15 +308,19 @@ def _sentences(part: Part, contents: Contents) -> tuple[str, ...]:
 
 
 def without_caption(figure: p9.ggplot) -> tuple[p9.ggplot, str]:
-    """Figure without its caption and as much lower, and the caption as one line.
+    """A page of a figure without its caption and as much lower, and the caption as one line.
 
-    A journal sets captions itself; the page has them beside the figure.
+    A journal sets captions itself; the page has them beside the figure, and says itself which page it is.
     """
+    alone = copy(figure)
+    # the frames that it was made of, and its other pages, are not drawn with it
+    for name in ("_call", "_others"):
+        alone.__dict__.pop(name, None)
     text = figure.labels.caption
     if not text:
-        return figure, ""
+        return alone, ""
     width, height = figure.theme.getp("figure_size")
     line = (TEXT_PT - 1) * 1.2 / 72
-    bare = figure + p9.theme(figure_size=(width, height - line * (text.count("\n") + 1)))
+    bare = alone + p9.theme(figure_size=(width, height - line * (text.count("\n") + 1)))
     bare.labels.caption = None
-    return bare, " ".join(text.split())
+    return bare, _PAGE.sub("", " ".join(text.split()))

@@ -2,16 +2,18 @@
 
 import json
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 import salstats
-from salstats.display.export.figure_files import FigureJobs
+from salstats.display.export.figure_files import FigureJobs, page_names
 from salstats.display.export.table_files import save_table_as, table_rows
 from salstats.display.export.table_rows import Rows
 from salstats.display.report.model import Item, Report
 from salstats.display.report.page import render_page
 from salstats.files.frame_files import write_frame
 from salstats.files.output_folder import checked_folder, replacing_folder
+from salstats.jobs import counting
 
 #: Lists what a report wrote; a folder without it is somebody else's.
 MANIFEST = "report.json"
@@ -34,36 +36,48 @@ def _written(folder: Path) -> set[str]:
         return set()
 
 
-def write_folder(report: Report, folder: Path, figures: FigureJobs) -> list[str]:
+def write_folder(report: Report, folder: Path, figures: FigureJobs, *, progress: bool = False) -> list[str]:
     """Write a report's files under a temporary name, then name the folder; return warnings of drawing."""
     # somebody may have put a file there while the report was made
     with replacing_folder(folder, lambda: check_folder(folder, overwrite=True)) as made:
-        return _write(report, made, figures)
+        return _write(report, made, figures, progress)
 
 
-def _write(report: Report, made: Path, jobs: FigureJobs) -> list[str]:
+def _write(report: Report, made: Path, jobs: FigureJobs, progress: bool) -> list[str]:
     """Write tables, figures, frames, the page and the list of files into a new folder."""
     for name in _SUBFOLDERS:
         (made / name).mkdir(parents=True)
     items = [item for section in report.sections for item in section.items]
-    figures = [item for item in items if not item.is_table]
-    for item in figures:
-        jobs.add(item.display, _targets(item, made))
-    written: dict[str, Rows | bytes] = {
-        item.key: _written_table(item, made) for item in items if item.is_table
-    }
+    tables = [item for item in items if item.is_table]
+    pages = {item.key: _page_files(item, made) for item in items if not item.is_table}
+    drawn = [
+        pair
+        for item in items
+        if item.key in pages
+        for pair in zip(item.display, pages[item.key], strict=True)
+    ]
+    for page, files in drawn:
+        jobs.add(page, files)
+    written: dict[str, Rows | tuple[bytes, ...]] = {}
     frames = {item.key: write_frame(item.frame, made / "frames" / f"{item.key}.csv") for item in items}
-    warned = [f"in the figures: {text}" for text in jobs.finish()]
-    written |= {item.key: _targets(item, made)[-1].read_bytes() for item in figures}
+    with counting(len(tables), "Tables", progress=progress) as count:
+        for item in tables:
+            written[item.key] = _written_table(item, made)
+            count(1)
+    with counting(len(drawn), "Figures", progress=progress) as count:
+        warned = [f"in the figures: {text}" for text in jobs.finish(count)]
+    written |= {key: tuple(page[-1].read_bytes() for page in files) for key, files in pages.items()}
 
     def finished(item: Item) -> Item:
-        files = [path.relative_to(made).as_posix() for path in (*_targets(item, made), frames[item.key])]
+        own = _table_files(item, made) if item.is_table else chain.from_iterable(pages[item.key])
+        files = [path.relative_to(made).as_posix() for path in (*own, frames[item.key])]
         return replace(item, content=written[item.key], files=tuple(files))
 
     sections = [replace(part, items=tuple(map(finished, part.items))) for part in report.sections]
     report = replace(report, sections=tuple(sections), warnings=(*report.warnings, *warned))
-    page = render_page(report)
-    (made / "index.html").write_text(page, encoding="utf-8", newline="\n")
+    with counting(None, "Page", progress=progress):
+        page = render_page(report)
+        (made / "index.html").write_text(page, encoding="utf-8", newline="\n")
     listed = ["index.html", *(file for part in sections for item in part.items for file in item.files)]
     manifest = {
         "salstats": salstats.__version__,
@@ -76,13 +90,18 @@ def _write(report: Report, made: Path, jobs: FigureJobs) -> list[str]:
     return warned
 
 
-def _targets(item: Item, made: Path) -> list[Path]:
-    """Files of a table or figure; of a figure the PNG last, which the page shows."""
-    folder, suffixes = ("tables", _TABLE_SUFFIXES) if item.is_table else ("figures", _FIGURE_SUFFIXES)
-    return [made / folder / f"{item.key}{suffix}" for suffix in suffixes]
+def _table_files(item: Item, made: Path) -> list[Path]:
+    """Files of a table."""
+    return [made / "tables" / f"{item.key}{suffix}" for suffix in _TABLE_SUFFIXES]
+
+
+def _page_files(item: Item, made: Path) -> list[list[Path]]:
+    """Files of each page of a figure; the PNG, which the page shows, last."""
+    names = page_names(item.key, len(item.display))
+    return [[made / "figures" / f"{name}{suffix}" for suffix in _FIGURE_SUFFIXES] for name in names]
 
 
 def _written_table(item: Item, made: Path) -> Rows:
     """Rows of a table, which is written under its number and title."""
-    save_table_as(item.display.tab_header(f"{item.number}. {item.title}"), _targets(item, made))
+    save_table_as(item.display.tab_header(f"{item.number}. {item.title}"), _table_files(item, made))
     return table_rows(item.display)

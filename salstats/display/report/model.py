@@ -14,6 +14,7 @@ from salstats.stats.adjust import check_procedure
 from salstats.stats.equivalence import Margin, check_tails
 from salstats.stats.intervals import choose_interval
 from salstats.stats.paired_tests import TESTS
+from salstats.stats.units import Unit
 from salstats.stats.weighting import Weighting
 
 #: Bootstrap replicates of a report: what is printed should not hang on the seed. Of 10,000 replicates the
@@ -25,7 +26,8 @@ N_REPLICATES = 10_000
 class Settings:
     """What a report was asked for: arguments of `report`, each allowed by itself.
 
-    `settled` fills in what nobody chose: the reference, the unit ("") and the covariates (None).
+    `settled` fills in what nobody chose: the reference, the unit ("", and as calls say it) and the covariates
+    (None). `code` is the Python expression that gives the scores.
     """
 
     reference: str | None = None
@@ -44,6 +46,8 @@ class Settings:
     labels: Mapping[str, Any] | None = None
     title: str = "Statistical report on saliency maps"
     inputs: Sequence[str | os.PathLike[str]] = ()
+    code: str = ""
+    unit_said: Unit = None
 
     def __post_init__(self) -> None:
         """Raise where one of them is none of its choices."""
@@ -72,10 +76,11 @@ class Item:
     """A table or a figure of the report.
 
     `key` is the stem of its files: "means" gives `tables/means.csv` or `figures/means.pdf`, and
-    `frames/means.csv` of the unrounded `frame` behind it. `number` is "Table 2" or "Figure 1"; `caption` is
-    what a reader needs to read a figure (a table's notes are in the table), `alt` the figure in words, `call`
-    the Python call that gives the frame. Once written, it has the `content` that the page shows, a table's
-    rows or a figure's PNG, and the paths of its `files` relative to the page.
+    `frames/means.csv` of the unrounded `frame` behind it. `number` is "Table 2" or "Figure 1"; `display` is
+    the table, or the pages of the figure; `caption` is what a reader needs to read a figure (a table's notes
+    are in the table), `alt` the figure in words, `call` the Python call that gives the frame. Once written,
+    it has the `content` that the page shows, a table's rows or the PNG of each page of a figure, and the
+    paths of its `files` relative to the page.
     """
 
     key: str
@@ -111,7 +116,8 @@ class Report:
 
     `summary` are the main results, `sections` all of them, `methods` paragraphs and references,
     `not_covered` guideline, item and what an author has to add, `warnings` what the analyses warned of,
-    `counts` what was counted and how many, `provenance` settings, versions and digests by name.
+    `counts` what was counted and how many, `provenance` settings, versions and digests by name, `code` what
+    the Python calls begin with.
     """
 
     title: str
@@ -122,3 +128,4 @@ class Report:
     warnings: tuple[str, ...] = ()
     counts: tuple[tuple[str, str], ...] = ()
     provenance: tuple[tuple[str, str], ...] = field(default=())
+    code: str = ""

@@ -98,10 +98,12 @@
     picture.setAttribute("role", "region");
     picture.setAttribute("aria-label", "Enlarged figure");
     dialog.setAttribute("aria-labelledby", title.id);
-    const image = figure.querySelector("img").cloneNode();
-    image.removeAttribute("width");
-    image.removeAttribute("height");
-    picture.append(image);
+    for (const shown of figure.querySelectorAll("img")) {
+      const image = shown.cloneNode();
+      image.removeAttribute("width");
+      image.removeAttribute("height");
+      picture.append(image);
+    }
     bar.append(title, close);
     dialog.append(bar, picture);
     document.body.append(dialog);

@@ -8,7 +8,15 @@ from typing import NamedTuple
 
 import salstats
 from salstats.display.report.model import Item, Report, Section
-from salstats.display.report.page_items import copy_button, item_anchor, item_block, linked, scrolling, tools
+from salstats.display.report.page_items import (
+    code_block,
+    copy_button,
+    item_anchor,
+    item_block,
+    linked,
+    scrolling,
+    tools,
+)
 from salstats.display.text.format import counted
 from salstats.display.text.markup import Child, Markup, element, escaped, lines
 
@@ -76,7 +84,8 @@ def _summary(report: Report) -> _Part:
         heed = element("p", link, " to read before these results are used.", class_="heed")
     counts = [element("div", element("dt", name), element("dd", value)) for name, value in report.counts]
     found = element("dl", counts, class_="counts") if counts else None
-    return _Part("summary", "Summary", lines(said, copy, heed, found))
+    code = code_block("python-begin", "Python: what all calls begin with", "Beginning of calls", report.code)
+    return _Part("summary", "Summary", lines(said, copy, heed, found, code if report.code else None))
 
 
 def _section(section: Section) -> _Part:

@@ -2,7 +2,7 @@
 
 import base64
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from io import BytesIO
 from urllib.parse import quote
 
@@ -23,7 +23,7 @@ _ENLARGED = 1.35
 _PIXELS_PER_MM = 96 / MM_PER_INCH
 #: Width in print of a sheet's text in mm, upright and on its side, as far as A4 and Letter both have it.
 _UPRIGHT_MM, _SIDEWAYS_MM = 180.0, 245.0
-_PRINT_PT, _SMALLEST_PT = 8.0, 5.0
+_PRINT_PT, _SMALLEST_PT = 8.0, 6.0
 
 
 def item_anchor(item: Item) -> str:
@@ -72,22 +72,30 @@ def _sheet(rows: Rows) -> dict[str, str]:
     return {"class_": "item wide", "style": f"--print-type: {points:.1f}pt"}
 
 
-def _picture(item: Item, png: bytes) -> Markup:
-    """Figure with its number, title and caption below it."""
-    anchor = item_anchor(item)
+def _picture(item: Item, pages: Sequence[bytes]) -> Markup:
+    """Figure, page by page, with its number, title and caption below it."""
+    anchor, shown = item_anchor(item), []
+    for number, png in enumerate(pages, 1):
+        page = f"{item.number}, page {number} of {len(pages)}" if len(pages) > 1 else ""
+        region = scrolling(_image(item, png, page), page or _label(item), "scroll picture")
+        shown.append(lines(region, element("p", page, class_="page") if page else None))
+    caption = _caption(item, item.caption, id=f"{anchor}-caption")
+    return element("figure", lines(*shown, caption), id=anchor, tabindex=-1)
+
+
+def _image(item: Item, png: bytes, page: str) -> Markup:
+    """A page of a figure."""
     width, height, width_mm = _png_size(png)
     shown = width_mm * _PIXELS_PER_MM * _ENLARGED
-    image = element(
+    alt = item.alt or _label(item)
+    return element(
         "img",
         src=f"data:image/png;base64,{base64.b64encode(png).decode()}",
-        alt=item.alt or _label(item),
+        alt=f"{page}: {alt}" if page else alt,
         width=round(shown),
         height=round(shown * height / width),
         style=f"--mm: {width_mm:.1f}",
     )
-    region = scrolling(image, _label(item), "scroll picture")
-    caption = _caption(item, item.caption, id=f"{anchor}-caption")
-    return element("figure", lines(region, caption), id=anchor, tabindex=-1)
 
 
 def _png_size(png: bytes) -> tuple[int, int, float]:
@@ -106,27 +114,29 @@ def _tools(item: Item) -> Markup:
         enlarge = element("button", "Enlarge", type="button", class_="scripted", data_enlarge=anchor)
         buttons = [enlarge, copy_button(f"{anchor}-caption", "Copy caption", f"Caption of {item.number}")]
     links = element("span", "Files: ", list(_file_links(item)), class_="files") if item.files else None
-    return lines(tools(buttons, links), _call(item) if item.call else None)
+    call = code_block(f"{anchor}-call", "Python call", f"Call of {item.number}", item.call)
+    return lines(tools(buttons, links), call if item.call else None)
 
 
 def _file_links(item: Item) -> Iterator[Markup]:
     """Links to the files of a table or figure; the frame behind it is named as such."""
     for path in item.files:
-        suffix = path.rpartition(".")[2]
+        stem, _, suffix = path.rpartition(".")
         name = _FILE_NAMES.get(suffix.lower(), suffix.upper())
+        page = re.search(rf"/{re.escape(item.key)}-(\d+)$", stem)
         text = f"unrounded data ({name})" if path.startswith("frames/") else name
+        text += f" of page {page[1]}" if page else ""
         yield element("a", text, href=quote(path), aria_label=f"{text}, {item.number}")
         yield Markup(" ")
 
 
-def _call(item: Item) -> Markup:
-    """Python call behind a table or figure, folded away."""
-    name, label = f"{item_anchor(item)}-call", f"Call of {item.number}"
+def code_block(name: str, title: str, what: str, code: str) -> Markup:
+    """Python behind a table or figure, or before them all, folded away; `what` names it once copied."""
     return element(
         "details",
-        element("summary", "Python call"),
-        element("pre", element("code", item.call), id=name),
-        copy_button(name, "Copy call", label),
+        element("summary", title),
+        element("pre", element("code", code), id=name),
+        copy_button(name, "Copy code", what),
         class_="call",
     )
 

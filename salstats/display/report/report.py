@@ -8,6 +8,7 @@ import pandas as pd
 from salstats.checks import check_count, warn
 from salstats.display.export.figure_files import FigureJobs
 from salstats.display.report.analyses import Analyses, run_analyses, settled, several
+from salstats.display.report.calls import beginning
 from salstats.display.report.contents import Contents, sections
 from salstats.display.report.examples import Examples
 from salstats.display.report.folder import write_folder
@@ -19,19 +20,29 @@ from salstats.display.report.results import summary_sentences
 from salstats.display.report.wording import Words
 from salstats.display.text.format import count_text, plural
 from salstats.display.text.labels import Labels
+from salstats.jobs import counting
 from salstats.stats.carried import is_absent
 
 
 def write_report(
-    scores: pd.DataFrame, folder: Path, asked: Settings, *, examples: Examples | None = None, jobs: int = 2
+    scores: pd.DataFrame,
+    folder: Path,
+    asked: Settings,
+    *,
+    examples: Examples | None = None,
+    jobs: int = 2,
+    progress: bool = False,
 ) -> dict[str, pd.DataFrame]:
     """Write a report into a checked folder; its frames, and warnings once everything is written."""
     check_count(jobs, "jobs")
     used, settings = settled(scores, asked)
     words = Words(settings, labels_of(used, settings))
     with FigureJobs(jobs) as figures:
-        done = run_analyses(used, settings)
-        warned = write_folder(compose(used, done, words, examples), folder, figures)
+        with counting(None, "Statistics", progress=progress) as count:
+            done = run_analyses(used, settings, count)
+            count(0, "Layout")
+            report = compose(used, done, words, examples)
+        warned = write_folder(report, folder, figures, progress=progress)
     for text in (*done.warnings, *warned):
         warn(text)
     return done.frames
@@ -66,6 +77,7 @@ def compose(scores: pd.DataFrame, done: Analyses, words: Words, examples: Exampl
         warnings=(*done.warnings, *notes),
         counts=counts(scores, settings),
         provenance=provenance_rows(settings, scores),
+        code=beginning(settings, [item.call for section in shown for item in section.items]),
     )
 
 

@@ -115,7 +115,7 @@ def sample_report(sample_means, sample_tables, sample_figures, sample_files) -> 
     call = 'ss.summarize(scores, by=["metric", "method", "task"], unit="patient", n_replicates=10_000)'
 
     def item(key: str, number: str, title: str, **texts: str) -> Item:
-        content = sample_tables.get(key) or sample_figures[key]
+        content = sample_tables.get(key) or (sample_figures[key],)
         files = sample_files.get(key, ())
         return Item(key, number, title, None, sample_means, content=content, files=files, **texts)
 

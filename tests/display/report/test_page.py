@@ -259,7 +259,7 @@ def test_text_from_users_stays_text(rows_from, sample_figures):
         ),
         Item(
             "small", "Figure 1", f"F {EVIL}", None, frame, f"D {EVIL}", f"A {EVIL}", f"Q {EVIL}",
-            content=sample_figures["small"],
+            content=(sample_figures["small"],),
         ),
     )  # fmt: skip
     page = render_page(

@@ -1,0 +1,71 @@
+"""Every call that a report shows can be pasted and run, and gives the frame that stands beside it."""
+
+import ast
+
+import numpy as np
+import pandas as pd
+import pytest
+from report_text import composed
+
+import salstats as ss
+from salstats.display.report.calls import loading
+
+
+def pasted(code):
+    """What Python pasted at once gives: the value of its last line."""
+    *lines, last = ast.parse(code).body
+    names = {}
+    exec(compile(ast.Module(lines, []), "pasted", "exec"), names)
+    return eval(compile(ast.Expression(last.value), "pasted", "eval"), names)
+
+
+def odd_scores():
+    """Units told by two columns, names with quotes and spaces, and a data set of two."""
+    scores = ss.datasets.load_simulated()
+    scores = scores[scores["case"].isin(scores["case"].unique()[:60]) & (scores["metric"] == "iou")]
+    named = scores.rename(columns={"area_ratio": 'share of "image"', "patient": "person"})
+    named = named.drop(columns=["elongation", "irrectangularity", "n_instances"])
+    named = named.assign(
+        method=named["method"].replace("gradcam", 'Alice\'s "map"'),
+        site=np.where(pd.factorize(named["person"])[0] % 2, "A", "B"),
+    )
+    return pd.concat([named.assign(dataset="it's"), named.assign(dataset="other")], ignore_index=True)
+
+
+@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.parametrize(
+    ("scores", "options"),
+    [
+        (ss.datasets.load_simulated(), {}),
+        (
+            odd_scores(),
+            {
+                "unit": "site, person",
+                "only": {"dataset": "it's"},
+                "margin": (-0.1, np.inf),
+                "adjust": "none",
+                "covariates": ['share of "image"'],
+            },
+        ),
+    ],
+    ids=["embedded", "odd"],
+)
+def test_every_call_shown_runs_and_gives_its_frame(scores, options, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ss.write_frame(scores, "scores.csv")
+    report = composed(scores, **options)
+    items = [item for section in report.sections for item in section.items]
+    assert len(items) > 5
+    for item in items:
+        frame = pasted(f"{report.code}\n{item.call}").reset_index(drop=True)
+        # of a decrease the P values are those of the differences
+        columns = ["estimate", "conf_low", "conf_high"] if item.key.startswith("decrease") else list(frame)
+        pd.testing.assert_frame_equal(frame[columns], item.frame[columns], check_dtype=False, obj=item.key)
+
+
+def test_scores_are_read_as_they_were_without_their_folders():
+    reading = {"rename": {"img": "case"}, "join": ["a/b/features.csv", {"age": "c/age.csv"}], "wide": None}
+    assert loading(["x/y/scores.csv"], reading) == (
+        "ss.read_scores('scores.csv', rename={'img': 'case'}, join=['features.csv', {'age': 'age.csv'}])"
+    )
+    assert loading(["x/a.csv", "y/b.csv"]) == "ss.read_scores(['a.csv', 'b.csv'])"
