@@ -84,10 +84,8 @@ def _is_the_studys(found: pd.DataFrame) -> bool:
 ITEMS = (
     Item("extended_data_10", "Extended Data 10: summary statistics", summary_statistics, slice=_ALL),
     Item("table_1", "Table 1: mean IoU and hit rate", table_1, parts=(MAPS, PEOPLE)),
-    Item("figure_2a", "Fig. 2a: mean IoU of the main saliency method and people",
-         partial(figure_2, metric="iou"), needs=(MAPS, SEGMENTATIONS)),
-    Item("figure_2b", "Fig. 2b: hit rate of the main saliency method and people",
-         partial(figure_2, metric="hit"), needs=(MAPS, POINTS)),
+    Item("figure_2", "Fig. 2: mean IoU (a) and hit rate (b) of the main saliency method and people", figure_2,
+         needs=(MAPS, PEOPLE), parts=(SEGMENTATIONS, POINTS)),
     Item("extended_data_5", "Extended Data 5: percentage decrease of mean IoU from people",
          partial(lost_to_people, metric="iou"), needs=(MAPS, SEGMENTATIONS)),
     Item("extended_data_6", "Extended Data 6: percentage decrease of hit rate from people",

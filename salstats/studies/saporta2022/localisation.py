@@ -11,6 +11,8 @@ from salstats.studies.engine import Made
 from salstats.studies.saporta2022.frames import (
     MAPS,
     PEOPLE,
+    POINTS,
+    SEGMENTATIONS,
     Frames,
     decreases,
     first_of,
@@ -22,6 +24,7 @@ from salstats.studies.saporta2022.frames import (
     one_model,
     present,
 )
+from salstats.studies.saporta2022.upright import plot_upright
 from salstats.studies.saporta2022.words import (
     LABELS,
     cutoff_note,
@@ -36,7 +39,6 @@ from salstats.study import HUMAN
 
 #: The model that single checkpoints are compared with.
 ENSEMBLE = "ensemble"
-_MEANS = {"iou": "mean IoU", "hit": "hit rate"}
 
 
 def table_1(frames: Frames) -> Made:
@@ -54,10 +56,13 @@ def table_1(frames: Frames) -> Made:
     )
 
 
-def figure_2(frames: Frames, metric: str) -> Made:
-    """Fig. 2 a or b: mean IoU or hit rate, with the tasks in its own order."""
+def figure_2(frames: Frames) -> Made:
+    """Fig. 2: mean IoU (a) and hit rate (b), each with the tasks in its own order."""
     choice = frames.choice
-    scores = metric_rows(main_rows(frames, frames.scores), metric)
+    held = {"iou": SEGMENTATIONS, "hit": POINTS}
+    metrics = [m for m, need in held.items() if need in frames.there]
+    assert frames.main is not None
+    scores = metric_rows(main_rows(frames, frames.scores), *metrics)
     known = found = means(scores, choice)
     lost, areas = decreases(scores, choice), classifier(frames)
     if areas is not None:
@@ -65,9 +70,9 @@ def figure_2(frames: Frames, metric: str) -> Made:
     return Made(
         known,
         ss.table_estimates(found, differences=lost, labels=LABELS),
-        ss.plot_intervals(found, decrease=lost, auroc=areas, labels=LABELS),
-        note=f"tasks of the figure stand by whether the decrease of the {_MEANS[metric]} is shown (its "
-        "interval excludes 0), then by its size"
+        plot_upright(found, lost, areas, method=frames.main, labels=LABELS),
+        note="tasks of each panel stand by whether the decrease of its metric is shown (its interval "
+        "excludes 0), then by its size"
         + ("; in parentheses the AUROC of the classifier" if areas is not None else "")
         + f"; {estimate_note(choice, hits=True)}",
     )
