@@ -6,6 +6,7 @@ from pathlib import Path
 
 import salstats as ss
 from salstats.checks import check_count
+from salstats.readers.case_images import check_images
 from salstats.studies.engine import Item, Opened, Parser, Study
 from salstats.studies.lanfredi2021.pictures import example, sampled_values, sampling_spread
 from salstats.studies.lanfredi2021.recordings import (
@@ -48,6 +49,8 @@ Example: salstats reproduce lanfredi2021 --data ../shared/data/lanfredi2021 -o o
 Example: salstats reproduce lanfredi2021 --raw main_data --maps gradcam_wag:ag:1=maps -o out/gaze --readers 5
 """
 _ALL = "all images"
+#: The recordings come without.
+IMAGES = "the radiographs (--images)"
 #: Of the workbooks, in the order of the files.
 PRINTED_ITEMS = (
     *(
@@ -74,8 +77,8 @@ RAW_ITEMS = (
     Item("table3", f"Table 3: {LAYOUTS['3'].title}", table("3"), slice=_ALL),
     Item("table4", f"Table 4: {LAYOUTS['4'].title}", table("4"), slice=_ALL),
     Item("center_bias_choice", "Centre bias of all cases, or of all others", bias_choice, slice=_ALL),
-    Item("example", "Example: where readers looked, their habit, a map and the lungs", example,
-         slice="one case"),
+    Item("figure_1", "Fig. 1: where readers looked, their habit, a map and the lungs, over the radiograph",
+         example, parts=(IMAGES,), slice="one case"),
     Item("sampling_spread", "Spread of sampled AUC by sample size", sampling_spread),
     Item("sampled_values", "Sampled values around the exact one", sampled_values),
 )  # fmt: skip
@@ -102,6 +105,7 @@ def _add_options(parser: Parser) -> None:
     ):
         add(name, type=named_folder(SERIES), action="append", default=[], metavar=SERIES,
             help=f"{what}; may be repeated")  # fmt: skip
+    add("--images", type=Path, metavar="DIR", help="radiographs, IMAGE.jpg or .png, to lay Fig. 1 over one")
     add("--lungs", type=Path, metavar="DIR", help="lung segmentations, whose convex hull is the baseline")
     add("--padded", action=argparse.BooleanOptionalAction,
         help="square maps are of the image padded to a square, or stretched to one")  # fmt: skip
@@ -121,6 +125,7 @@ def _open(options: argparse.Namespace) -> Opened:
         books = read_workbooks(options.data)
         return Opened(PRINTED_ITEMS, frozenset(), lambda: books)
     check_count(options.replicates, "n_replicates", 2)
+    check_images(options.images)
     study = ss.read_gaze(
         options.raw,
         maps=folders(options.maps, "--maps"),
@@ -130,9 +135,11 @@ def _open(options: argparse.Namespace) -> Opened:
         padded=options.padded,
         phases=options.phases or study_phases(options.raw),
     )
-    choice = Choice(options.readers, options.center_bias, options.samples, options.seed, options.replicates)
+    given = ("readers", "center_bias", "samples", "seed", "replicates", "images")
+    choice = Choice(*(getattr(options, name) for name in given))
     progress = sys.stderr.isatty()
-    return Opened(RAW_ITEMS, frozenset(), lambda: load(study, choice, jobs=options.jobs, progress=progress))
+    there = frozenset() if options.images is None else frozenset({IMAGES})
+    return Opened(RAW_ITEMS, there, lambda: load(study, choice, jobs=options.jobs, progress=progress))
 
 
 STUDY = Study(

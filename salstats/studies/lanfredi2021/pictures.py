@@ -1,17 +1,18 @@
 """Pictures of one case, and what sampling pixels costs on it."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import plotnine as p9
 
 from salstats.checks import SalstatsError
 from salstats.display.plots.axis_ticks import log_breaks, log_texts, tick_texts
+from salstats.display.plots.figure import figures
 from salstats.display.plots.legends import group_scales, method_labels
 from salstats.display.plots.panel_grid import panel_grid
-from salstats.display.plots.picture import colour_bar, geom_picture
+from salstats.display.plots.picture import GROUND, colour_bar, geom_picture, scale_colours, tinted
 from salstats.display.plots.points import even_share
 from salstats.display.plots.text_fit import (
     caption,
@@ -35,32 +36,34 @@ from salstats.display.plots.theme import (
 )
 from salstats.display.text.format import count_text, counted
 from salstats.display.text.labels import Labels
-from salstats.images.pictures import printed_shape, resized
+from salstats.images.pictures import outlines, printed_shape, resized
+from salstats.readers.case_images import read_grey
 from salstats.scoring.gaze_cases import ALL, GazeRule, Truths, bias_on, on_image
 from salstats.scoring.gaze_sampling import spread_of
 from salstats.studies.engine import Made, table_of
 from salstats.studies.lanfredi2021.scored import (
+    GIVEN,
+    NONE,
     RAW_LABELS,
     Recordings,
     base_methods,
+    named_mixings,
     row_names,
     without_blanks,
 )
-from salstats.studies.lanfredi2021.workbooks import LABELS
 from salstats.study import Case, Study, shape_of
 
 HULL = "convex"
-_COLOURS = "inferno"
 _EDGE_MM, _GAP_MM, _LINE_MM, _BAR_MM = 1.5, 2.0, 1.3 * TEXT_PT * MM_PER_PT, 7.5
-#: Below this width two pictures stand beside each other, else four.
-_WIDE_MM = 130.0
+#: From this width on so many pictures stand beside each other, below it so few.
+_WIDE_MM, _MOST, _FEW = 130.0, 5, 3
 #: Part of the distance between two sizes that their points take.
 _SPREAD = 0.5
 _SHARE = 0.8
 
 
 def example(given: Recordings) -> Made:
-    """The case picked: mean fixation map, centre bias, the map and the hull of the lungs."""
+    """The case picked: fixations, their mean map, centre bias, the map and the hull of the lungs."""
     study, pick, center_bias = given.study, given.pick, given.choice.center_bias
     row = pick.iloc[0]
     case = next(c for c in study if c.case == row["case"])
@@ -68,18 +71,24 @@ def example(given: Recordings) -> Made:
     truths = Truths(case, rule)
     density = bias_on(case, truths, given.bias, rule).density
     name = row_names(pick)[0]
-    pictures = {"Mean fixation map": truths.densities[0]}
+    maps = {"Fixations": None, "Mean fixation map": truths.densities[0]}
     if density is not None:
-        pictures["Centre bias"] = density
+        maps["Centre bias"] = density
+    lines = {}
     # the hull once, where it is the method itself
     for method, title in {row["method"]: name, HULL: "Hull of the lungs"}.items():
         shown = _map_of(study, case, method, row["mixing"])
         if shown is not None:
-            pictures[title] = share_per_pixel(shown)
-    note = (
-        f"Case {case.case}, {counted(len(case.used), 'reader')}. Every picture sums to 1; maps are taken "
-        "above their least value."
-    )
+            maps[title] = share_per_pixel(shown)
+            if method == HULL:
+                lines[title] = outlines(shown > 0)
+    shape = shape_of(case)
+    grey = read_grey(given.choice.images, case.case, shape, printed_shape(shape, PAGE_MM / 2))
+    notes = [
+        f"Case {case.case}, {counted(len(case.used), 'reader')}.",
+        "Points: fixations. Every map sums to 1 and is taken above its least value.",
+        "" if grey is not None else "Grey ground: no image was given.",
+    ]
     return Made(
         without_blanks(pick),
         table_of(
@@ -88,7 +97,7 @@ def example(given: Recordings) -> Made:
             {"Case": "case"},
             {"Method": "method", "sAUC, mean over readers": ("score", 3), "Median of cases": ("target", 3)},
         ),
-        plot_pictures(pictures, note=note),
+        plot_pictures(maps, grey=grey, lines=lines, points={"Fixations": truths.points[0]}, notes=notes),
         note=f"the case whose mean sAUC of {name} is nearest to the median; ties by name",
     )
 
@@ -108,6 +117,9 @@ def sampling_spread(given: Recordings) -> Made:
     spread = spread_of(given.samples)
     mean = spread.groupby(["metric", "n_samples"])["sd"].mean().unstack("metric")
     labels = Labels(RAW_LABELS)
+    # mixings of one method scatter alike
+    named = named_mixings(spread)
+    drawn = named[named["mixing"].isin([NONE, GIVEN, given.pick["mixing"].iloc[0]])]
     return Made(
         spread,
         table_of(
@@ -117,7 +129,7 @@ def sampling_spread(given: Recordings) -> Made:
             {labels.value("metric", m): (m, 4) for m in mean},
             notes=["Standard deviation of the sampled value, mean over methods and readers."],
         ),
-        plot_spread(spread),
+        plot_spread(drawn),
         slice=f"case {given.pick['case'].iloc[0]}",
         note="pixels drawn with replacement, as the study does (1,000 on either side)",
     )
@@ -158,36 +170,50 @@ def share_per_pixel(values: np.ndarray) -> np.ndarray:
     return above / total if total > 0 else np.full(values.shape, 1 / values.size)
 
 
-def plot_pictures(pictures: Mapping[str, np.ndarray], *, note: str = "", width: float = PAGE_MM) -> p9.ggplot:
-    """Maps of one image beside each other, all in shares per pixel on one colour scale."""
-    rows, cols = next(iter(pictures.values())).shape
-    ncol = min(4 if width >= _WIDE_MM else 2, len(pictures))
-    nrow = -(-len(pictures) // ncol)
+@figures
+def plot_pictures(
+    maps: Mapping[str, np.ndarray | None],
+    *,
+    grey: np.ndarray | None = None,
+    lines: Mapping[str, Sequence[np.ndarray]] | None = None,
+    points: Mapping[str, np.ndarray] | None = None,
+    notes: Sequence[str] = (),
+    width: float = PAGE_MM,
+) -> p9.ggplot:
+    """Maps of one image laid over it beside each other, all in shares per pixel on one colour scale.
+
+    A panel without a map shows the image; `lines` and `points` (row, col) of panels are drawn upon it. The
+    ground is grey where no image is given.
+    """
+    known = {name: found for name, found in maps.items() if found is not None}
+    rows, cols = next(iter(known.values())).shape
+    ncol = -(-len(maps) // -(-len(maps) // (_MOST if width >= _WIDE_MM else _FEW)))
+    nrow = -(-len(maps) // ncol)
     box = (width - 2 * _EDGE_MM - (ncol - 1) * _GAP_MM) / ncol
     tall = box * rows / cols
-    largest = max(float(p.max()) for p in pictures.values())
+    largest = max(float(found.max()) for found in known.values())
     power = int(np.floor(np.log10(largest)))
     printed = printed_shape((rows, cols), max(box, tall))
-    colours = mpl.colormaps[_COLOURS]
+    ground = np.full(printed, GROUND) if grey is None else resized(grey, printed)
     drawn = {
-        name: np.asarray(255 * colours(np.clip(resized(p, printed) / largest, 0, 1))[..., :3], np.uint8)
-        for name, p in pictures.items()
+        name: tinted(ground, None if found is None else np.clip(resized(found, printed) / largest, 0, 1))
+        for name, found in maps.items()
     }
-    texts = wrapped_texts(list(pictures), chars_in(box - 2, bold=True))
-    lines = [t.count("\n") + 1 for t in texts.values()]
-    strips = sum(max(lines[i : i + ncol]) * _LINE_MM + 1.5 for i in range(0, len(lines), ncol))
-    titles = pd.Categorical(list(pictures), categories=list(pictures), ordered=True)
+    texts = wrapped_texts(list(maps), chars_in(box - 2, bold=True))
+    n_lines = [t.count("\n") + 1 for t in texts.values()]
+    strips = sum(max(n_lines[i : i + ncol]) * _LINE_MM + 1.5 for i in range(0, len(n_lines), ncol))
+    titles = pd.Categorical(list(maps), categories=list(maps), ordered=True)
     table = pd.DataFrame(
         {
             "picture": titles,
             "height": rows,
             "width": cols,
-            "largest": [float(p.max()) for p in pictures.values()],
-            "label": list(pictures),
+            "largest": [np.nan if found is None else float(found.max()) for found in maps.values()],
+            "label": list(maps),
         }
     )
     key = pd.DataFrame({"picture": titles[[0, 0]], "share": [0.0, largest / 10.0**power], "at": 0.0})
-    text = caption([note], caption_chars(width, 3)) if note else ""
+    text = caption(notes, caption_chars(width, 3))
     height = 2 * _EDGE_MM + nrow * tall + strips + (nrow - 1) * _GAP_MM + _BAR_MM + caption_mm(text)
     exponent = f" \u00d7 10{_superscript(power)}" if power else ""
     return (
@@ -200,11 +226,9 @@ def plot_pictures(pictures: Mapping[str, np.ndarray], *, note: str = "", width: 
         + p9.geom_rect(
             p9.aes(xmin="at", xmax="at", ymin="at", ymax="at", fill="share"), key, size=0, inherit_aes=False
         )
-        + p9.scale_fill_gradientn(
-            [mpl.colors.to_hex(c) for c in colours(np.linspace(0, 1, 21))],
-            limits=(0, largest / 10.0**power),
-        )
+        + p9.scale_fill_gradientn(scale_colours(), limits=(0, largest / 10.0**power))
         + p9.guides(fill=colour_bar(f"Share per pixel{exponent}", 60))
+        + _drawn_upon(titles.dtype, rows, lines or {}, points or {})
         + p9.facet_wrap("picture", ncol=ncol, labeller=lambda title: texts[title])
         + p9.coord_fixed(xlim=(0, cols), ylim=(0, rows), expand=False)
         + p9.labs(x="", y="", caption=text)
@@ -215,6 +239,40 @@ def plot_pictures(pictures: Mapping[str, np.ndarray], *, note: str = "", width: 
     )
 
 
+def _drawn_upon(
+    titles: pd.CategoricalDtype,
+    height: int,
+    lines: Mapping[str, Sequence[np.ndarray]],
+    points: Mapping[str, np.ndarray],
+) -> list[Any]:
+    """Outlines and points (row, col) of panels, light on dark, which show on black and on white."""
+
+    def placed(of: Mapping[str, Sequence[np.ndarray]]) -> pd.DataFrame:
+        """Each line or set of points on its panel's axes, which have 0 at the bottom."""
+        parts = [
+            pd.DataFrame({"x": at[:, 1], "y": height - at[:, 0], "picture": title, "line": f"{title} {i}"})
+            for title, own in of.items()
+            for i, at in enumerate(own)
+        ]
+        found = pd.concat(parts) if parts else pd.DataFrame({"x": [], "y": [], "picture": [], "line": []})
+        return found.assign(picture=pd.Categorical(found["picture"], dtype=titles))
+
+    outlined, at = placed(lines), placed({title: [found + 0.5] for title, found in points.items()})
+    where: dict[str, Any] = {"mapping": p9.aes("x", "y", group="line"), "show_legend": False}
+    return [
+        *(
+            p9.geom_path(data=outlined, color=colour, size=size, **where)
+            for colour, size in (("black", 1.1), ("white", 0.5))
+            if len(outlined)
+        ),
+        *(
+            p9.geom_point(data=at, color=colour, size=size, stroke=0, **where)
+            for colour, size in (("black", 1.2), ("white", 0.7))
+            if len(at)
+        ),
+    ]
+
+
 def _superscript(power: int) -> str:
     """A whole number in superscript."""
     return str(power).translate(
@@ -222,9 +280,13 @@ def _superscript(power: int) -> str:
     )
 
 
+@figures
 def plot_spread(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> p9.ggplot:
-    """The standard deviation of sampled AUC and sAUC by sample size, both axes logarithmic."""
-    labels = Labels(LABELS)
+    """The standard deviation of sampled AUC and sAUC by sample size, both axes logarithmic.
+
+    A method has one `mixing`, where it has any.
+    """
+    labels = Labels(RAW_LABELS)
     rows = spread[spread["sd"] > 0]
     if rows.empty:
         raise SalstatsError("spread has nothing to draw: no sampled value differs from another")
@@ -242,6 +304,8 @@ def plot_spread(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> p9.ggplot:
     ends = (float(means["sd"].min()), float(means["sd"].max()))
     n_lost, over = len(spread) - len(rows), [counted(rows[c].nunique(), c) for c in ("case", "reader")]
     notes = [f"Mean SD over {' and '.join(over)}.", "Dashed: 1 / √n."]
+    mixed = [m for m in labels.named("mixing") if m != GIVEN and m in set(rows.get("mixing", ()))]
+    notes += [f"Maps of several classes: {mixed[0]} mixing."] if mixed else []
     notes += [f"Not drawn: {counted(n_lost, 'row')} without spread."] if n_lost else []
     return (
         p9.ggplot(means, p9.aes("n_samples", "sd", color="name", shape="name"))
@@ -268,10 +332,11 @@ def plot_spread(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> p9.ggplot:
     )
 
 
+@figures
 def plot_samples(samples: pd.DataFrame, *, width: float = COLUMN_MM) -> p9.ggplot:
     """Sampled values of one map against one truth by sample size, the exact value as a line."""
     rows = samples[samples["estimate"].notna()].reset_index(drop=True)
-    labels = Labels(LABELS)
+    labels = Labels(RAW_LABELS)
     sizes = sorted(rows["n_samples"].unique())
     place = rows["n_samples"].map({size: i for i, size in enumerate(sizes)})
     share = even_share([rows["metric"], rows["n_samples"]])

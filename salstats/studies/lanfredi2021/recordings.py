@@ -9,7 +9,7 @@ from great_tables import GT
 
 import salstats as ss
 from salstats.checks import SalstatsError
-from salstats.display.text.format import counted, interval_text, joined
+from salstats.display.text.format import MINUS, counted, interval_text, joined
 from salstats.display.text.labels import Labels
 from salstats.stats.carried import HOW_SCORED
 from salstats.studies.engine import Made, table_of
@@ -35,6 +35,8 @@ from salstats.studies.lanfredi2021.workbooks import FORMULA, LAYOUTS, Layout
 
 #: Both intervals in print.
 PUBLISHED, CLUSTERED = "As the study", "Cases as clusters"
+#: And in legends.
+DRAWN = {PUBLISHED: f"{PUBLISHED} (± 1.96 SD / √images)", CLUSTERED: CLUSTERED}
 #: What they are.
 NOTES = (
     f"{PUBLISHED}: {FORMULA}.",
@@ -120,12 +122,13 @@ def every_mean(metrics: Sequence[str]) -> Callable[[Recordings], Made | None]:
         both = _sides(rows)
         names = row_names(both)
         figure = ss.plot_intervals(
-            both.assign(task=names, method=both["limits"])[["metric", "task", "method", *_values(both)]],
-            labels={"task": list(dict.fromkeys(names)), "method": [PUBLISHED, CLUSTERED]},
+            both.assign(task=names, method=both["limits"], term="mean")[
+                ["metric", "task", "method", "term", *_values(both)]
+            ],
+            labels={"task": list(dict.fromkeys(names)), "method": DRAWN},
         )
-        caption = f"Bars: 95% CI. {PUBLISHED}: {FORMULA}. Grey line: chance."
         shown = _both(rows, Layout("", KEYS, {"bold": False}))
-        return Made(without_blanks(rows), shown, figure + p9.labs(x="Mean (95% CI)", caption=caption))
+        return Made(without_blanks(rows), shown, figure)
 
     return make
 
@@ -161,15 +164,19 @@ def table_2(given: Recordings) -> Made | None:
     found = both_intervals(known[shown], ["subset", *KEYS])
     n_unknown = rows.loc[rows["subset"].isna(), "case"].nunique()
     note = f"left out for want of a majority: {counted(n_unknown, 'image')}" if n_unknown else ""
-    name = Labels(RAW_LABELS).value("method", main)
+    labels = Labels(RAW_LABELS)
+    name = labels.value("method", main)
     # the study shows Grad-CAM with attention gates and uniform mixing
     of = f"{name}{f', {mixing} mixing' if mixing not in (NONE, GIVEN) else ''}"
     subsets = [*dict.fromkeys(found["subset"])]
     figure = ss.plot_intervals(
-        found.assign(task=found["method"], method=found["subset"])[
-            ["metric", "task", "method", "interval", *_values(found)]
+        found.assign(task=found["method"], method=found["subset"], term="mean")[
+            ["metric", "task", "method", "term", "interval", *_values(found)]
         ],
-        labels={"task": RAW_LABELS["method"], "method": {s: RAW_LABELS["subset"][s] for s in subsets}},
+        labels={
+            "task": labels.texts("method", found["method"]),
+            "method": {s: labels.value("subset", s) for s in subsets},
+        },
     )
     title = f"Table 2: Normal and abnormal images: {of}"
     return replace(_with_both("2", found, note), figure=figure, title=title)
@@ -219,11 +226,10 @@ def bias_change(all_cases: pd.DataFrame, others: pd.DataFrame) -> Made:
     figure = ss.plot_intervals(
         drawn[["metric", "task", "term", *values]], labels={"task": list(dict.fromkeys(drawn["task"]))}
     )
-    caption = "Other cases minus all cases. Bars: 95% t intervals with cases as clusters."
     return Made(
         without_blanks(rows),
         table,
-        figure + p9.labs(x="Change of the mean (95% CI)", caption=caption),
+        figure + p9.labs(x=f"Mean of other cases {MINUS} mean of all cases (95% CI)"),
         note="the study's centre bias contains the case that is scored against it, which takes from what "
         "agrees with its gaze, and most from interobserver: the left-out reader's own map is part of it; "
         "of all other cases it does not",

@@ -12,6 +12,7 @@ from salstats.checks import SalstatsError, warn
 from salstats.display.text.format import joined
 from salstats.display.text.labels import Labels
 from salstats.images.center_bias import CenterBias
+from salstats.readers.case_images import ImageSource
 from salstats.readers.gaze_files import find_phases
 from salstats.scoring.gaze import center_bias_of
 from salstats.studies.lanfredi2021.workbooks import LABELS, beside_published, published_interval
@@ -47,6 +48,8 @@ class Choice:
     seed: int = 0
     #: Samples behind each standard deviation by sample size.
     n_replicates: int = 100
+    #: The radiographs.
+    images: ImageSource | None = None
 
 
 @dataclass(frozen=True)
@@ -159,13 +162,19 @@ def _defined(rows: pd.DataFrame) -> pd.DataFrame:
 
 def named_rows(scores: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
     """Scores with the mixing in words and the subset of their case."""
-    rows = base_methods(scores)
-    mixing = rows["mixing"] if "mixing" in rows else pd.Series(None, index=rows.index, dtype="object")
-    single = pd.Series(GIVEN, index=rows.index).where(~rows["method"].isin(UNMIXED), NONE)
-    rows["mixing"] = mixing.astype("object").where(mixing.notna(), single).astype("str")
+    rows = named_mixings(scores)
     abnormal = rows["case"].map(labels.set_index("case")["abnormal"])
     rows["subset"] = abnormal.map({0: "normal", 1: "abnormal"}).astype("object").where(abnormal.notna(), None)
     return rows
+
+
+def named_mixings(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows with the method as `base_methods` has it, and the mixing in words."""
+    named = base_methods(rows)
+    mixing = named["mixing"] if "mixing" in named else pd.Series(None, index=named.index, dtype="object")
+    single = pd.Series(GIVEN, index=named.index).where(~named["method"].isin(UNMIXED), NONE)
+    named["mixing"] = mixing.astype("object").where(mixing.notna(), single).astype("str")
+    return named
 
 
 def base_methods(rows: pd.DataFrame) -> pd.DataFrame:

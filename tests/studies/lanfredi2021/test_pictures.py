@@ -44,10 +44,26 @@ def test_one_colour_is_one_share_in_every_picture():
 
 @pytest.mark.parametrize(("width", "columns"), [(89, 2), (183, 4)])
 def test_pictures_stand_in_rows_that_fit_the_width(width, columns):
-    figure = plot_pictures(make_pictures(), width=width, note="Case a.")
+    figure = plot_pictures(make_pictures(), width=width, notes=["Case a."])
     assert figure.facet._ncol == columns
     assert np.isclose(size_mm(figure)[0], width)
     assert list(figure.data["picture"]) == [f"Picture {i}" for i in range(4)]
+    figure.draw()
+
+
+def test_maps_lie_over_the_image_and_a_panel_without_one_shows_it():
+    image = np.tile(np.linspace(0, 1, 40, dtype=np.float32), (30, 1))
+    one = np.zeros((30, 40))
+    one[:, :20] = 1 / 600
+    points = {"Fixations": np.array([[2.0, 3.0], [20.0, 30.0]])}
+    figure = plot_pictures({"Fixations": None, "Map": one}, grey=image, points=points)
+    bare, laid = (drawn(figure)[name].astype(int) for name in ("Fixations", "Map"))
+    assert (bare == np.round(255 * image)[:, :, None]).all()
+    # in colour where the map is, and the image as it is elsewhere
+    assert (np.ptp(laid[:, :20], axis=2) > 60).all()
+    assert (laid[:, 21:] == bare[:, 21:]).all()
+    (at,) = [d for d in layers(figure) if list(d.columns) == ["x", "y", "picture", "line"]][:1]
+    assert at[["x", "y"]].to_numpy().tolist() == [[3.5, 27.5], [30.5, 9.5]]
     figure.draw()
 
 

@@ -1,5 +1,6 @@
 """From recordings to Tables 1 to 4: scores are the oracle's, tables what pandas makes of them."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -7,6 +8,8 @@ import gaze_files
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib import pyplot
+from matplotlib.text import Text
 from scipy import stats
 
 from salstats.images.mixing import mix_classes
@@ -64,7 +67,7 @@ def made(run, arguments, tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("made") / "out"
     code, said, _ = run("lanfredi2021", *arguments, "-o", out)
     assert code == 0
-    assert said.startswith("13 items in ")
+    assert said.startswith("Fig. 1: made in part, needs the radiographs (--images)\n13 items in ")
     return out
 
 
@@ -230,7 +233,7 @@ def test_every_file_of_the_index_is_there_and_no_other(made):
     assert files == {*index["file"], "outputs.csv", "warnings.txt"}
     figures = {Path(f).stem for f in files if f.startswith("figures/")}
     assert figures == {
-        "means_shuffled", "means_centre", "table2", "center_bias_choice", "example", "sampling_spread",
+        "means_shuffled", "means_centre", "table2", "center_bias_choice", "figure_1", "sampling_spread",
         "sampled_values",
     }  # fmt: skip
 
@@ -238,7 +241,7 @@ def test_every_file_of_the_index_is_there_and_no_other(made):
 def test_the_example_is_the_case_nearest_to_the_median(frames):
     rows = frames["scores"].query("method == 'gradcam_wag' and metric == 'sauc'")
     means = rows.groupby("case")["score"].mean().dropna()
-    picked = frames["example"]["case"].item()
+    picked = frames["figure_1"]["case"].item()
     off = (means - means.median()).abs()
     assert np.isclose(off[picked], off.min(), rtol=0, atol=SUM_TOLERANCE)
     assert set(frames["sampling_spread"]["case"]) == {picked}
@@ -290,6 +293,20 @@ def test_class_maps_are_mixed_in_each_way_and_stand_in_the_table(mixed, release,
     printed = pd.read_csv(mixed / "tables" / "table1.csv")
     of_gradcam = printed["Method"] == "Grad-CAM (with attention gates)"
     assert printed.loc[of_gradcam, "Mixing"].tolist() == ["Thresholded", "Weighted", "Uniform"]
+
+
+@pytest.mark.parametrize("own", ["gradcam", "am1"])
+def test_every_figure_names_methods_as_the_study_prints_them(results, release, own):
+    given = ["--class-maps", f"gradcam_wag={release / 'classes'}", "--maps", f"{own}={release / 'maps'}"]
+    items = results("lanfredi2021", "--raw", release / "main", *given, "--replicates", 3)
+    figures = {key: item.figure for key, item in items.items() if item.figure is not None}
+    assert {"table2", "sampling_spread", "means_shuffled", "center_bias_choice", "figure_1"} <= set(figures)
+    for figure in figures.values():
+        page = figure.draw()
+        texts = " ".join(text.get_text() for text in page.findobj(Text))
+        pyplot.close(page)
+        assert "Grad-CAM (with attention" in texts
+        assert not re.search("gradcam|am1|interobserver|convex|_", texts)
 
 
 def test_tables_say_which_centre_bias_and_how_many_draws(made, mixed):

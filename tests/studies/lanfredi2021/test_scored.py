@@ -50,7 +50,7 @@ def test_without_chest_boxes_the_shuffled_metrics_are_undefined_and_the_rest_sta
     assert not {"means_shuffled", "table1", "table2", "table4"} & set(items)
     assert items["scores"].frame.query("metric == 'sauc'")["reason"].eq("no chest box").all()
     assert items["table3"].frame["estimate"].notna().all()
-    assert not {"example", "sampling_spread", "center_bias_choice"} & set(items)
+    assert not {"figure_1", "sampling_spread", "center_bias_choice"} & set(items)
     boxes = items["recordings"].table.as_raw_html()
     assert "Chest boxes left out of the centre bias" in boxes
     assert "No chest box" in boxes
@@ -59,9 +59,9 @@ def test_without_chest_boxes_the_shuffled_metrics_are_undefined_and_the_rest_sta
 def test_the_map_of_the_example_has_the_size_of_the_image(release, tmp_path):
     maps = gaze_files.write_maps(tmp_path / "maps", shape=(7, 9))
     items = made(read_gaze(release, maps={"gradcam_wag": maps}))
-    data = items["example"].figure.data
+    data = items["figure_1"].figure.data
     assert list(data["picture"])[-1] == "Grad-CAM (with attention gates)"
-    case = items["example"].frame["case"].item()
+    case = items["figure_1"].frame["case"].item()
     assert {(h, w) for h, w in zip(data["height"], data["width"], strict=True)} == {gaze_files.SHAPES[case]}
 
 
@@ -103,7 +103,7 @@ def test_a_single_image_has_no_other_images_to_make_a_bias_of(release):
     items = made(study)
     assert "center_bias_choice" not in items
     assert items["table1"].frame["estimate"].notna().all()
-    assert items["example"].frame["case"].item() == "img-a"
+    assert items["figure_1"].frame["case"].item() == "img-a"
 
 
 def test_no_score_is_an_error_that_says_why(release):
@@ -118,8 +118,8 @@ def test_the_hull_is_shown_once_where_it_is_the_only_map(release, tmp_path):
         lungs[8:20, 6:22] = True
         np.save(tmp_path / "lungs" / f"{image}.npy", lungs)
     items = made(read_gaze(release, lungs=tmp_path / "lungs"))
-    assert items["example"].frame["method"].item() == "convex"
-    assert list(items["example"].figure.data["picture"])[2:] == ["Hull of the lungs"]
+    assert items["figure_1"].frame["method"].item() == "convex"
+    assert list(items["figure_1"].figure.data["picture"])[3:] == ["Hull of the lungs"]
 
 
 METRICS = ("ncc", "sncc", "auc", "sauc")
