@@ -179,6 +179,7 @@ def _made(command: Any, flags: dict[str, str] | None) -> tuple[Callable[..., Non
                 arguments=[wanted.pop(name) for name in command.arguments],
                 out=wanted.pop("out", None),
                 overwrite=wanted.pop("overwrite"),
+                whole=wanted.pop("whole", False),
                 options=wanted,
                 function=function,
             )

@@ -232,4 +232,8 @@ def options(command: Command, function: Callable[..., Any]) -> list[Option]:
     out = option("out", kind, default, text, *output)
     replace = option("overwrite", bool, False, "Replace the output if it exists.", "--overwrite")
     own = [] if command.name == "read" else options_of(function, without=command.without, flags=command.flags)
-    return [*places, *own, *command.more, out, replace]
+    # `--wide` is an option for reading
+    whole = option(
+        "whole", bool, False, "Print every column and row, also those a terminal has no room for.", "--all"
+    )
+    return [*places, *own, *command.more, out, *([] if command.out else [whole]), replace]

@@ -9,7 +9,7 @@ import pandas as pd
 
 import salstats as ss
 from salstats.display.report.folder import check_folder
-from salstats.display.text.console import console_table
+from salstats.display.text.console import print_frame
 from salstats.display.text.labels import Labels
 from salstats.study import HUMAN
 
@@ -45,11 +45,11 @@ def run_demo(
         "Handwritten digits on cluttered canvases: a real network, its maps by 8 methods, and a second\n"
         "annotator, who is simulated (method 'human')."
     )
-    print(
-        f"\nScores in: {len(scores)} rows\n{console_table(scores.loc[scores['label'] == 1, SHOWN].head(4))}"
-    )
+    print(f"\nScores in: {len(scores)} rows")
+    print_frame(scores.loc[scores["label"] == 1, SHOWN].head(4))
     for call, table in shown(scores, own):
-        print(f"\n{call}\n{console_table(table)}")
+        print(f"\n{call}")
+        print_frame(table)
     print("\nAll of it, with tables and figures for a paper: ss.report(scores, ...) or salstats report")
     examples = ss.datasets.digits_examples()
     frames = ss.report(

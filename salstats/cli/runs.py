@@ -35,8 +35,9 @@ def run_read(run: Run, source: Source) -> None:
     """Read scores; without an output show the first rows."""
     check_out(run)
     frame = read_scores(run)
-    run.deliver(frame if run.out else frame.head(_SHOWN))
-    if not run.out and len(frame) > _SHOWN:
+    whole = run.out is not None or run.whole
+    run.deliver(frame if whole else frame.head(_SHOWN))
+    if not whole and len(frame) > _SHOWN:
         print(f"... {len(frame)} rows in all; write them with -o")
 
 

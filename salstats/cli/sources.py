@@ -29,6 +29,8 @@ class Run:
     #: Where to write, and whether in the place of a file.
     out: Path | None
     overwrite: bool
+    #: Whether a frame is printed whole, however small the terminal.
+    whole: bool
     #: The public function.
     function: Callable[..., Any]
 
@@ -48,9 +50,9 @@ class Run:
 
             write_frame(frame, self.out, overwrite=self.overwrite)
             return
-        from salstats.display.text.console import console_table
+        from salstats.display.text.console import print_frame
 
-        print(console_table(frame))
+        print_frame(frame, whole=self.whole, option="--all")
 
 
 def read_scores(run: Run) -> "pd.DataFrame":

@@ -208,6 +208,30 @@ def test_without_an_output_a_command_prints_its_table_and_writes_nothing(capsys,
     assert contents(folder) == before
 
 
+@pytest.mark.parametrize(
+    ("terminal", "columns", "arguments", "most"),
+    [
+        (True, 80, [], 80),
+        (True, 120, [], 120),
+        (True, 80, ["--all"], None),
+        (False, 80, [], None),
+    ],
+)
+def test_a_terminal_gets_the_columns_that_fit_and_a_file_all(
+    capsys, monkeypatch, folder, terminal, columns, arguments, most
+):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal, raising=False)
+    assert run(["decrease", "scores.csv", "--reference", "human", "--replicates", "20", *arguments]) == 0
+    out = capsys.readouterr().out.splitlines()
+    if most:
+        assert max(map(len, out)) <= most
+        assert out[-1].endswith("(--all shows them)")
+    else:
+        assert "method_mean" in out[1].split()
+        assert "also:" not in out[-1]
+
+
 def test_the_default_grouping_is_of_the_columns_that_are_there(capsys, folder):
     study().query("task == 'NA'").drop(columns="task").to_csv("one.csv", index=False)
     for file, expected in (("scores.csv", ["metric", "method", "task"]), ("one.csv", ["metric", "method"])):

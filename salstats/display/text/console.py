@@ -1,5 +1,8 @@
 """A frame as an aligned table for a terminal."""
 
+import shutil
+import sys
+import textwrap
 from typing import Any
 
 import pandas as pd
@@ -15,6 +18,11 @@ _SETTINGS = (
 )  # fmt: skip
 #: Columns of p-values, and those that say where one is only a bound.
 _FLOORS = {"p_value": "p_floor", "p_adjusted": "p_adjusted_floor"}
+#: What is shown first of estimates that are wider than the terminal, after what tells their rows apart.
+_FIRST = ("conf_low", "conf_high", "p_adjusted", "p_value", "n", "verdict", "std_error")
+#: Rows that a terminal gets of a longer frame, and how many of them are its last, where averages stand.
+ROWS, _LAST = 60, 10
+_GAP = "  "
 
 
 def _setting(value: Any) -> str:
@@ -22,37 +30,98 @@ def _setting(value: Any) -> str:
     return f"{float(value):g}" if hasattr(value, "is_integer") and value == value else number_text(value)
 
 
-def console_table(frame: pd.DataFrame) -> str:
+def print_frame(frame: pd.DataFrame, *, whole: bool = False, option: str = "") -> None:
+    """Print a frame as the terminal has room for it; to a file or another program, or if asked for, whole."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() and not whole else None
+    print(console_table(frame, width, option))
+
+
+def console_table(frame: pd.DataFrame, width: int | None = None, option: str = "") -> str:
     """A frame, usually of estimates, as text: aligned columns, numbers rounded, what never varies once above.
+
+    Of a table that is wider than `width` characters the columns are shown that fit, the others named below;
+    of one longer than `ROWS` the first and the last rows. `option` is what shows all of them. Without a width
+    all are shown.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> print(console_table(pd.DataFrame({"task": ["a", "b"], "estimate": [1 / 3, 2.0], "unit": "case"})))
+    >>> frame = pd.DataFrame({"task": ["a", "b"], "estimate": [1 / 3, 2.0], "bias": 0.5, "unit": "case"})
+    >>> print(console_table(frame))
+    unit: case
+    task  estimate    bias
+    a        0.333  0.5000
+    b        2.000  0.5000
+    >>> print(console_table(frame, 20))
     unit: case
     task  estimate
     a        0.333
     b        2.000
+    also: bias
     """
     constant = [c for c in _SETTINGS if c in frame.columns and frame[c].nunique(dropna=False) == 1]
-    caption = ", ".join(f"{c}: {_setting(frame[c].iloc[0])}" for c in constant)
+    settings = ", ".join(printable(f"{c}: {_setting(frame[c].iloc[0])}") for c in constant)
     # its p-value says "<"
     shown = frame.drop(columns=[*constant, *(c for c in _FLOORS.values() if c in frame.columns)])
-    lines = [printable(caption)] if caption else []
-    columns = []
-    for name in shown.columns:
-        values = shown[name]
-        numeric = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
-        if numeric:
-            # whole numbers that may be missing are no floats yet
-            values = values.to_numpy(dtype="float64", na_value=float("nan"))
-        if numeric and str(name).startswith("p_"):
-            floors = frame[_FLOORS[name]] if _FLOORS.get(name) in frame.columns else [None] * len(frame)
-            text = [p_text(v, floor=floor) for v, floor in zip(values, floors, strict=True)]
-        else:
-            text = column_text(values) if numeric else [number_text(v) for v in values]
-        cells = [printable(cell) for cell in (str(name), *text)]
-        width = max(map(len, cells))
-        columns.append([c.rjust(width) if numeric else c.ljust(width) for c in cells])
-    lines += ["  ".join(row).rstrip() for row in zip(*columns, strict=True)]
-    return "\n".join(lines)
+    columns = {str(name): _cells(frame, name) for name in shown.columns}
+    left_out: list[str] = []
+    if width is not None:
+        columns, left_out = _fitting(columns, width)
+    lines = [_GAP.join(row).rstrip() for row in zip(*columns.values(), strict=True)]
+    how = f" ({option} shows them)" if option else ""
+    if width is not None and len(frame) > ROWS:
+        lines[1 + ROWS - _LAST : -_LAST] = [f"... {len(frame) - ROWS} more rows{how}"]
+    below = f"also: {', '.join(left_out)}{how}" if left_out else ""
+    return "\n".join([*_wrapped(settings, width), *lines, *_wrapped(below, width)])
+
+
+def _cells(frame: pd.DataFrame, name: Any) -> list[str]:
+    """Heading and texts of a column, all as wide as the widest."""
+    values: Any = frame[name]
+    numeric = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
+    if numeric:
+        # whole numbers that may be missing are no floats yet
+        values = values.to_numpy(dtype="float64", na_value=float("nan"))
+    if numeric and str(name).startswith("p_"):
+        floors = frame[_FLOORS[name]] if _FLOORS.get(name) in frame.columns else [None] * len(frame)
+        text = [p_text(v, floor=floor) for v, floor in zip(values, floors, strict=True)]
+    else:
+        text = column_text(values) if numeric else [number_text(v) for v in values]
+    cells = [printable(cell) for cell in (str(name), *text)]
+    widest = max(map(len, cells))
+    return [c.rjust(widest) if numeric else c.ljust(widest) for c in cells]
+
+
+def _fitting(columns: dict[str, list[str]], width: int) -> tuple[dict[str, list[str]], list[str]]:
+    """The columns that a width has room for, what tells rows apart first, and the names of the others."""
+
+    def room(names: list[str]) -> int:
+        return sum(len(columns[c][0]) + len(_GAP) for c in names) - len(_GAP)
+
+    names = list(columns)
+    if room(names) <= width:
+        return columns, []
+    # the name of a case or a task may take a third of the line
+    columns = {name: _cut(cells, max(width // 3, len(name))) for name, cells in columns.items()}
+    estimates = "estimate" in names
+    fitting = names[: names.index("estimate") + 1] if estimates else names[:1]
+    for name in dict.fromkeys([*(c for c in _FIRST if estimates and c in names), *names]):
+        if name not in fitting and room([*fitting, name]) <= width:
+            fitting.append(name)
+    return {c: columns[c] for c in names if c in fitting}, [c for c in names if c not in fitting]
+
+
+def _cut(cells: list[str], most: int) -> list[str]:
+    """Cells of a column without their middle, where they are longer than so many characters."""
+    if len(cells[0]) <= most:
+        return cells
+    end = most // 2
+    texts = [cell.rstrip() for cell in cells]
+    return [(t if len(t) <= most else f"{t[: most - end - 1]}…{t[-end:]}").ljust(most) for t in texts]
+
+
+def _wrapped(text: str, width: int | None) -> list[str]:
+    """Text on lines of a width."""
+    if width is None or not text:
+        return [text] if text else []
+    return textwrap.wrap(text, width, subsequent_indent=_GAP, break_long_words=False, break_on_hyphens=False)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from salstats.display.text.console import console_table
+from salstats.display.text.console import ROWS, console_table
 from salstats.display.text.format import column_text, number_text, p_text
 
 
@@ -73,3 +73,49 @@ def test_whole_numbers_that_may_be_missing_are_printed():
 def test_the_level_of_a_family_is_said_once_above():
     table = lines(pd.DataFrame({"estimate": [0.5, 0.25], "conf_level": 0.99, "family_level": 0.95}))
     assert table[0] == "conf_level: 0.99, family_level: 0.95"
+
+
+def estimates(n=3, **columns):
+    """An estimates frame that is too wide for a terminal."""
+    frame = pd.DataFrame({"metric": "iou", "task": [f"Finding number {i}" for i in range(n)]})
+    numbers = dict.fromkeys(["estimate", "std_error", "df", "p_value", "conf_low", "conf_high"], 0.123456)
+    more = dict.fromkeys(
+        ["n_missing", "n_units", "n_undefined", "bias", "reference_mean", "method_mean"], 0.5
+    )
+    return frame.assign(**{**numbers, "conf_level": 0.95, "n": 1234, **more} | columns)
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_columns_that_fit_are_shown_the_limits_before_others_and_the_rest_is_named(width):
+    frame = estimates(n_missing=[1, 2, 3], n_undefined=[1, 2, 3])
+    text = console_table(frame, width, "--all")
+    assert max(map(len, text.splitlines())) <= width
+    header = text.splitlines()[1].split()
+    assert header[:3] == ["metric", "task", "estimate"]
+    assert {"conf_low", "conf_high"} <= set(header)
+    below = " ".join(text.split("also: ")[1].split())
+    named = below.removesuffix(" (--all shows them)").split(", ")
+    assert sorted([*header, *named, "conf_level"]) == sorted(frame.columns)
+    # in the order of the frame
+    assert header == [c for c in frame.columns if c in header]
+
+
+def test_all_columns_and_rows_are_shown_where_no_width_is_given():
+    table = lines(estimates(200))
+    assert len(table) == 202
+    assert table[1].split()[-1] == "method_mean"
+
+
+def test_of_many_rows_a_terminal_gets_the_first_and_the_last():
+    table = console_table(estimates(200), 300).splitlines()
+    assert len(table) == 2 + ROWS + 1
+    assert [line.split()[3] for line in (table[2], table[-1])] == ["0", "199"]
+    assert "... 140 more rows" in table
+
+
+def test_a_long_name_leaves_room_for_its_estimate_and_keeps_its_ends():
+    names = [f"patient{i}_{'study' * 20}_view{i}" for i in (1, 2)]
+    text = console_table(estimates(2, task=names), 80)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "estimate" in text
+    assert all(f"patient{i}" in text and f"view{i}" in text for i in (1, 2))
