@@ -261,6 +261,43 @@ ITEMS = (
         SHAPED,
     ),
     Item(
+        "plot_correlation, covariates by outcomes of methods and findings",
+        """
+        import pandas as pd
+        pairs = [(x, y) for x in ["prob", "area_ratio", "elongation"] for y in ["iou", "hit"]]
+        found = pd.concat([ss.correlate(scores, x, y, by=["method", "task"]) for x, y in pairs])
+        ss.plot_correlation(found, labels=labels)
+        """,
+        SHAPED,
+    ),
+    Item(
+        "plot_correlation, one pair of methods and findings",
+        """
+        found = ss.correlate(scores, "iou", "area_ratio", by=["method", "task"])
+        ss.plot_correlation(found, labels=labels)
+        """,
+        SHAPED,
+    ),
+    Item(
+        "plot_correlation, one pair of findings",
+        """
+        one = scores.query("method == 'human'")
+        ss.plot_correlation(ss.correlate(one, "iou", "area_ratio", by=["method", "task"]), labels=labels)
+        """,
+        ("embedded", "twenty tasks"),
+    ),
+    Item(
+        "plot_correlation, every pair by method",
+        """
+        import pandas as pd
+        from itertools import combinations
+        names = ["iou", "hit", "prob", "area_ratio", "elongation"]
+        found = pd.concat([ss.correlate(scores, x, y, by="method") for x, y in combinations(names, 2)])
+        ss.plot_correlation(found, labels=labels)
+        """,
+        ("eight methods", "long names"),
+    ),
+    Item(
         "plot_correlation, every pair",
         """
         import pandas as pd

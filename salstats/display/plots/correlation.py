@@ -1,6 +1,7 @@
-"""Correlation matrices: a tile per pair, its colour and its number the coefficient."""
+"""Correlations as tiles: a triangle of every pair, covariates by outcomes, or groups by groups."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,35 +10,40 @@ import plotnine as p9
 
 from salstats.checks import SalstatsError, check_columns, check_level, quoted
 from salstats.display.plots.axis_ticks import tick_texts
-from salstats.display.plots.captions import distinct
+from salstats.display.plots.captions import adjusted_note, distinct
 from salstats.display.plots.estimates import check_estimates, grouping_columns
 from salstats.display.plots.figure import figures
-from salstats.display.plots.panel_grid import BOTTOM_MM, GAP_MM, group_titles, panel_grid
-from salstats.display.plots.text_fit import short_labels, text_mm
+from salstats.display.plots.panel_grid import BOTTOM_MM, GAP_MM, panel_grid
+from salstats.display.plots.text_fit import chars_in, crossed, text_mm, wrapped, wrapped_texts
 from salstats.display.plots.theme import (
     COLUMN_MM,
     DIVERGING,
     GUIDE,
+    LINE_MM,
     MUTED,
     PAGE_MM,
     TEXT_PT,
     font,
 )
-from salstats.display.text.format import MISSING, count_range, fixed_text, p_used
+from salstats.display.text.format import MISSING, count_range, fixed_text, joined, p_used
 from salstats.display.text.labels import Labels
 from salstats.stats.coefficients import RECORDS as COEFFICIENTS
+from salstats.study import HUMAN
 
 #: Characters and lines of a name beside the tiles, and room around it.
 _NAME_CHARS, _NAME_LINES, _PAD_MM = 22, 2, 4.0
-#: Height of a tile: a share of its width within limits.
-_SHARE, _LOWEST_MM, _HIGHEST_MM = 0.6, 2.7, 9.0
+#: Height of a tile: a share of its width, at least room for its name, at most this; and its greatest width.
+_SHARE, _HIGHEST_MM, _WIDEST_MM = 0.6, 7.5, 24.0
 #: Number in a tile, the smallest size at which it is still printed, and from where it is white.
-_NUMBER_PT, _SMALLEST_PT, _DARK = TEXT_PT - 0.5, 4.8, 0.7
-#: Tiles from which names below them stand at 45 degrees; narrower ones have upright names.
-_SLANTED_MM = 5.0
-_LEGEND_MM = 11.0
-#: Variables that fit a column, width of a tile whose number is well read, and of a panel whose title is.
-_COLUMN_VARIABLES, _NUMBER_MM, _PANEL_MM = 8, 7.5, 20.0
+_NUMBER_PT, _SMALLEST_PT, _DARK = TEXT_PT - 0.5, TEXT_PT - 1, 0.7
+#: Share of a slanted name's width that it is high and reaches to the left, and of a tile that is between two.
+_SLANT = 0.75
+#: Width and height of the bar of colours, in points, and room for it and its numbers in mm.
+_BAR_PT, _BAR_MM, _LEGEND_MM = (100, 6), 42.0, 11.0
+#: Width of a tile whose number is well read, and of a panel whose title is.
+_NUMBER_MM, _PANEL_MM = 7.5, 20.0
+#: Groups that have a panel each; more of them are the rows.
+_FEW = 4
 
 
 @figures
@@ -48,14 +54,19 @@ def plot_correlation(
     labels: Any = None,
     n_columns: int | None = None,
     width: float | None = None,
-) -> p9.ggplot:
-    """Figure of a correlation matrix: a tile and a number per pair, a panel per group.
+) -> list[p9.ggplot]:
+    """Figure of correlations: a tile and a number per pair, a panel per group.
+
+    Pairs of every two variables are a triangle. Where each variable of one kind is paired with those of
+    another, as outcomes with covariates, these are the columns and rows of the tiles. More than four groups
+    of such pairs are rows instead of panels, of one column; of several columns the methods stand side by
+    side, and each pair has a panel.
 
     Parameters
     ----------
     correlations : DataFrame
-        Rows of `correlate` for the pairs, in any order; the lower triangle is drawn. `correlate` takes one
-        pair, so that a matrix is its results for all pairs below each other: see Examples.
+        Rows of `correlate` for the pairs, in any order. `correlate` takes one pair, so that a matrix is its
+        results for all pairs below each other: see Examples.
     alpha : float, optional
         Coefficients whose P value (adjusted where there is `p_adjusted`) is not below it stand in grey on a
         white tile; None leaves none out.
@@ -66,13 +77,14 @@ def plot_correlation(
     n_columns : int, optional
         Panels side by side.
     width : float, optional
-        Width of the figure in mm; by default 89 for a single panel of up to eight variables, else 183.
+        Width of the figure in mm; by default 89 for a single panel whose numbers fit it, else 183.
 
     Returns
     -------
     ggplot
-        Colours run from -1 to 1 in every figure. Tiles too narrow for numbers have none. A pair without
-        a coefficient has a dash; pairs that are not in the frame have no tile.
+        Colours run from -1 to 1 in every figure. Tiles too narrow for numbers of 6 points have none. A pair
+        without a coefficient has a dash; pairs that are not in the frame have no tile. A figure that is
+        higher than a page has `pages`.
 
     Raises
     ------
@@ -100,55 +112,60 @@ def plot_correlation(
     if alpha is not None:
         check_level(alpha, "alpha")
     frame, groups, test = _checked(correlations)
-    variables = short_labels(names, "term", frame[["x", "y"]].to_numpy().ravel(), _NAME_CHARS, _NAME_LINES)
-    order, written, n = list(variables), list(variables.values()), len(variables) - 1
-    tiles = _tiles(frame, order, alpha).assign(panel=group_titles(frame, names, groups))
-    titles = list(tiles["panel"].cat.categories)
+    own = [c for c in groups if frame[c].nunique(dropna=False) > 1]
+    placed = _placed(frame, own, names)
+    titles, across = (list(placed.frame[c].cat.categories) for c in ("panel", "column"))
+    down = wrapped_texts(placed.frame["row"].cat.categories, _NAME_CHARS, _NAME_LINES)
+    left = max(map(text_mm, down.values())) + _PAD_MM
+    n = len(across)
     if width is None:
-        width = COLUMN_MM if len(titles) == 1 and n < _COLUMN_VARIABLES else PAGE_MM
-    wide = max(map(text_mm, written))
-    left = wide + _PAD_MM
+        width = COLUMN_MM if len(titles) == 1 and left + _NUMBER_MM * n <= COLUMN_MM else PAGE_MM
     if n_columns is None:
-        most = max(int((width - left) // (max(_NUMBER_MM * n, _PANEL_MM) + GAP_MM)), 1)
+        most = max(int((width - left + GAP_MM) // (max(_NUMBER_MM * n, _PANEL_MM) + GAP_MM)), 1)
         n_columns = -(-len(titles) // -(-len(titles) // most))
+        n_columns -= n_columns % min(placed.step, n_columns)
     grid = panel_grid(titles, n_columns, width, left=left)
-    tile = grid.panel_width / n
-    tall = float(np.clip(_SHARE * tile, _LOWEST_MM, _HIGHEST_MM))
-    slanted = tile >= _SLANTED_MM
-    look: dict[str, Any] = {"rotation": 45, "ha": "right"} if slanted else {"rotation": 90, "ha": "center"}
-    below = _PAD_MM + wide * (0.75 if slanted else 1)
-    return (
+    # names below a panel with nothing under it would lie on the title of the next one
+    slant = len(titles) % grid.n_columns == 0
+    below = _names_below(across, min(grid.panel_width / n, _WIDEST_MM), slant=slant)
+    if below.beyond > left:
+        grid = panel_grid(titles, n_columns, width, left=below.beyond)
+    tile = min(grid.panel_width / n, _WIDEST_MM)
+    lines = max(text.count("\n") + 1 for text in down.values())
+    tall = max(min(_SHARE * tile, _HIGHEST_MM), lines * LINE_MM + 0.3)
+    height = tall * len(down)
+    tiles = _tiles(placed.frame, alpha)
+    numbers = _numbers(tiles, tile)
+    kind = COEFFICIENTS[test].heading if test in COEFFICIENTS else test
+    title = wrapped(f"{kind}{placed.what}", chars_in(width - grid.left), 3)
+    # beside the bar where there is room
+    above = text_mm(title) + _BAR_MM > width - grid.left
+    figure = (
         p9.ggplot(tiles, p9.aes("across", "up"))
         + p9.geom_tile(p9.aes(fill="shown"), width=0.97, height=0.97, color=GUIDE, size=0.2)
-        + _numbers(tiles, tile)
-        + p9.scale_fill_gradientn(
-            DIVERGING,
-            limits=(-1, 1),
-            breaks=[-1, -0.5, 0, 0.5, 1],
-            labels=tick_texts,
-            name=COEFFICIENTS[test].heading if test in COEFFICIENTS else test,
+        + numbers
+        + _scales(title, below.texts, list(down.values()))
+        + grid.look(
+            height,
+            notes=[
+                *(f"{names.column(c)}: {names.value(c, frame[c].iloc[0])}." for c in groups if c not in own),
+                *_captions(tiles, alpha, bool(numbers)),
+            ],
+            further=below.height + _LEGEND_MM - BOTTOM_MM + above * LINE_MM * (title.count("\n") + 1),
         )
-        + p9.scale_x_continuous(
-            breaks=list(range(n)), minor_breaks=[], labels=written[:-1], limits=(-0.5, n - 0.5), expand=(0, 0)
-        )
-        + p9.scale_y_continuous(
-            breaks=list(range(-n, 0)),
-            minor_breaks=[],
-            labels=written[:0:-1],
-            limits=(-n - 0.5, -0.5),
-            expand=(0, 0),
-        )
-        + grid.look(n * tall, notes=_captions(tiles, alpha), further=below + _LEGEND_MM - BOTTOM_MM)
         + p9.theme(
             axis_title=p9.element_blank(),
             axis_line=p9.element_blank(),
             axis_ticks=p9.element_blank(),
-            axis_text_x=p9.element_text(va="top", **look),
-            legend_title=p9.element_text(size=TEXT_PT, va="center", margin={"r": 8}),
-            legend_key_width=100,
-            legend_key_height=6,
+            axis_text_x=p9.element_text(va="top", **below.look),
+            legend_title=p9.element_text(size=TEXT_PT, va="center", margin={"b": 2} if above else {"r": 8}),
+            legend_title_position="top" if above else "left",
+            legend_key_width=_BAR_PT[0],
+            legend_key_height=_BAR_PT[1],
+            plot_margin_right=max(grid.n_columns * (grid.panel_width - n * tile), 1) / width,
         )
     )
+    return grid.pages(figure, height)
 
 
 def _checked(correlations: object) -> tuple[pd.DataFrame, list[str], str]:
@@ -176,16 +193,123 @@ def _checked(correlations: object) -> tuple[pd.DataFrame, list[str], str]:
     return frame, groups, tests[0] if tests else "Correlation"
 
 
-def _tiles(frame: pd.DataFrame, order: Sequence[str], alpha: float | None) -> pd.DataFrame:
+@dataclass(frozen=True)
+class _Placed:
+    """Frame with the labels of each tile's `row`, `column` and `panel`, Categoricals in their order.
+
+    `what` is said of variables that would be the title of the only panel; `step` panels belong side by side.
+    """
+
+    frame: pd.DataFrame
+    what: str
+    step: int
+
+
+def _placed(frame: pd.DataFrame, groups: Sequence[str], names: Labels) -> _Placed:
+    """Where each pair and group stands: as row, column or panel."""
+    whole = names.texts("term", frame[["x", "y"]].to_numpy().ravel())
+    sides, pairs = _sides(frame), list(zip(frame["x"], frame["y"], strict=True))
+    order: list[str] = list(whole)
+    ends = [sorted(pair, key=sides.__getitem__ if sides else order.index) for pair in pairs]
+    known = frame.assign(first=[a for a, _ in ends], second=[b for _, b in ends])
+    texts: dict[str, dict[Any, str]] = {
+        c: {v: text for v, text in whole.items() if v in set(known[c])} for c in ("first", "second")
+    }
+    few, many = sorted(texts, key=lambda c: len(texts[c]))
+    n_pairs, n_groups = len(texts[few]) * len(texts[many]), len(frame[list(groups)].drop_duplicates())
+    texts |= {c: names.texts(c, frame[c]) for c in groups}
+    if "method" in texts:
+        texts["method"] = dict(sorted(texts["method"].items(), key=lambda method: method[0] != HUMAN))
+    rows, columns, panels = [many], [few], list(groups)
+    if not sides:
+        rows, columns = ["second"], ["first"]
+    elif groups and (n_groups > _FEW or n_pairs == 1):
+        across = "method" if "method" in groups else min(groups, key=lambda c: len(texts[c]))
+        rows, columns, panels = [c for c in groups if c != across], [across], [many, few]
+        if not rows and n_pairs == 1:
+            rows, columns = list(groups), []
+        elif not rows:
+            rows, columns, panels = list(groups), [many], [few]
+    alone = [text for c in ("first", "second") if c in panels for text in texts[c].values()]
+    if panels == [many, few]:
+        for c in panels:
+            short = wrapped_texts(texts[c].values(), _NAME_CHARS, 1)
+            texts[c] = {value: short[text] for value, text in texts[c].items()}
+
+    def of(dimensions: Sequence[str]) -> pd.Categorical:
+        return crossed(known, {c: texts[c] for c in dimensions})
+
+    return _Placed(
+        frame.assign(row=of(rows), column=of(columns), panel=of(panels)),
+        f" {'of' if len(alone) > 1 else 'with'} {joined(alone)}" if len(alone) == len(panels) > 0 else "",
+        len(texts[few]) if panels == [many, few] else 1,
+    )
+
+
+def _sides(frame: pd.DataFrame) -> dict[str, int]:
+    """Which of two kinds each variable is, 0 or 1, where every pair is of both; else nothing."""
+    left = list(dict.fromkeys(zip(frame["x"], frame["y"], strict=True)))
+    sides: dict[str, int] = {}
+    while left:
+        pair = next((p for p in left if sides.keys() & set(p)), left[0])
+        left.remove(pair)
+        x, y = pair
+        sides.setdefault(x, 1 - sides[y] if y in sides else 0)
+        if sides.setdefault(y, 1 - sides[x]) == sides[x]:
+            return {}
+    return sides
+
+
+@dataclass(frozen=True)
+class _Below:
+    """Names below the tiles: how they stand, how high they are and how far left of the panel they begin."""
+
+    texts: list[str]
+    look: dict[str, Any]
+    height: float
+    beyond: float
+
+
+def _names_below(names: Sequence[str], tile: float, *, slant: bool) -> _Below:
+    """Names below tiles of a width in mm: level where they fit, else slanted if they may be, else upright."""
+    level = [wrapped(name, chars_in(tile - 1), 3) for name in names]
+    whole = all(text_mm(word) <= tile - 1 for name in names for word in name.split())
+    if whole and not any(text.endswith("…") for text in level):
+        lines = max(text.count("\n") + 1 for text in level)
+        return _Below(level, {"rotation": 0, "ha": "center"}, lines * LINE_MM + _PAD_MM, 0.0)
+    lines = min(int((_SLANT if slant else 1) * tile / LINE_MM), _NAME_LINES)
+    texts = list(wrapped_texts(names, _NAME_CHARS, max(lines, 1)).values())
+    wide = max(map(text_mm, texts))
+    if slant and lines:
+        look = {"rotation": 45, "ha": "right"}
+        return _Below(texts, look, _SLANT * wide + _PAD_MM, _SLANT * text_mm(texts[0]) - tile / 2 + 1)
+    return _Below(texts, {"rotation": 90, "ha": "center"}, wide + _PAD_MM, 0.0)
+
+
+def _scales(title: str, across: list[str], down: list[str]) -> list[Any]:
+    """Scale of the colours, and the axes that name columns and rows."""
+    look: dict[str, Any] = {"minor_breaks": [], "expand": (0, 0.03)}
+    return [
+        p9.scale_fill_gradientn(
+            DIVERGING, limits=(-1, 1), breaks=[-1, -0.5, 0, 0.5, 1], labels=tick_texts, name=title
+        ),
+        p9.scale_x_continuous(
+            breaks=list(range(len(across))), labels=across, limits=(-0.5, len(across) - 0.5), **look
+        ),
+        p9.scale_y_continuous(
+            breaks=list(range(-1, -len(down) - 1, -1)), labels=down, limits=(-len(down) - 0.5, -0.5), **look
+        ),
+    ]
+
+
+def _tiles(placed: pd.DataFrame, alpha: float | None) -> pd.DataFrame:
     """Frame with the place of each tile, what its colour shows and its number."""
-    place = {name: i for i, name in enumerate(order)}
-    ends = np.array([[place[x], place[y]] for x, y in zip(frame["x"], frame["y"], strict=True)])
-    p_values = np.array([p_used(row) for row in frame.to_dict("records")])
-    weak = np.zeros(len(frame), dtype=bool) if alpha is None else p_values >= alpha
-    estimate = frame["estimate"]
-    return frame.assign(
-        across=ends.min(axis=1).astype(float),
-        up=-ends.max(axis=1).astype(float),
+    p_values = np.array([p_used(row) for row in placed.to_dict("records")])
+    weak = np.zeros(len(placed), dtype=bool) if alpha is None else p_values >= alpha
+    estimate = placed["estimate"]
+    return placed.assign(
+        across=placed["column"].cat.codes.astype(float),
+        up=-placed["row"].cat.codes - 1.0,
         weak=weak,
         shown=estimate.where(~weak).fillna(0.0),
         text=[fixed_text(value, 2) for value in estimate],
@@ -207,14 +331,16 @@ def _numbers(tiles: pd.DataFrame, tile: float) -> list[Any]:
     ]
 
 
-def _captions(tiles: pd.DataFrame, alpha: float | None) -> list[str]:
+def _captions(tiles: pd.DataFrame, alpha: float | None, numbered: bool) -> list[str]:
     """Sentences under the figure."""
-    adjusted = "p_adjusted" in tiles.columns and tiles["p_adjusted"].notna().any()
     counts = distinct(tiles, "n")
+    tested = alpha is not None and any(
+        c in tiles and tiles[c].notna().any() for c in ("p_value", "p_adjusted")
+    )
+    weak = f"{'Grey on white' if numbered else 'White'}: P ≥ " if tiles["weak"].any() else "All P < "
     return [
-        f"Grey on white: P ≥ {alpha:.10g} ({'' if adjusted else 'not '}adjusted)."
-        if tiles["weak"].any()
-        else "",
+        f"{weak}{alpha:.10g}." if tested else "",
+        (adjusted_note(tiles) or "P values not adjusted.") if tested else "",
         f"{MISSING}: undefined." if tiles["estimate"].isna().any() else "",
         f"n = {count_range(counts)} pairs." if counts else "",
     ]

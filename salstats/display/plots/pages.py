@@ -90,7 +90,7 @@ def _part(
             continue
         if titled and "panel" in data.columns:
             data = data[data["panel"].isin(titles)]
-            data = data.assign(panel=pd.Categorical(data["panel"], list(titles), ordered=True))
+            data = data.assign(panel=pd.Categorical(data["panel"].astype(str), list(titles), ordered=True))
         if part is not None:
             height = data[[c for c in ("y", "ymin", "ymax", "yintercept") if c in data.columns]].mean(axis=1)
             data = data[height.isna() | height.between(part[1], part[0])]

@@ -10,6 +10,7 @@ import plotnine as p9
 
 from salstats.checks import check_count
 from salstats.display.plots.legends import legend_mm
+from salstats.display.plots.pages import on_pages
 from salstats.display.plots.text_fit import (
     caption,
     caption_chars,
@@ -51,10 +52,22 @@ class PanelGrid:
     def height(self, panel_height: float) -> float:
         """Height of the figure without legend and caption."""
         n_rows = -(-len(self.titles) // self.n_columns)
+        return n_rows * self._row(panel_height) - self._between + BOTTOM_MM
+
+    @property
+    def _between(self) -> float:
+        """Room between two rows of panels."""
+        return GAP_MM + self.free * _OWN_MM[1]
+
+    def _row(self, panel_height: float) -> float:
+        """Height of a row of panels with their titles and the room to the next."""
         lines = max(title.count("\n") + 1 for title in self.titles.values())
         strip = 1.1 * LINE_MM * lines + 2.5 if len(self.titles) > 1 else 1.0
-        between = GAP_MM + self.free * _OWN_MM[1]
-        return n_rows * (panel_height + strip) + (n_rows - 1) * between + BOTTOM_MM
+        return panel_height + strip + self._between
+
+    def pages(self, figure: p9.ggplot, panel_height: float) -> list[p9.ggplot]:
+        """A figure with this grid's look on as many pages as it needs."""
+        return on_pages(figure, list(self.titles), self.n_columns, self._row(panel_height))
 
     def look(
         self,

@@ -46,7 +46,7 @@ def plot_scatter(
     labels: Any = None,
     n_columns: int | None = None,
     width: float | None = None,
-) -> p9.ggplot:
+) -> list[p9.ggplot]:
     """Figure of scores against a covariate, a panel per task, a colour per method.
 
     Nothing is fitted here: lines and bands are those of `fit_line`, coefficients those of `correlate`.
@@ -132,7 +132,7 @@ def plot_scatter(
     # numbers end where the data do, below the correlations; the bands of an outcome have none
     seen = drawn.points["y"] if lines is None else pd.concat([drawn.points["y"], lines["estimate"]])
     numbers = (0.0, 1.0) if drawn.outcome else (float(seen.min()), float(seen.max()))
-    return (
+    figure = (
         p9.ggplot(drawn.points)
         + layers
         + p9.scale_x_continuous(
@@ -154,6 +154,7 @@ def plot_scatter(
         + scales
         + ([] if keys or cells else p9.theme(legend_position="none"))
     )
+    return grid.pages(figure, height + room)
 
 
 def _mapped(layers: Sequence[Any]) -> set[str]:

@@ -1,14 +1,17 @@
-"""Correlation matrices: a tile and a number per pair."""
+"""Correlations: a tile and a number per pair, and where it stands."""
 
-from itertools import combinations
+from itertools import combinations, pairwise, product
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from display.plots.estimate_figures import caption, layers, scale
+from display.plots.estimate_figures import caption, layers, scale, size_mm
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import salstats as ss
 from salstats.checks import SalstatsError, ValueRangeError
+from salstats.display.plots.pages import PAGE_HEIGHT_MM
 from salstats.display.plots.theme import COLUMN_MM, DIVERGING, MM_PER_INCH, PAGE_MM
 
 NAMES = ["iou", "prob", "elongation"]
@@ -76,10 +79,10 @@ def test_weak_coefficients_are_grey_on_white_by_the_adjusted_p_value_where_there
     assert figure.data["weak"].tolist() == [False, False, True]
     assert figure.data["shown"].tolist() == [0.62, -0.31, 0.0]
     assert inks(figure)["0.04"] != inks(figure)["−0.31"]
-    assert "Grey on white: P ≥ 0.05 (not adjusted)." in caption(figure)
+    assert "Grey on white: P ≥ 0.05. P values not adjusted." in caption(figure)
     adjusted = ss.plot_correlation(frame.assign(p_adjusted=[0.003, 0.12, 0.5]))
     assert adjusted.data["weak"].tolist() == [False, True, True]
-    assert "Grey on white: P ≥ 0.05 (adjusted)." in caption(adjusted)
+    assert "Grey on white: P ≥ 0.05. P values adjusted." in caption(adjusted)
 
 
 def test_alpha_moves_the_level_and_none_greys_nothing():
@@ -105,7 +108,7 @@ def test_pairs_come_from_correlate_below_each_other():
     frame = pd.concat(pairs, ignore_index=True)
     figure = ss.plot_correlation(frame, labels={"gradcam": "CAM"})
     assert len(figure.data["panel"].cat.categories) == 15
-    assert figure.data["panel"].cat.categories[0] == "CAM, Atelectasis"
+    assert figure.data["panel"].cat.categories[0] == "Human benchmark, Atelectasis"
     np.testing.assert_array_equal(figure.data["estimate"], frame["estimate"])
     assert f"n = {frame['n'].min()} to {frame['n'].max()} pairs." in caption(figure)
     assert figure.theme.getp("figure_size")[0] * MM_PER_INCH == pytest.approx(PAGE_MM)
@@ -114,7 +117,7 @@ def test_pairs_come_from_correlate_below_each_other():
 def test_labels_name_and_order_the_variables():
     figure = ss.plot_correlation(matrix(), labels={"term": ["elongation", "iou"], "prob": "Confidence"})
     assert list(scale(figure, "x").labels) == ["Elongation", "IoU"]
-    assert list(scale(figure, "y").labels) == ["Confidence", "IoU"]
+    assert list(scale(figure, "y").labels) == ["IoU", "Confidence"]
     assert tile(figure, "iou", "prob")[["across", "up"]].tolist() == [1.0, -2.0]
 
 
@@ -132,6 +135,106 @@ def test_tiles_that_are_too_narrow_have_no_numbers():
     assert layers(ss.plot_correlation(matrix(names[:12])), "geom_text")
     narrow = ss.plot_correlation(matrix(names[:8]))
     assert narrow.theme.getp("figure_size")[0] * MM_PER_INCH == pytest.approx(COLUMN_MM)
+
+
+def by_group(*columns, n=3, outcomes=("iou", "hit"), covariates=("prob", "area_ratio", "elongation")):
+    """Correlations of covariates with outcomes, in `n` groups of each column."""
+    keys = list(product(*([f"{c} {i}" for i in range(n)] for c in columns)))
+    rows = [(*key, x, y) for key in keys for x, y in product(covariates, outcomes)]
+    frame = pd.DataFrame(rows, columns=[*columns, "x", "y"])
+    estimate = np.linspace(-0.9, 0.9, len(frame))
+    return frame.assign(term="spearman", estimate=estimate, p_value=0.01, n=100)
+
+
+def sides(figure):
+    """Names of the rows, the columns and the panels."""
+    panels = list(figure.data["panel"].cat.categories)
+    return list(scale(figure, "y").labels), list(scale(figure, "x").labels), panels
+
+
+COVARIATES = ["Model confidence", "Relative size", "Elongation"]
+
+
+def test_covariates_are_rows_and_outcomes_columns_without_an_empty_tile():
+    figure = ss.plot_correlation(by_group("method"))
+    assert sides(figure) == (COVARIATES, ["IoU", "Hit rate"], ["method 0", "method 1", "method 2"])
+    assert len(figure.data) == 3 * 3 * 2
+    turned = by_group("method").rename(columns={"x": "y", "y": "x"})
+    assert sides(ss.plot_correlation(turned)) == sides(figure)
+
+
+def test_many_groups_are_rows_and_methods_stand_side_by_side():
+    tasks = [f"task {i}" for i in range(5)]
+    figure = ss.plot_correlation(by_group("task", n=5))
+    assert sides(figure) == (tasks, COVARIATES, ["IoU", "Hit rate"])
+    figure = ss.plot_correlation(by_group("method", "task", n=5))
+    rows, columns, panels = sides(figure)
+    assert (rows, columns) == (tasks, [f"method {i}" for i in range(5)])
+    assert panels[:3] == ["Model confidence, IoU", "Model confidence, Hit rate", "Relative size, IoU"]
+    # the panels of an outcome stand below each other
+    assert figure.facet._ncol == 2
+
+
+def test_what_is_the_same_everywhere_is_said():
+    one = by_group("method", "task", outcomes=["iou"], covariates=["prob"])
+    assert scale(ss.plot_correlation(one), "fill").name == "Spearman's ρ of Model confidence and IoU"
+    human = one.query("method == 'method 0'")
+    figure = ss.plot_correlation(human)
+    assert sides(figure)[:2] == (["task 0", "task 1", "task 2"], [""])
+    assert "Method: method 0." in caption(figure)
+
+
+def test_it_is_said_where_all_are_significant_and_that_p_values_are_not_adjusted():
+    assert "All P < 0.05. P values not adjusted." in caption(ss.plot_correlation(matrix()))
+
+
+LONG = {
+    "task 1": "Atelectasis of the left lower lobe, lateral view only",
+    "elongation": "Elongation of the smallest rectangle around the finding",
+    "iou": "Intersection over union with the consensus segmentation",
+}
+GROUPED = {
+    "panels with a gap": by_group("method"),
+    "many tasks": by_group("task", n=20),
+    "tasks and methods": by_group("method", "task", n=8),
+    "triangles": pd.concat([matrix(["iou", "hit", *NAMES[1:]]).assign(method=f"m{i}") for i in range(5)])[
+        ["method", "x", "y", "term", "estimate", "p_value", "n"]
+    ],
+}
+
+
+@pytest.mark.parametrize("width", [COLUMN_MM, PAGE_MM])
+@pytest.mark.parametrize("name", GROUPED)
+def test_numbers_stay_in_their_tiles_names_apart_and_pages_whole(name, width):
+    figure = ss.plot_correlation(GROUPED[name], labels=LONG, width=width)
+    shown = pd.concat([page.data for page in figure.pages])
+    assert len(shown) == len(GROUPED[name])
+    for page in figure.pages:
+        assert size_mm(page)[1] <= PAGE_HEIGHT_MM
+    drawn = figure.draw(show=False)
+    try:
+        canvas = FigureCanvasAgg(drawn)
+        canvas.draw()
+        renderer = canvas.get_renderer()
+        texts = [t for t in drawn.findobj(plt.Text) if t.get_visible() and t.get_text().strip()]
+        assert min(t.get_fontsize() for t in texts) >= 6
+        boxes = [t.get_window_extent(renderer) for t in texts]
+        assert min(b.x0 for b in boxes) >= -2
+        assert max(b.x1 for b in boxes) <= drawn.bbox.x1 + 2
+        for axes in drawn.axes:
+            numbers = [t.get_window_extent(renderer) for t in axes.texts]
+            tile = axes.bbox.width / len(scale(figure, "x").labels)
+            assert numbers
+            assert max(box.width for box in numbers) < tile
+            up = sorted(t.get_window_extent(renderer).extents.tolist()[1::2] for t in axes.get_yticklabels())
+            assert all(a[1] < b[0] + 1 for a, b in pairwise(up))
+        # nothing of a panel lies on the title of another
+        strips = [t for t in texts if t.get_fontweight() == "bold"]
+        others = [b for t, b in zip(texts, boxes, strict=True) if t not in strips and t.get_rotation() == 0]
+        for strip in strips:
+            assert not any(strip.get_window_extent(renderer).overlaps(other) for other in others)
+    finally:
+        plt.close(drawn)
 
 
 @pytest.mark.parametrize(
