@@ -46,7 +46,14 @@ from salstats.display.tables.placement import rows_of_term
 from salstats.display.text.format import STYLES, count_text, p_used, row_p_text
 from salstats.display.text.labels import LAST, Labels
 from salstats.display.text.margins import pairs_as_methods
-from salstats.display.text.models import is_marginal, marginal_text
+from salstats.display.text.models import (
+    as_deviations,
+    is_marginal,
+    marginal_note,
+    marginal_text,
+    outcome_text,
+    term_names,
+)
 from salstats.display.text.vocabulary import CONTRASTS, TERMS
 from salstats.stats.agreement.records import common_label, is_agreement
 
@@ -116,7 +123,7 @@ def plot_forest(
     check_choice(style, tuple(STYLES), "style")
     frame = rows_of_term(check_estimates(estimates), "difference")
     named = Labels(labels, frame)
-    frame = pairs_as_methods(frame, named)
+    frame = _of_models(pairs_as_methods(as_deviations(frame, named), named), named)
     levels = _levels(frame)
     metric = [c for c in ("metric",) if c in frame.columns]
     check_distinct(frame, [*metric, *levels], "estimates")
@@ -144,6 +151,7 @@ def plot_forest(
         x_title=_axis_title(frame, named, term, ratio),
         notes=[
             interval_note(frame),
+            marginal_note(frame, named),
             adjusted_note(frame) if p_values else "",
             *margin_notes(frame, named, style, marked=True),
             cut,
@@ -162,6 +170,15 @@ def plot_forest(
         page + p9.theme(axis_text_y=p9.element_text(weight=list(weights[rows.on(page)]), **side))
         for page in pages
     ]
+
+
+def _of_models(frame: pd.DataFrame, labels: Labels) -> pd.DataFrame:
+    """A frame of coefficients or effects with its terms by their names, in the order they stand."""
+    if not {"formula", "term"} <= set(frame.columns):
+        return frame
+    names = term_names(frame, [*grouping_columns(frame), "formula"], labels)
+    places = frame["term"].map({term: i for i, term in enumerate(names)})
+    return frame.assign(term=frame["term"].map(names)).loc[places.sort_values(kind="stable").index]
 
 
 def _levels(frame: pd.DataFrame) -> list[str]:
@@ -225,6 +242,8 @@ def _null(null: float | str | None, frame: pd.DataFrame, term: str | None, ratio
         check_choice(null, ("auto",), "null")
         if ratio:
             return 1.0
+        if is_marginal(frame) and not {"term", "reference_level"} & set(frame.columns):
+            return float("nan")
         return 0.0 if "formula" in frame.columns else guide_at("", term)
     if isinstance(null, bool) or null != null or abs(null) == float("inf") or (ratio and null <= 0):
         raise ValueRangeError(
@@ -256,7 +275,8 @@ def _columns(
 ) -> dict[str, list[str]]:
     """Columns of text: n, the estimate with its interval, and P values if asked."""
     columns = {}
-    if "n" in frame.columns and frame["n"].notna().any():
+    # of marginal means n is that of the model, not of the row
+    if "n" in frame.columns and frame["n"].notna().any() and not is_marginal(frame):
         columns["n"] = [count_text(n) for n in frame["n"]]
     columns[heading] = interval_texts(frame, digits, style)
     if p_values:
@@ -274,7 +294,10 @@ def _axis_title(frame: pd.DataFrame, labels: Labels, term: str | None, ratio: bo
     if is_marginal(frame) and "term" not in frame.columns:
         return axis_text(marginal_text(frame, labels), frame)
     if "formula" in frame.columns or ratio:
-        return axis_text(effect_text(frame, ratio) + (f", {labels.term(term)}" if term else ""), frame)
+        # where the metric varies it is the panel's title
+        outcome = "" if "metric" in frame.columns else outcome_text(frame, labels)
+        of = f" of {labels.term(term)}" if term else ""
+        return axis_text(effect_text(frame, ratio) + of + (f", {outcome}" if outcome else ""), frame)
     if term is None and is_agreement(frame):
         return axis_text(common_label(frame["term"]) or "Agreement", frame)
     metrics = distinct(frame, "metric")

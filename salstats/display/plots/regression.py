@@ -1,7 +1,7 @@
 """Coefficients of regression models with their intervals."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -34,6 +34,7 @@ from salstats.display.plots.legends import method_labels
 from salstats.display.plots.text_fit import crossed, indented, short_labels, wrapped, wrapped_texts
 from salstats.display.text.format import MINUS
 from salstats.display.text.labels import Labels
+from salstats.display.text.models import term_names
 from salstats.display.text.terms import normalized_note, side_text, term_rows, with_reference_rows
 from salstats.stats.models.design import INTERCEPT
 from salstats.stats.models.tidying import is_coefficient
@@ -55,7 +56,7 @@ def plot_regression(
 ) -> list[p9.ggplot]:
     """Coefficients of regression models: terms as rows, models by colour and mark.
 
-    Each outcome, the left side of a formula, has a panel. Models that differ in the method, or else in the
+    Outcomes, the left sides of formulas, are panels. Models that differ in the method, or else in the
     right side of their formula, stand above each other in a row. Of models by one further column, such as
     tasks, up to three terms are panels with a row for each task; more terms are rows, and each task has a
     panel. Exponentiated estimates (odds ratios) stand on an axis of logarithms with a line at 1, others have
@@ -161,19 +162,6 @@ def _place(drawing: Drawing) -> tuple[pd.DataFrame, Rows, bool]:
     return labelled, rows, any(row.level for row in entries)
 
 
-def _names(frame: pd.DataFrame, groups: Sequence[str], labels: Labels) -> dict[str, str]:
-    """Each term with its whole name, a level with the one that it is compared with."""
-    names, against, drawn = {}, "", set(frame["term"])
-    for row in term_rows(with_reference_rows(frame, [*groups, "formula"]), labels):
-        if row.term is None:
-            against = ""
-        elif row.term in drawn:
-            names[row.term] = row.whole + (against if row.level else "")
-        else:
-            against = f" against {row.text}"
-    return names
-
-
 def _prepare(frame: pd.DataFrame, labels: Labels) -> Drawing:
     """Coefficients made ready for a figure: models as marks, outcomes as panels."""
     groups = grouping_columns(frame)
@@ -193,13 +181,16 @@ def _prepare(frame: pd.DataFrame, labels: Labels) -> Drawing:
     check_distinct(frame, [*place, "formula"] if by_formula else place, "terms")
     frame["term_label"] = frame["term"].map({row.term: row.whole for row in term_rows(frame, labels)})
     kept, missing = drawable(frame, labels, [*groups, "outcome", "term_label"], "terms")
-    names, outcomes = _names(kept, groups, labels), kept["outcome"].unique()
-    texts: dict[str, dict[Any, str]] = {"outcome": wrapped_texts(outcomes, 28, 2)}
+    names, outcomes = term_names(kept, [*groups, "formula"], labels), kept["outcome"].unique()
+    # one outcome stands at the axis
+    texts: dict[str, dict[Any, str]] = (
+        {"outcome": wrapped_texts(outcomes, 28, 2)} if len(outcomes) > 1 else {}
+    )
     row = "term"
     if facet and len(names) <= _FEW_TERMS:
         row, facet = facet, None
         shown_terms = {"term": {term: wrapped(name, 28) for term, name in names.items()}}
-        texts = (texts if len(outcomes) > 1 else {}) | shown_terms if len(names) > 1 else texts
+        texts |= shown_terms if len(names) > 1 else {}
     elif facet:
         texts = {facet: short_labels(labels, facet, kept[facet], 32, 2)} | texts
     kept["panel"] = crossed(kept, texts)

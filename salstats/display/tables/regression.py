@@ -261,11 +261,11 @@ def _shape(heads: Sequence[Column], texts: Texts) -> tuple[int, int]:
 
 
 def _one_term(frame: pd.DataFrame, labels: Labels) -> str:
-    """The one term of a table as its heading has it: " of Task: Edema against Atelectasis"."""
+    """The one term of a table as its heading has it: " of Task: Edema vs Atelectasis"."""
     term = str(frame["term"].iloc[0])
     named = {row.term: row for row in term_rows(with_reference_rows(frame, model_columns(frame)), labels)}
     against = [row.text for key, row in named.items() if key not in (term, None)]
-    return f" of {' against '.join([named[term].whole, *against])}"
+    return f" of {' vs '.join([named[term].whole, *against])}"
 
 
 def _one_term_table(

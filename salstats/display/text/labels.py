@@ -157,8 +157,8 @@ class Labels:
             return self._flat[name]
         if name in AGREEMENT:
             return AGREEMENT[name]
-        if ":" in name and "(" not in name:
-            return TIMES.join(self.term(part) for part in name.split(":"))
+        if len(parts := re.split(":(?! )", name)) > 1 and "(" not in name:
+            return TIMES.join(map(self.term, parts))
         if name == "(Intercept)" or re.fullmatch(r"\w+", name):
             return self.column(name)
         return name

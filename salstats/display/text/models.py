@@ -1,10 +1,20 @@
 """What models are in the notes of tables: their kind, their standard errors, and what is averaged over."""
 
+from collections.abc import Sequence
+
+import numpy as np
 import pandas as pd
 
 from salstats.display.text.format import joined
 from salstats.display.text.labels import Labels
-from salstats.display.text.terms import group_text, random_groups, side_text
+from salstats.display.text.terms import (
+    group_text,
+    random_groups,
+    side_text,
+    term_rows,
+    with_reference_rows,
+)
+from salstats.stats.adjust import INTERCEPT
 from salstats.stats.models.errors import ERRORS
 from salstats.stats.models.families import FAMILIES
 
@@ -56,13 +66,47 @@ def is_marginal(frame: pd.DataFrame) -> bool:
 def marginal_text(frame: pd.DataFrame, labels: Labels) -> str:
     """What marginal estimates are, as a heading begins: "IoU, difference"."""
     terms = _distinct(frame, "term")
-    what = "difference" if "reference_level" in frame.columns else "mean"
+    against = _distinct(frame, "reference_level")
+    what = "difference" if against else "mean"
+    what += f" from {labels.value('reference_level', against[0])}" if len(against) == 1 else ""
     if terms:
         what = "marginal effect" + (f" of {labels.term(terms[0])}" if len(terms) == 1 else "")
     # where the metric varies the outcome is the score
     outcome = "" if "metric" in frame.columns else outcome_text(frame, labels)
     text = f"{outcome}, {what}" if outcome else what
     return f"{text[0].upper()}{text[1:]}"
+
+
+def as_deviations(frame: pd.DataFrame, labels: Labels) -> pd.DataFrame:
+    """A frame of `variance_components` as SDs of what differs between groups; any other as it is."""
+    if not {"group", "parameter", "std_dev"} <= set(frame.columns):
+        return frame
+    rows = frame[frame["parameter"] == "variance"].reset_index(drop=True)
+    rows["term"] = rows["term"].fillna(INTERCEPT)
+    whole = {row.term: f", {row.whole}" for row in term_rows(rows, labels)} | {INTERCEPT: ""}
+    groups = [group_text(str(group).split(":"), labels) for group in rows["group"]]
+    named = [f"{g[0].upper()}{g[1:]}{whole[t]}" for g, t in zip(groups, rows["term"], strict=True)]
+    outcome = [formula.partition("~")[0].strip() for formula in rows["formula"]]
+    keys = list(frame.columns[: frame.columns.get_loc("formula")])
+    limits = {c: np.sqrt(rows[c]) for c in ("conf_low", "conf_high")}
+    made = rows.assign(
+        metric=outcome, group=named, term="SD", estimate=rows["std_dev"], n=rows["n_groups"], **limits
+    )
+    order = dict.fromkeys([*keys, "metric", "group", *frame.columns.drop(["formula", "parameter"])])
+    return made[list(order)]
+
+
+def term_names(frame: pd.DataFrame, models: Sequence[str], labels: Labels) -> dict[str, str]:
+    """Each term with its whole name, a level with the one that it is compared with."""
+    names, against, drawn = {}, "", set(frame["term"])
+    for row in term_rows(with_reference_rows(frame, models), labels):
+        if row.term is None:
+            against = ""
+        elif row.term in drawn:
+            names[row.term] = row.whole + (against if row.level else "")
+        else:
+            against = f" vs {row.text}"
+    return names
 
 
 def marginal_note(frame: pd.DataFrame, labels: Labels) -> str:

@@ -126,7 +126,7 @@ def test_one_coefficient_by_subgroup_is_drawn_and_odds_ratios_stand_on_logarithm
     figure = ss.plot_forest(frame)
     assert type(figure.scales.get_scales("x")).__name__ == "scale_x_log10"
     assert guide(figure) == {1.0}
-    assert figure.labels.x == "Odds ratio, Model confidence (95% CI)"
+    assert figure.labels.x == "Odds ratio of Model confidence, Hit rate (95% CI)"
     assert texts(figure)[0][1][0] == "0.30 (0.20, 0.40)"
     plain = ss.plot_forest(frame.assign(exponentiated=False, family="gaussian"))
     assert guide(plain) == {0.0}
@@ -211,3 +211,30 @@ def test_margins_and_pairs_of_methods_stand_in_a_forest():
     assert sorted(layer_data(figure, "geom_vline", 1)["bound"]) == [-30.0, 30.0]
     assert all(text.endswith("†") for text in texts(figure)[0][1])
     assert "†Equivalent: shown to lie within −30 to 30% (two one-sided tests, P < 0.05)." in caption(figure)
+
+
+def test_a_forest_of_effects_names_terms_and_outcome_and_has_no_line_at_no_mean():
+    scores = ss.datasets.load_simulated().query("metric == 'iou'")
+    fit = ss.fit(scores, "iou ~ method + area_ratio", by=[])
+    labels = {"human": "Experts"}
+    effects = ss.plot_forest(fit.effects(), labels=labels)
+    rows = [text.replace("\n", " ") for text in row_labels(effects)]
+    assert rows == ["Method: Experts vs Grad-CAM", "Method: Occlusion vs Grad-CAM", "Relative size"]
+    assert effects.labels.x == "Average marginal effect, IoU (95% CI)"
+    assert guide(effects) == {0.0}
+    means = ss.plot_forest(fit.means("method"))
+    assert guide(means) == set()
+    # n is that of the model
+    assert texts(means)[1] == ["Mean (95% CI)"]
+    assert "Linear regression, on Method + Relative size" in caption(means)
+
+
+def test_a_forest_of_variance_components_shows_sds():
+    scores = ss.datasets.load_simulated().query("metric == 'iou'")
+    parts = ss.fit(scores, "iou ~ method + (1|case)").variance_components()
+    figure = ss.plot_forest(parts)
+    assert row_labels(figure) == ["Case", "Residual"]
+    assert figure.labels.x == "SD, IoU (95% CI)"
+    np.testing.assert_allclose(figure.data["estimate"], parts["std_dev"])
+    np.testing.assert_allclose(figure.data["conf_high"] ** 2, parts["conf_high"])
+    assert guide(figure) == set()

@@ -137,7 +137,7 @@ def test_values_of_a_further_column_are_rows_and_a_few_terms_panels():
     levels = by("site", ["x", "y"], lambda: terms("iou ~ task", ["taskB"], reference_level=["A"]))
     figure = ss.plot_regression(levels)
     assert row_labels(figure) == ["x", "y"]
-    assert figure.labels.x == "Coefficient of Task: B against A, IoU (95% CI)"
+    assert figure.labels.x == "Coefficient of Task: B vs A, IoU (95% CI)"
 
 
 def test_one_term_by_task_is_one_row_for_each_and_the_pooled_one_last():
@@ -153,7 +153,7 @@ def test_values_of_a_further_column_are_panels_with_one_axis_where_terms_are_man
     frame["size"] = pd.Categorical(frame["size"], order, ordered=True)
     frame.loc[frame["size"] == "large", ["estimate", "conf_low", "conf_high"]] *= 10
     figure = ss.plot_regression(frame)
-    assert list(figure.data["panel"].cat.categories) == [f"{size}, IoU" for size in order]
+    assert list(figure.data["panel"].cat.categories) == order
     assert figure.facet.free == {"x": False, "y": False}
 
 

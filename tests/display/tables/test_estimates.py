@@ -401,7 +401,7 @@ def test_marginal_means_and_contrasts_name_their_outcome_and_their_model():
     grid = "levels of other factors count alike, numbers are held at their mean; t tests"
     for frame, heading, over in (
         (fit.means("method"), "IoU, mean (95% CI)", grid),
-        (fit.contrasts("method", reference="human"), "IoU, difference (95% CI)", grid),
+        (fit.contrasts("method", reference="human"), "IoU, difference from Human benchmark (95% CI)", grid),
         (
             fit.slopes("area_ratio"),
             "IoU, marginal effect of Relative size (95% CI)",
@@ -461,4 +461,7 @@ def test_figures_of_marginal_means_and_contrasts_name_their_outcome():
     fit = ss.fit(scores, "iou ~ method + area_ratio", by=[])
     for draw in (ss.plot_intervals, ss.plot_forest):
         assert draw(fit.means("method")).labels.x == "IoU, mean (95% CI)"
-        assert draw(fit.contrasts("method", reference="human")).labels.x == "IoU, difference (95% CI)"
+        assert (
+            draw(fit.contrasts("method", reference="human")).labels.x
+            == "IoU, difference from Human benchmark (95% CI)"
+        )

@@ -170,7 +170,7 @@ def test_a_factor_of_one_term_is_whole_in_the_heading(scaled, quietly, read):
     two = scaled[scaled["task"].isin(["Edema", "Consolidation"])]
     terms = quietly(ss.regress, two, "iou ~ task", by="method").rename(columns={"method": "site"})
     seen = read(ss.table_regression(terms, labels={"Consolidation": "Consol."}))
-    assert seen.head == [["Site", "IoU, coefficient of Task: Edema against Consol. (95% CI)"]]
+    assert seen.head == [["Site", "IoU, coefficient of Task: Edema vs Consol. (95% CI)"]]
     assert all(row[1] for row in seen.body)
 
 
