@@ -1,13 +1,16 @@
 """Zhang et al., Saliency-Bench: methods x models x data sets."""
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 import salstats as ss
 from salstats.checks import SalstatsError
+from salstats.readers.case_images import check_images
 from salstats.studies.engine import Item, Opened, Parser, Study
 from salstats.studies.options import check_replicates, names_in
 from salstats.studies.saliency_bench.frames import Choice, Means, as_printed, of_scores
+from salstats.studies.saliency_bench.pictures import data_sets, figure_1, maps_of
 from salstats.studies.saliency_bench.printed import change, check
 from salstats.studies.saliency_bench.tables import (
     ranks_of_cases,
@@ -18,13 +21,17 @@ from salstats.studies.saliency_bench.tables import (
 )
 
 _ABOUT = """\
-With --scores or --digits: Table 2 (mean IoU, pointing game and insertion AUC of each method, the best in
-bold), Table 3 (correlation between the metrics over data sets, per model and method, with intervals: n is
-the number of data sets), Table 4 (models with a single explanation, where there are such), and how the
-ranking of the methods moves when cases, or whole data sets, are drawn again. --scores is a scores file with
-columns case, method, metric, score and, where there are several, dataset and model; people (method human)
-are left out. --digits takes the embedded digits study: a real model's maps on three canvas designs, which
-stand for data sets.
+With --scores or --digits: Table 1 (what each data set holds), Table 2 (mean IoU, pointing game and
+insertion AUC of each method, the best in bold), Table 3 (correlation between the metrics over data sets,
+per model and method, with intervals: n is the number of data sets), Table 4 (models with a single
+explanation, where there are such), and how the ranking of the methods moves when cases, or whole data sets,
+are drawn again. --scores is a scores file with columns case, method, metric, score and, where there are
+several, dataset and model; people (method human) are left out. --digits takes the embedded digits study: a
+real model's maps on three canvas designs, which stand for data sets. With --study (truth and maps of scored
+cases, a folder that read_study knows) and its --images also Fig. 1, an image of each data set with its
+truth, and Figs. 3 and 4, every method's map of it, a figure for each of two models; --digits has them of a
+dozen canvases and one model. The study's own images and maps are not at hand: none of its pictures is made
+with --printed.
 
 With --printed, which needs no data: the printed Tables 2 and 4 in this layout, Table 3 recomputed, and the
 check of the printed Table 3 against the printed Table 2: which correlations follow, and which change of a
@@ -35,8 +42,20 @@ Example: salstats reproduce saliency_bench --data scores.csv -o out
 """
 _SCORES, _SETS, _PRINTED = "scores given", "means of data sets", "as printed"
 _RANKS = "Rank of each method when data sets are drawn again"
+#: What pictures need, beside the scores.
+FILES = "truth and maps of the scored cases (--study, --images)"
+_DATA = "scores (--data)"
+PICTURES = (
+    Item("table_1", "Table 1: the data sets", data_sets, needs=(_DATA,), slice=_SCORES),
+    Item("figure_1", "Fig. 1: an image of each data set with its truth", figure_1, needs=(FILES,),
+         slice=_SCORES),
+    Item("figure_3", "Fig. 3: maps of every method, first model", maps_of(0), needs=(FILES,), slice=_SCORES),
+    Item("figure_4", "Fig. 4: maps of every method, second model", maps_of(1), needs=(FILES,),
+         slice=_SCORES),
+)  # fmt: skip
 #: Of scores, in the order of the files.
 SCORE_ITEMS = (
+    *PICTURES,
     Item("table_2", "Table 2: mean scores by data set, model and method", table_2, slice=_SCORES),
     Item("table_3", "Table 3: correlation of metrics over data sets", table_3, slice=_SETS),
     Item("table_4", "Table 4: models with a single explanation, by data set", table_4, slice=_SCORES),
@@ -45,6 +64,7 @@ SCORE_ITEMS = (
 )
 #: Of the printed tables.
 PRINTED_ITEMS = (
+    *PICTURES,
     Item("table_2", "Table 2, as printed: mean scores by data set, model and method", table_2,
          slice=_PRINTED),
     Item("table_3", "Table 3, from the printed Table 2: correlation of metrics over data sets", table_3,
@@ -74,6 +94,8 @@ def _add_options(parser: Parser) -> None:
         metavar="LIST",
         help="of the scores, comma-separated (iou,hit,insertion)",
     )
+    add("--study", type=Path, metavar="DIR", help="truth and maps of scored cases, for pictures")
+    add("--images", type=Path, metavar="DIR", help="their images, CASE.png or .jpg")
     add("--unit", metavar="COLUMN", help="what is drawn again (patient where it is known, else case)")
     add("--interval", default="percentile", choices=("percentile", "bca", "studentized", "t"),
         help="of the means (percentile)")  # fmt: skip
@@ -82,18 +104,25 @@ def _add_options(parser: Parser) -> None:
 
 def _open(options: argparse.Namespace) -> Opened:
     """Read the scores, or take the printed means."""
-    if options.printed and (options.metrics or options.unit):
-        raise SalstatsError("--metrics and --unit belong to --data and --digits")
+    if options.printed and (options.metrics or options.unit or options.study or options.images):
+        raise SalstatsError("--metrics, --unit, --study and --images belong to --data and --digits")
+    if options.images is not None and options.study is None:
+        raise SalstatsError("--images are of the cases of --study; name that too")
     check_replicates(options.replicates)
     choice = Choice(options.replicates, options.unit, options.interval)
     if options.printed:
         return Opened(PRINTED_ITEMS, frozenset(), lambda: as_printed(choice))
     scores = ss.datasets.load_digits_scores() if options.digits else ss.read_scores(options.scores)
+    folder, images = options.study, check_images(options.images)
+    if options.digits and folder is None:
+        folder = ss.datasets.digits_examples()
+        images = folder / "images"
+    study = None if folder is None else ss.read_study(folder)
 
     def load() -> Means:
-        return of_scores(scores, choice, names_in(options.metrics))
+        return replace(of_scores(scores, choice, names_in(options.metrics)), study=study, images=images)
 
-    return Opened(SCORE_ITEMS, frozenset(), load)
+    return Opened(SCORE_ITEMS, frozenset({_DATA} if study is None else {_DATA, FILES}), load)
 
 
 STUDY = Study(

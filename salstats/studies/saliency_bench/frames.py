@@ -13,7 +13,8 @@ import salstats as ss
 from salstats.checks import ColumnError, SalstatsError, quoted, warn
 from salstats.datasets import load_published
 from salstats.display.text.labels import Labels
-from salstats.study import HUMAN
+from salstats.readers.case_images import ImageSource
+from salstats.study import HUMAN, Study
 
 #: The study's metrics as they are called here, in its order; of the pointing game there are two rules.
 METRICS = ("iou", "hit", "hit_any", "insertion")
@@ -67,6 +68,9 @@ class Means:
     scores: pd.DataFrame | None = None
     #: Names and order of data sets, models and methods, as `Labels` takes them.
     labels: Mapping[str, Any] = field(default_factory=dict)
+    #: Truth and maps of scored cases, for pictures, and their images.
+    study: Study | None = None
+    images: ImageSource | None = None
 
     @property
     def printed(self) -> bool:
