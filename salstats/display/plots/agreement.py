@@ -9,7 +9,7 @@ import plotnine as p9
 
 from salstats.checks import SalstatsError, check_columns
 from salstats.display.plots.axis_ticks import number_axes
-from salstats.display.plots.captions import distinct, has_limits, interval_note
+from salstats.display.plots.captions import distinct, has_limits, interval_note, scope_note
 from salstats.display.plots.estimates import check_distinct, check_estimates
 from salstats.display.plots.figure import figures
 from salstats.display.plots.panel_grid import group_titles, panel_grid
@@ -25,8 +25,8 @@ _SHARE = 0.8
 #: The bias, and the limits of agreement: colour, type of line.
 _LINES = {
     "bias": (PALETTE[0], "solid"),
-    "loa_low": (PALETTE[2], "dashed"),
-    "loa_high": (PALETTE[2], "dashed"),
+    "loa_low": (PALETTE[1], "dashed"),
+    "loa_high": (PALETTE[1], "dashed"),
 }
 #: Marks of one pair, and of the most equal ones.
 _SIZES = (0.9, 3.0)
@@ -118,7 +118,12 @@ def plot_agreement(
         + _marks(points)
         + _lines(frame)
         + number_axes(grid.panel_width, height)
-        + grid.look(height, x=f"Mean {what}", y=difference, notes=_notes(frame, points))
+        + grid.look(
+            height,
+            x=f"Mean {what}",
+            y=difference,
+            notes=[scope_note(frame, names, ("method", "task")), *_notes(frame, points)],
+        )
         + p9.theme(legend_position="none")
     )
 

@@ -8,9 +8,16 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import SalstatsError, check_choice
-from salstats.display.plots.captions import without
+from salstats.display.plots.captions import scope_note, without
 from salstats.display.plots.figure import figures
-from salstats.display.plots.figure_rows import dodged, panels_of, row_layout, row_look, row_pages
+from salstats.display.plots.figure_rows import (
+    dodged,
+    figure_width,
+    panels_of,
+    row_layout,
+    row_look,
+    row_pages,
+)
 from salstats.display.plots.legends import group_scales, method_labels
 from salstats.display.plots.points import RASTER_POINTS
 from salstats.display.plots.text_fit import crossed, short_labels
@@ -104,7 +111,10 @@ def plot_box(
     drawn["y"] = rows.of(row) + (dodged(drawn["mark"].cat.codes, len(legend)) if legend else 0.0)
     places = drawn.loc[~drawn["bar"], [*groups, "panel", "y", "mark"]]
     points = outside.merge(places, on=groups) if groups else outside.merge(places, how="cross")
+    # at the axis, in a row, or in the legend
+    said = [c for c in groups if c != "method" or legend or not others]
     notes = [
+        scope_note(scores, names, [c for c in ("metric", "method", "task") if c not in said]),
         _meaning(drawn, len(points) > 0),
         _proportions(drawn, names),
         f"In each row from the top: {joined(legend)}." if legend else "",
@@ -117,7 +127,9 @@ def plot_box(
         + rows.layers()
         + _layers(drawn, points, _SHARED_MM if legend else _ALONE_MM)
         + row_look(rows, panels, title, notes, legend, n_columns, width=width)
-        + group_scales(marks, references, ("color", "fill"))
+        + group_scales(
+            marks, references, ("color", "fill"), width or figure_width(n_columns, panels), labels=names
+        )
         + p9.theme(legend_key_size=8)
     )
     return row_pages(figure, rows, panels, n_columns)
@@ -147,13 +159,17 @@ def _layers(drawn: pd.DataFrame, points: pd.DataFrame, half: float) -> list[Any]
     edges = p9.aes(xmin="low", xmax="high", ymin="ymin", ymax="ymax", color="mark", fill="mark")
     line: dict[str, Any] = {"data": boxes, "size": 0.4, "show_legend": False}
     dots: dict[str, Any] = {"size": 0.7, "stroke": 0, "raster": len(points) > RASTER_POINTS}
-    middle = p9.aes(x="median", xend="median", y="ymin", yend="ymax", color="mark")
+    middle = {"x": "median", "xend": "median", "y": "ymin", "yend": "ymax"}
+    # white on the edge of a box would hide it
+    inside = boxes["median"].between(boxes["q1"], boxes["q3"], inclusive="neither")
     mean = {"shape": "D", "fill": "white", "size": 1.1, "stroke": 0.4, "show_legend": False}
     return [
         p9.geom_segment(p9.aes(x="whisker_low", xend="q1", **ends), **line),
         p9.geom_segment(p9.aes(x="q3", xend="whisker_high", **ends), **line),
-        p9.geom_rect(edges, bodies, size=0.4, alpha=0.3),
-        p9.geom_segment(middle, **line | {"size": 0.9}),
+        # lighter fills of eight methods would look alike
+        p9.geom_rect(edges, bodies, size=0.4),
+        p9.geom_segment(p9.aes(**middle, color="mark"), **line | {"size": 0.9}),
+        p9.geom_segment(p9.aes(**middle), **line | {"data": boxes[inside], "size": 0.9, "color": "white"}),
         p9.geom_point(p9.aes(x="score", y="y", color="mark"), points, show_legend=False, **dots),
         p9.geom_point(p9.aes(x="mean", y="y", color="mark"), bodies, **mean),
         # the axis of a share reaches to all

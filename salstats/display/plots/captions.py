@@ -26,6 +26,12 @@ _NAMED = 4
 _COMMON_NOUNS = ("Human benchmark", "Saliency method", "Interobserver", "Occlusion")
 
 
+def scope_note(frame: pd.DataFrame, labels: Labels, columns: Iterable[str]) -> str:
+    """What a figure shows one of and says nowhere else: "Metric: IoU. Method: Grad-CAM."."""
+    said = {c: values[0] for c in columns if len(values := distinct(frame, c)) == 1}
+    return " ".join(f"{labels.column(c)}: {labels.value(c, value)}." for c, value in said.items())
+
+
 def has_limits(frame: pd.DataFrame) -> pd.Series:
     """Which rows have both limits of an interval."""
     if not {"conf_low", "conf_high"} <= set(frame.columns):

@@ -10,7 +10,7 @@ import plotnine as p9
 
 from salstats.checks import SalstatsError, check_columns, check_level, quoted
 from salstats.display.plots.axis_ticks import tick_texts
-from salstats.display.plots.captions import adjusted_note, distinct
+from salstats.display.plots.captions import adjusted_note, distinct, scope_note
 from salstats.display.plots.estimates import check_estimates, grouping_columns
 from salstats.display.plots.figure import figures
 from salstats.display.plots.panel_grid import BOTTOM_MM, GAP_MM, panel_grid
@@ -148,7 +148,7 @@ def plot_correlation(
         + grid.look(
             height,
             notes=[
-                *(f"{names.column(c)}: {names.value(c, frame[c].iloc[0])}." for c in groups if c not in own),
+                scope_note(frame, names, [c for c in groups if c not in own]),
                 *_captions(tiles, alpha, bool(numbers)),
             ],
             further=below.height + _LEGEND_MM - BOTTOM_MM + above * LINE_MM * (title.count("\n") + 1),

@@ -8,7 +8,7 @@ import plotnine as p9
 
 from salstats.checks import check_columns, check_frame, check_numeric
 from salstats.display.plots.axis_ticks import number_axes
-from salstats.display.plots.captions import distinct, has_limits, interval_note
+from salstats.display.plots.captions import distinct, has_limits, interval_note, scope_note
 from salstats.display.plots.estimates import check_distinct, check_estimates, drawable, further_column
 from salstats.display.plots.figure import figures
 from salstats.display.plots.legends import group_scales, method_labels
@@ -19,6 +19,7 @@ from salstats.display.text.format import count_range, joined
 from salstats.display.text.labels import Labels
 from salstats.metrics.registry import direction
 from salstats.stats.summaries import mean_curves
+from salstats.study import HUMAN
 
 #: Height of a panel over its width.
 _SHARE = 0.75
@@ -96,6 +97,7 @@ def plot_curves(
     with_bands = with_bands and bool(has_limits(rows).any())
     height = grid.panel_height(_SHARE)
     legend = list(methods.values()) if len(methods) > 1 else []
+    unsaid = [*([] if legend else ["method"]), *([] if facet == "task" else ["task"])]
     limits = p9.aes(ymin="conf_low", ymax="conf_high", fill="method_label")
     aesthetics = ("color", "linetype", "fill")[: 2 + with_bands]
     band = p9.geom_ribbon(limits, rows[has_limits(rows)], alpha=0.2, color="none", show_legend=False)
@@ -110,10 +112,10 @@ def plot_curves(
             height,
             x=_axis_title(rows, names),
             y=_value_title(names),
-            notes=_notes(rows, missing, with_bands),
+            notes=[scope_note(rows, names, unsaid), *_notes(rows, missing, with_bands)],
             legend=legend,
         )
-        + group_scales(methods, (), aesthetics, grid.width)
+        + group_scales(methods, [HUMAN], aesthetics, grid.width, labels=names)
         + ([] if legend else p9.theme(legend_position="none"))
     )
 

@@ -22,7 +22,8 @@ from salstats.display.plots.captions import (
 from salstats.display.plots.estimates import check_estimates, guide_lines, margin_lines, prepare
 from salstats.display.plots.figure import figures
 from salstats.display.plots.figure_rows import place_rows, row_figure
-from salstats.display.plots.theme import PALETTE, category_colours
+from salstats.display.plots.legends import looks
+from salstats.display.plots.theme import PALETTE
 from salstats.display.tables.placement import rows_of_term
 from salstats.display.text.format import MINUS, STYLES, interval_text, of_quantile, p_used
 from salstats.display.text.labels import LAST, Labels
@@ -116,9 +117,9 @@ def plot_decrease(
         order = loss_order(drawing.frame, drawing.labels, row, first, by_verdict=sort == "significance")
     frame, rows = place_rows(drawing, order)
     frame["conclusive"] = verdicts(frame) != _UNDECIDED
-    colours = category_colours([str(m) for m in drawing.methods], drawing.references)
-    own = frame["method"].astype(str).map(colours) if colours else PALETTE[0]
-    frame["fill"] = np.where(frame["conclusive"], own, "white")
+    own = {m: look.colour for m, look in looks(drawing.methods, drawing.references, drawing.labels).items()}
+    colours = frame["method"].astype(str).map(own) if own else PALETTE[0]
+    frame["fill"] = np.where(frame["conclusive"], colours, "white")
     frame["last"] = frame[row].astype(str).isin(LAST) if row else False
     term = drawing.term or "percent_decrease"
     columns = {}
@@ -147,6 +148,7 @@ def plot_decrease(
         margins=margin_lines(frame),
         methods=drawing.methods,
         references=drawing.references,
+        labels=drawing.labels,
         legend=drawing.dodges,
         columns=columns,
         n_columns=check_count(n_columns, "n_columns"),

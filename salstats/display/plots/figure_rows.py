@@ -36,7 +36,7 @@ from salstats.display.plots.theme import (
     font,
     theme_salstats,
 )
-from salstats.display.text.labels import LAST
+from salstats.display.text.labels import LAST, Labels
 
 #: Sizes of a mark and of its bar, in points.
 _MARK, _BAR = 1.4, 0.5
@@ -167,6 +167,7 @@ def row_figure(
     margins: pd.DataFrame | None = None,
     methods: Mapping[Any, str] | None = None,
     references: Sequence[str] = (),
+    labels: Labels | None = None,
     columns: Mapping[str, Sequence[str]] | None = None,
     n_columns: int = 1,
     width: float | None = None,
@@ -201,7 +202,7 @@ def row_figure(
         + p9.geom_hline(yintercept=rows.rules, color=GUIDE, size=0.4)
         + _marks(frame, bool(methods))
         + beside
-        + (group_scales(methods, references, width=width) if methods else [])
+        + (group_scales(methods, references, width=width, labels=labels) if methods else [])
         + row_look(
             rows, panels, x_title, notes, shown, n_columns, width=width, room=room, log=log, common=common
         )

@@ -17,6 +17,7 @@ from salstats.display.plots.captions import (
     interval_note,
     is_ratio,
     margin_notes,
+    scope_note,
     with_ci,
 )
 from salstats.display.plots.decrease import contrast_title, interval_texts
@@ -150,6 +151,7 @@ def plot_forest(
         rows,
         x_title=_axis_title(frame, named, term, ratio),
         notes=[
+            scope_note(frame, named, [c for c in ("task",) if c not in levels]),
             interval_note(frame),
             marginal_note(frame, named),
             adjusted_note(frame) if p_values else "",

@@ -150,6 +150,7 @@ def plot_intervals(
         margins=margin_lines(frame),
         methods=drawing.methods,
         references=drawing.references,
+        labels=drawing.labels,
         legend=drawing.dodges,
         n_columns=_n_columns(drawing),
         width=width,

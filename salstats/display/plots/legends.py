@@ -1,16 +1,93 @@
-"""Colours, marks and lines by method, and the legend that names them."""
+"""Colours, marks and lines that belong to methods, and the legend that names them."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import plotnine as p9
+from matplotlib.colors import is_color_like, to_hex
 
+from salstats.checks import SalstatsError
 from salstats.display.plots.text_fit import short_labels, text_mm
-from salstats.display.plots.theme import COLUMN_MM, LINE_MM, category_colours, category_shapes, line_types
-from salstats.display.text.labels import Labels
+from salstats.display.plots.theme import (
+    COLUMN_MM,
+    HOMES,
+    LINE_MM,
+    LINETYPES,
+    PALETTE,
+    REFERENCE,
+    REFERENCE_LINE,
+    REFERENCE_SHAPE,
+    SHAPES,
+)
+from salstats.display.text.labels import Labels, known_method
+from salstats.study import HUMAN
 
 #: What a key of a legend takes beside its text, room between its rows, and beside it.
 _KEY_MM, _ROW_MM, _SIDE_MM = 8.5, 1.6, 8.0
+
+
+@dataclass(frozen=True)
+class Look:
+    """Colour, mark and type of line of a method."""
+
+    colour: str
+    shape: str
+    line: Any
+
+
+def looks(
+    names: Iterable[Hashable], references: Sequence[str] = (), labels: Labels | None = None
+) -> dict[str, Look]:
+    """Look of each method, model or task, the same whatever others a figure shows.
+
+    A well-known method has its place in the palette. Others take the free places in the order in which the
+    labels name them or else that of their names; without `labels` in the order given. Where a figure shows
+    fewer methods than another, colours are those of `labels` that name all of them, or that were made of
+    the whole frame. References are black, and so is `human` where it is not compared with one that is shown.
+    """
+    shown = [str(name) for name in names]
+    black = [name for name in references if name in shown] or [HUMAN]
+    every = shown if labels is None else labels.methods(shown)
+    chosen = {} if labels is None else labels.colours
+    places = _places([name for name in every if name != HUMAN or HUMAN not in black], chosen)
+    found = {}
+    for name in shown:
+        if name in black:
+            look = Look(REFERENCE, REFERENCE_SHAPE, REFERENCE_LINE)
+        else:
+            n, i = divmod(places[name], len(PALETTE))
+            # beyond the palette's length colour and mark shift against each other
+            shape, line = (of[(i + n) % len(of)] for of in (SHAPES, LINETYPES))
+            look = Look(PALETTE[i], shape, line)
+        found[name] = look if name not in chosen else Look(_colour(name, chosen), look.shape, look.line)
+    return found
+
+
+def _places(names: Sequence[str], chosen: Mapping[str, str]) -> dict[str, int]:
+    """Place of each name: that of a colour chosen for it, its home, or the first one that is free."""
+    places: dict[str, int] = {}
+    palette = {colour.lower(): i for i, colour in enumerate(PALETTE)}
+    homes = {method: (rank, i) for i, home in enumerate(HOMES) for rank, method in enumerate(home)}
+    wanted = [(-1, palette.get(_colour(name, chosen)), name) for name in names if name in chosen]
+    found = [(*homes[known], name) for name in names if (known := known_method(name)) in homes]
+    for _, place, name in [*wanted, *sorted(found)]:
+        if place is not None and name not in places and place not in places.values():
+            places[name] = place
+    for name in names:
+        if name not in places:
+            places[name] = next(i for i in count() if i not in places.values())
+    return places
+
+
+def _colour(name: str, chosen: Mapping[str, str]) -> str:
+    """A colour that was chosen, as Matplotlib writes it."""
+    if not is_color_like(chosen[name]):
+        raise SalstatsError(
+            f"labels['colours'] gives {name!r} {chosen[name]!r}, which is no colour such as '#004488'"
+        )
+    return to_hex(chosen[name])
 
 
 def method_labels(
@@ -27,19 +104,21 @@ def group_scales(
     aesthetics: Sequence[str] = ("color", "shape"),
     width: float = COLUMN_MM,
     *,
+    labels: Labels | None = None,
     solid: bool = False,
 ) -> list[Any]:
     """Scales of what tells methods, models or tasks apart, and one legend of a figure's width.
 
-    `texts` has the legend's text of each; `solid` keys are not transparent, whatever their marks are.
+    `texts` has the legend's text of each, `labels` are as for `looks`; `solid` keys are not transparent,
+    whatever their marks are.
     """
-    known, limits = [str(m) for m in texts], list(texts.values())
-    colours = list(category_colours(known, list(references)).values())
+    limits, found = list(texts.values()), list(looks(texts, references, labels).values())
+    colours = [look.colour for look in found]
     values = {
         "color": colours,
         "fill": colours,
-        "shape": list(category_shapes(known, list(references)).values()),
-        "linetype": line_types(len(known)),
+        "shape": [look.shape for look in found],
+        "linetype": [look.line for look in found],
     }
     ncol = legend_columns(limits, width)
     keys: dict[str, float] = {"alpha": 1} if solid else {}

@@ -9,7 +9,7 @@ import plotnine as p9
 
 from salstats.checks import check_choice
 from salstats.display.plots.axis_ticks import number_axes
-from salstats.display.plots.captions import distinct
+from salstats.display.plots.captions import distinct, scope_note
 from salstats.display.plots.figure import figures
 from salstats.display.plots.legends import group_scales
 from salstats.display.plots.panel_grid import panel_grid
@@ -112,10 +112,13 @@ def plot_power(
             height,
             x=_axis(names),
             y=_shown_text(frame, show),
-            notes=_notes(frame, rows, show, legend, ringed=len(needed) > 0, bars=with_bar),
+            notes=[
+                scope_note(frame, names, ("metric", "method", "reference", "task")),
+                *_notes(frame, rows, show, legend, ringed=len(needed) > 0, bars=with_bar),
+            ],
             legend=legend,
         )
-        + group_scales(texts, (), aesthetics, grid.width)
+        + group_scales(texts, (), aesthetics, grid.width, labels=names)
         + ([] if legend else p9.theme(legend_position="none"))
     )
 

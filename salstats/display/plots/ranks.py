@@ -9,7 +9,7 @@ import plotnine as p9
 
 from salstats.checks import SalstatsError, check_columns, check_frame
 from salstats.display.plots.axis_ticks import tick_texts
-from salstats.display.plots.captions import distinct
+from salstats.display.plots.captions import distinct, scope_note
 from salstats.display.plots.estimates import check_distinct, check_estimates
 from salstats.display.plots.figure import figures
 from salstats.display.plots.panel_grid import BOTTOM_MM, group_titles, panel_grid
@@ -104,7 +104,12 @@ def plot_ranks(
     left = max(map(text_mm, written)) + _PAD_MM
     grid = panel_grid(titles, n_columns, width or (COLUMN_MM if len(titles) <= 2 else PAGE_MM), left=left)
     blobs: list[Any] = []
-    notes = [_metric_note(data, names), _said_of(data), "Points: rank by all cases.", _lines_note(data)]
+    notes = [
+        scope_note(data, names, ("metric", "task")),
+        _said_of(data),
+        "Points: rank by all cases.",
+        _lines_note(data),
+    ]
     if frequencies is not None:
         shares = _shares(frequencies, groups, place).assign(panel=lambda d: group_titles(d, names, groups))
         blobs = [
@@ -232,7 +237,7 @@ def plot_significance(
         + grid.look(
             n * _TILE_MM,
             notes=[
-                _metric_note(frame, names),
+                scope_note(frame, names, ("metric", "task")),
                 "Dark: the method of the row is better than that of the column "
                 f"(one-sided P < {level:.10g}{how})."
             ],
@@ -286,12 +291,6 @@ def _lines_note(frame: pd.DataFrame) -> str:
         return f"Lines: joint {100 * float(levels[0]):.10g}% confidence limits, from tests of every two."
     of = f" {count_text(made[0])}" if len(made) == 1 else ""
     return f"Lines: where the rank lies in {100 * float(levels[0]):.10g}% of{of} replicates."
-
-
-def _metric_note(frame: pd.DataFrame, labels: Labels) -> str:
-    """The metric of all panels, which none of their titles says."""
-    metrics = distinct(frame, "metric")
-    return f"Metric: {labels.value('metric', metrics[0])}." if len(metrics) == 1 else ""
 
 
 def _said_of(frame: pd.DataFrame) -> str:

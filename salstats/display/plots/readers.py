@@ -9,7 +9,7 @@ import plotnine as p9
 
 from salstats.checks import check_columns
 from salstats.display.plots.axis_ticks import number_axes
-from salstats.display.plots.captions import distinct, interval_note
+from salstats.display.plots.captions import distinct, interval_note, scope_note
 from salstats.display.plots.estimates import check_distinct, check_estimates, drawable, further_column
 from salstats.display.plots.figure import figures
 from salstats.display.plots.legends import method_labels
@@ -109,6 +109,7 @@ def plot_readers(
             height,
             x=_value_title(rows, metrics, names),
             notes=[
+                scope_note(rows, names, ("metric", "task") if _of_areas(rows) else ["task"]),
                 "Grey: each reader.",
                 "" if beside is None else f"Black: mean over readers. {interval_note(beside)}",
                 missing,
@@ -150,8 +151,13 @@ def _bars(beside: pd.DataFrame) -> list[Any]:
     ]
 
 
+def _of_areas(rows: pd.DataFrame) -> bool:
+    """Whether readers' figures are areas under curves of their scores."""
+    return set(distinct(rows, "figure")) == {"auc"}
+
+
 def _value_title(rows: pd.DataFrame, metrics: list[Any], names: Labels) -> str:
     """Title of the horizontal axis."""
-    if set(distinct(rows, "figure")) == {"auc"}:
+    if _of_areas(rows):
         return "Area under the ROC curve"
     return f"Mean {names.value('metric', metrics[0])}" if len(metrics) == 1 else "Mean score"

@@ -129,6 +129,7 @@ def plot_regression(
         guides=guides,
         methods=drawing.methods,
         references=drawing.references,
+        labels=drawing.labels,
         n_columns=_n_columns(drawing),
         width=width,
         log=ratio,

@@ -9,12 +9,14 @@ import plotnine as p9
 
 from salstats.checks import SalstatsError, check_by, check_columns, check_frame, check_numeric, quoted
 from salstats.display.plots.axis_ticks import number_axes
+from salstats.display.plots.captions import distinct, scope_note
 from salstats.display.plots.figure import figures
 from salstats.display.plots.panel_grid import group_titles, panel_grid
 from salstats.display.plots.points import CELL_POINTS, RASTER_POINTS, cell_layers
 from salstats.display.plots.theme import COLUMN_MM, GUIDE, PAGE_MM, PALETTE
 from salstats.display.text.format import counted, joined
 from salstats.display.text.labels import Labels
+from salstats.display.text.terms import side_text
 from salstats.stats.models.families import family_of
 from salstats.stats.models.residual_checks import normal_quantiles, quartile_line, smooth_curve
 
@@ -86,7 +88,8 @@ def plot_residuals(
     groups = check_by(frame, by, ("method",), "augmented")
     _check_one_formula(frame)
     numbers = pd.DataFrame({name: check_numeric(frame, name, "augmented") for name in _NUMBERS})
-    numbers["group"] = group_titles(frame, Labels(labels, frame), groups)
+    names = Labels(labels, frame)
+    numbers["group"] = group_titles(frame, names, groups)
     numbers["name"] = _row_names(frame, groups)
     rows, perfect = _imperfect(numbers)
     models = list(rows["group"].cat.categories)
@@ -107,18 +110,24 @@ def plot_residuals(
     cells = bool(points["panel"].value_counts().max() > CELL_POINTS)
     ringed = points[points["ringed"]]
     height = grid.panel_height(_SHARE)
-    notes = [*_captions(rows, ringed, linear), perfect]
+    unsaid = [c for c in ("method", "task") if c not in groups or len(models) == 1]
+    notes = [
+        _model_note(frame, names),
+        scope_note(frame, names, unsaid),
+        *_captions(rows, ringed, linear),
+        perfect,
+    ]
     ends = p9.aes("across", "up", xend="end", yend="up_end")
     return (
         p9.ggplot(points, p9.aes("across", "up"))
         + p9.geom_segment(ends, lines, color=GUIDE, size=0.5, inherit_aes=False)
         + (
-            cell_layers(points.rename(columns={"across": "x", "up": "y"}), PALETTE[3])
+            cell_layers(points.rename(columns={"across": "x", "up": "y"}), PALETTE[5])
             if cells
             else _points(points)
         )
-        + ([p9.geom_line(data=curves, color=PALETTE[2], size=0.6)] if len(curves) else [])
-        + p9.geom_point(data=ringed, shape="o", size=1.8, fill="none", color=PALETTE[2], stroke=0.4)
+        + ([p9.geom_line(data=curves, color=PALETTE[1], size=0.6)] if len(curves) else [])
+        + p9.geom_point(data=ringed, shape="o", size=1.8, fill="none", color=PALETTE[1], stroke=0.4)
         + number_axes(grid.panel_width, height)
         + grid.look(height, notes=notes, further=cells * _LEGEND_MM)
         + p9.theme(axis_title=p9.element_blank())
@@ -133,6 +142,17 @@ def _check_one_formula(frame: pd.DataFrame) -> None:
             f"augmented holds rows of {len(formulas)} formulas ({quoted(formulas)}); keep one, as in "
             f"augmented.query('formula == {formulas[0]!r}')"
         )
+
+
+def _model_note(frame: pd.DataFrame, labels: Labels) -> str:
+    """Sentence that says which model it is, by its outcome and its terms."""
+    formulas, metrics = distinct(frame, "formula"), distinct(frame, "metric")
+    if not formulas:
+        return ""
+    outcome = str(formulas[0]).partition("~")[0].strip()
+    own = outcome == "score" and len(metrics) == 1
+    what = labels.value("metric", metrics[0]) if own else labels.term(outcome)
+    return f"Model: {what} ~ {side_text(str(formulas[0]), labels)}."
 
 
 def _imperfect(rows: pd.DataFrame) -> tuple[pd.DataFrame, str]:

@@ -11,7 +11,7 @@ import plotnine as p9
 
 from salstats.checks import check_frame
 from salstats.display.plots.axis_ticks import axis_breaks, tick_texts
-from salstats.display.plots.captions import has_limits
+from salstats.display.plots.captions import distinct, has_limits, scope_note
 from salstats.display.plots.figure import figures
 from salstats.display.plots.legends import group_scales
 from salstats.display.plots.panel_grid import PanelGrid, panel_grid
@@ -20,6 +20,7 @@ from salstats.display.plots.scatter_data import Drawn, captions, correlation_tex
 from salstats.display.plots.text_fit import text_mm
 from salstats.display.plots.theme import MM_PER_PT, REFERENCE, TEXT_PT, font
 from salstats.display.text.labels import Labels
+from salstats.study import HUMAN
 
 #: Colour of cells that hold points of one group and of several.
 _CELL_COLOURS = ("#6699CC", "#999999")
@@ -120,9 +121,9 @@ def plot_scatter(
         layers += _texts(texts, shown=not _mapped(layers) & {"shape", "linetype"})
     groups = list(drawn.points["group"].cat.categories)
     aesthetics = [a for a in ("color", "fill", "shape", "linetype") if a in _mapped(layers)]
-    scales = group_scales({g: g for g in groups}, drawn.references, aesthetics, grid.width, solid=True)
+    scales = group_scales(drawn.texts, [HUMAN], aesthetics, grid.width, labels=names, solid=True)
     cells = "alpha" in _mapped(layers)
-    titles = [_title(names.column(name)) for name in (x, y)]
+    titles = [_title(_name(data, name, names)) for name in (x, y)]
     # one group needs no legend
     keys = groups if len(groups) > 1 else []
     if not keys:
@@ -148,7 +149,7 @@ def plot_scatter(
             height + room,
             x=titles[0],
             y=titles[1],
-            notes=captions(drawn, titles, lines, texts),
+            notes=[scope_note(data, names, _unsaid(drawn)), *captions(drawn, titles, lines, texts)],
             legend=[*keys, *["cells"] * cells],
         )
         + scales
@@ -218,6 +219,19 @@ def _texts(texts: pd.DataFrame, shown: bool) -> list[Any]:
     if not texts["key"].any():
         return [text]
     return [text, p9.geom_text(p9.aes(label="key", color="group"), show_legend=shown, **look)]
+
+
+def _unsaid(drawn: Drawn) -> list[str]:
+    """Columns that neither an axis nor a title nor the legend says."""
+    several = drawn.keys.nunique() > 1
+    said = {column for column in (*drawn.by, drawn.colour) if column and several[column]}
+    return [c for c in ("method", "task") if c not in said]
+
+
+def _name(data: pd.DataFrame, column: str, names: Labels) -> str:
+    """What an axis shows: of scores of one metric, that metric."""
+    metrics = distinct(data, "metric") if column == "score" else []
+    return names.value("metric", metrics[0]) if len(metrics) == 1 else names.column(column)
 
 
 def _title(label: str) -> str:

@@ -38,14 +38,15 @@ class Drawn:
 
     `points` has `x, y`, `panel` (its whole title), `group` (label of the colour's value, "" without one) and
     `x_drawn, y_drawn`, where they stand; `keys` has a row per panel and group: the columns of `by` and
-    `colour` as text, `panel` and `group`. `outcome`: `y` is 0 and 1 only; `few`: `x` is a few whole numbers.
+    `colour` as text, `panel` and `group`; `texts` are the labels of the colour's values. `outcome`: `y` is 0
+    and 1 only; `few`: `x` is a few whole numbers.
     """
 
     points: pd.DataFrame
     keys: pd.DataFrame
     by: list[str]
     colour: str | None
-    references: list[str]
+    texts: dict[str, str]
     outcome: bool
     few: bool
     n_left_out: int
@@ -75,13 +76,13 @@ def drawn_points(
     short = {c: short_labels(labels, c, used[c], 32, 2) for c in colours}
     if colours == ["method"]:
         short = {"method": method_labels(labels, used["method"], [HUMAN])}
-    references = [text for value, text in short.get("method", {}).items() if value == HUMAN]
     points["group"] = crossed(used, short)
     keys = used[[*groups, *colours]].astype(str).assign(panel=points["panel"], group=points["group"])
     outcome, few = is_outcome(points["y"].to_numpy()), is_few(points["x"].to_numpy())
     points = _spread(points, outcome, few)
     n_left_out = int((~complete).sum())
-    return Drawn(points, keys.drop_duplicates(), groups, colour, references, outcome, few, n_left_out)
+    texts = {str(value): text for value, text in (short[colour] if colour else {"": ""}).items()}
+    return Drawn(points, keys.drop_duplicates(), groups, colour, texts, outcome, few, n_left_out)
 
 
 def _check_one_metric(table: pd.DataFrame, x: str, y: str, groups: list[str]) -> None:

@@ -13,9 +13,10 @@ MM_PER_PT = MM_PER_INCH / 72
 #: Size of text in points: journals ask for 5 to 8.
 TEXT_PT = 7.0
 LINE_MM = 1.2 * TEXT_PT * MM_PER_PT
-#: Methods and other categories. The first three are Paul Tol's "high contrast" set, which also differ in
-#: grey; the others are of his "medium contrast" set (personal.sron.nl/~pault, technical note 3.2, 2021).
-PALETTE = ("#004488", "#DDAA33", "#BB5566", "#6699CC", "#997700", "#EE99AA", "#994455", "#EECC66")
+#: Methods and other categories: 3:1 on white and more, and as far apart as can be for readers with normal
+#: vision, deuteranopia and protanopia, from black too (found by search; the numbers stand in its test). The
+#: first three also differ in grey.
+PALETTE = ("#004488", "#E66D20", "#833FE7", "#1EA372", "#B30000", "#129CBC", "#AC5B84", "#066A4C")
 #: The human benchmark and other references: never one of the methods' colours.
 REFERENCE = "#000000"
 #: Lines that only help the eye, and text of less weight.
@@ -26,16 +27,29 @@ DIVERGING = ("#364B9A", "#FFFFFF", "#A50026")
 SHAPES = ("o", "s", "^", "v", "<", ">", "d", "p")
 REFERENCE_SHAPE = "D"
 #: Types of lines that can be told apart in grey, as many as the palette has colours; pairs are lengths of
-#: dash and gap.
+#: dash and gap. The reference has its own.
 LINETYPES: tuple[Any, ...] = (
     "solid",
     "dashed",
     "dotted",
     "dashdot",
-    (0, (8, 2)),
-    (0, (5, 1, 1, 1, 1, 1)),
     (0, (3, 1)),
+    (0, (5, 1, 1, 1, 1, 1)),
     (0, (8, 2, 2, 2)),
+    (0, (1, 4)),
+)
+REFERENCE_LINE: Any = (0, (8, 2))
+#: Well-known methods by the place of their colour in the palette. Methods of one family, and those that are
+#: often compared, have different ones; where two of one place meet, the first has it.
+HOMES = (
+    ("Grad-CAM", "Saliency method"),
+    ("Occlusion", "Ablation-CAM"),
+    ("Integrated Gradients", "XGrad-CAM", "CAM"),
+    ("Layer-CAM", "LRP"),
+    ("RISE", "Score-CAM", "Input x Gradient"),
+    ("Eigen-CAM", "LIME"),
+    ("DeepLIFT", "HiRes-CAM", "Attention rollout"),
+    ("Grad-CAM++", "SHAP", "KernelSHAP", "GradientSHAP"),
 )
 #: Sans-serif faces journals ask for, then what Matplotlib brings along.
 _FACES = ("Arial", "Helvetica", "Liberation Sans", "DejaVu Sans")
@@ -121,22 +135,3 @@ def picture_look(width_mm: float, gap_mm: float, edge_mm: float) -> p9.theme:
 def figure_size(width_mm: float, height_mm: float) -> p9.theme:
     """Part of a theme that gives a figure its physical size."""
     return p9.theme(figure_size=(width_mm / MM_PER_INCH, height_mm / MM_PER_INCH))
-
-
-def category_colours(categories: list[str], references: list[str]) -> dict[str, str]:
-    """Colour per category in the order given; references are black, the rest take the palette."""
-    others = [c for c in categories if c not in references]
-    colours = {c: PALETTE[i % len(PALETTE)] for i, c in enumerate(others)}
-    return {c: colours.get(c, REFERENCE) for c in categories}
-
-
-def category_shapes(categories: list[str], references: list[str]) -> dict[str, str]:
-    """Mark per category; beyond the palette's length colour and mark shift against each other."""
-    others = [c for c in categories if c not in references]
-    shapes = {c: SHAPES[(i + i // len(PALETTE)) % len(SHAPES)] for i, c in enumerate(others)}
-    return {c: shapes.get(c, REFERENCE_SHAPE) for c in categories}
-
-
-def line_types(n: int) -> list[Any]:
-    """Type for each of n lines; beyond the eighth they repeat."""
-    return [LINETYPES[i % len(LINETYPES)] for i in range(n)]

@@ -8,7 +8,7 @@ import plotnine as p9
 
 from salstats.checks import SalstatsError, check_columns, check_count, check_frame, check_numeric, quoted
 from salstats.display.plots.axis_ticks import number_axes, tick_texts
-from salstats.display.plots.captions import distinct, has_limits, interval_note
+from salstats.display.plots.captions import distinct, has_limits, interval_note, scope_note
 from salstats.display.plots.estimates import check_distinct, check_estimates, drawable, quantity
 from salstats.display.plots.figure import figures
 from salstats.display.plots.legends import group_scales
@@ -90,7 +90,12 @@ def plot_thresholds(
     grid = panel_grid(keys, 2 if len(keys) == 4 else min(len(keys), _MOST_COLUMNS), width)
     height = grid.panel_height(_SHARE)
     barred = rows[has_limits(rows)]
-    sentences = [_best_note(rows, larger), interval_note(rows) if len(barred) else "", note]
+    sentences = [
+        scope_note(rows, names, ["method"]),
+        _best_note(rows, larger),
+        interval_note(rows) if len(barred) else "",
+        note,
+    ]
     several = rows.groupby(["panel", "name"], observed=True)["estimate"].transform("size") > 1
     limits = p9.aes(ymin="conf_low", ymax="conf_high")
     return (
@@ -101,7 +106,7 @@ def plot_thresholds(
         + p9.geom_point(
             p9.aes(fill="name"), rows[rows["best"]], size=1.8, stroke=0.4, color="black", show_legend=False
         )
-        + group_scales(texts, (), ("color", "shape", "linetype", "fill"), grid.width)
+        + group_scales(texts, (), ("color", "shape", "linetype", "fill"), grid.width, labels=names)
         + number_axes(grid.panel_width, height)
         + grid.look(
             height,
@@ -169,7 +174,8 @@ def _legend_texts(rows: pd.DataFrame, names: Labels) -> dict[Any, str]:
 def _quantity(rows: pd.DataFrame, metric: str | None, names: Labels) -> str:
     """Title of the vertical axis: what `labels` calls the estimate, else the metric's mean."""
     given, own = names.column("estimate"), Labels().column("estimate")
-    terms = distinct(rows, "term")
+    # a sweep that says no term has the mean at each threshold
+    terms = distinct(rows, "term") or (["mean"] if metric else [])
     return given if given != own else quantity(metric, str(terms[0]) if len(terms) == 1 else None, names)
 
 

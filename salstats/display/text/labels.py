@@ -42,7 +42,7 @@ _PARTS = {
 #: Columns whose values are metrics, or may be: these stand in the registry's order.
 _METRIC_COLUMNS = ("metric", "x", "y")
 #: Methods as their authors spell them, by their letters and digits in lower case.
-_METHODS = {
+METHODS = {
     HUMAN: "Human benchmark",
     "saliency": "Saliency method",
     "gradcam": "Grad-CAM",
@@ -67,7 +67,11 @@ _METHODS = {
     "gradientshap": "GradientSHAP",
     "occlusion": "Occlusion",
     "interobserver": "Interobserver",
+    "inputxgradient": "Input x Gradient",
+    "attentionrollout": "Attention rollout",
 }
+#: Key of what a user gives that holds colours, not labels.
+_COLOURS = "colours"
 
 
 class Labels:
@@ -76,8 +80,9 @@ class Labels:
     `given` is any mix of raw text -> label, for column names, methods, tasks and terms alike, and of
     column -> mapping or list, for one column's values in the order they should stand
     (`{"prob": "Confidence", "method": {"human": "Radiologist"}, "task": ["Edema", "Atelectasis"]}`). Values
-    that are not named follow in the order of a Categorical's categories, else of text; "Overall" and
-    "Average" stand last unless they are named.
+    that are not named follow in the order of a Categorical's categories, else of text, numbers in it by
+    their size; "Overall" and "Average" stand last unless they are named. `"colours"` maps methods, or
+    whatever else figures tell apart by colour, to colours: `{"colours": {"gradcam": "#004488"}}`.
 
     `frame` is what is shown: its Categoricals say the order of their values, `distance_unit` the unit of its
     metrics, `human_label` what the method `human` stands for, where that is no human benchmark. What is
@@ -89,13 +94,18 @@ class Labels:
     ) -> None:
         self._flat: dict[str, str] = {}
         self._columns: dict[str, dict[str, str]] = {}
+        self.colours: dict[str, str] = {}
         self._units = _units(frame)
         self._human = _human(frame)
+        #: Methods that share the colours of a figure: those named, then those of the frame.
+        self._methods = _methods_of(frame)
         self._ranks = {} if frame is None else {str(c): _ranks(frame[c]) for c in frame.columns}
         if isinstance(given, Labels):
             self._flat, self._columns = given._flat, given._columns
             self._units = given._units | self._units
             self._human = given._human or self._human
+            self._methods = tuple(dict.fromkeys((*given._methods, *self._methods)))
+            self.colours = given.colours
             self._ranks = given._ranks | {c: ranks for c, ranks in self._ranks.items() if ranks}
             return
         if given is not None and not isinstance(given, Mapping):
@@ -105,7 +115,9 @@ class Labels:
             )
         lists = {}
         for key, value in (given or {}).items():
-            if isinstance(value, Mapping):
+            if key == _COLOURS:
+                self.colours = _colours(value)
+            elif isinstance(value, Mapping):
                 self._columns[str(key)] = {str(k): str(v) for k, v in value.items()}
             elif isinstance(value, Sequence) and not isinstance(value, str):
                 lists[str(key)] = value
@@ -114,9 +126,10 @@ class Labels:
         # a list orders values that another entry, before or after it, may rename
         for column, values in lists.items():
             self._columns[column] = {str(v): self.value(column, v) for v in values}
+        self._methods = tuple(dict.fromkeys((*self.named("method"), *self._methods)))
         if given and frame is not None:
             named = [value for own in self._columns.values() for value in own]
-            _warn_of_unknown([*self._flat, *self._columns, *named], frame)
+            _warn_of_unknown([*self._flat, *self._columns, *named, *self.colours], frame)
 
     def column(self, name: str) -> str:
         """The heading of a column, a covariate or a metric used as one."""
@@ -146,7 +159,7 @@ class Labels:
         if column in ("method", "reference", "reference_level"):
             if text == HUMAN and self._human:
                 return self._human
-            return _METHODS.get(re.sub(r"[^a-z0-9+]", "", text.lower()), text)
+            return known_method(text) or text
         if column in ("term", "x", "y", "covariate", "predictor", "response"):
             return self.term(text)
         return text
@@ -184,8 +197,16 @@ class Labels:
             return last > 0, named.get(text, len(named) + last), rank, metrics.get(text, len(metrics))
 
         if all(isinstance(v, str) for v in distinct) and column not in ("term", *_METRIC_COLUMNS):
-            distinct.sort(key=lambda v: str(v).casefold())
+            distinct.sort(key=lambda v: by_numbers(str(v)))
         return sorted(distinct, key=place)
+
+    def methods(self, shown: Iterable[str]) -> list[str]:
+        """The methods that share colours with those that a figure shows, in the order they stand."""
+        shown = list(shown)
+        if set(shown).isdisjoint(self._methods):
+            # tasks, models, or lines that have other names
+            return shown
+        return self.order("method", list(dict.fromkeys((*self._methods, *shown))))
 
     def texts(self, column: str, values: Iterable[Hashable]) -> dict[Any, str]:
         """The label of each distinct value, in the order they stand; SalstatsError where two are the same."""
@@ -202,9 +223,38 @@ class Labels:
         return pd.Categorical(labels, categories=categories[::-1] if reverse else categories, ordered=True)
 
 
+def by_numbers(text: str) -> list[tuple[float, str]]:
+    """Key by which texts are sorted: whatever their case, and numbers by their size ("Task 2", "Task 10")."""
+    parts = re.split(r"(\d+)", text.casefold())
+    return [(float(part), "") if i % 2 else (-1.0, part) for i, part in enumerate(parts)]
+
+
+def known_method(name: str) -> str | None:
+    """A method as its authors spell it, None for one that is not known."""
+    return METHODS.get(re.sub(r"[^a-z0-9+]", "", name.lower()))
+
+
+def _colours(given: object) -> dict[str, str]:
+    """Colours that a user gave."""
+    if not isinstance(given, Mapping):
+        raise SalstatsError(
+            f"labels[{_COLOURS!r}] must be a mapping, such as {{'gradcam': '#004488'}}, not "
+            f"{type(given).__name__}"
+        )
+    return {str(name): str(colour) for name, colour in given.items()}
+
+
+def _methods_of(frame: pd.DataFrame | None) -> tuple[str, ...]:
+    """The methods of a frame, and what they are compared with."""
+    if frame is None:
+        return ()
+    columns = [c for c in ("method", "reference") if c in frame.columns]
+    return tuple(dict.fromkeys(str(v) for c in columns for v in frame[c].dropna().unique()))
+
+
 def _warn_of_unknown(keys: Sequence[str], frame: pd.DataFrame) -> None:
     """Warn of labels that look like slips of what is shown, and where none of them names any of it."""
-    house = {*_COLUMNS, *_METHODS, *METRICS, *LAST, *map(str, frame.columns)}
+    house = {*_COLUMNS, *METHODS, *METRICS, *LAST, *map(str, frame.columns)}
     unknown = [key for key in keys if key not in house]
     if not unknown:
         return

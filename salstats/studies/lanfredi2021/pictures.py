@@ -325,7 +325,7 @@ def plot_spread(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> p9.ggplot:
             notes=notes,
             legend=list(texts.values()),
         )
-        + group_scales(texts, width=width)
+        + group_scales(texts, width=width, labels=labels)
         + p9.theme(legend_key_width=9, legend_key_height=8)
         # a single panel has its title too, which says the metric
         + p9.facet_wrap("panel", ncol=grid.n_columns)

@@ -8,12 +8,11 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.display.plots.axis_ticks import tick_texts
+from salstats.display.plots.legends import looks
 from salstats.display.plots.text_fit import caption, caption_chars, caption_mm
 from salstats.display.plots.theme import (
     GUIDE,
     PAGE_MM,
-    category_colours,
-    category_shapes,
     figure_size,
     theme_salstats,
 )
@@ -53,7 +52,7 @@ def plot_dots(
         drawn[column] = drawn[column].astype("float64") if column in drawn.columns else np.nan
     if down is not None:
         drawn["down"] = names.categorical(frame, down)
-    models_shown = list(drawn["model"].cat.categories)
+    own = looks(drawn["model"].cat.categories).values()
     n_down = 1 if down is None else drawn["down"].nunique()
     height = max(_ROW_MM, _EACH_MM * len(models) + 0.8) * len(methods) + _PANEL_MM
     # labels of panels begin beside the methods' names
@@ -77,8 +76,8 @@ def plot_dots(
             labels=[names.value("method", m) for m in methods],
             expand=(0, 0.1),
         )
-        + p9.scale_color_manual(category_colours(models_shown, []))
-        + p9.scale_shape_manual(category_shapes(models_shown, []))
+        + p9.scale_color_manual([look.colour for look in own])
+        + p9.scale_shape_manual([look.shape for look in own])
         + p9.labs(x=title, y="", caption=text)
         + theme_salstats()
         + figure_size(PAGE_MM, total)

@@ -12,7 +12,7 @@ from salstats.stats.descriptions import box_values
 
 SCORES = ss.datasets.load_simulated()
 # layers in the order they are drawn
-STRIPES, LOWER, UPPER, BODIES, MEDIANS, OUTSIDE, MEANS = range(7)
+STRIPES, LOWER, UPPER, BODIES, MEDIANS, INSIDE, OUTSIDE, MEANS = range(8)
 KEYS = ["metric", "method", "task"]
 
 
