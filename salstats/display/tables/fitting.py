@@ -8,9 +8,9 @@ from salstats.display.export.table_rows import rows_of
 from salstats.display.export.table_widths import widths_of
 from salstats.display.tables.record import Column, Table
 
-#: A page on its side (247 mm), its type and the space at each side of a column in points, and how much wider
-#: type is than it is measured.
-_LINE, _POINTS, _GAP, _WIDER = 700.0, 7.0, 3.0, 1.03
+#: A page on its side (247 mm) and upright (183 mm), its type and the space at each side of a column in
+#: points, and how much wider type is than it is measured.
+_LINE, _UPRIGHT, _POINTS, _GAP, _WIDER = 700.0, 518.0, 7.0, 3.0, 1.03
 #: What stands in groups, rows and columns instead: `g` what groups were and `r` what rows were, `o` the outer
 #: headings of columns and `c` their own.
 _WAYS = (("og", "r", "c"), ("o", "gc", "r"), ("or", "g", "c"))
@@ -24,20 +24,25 @@ def on_page(table: Table) -> Table:
 
     With methods below outcomes in columns, terms in rows and tasks in groups, outcomes become groups of
     rows, and in rows stand terms as before, or the methods of each task with a column per term, or tasks
-    in groups by term, too: of what fits the shortest. A table that fits in no way stays as it is, and print
-    cuts it in parts.
+    in groups by term, too: the shortest of what fits an upright page, else of what fits. A table that fits
+    in no way stays as it is, and print cuts it in parts.
     """
     if not table.turns or fits(table):
         return table
     ways = (_arranged(table, *way) for way in _WAYS)
     fitting = [made for made in ways if made is not None and fits(made)]
-    return min(fitting, key=lambda made: len(made.stub) + len(set(made.groups)), default=table)
+    return min(fitting, key=_height, default=table)
 
 
-def fits(table: Table) -> bool:
-    """Whether a table fits on a page on its side, with its intervals below their estimates."""
+def _height(table: Table) -> tuple[bool, int]:
+    """What is the smaller the better: whether a page has to be turned, and lines."""
+    return not fits(table, _UPRIGHT), len(table.stub) + len(set(table.groups))
+
+
+def fits(table: Table, line: float = _LINE) -> bool:
+    """Whether a table fits on a page, by default on its side, with its intervals below their estimates."""
     least = widths_of(rows_of(table), breaks=1)[1]
-    return sum(least) * _POINTS * _WIDER + 2 * _GAP * len(least) <= _LINE
+    return sum(least) * _POINTS * _WIDER + 2 * _GAP * len(least) <= line
 
 
 def _arranged(table: Table, groups: str, rows: str, columns: str) -> Table | None:
@@ -58,6 +63,10 @@ def _arranged(table: Table, groups: str, rows: str, columns: str) -> Table | Non
         "o": [above[len(everywhere) :] for above in spanners],
         "c": [(column.heading,) for column in table.columns],
     }
+    if columns == "r":
+        # what a factor's own row says is P of the whole of it
+        factors = {i - 1 for i in table.indent if i - 1 not in table.indent}
+        keys["r"] = [(key[-1], "P") if i in factors else key for i, key in enumerate(keys["r"])]
     texts = {axis: list(dict.fromkeys(own)) for axis, own in keys.items()}
     at = {axis: [texts[axis].index(key) for key in own] for axis, own in keys.items()}
     shown = range(len(table.cells)) if rows == "r" else [i for i, row in enumerate(table.cells) if any(row)]

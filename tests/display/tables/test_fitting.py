@@ -1,5 +1,6 @@
 """Tables wider than a page: what stands in rows, columns and groups instead, and that nothing is lost."""
 
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -67,6 +68,19 @@ def test_terms_stay_rows_where_methods_fit_beside_each_other():
     assert (made.stubhead, made.stub[:3]) == (("Term",), [("Size",), ("Elongation",), ("n",)])
     assert [c.heading for c in made.columns] == [f"M{m}" for m in range(8)]
     assert made.apart == {2, 5} == made.foot
+
+
+def test_methods_are_rows_where_they_would_need_a_page_on_its_side_beside_each_other():
+    made = on_page(wide(1, 11))
+    assert (made.stubhead, made.stub[:2]) == (("Method",), [("M0",), ("M1",)])
+
+
+def test_a_factor_that_turns_is_above_its_levels_and_its_p():
+    table = wide(1, 30)
+    cells = [["P = 0.012"] * 60, *table.cells[1:]]
+    made = on_page(replace(table, stub=[("Site",), ("b",), ("n",)], cells=cells, indent={1}))
+    over = ("Coefficient (95% CI)", "Site")
+    assert made.columns == [Column("P", over), Column("b", over), Column("n", ())]
 
 
 def test_what_fits_or_may_not_turn_stays_as_it_is():
