@@ -25,13 +25,15 @@ FIGURE_SUFFIXES = (".pdf", ".svg", ".png", ".tif", ".tiff")
 _MM = {"mm": 1.0, "cm": 10.0, "in": MM_PER_INCH}
 #: Largest side of a figure; a page is smaller, and a slip of the unit is larger.
 _LARGEST_MM = 2000.0
-#: Fonts embedded as TrueType (journals refuse Type 3), glyphs as outlines in SVG, no date inside.
+#: Fonts embedded as TrueType (journals refuse Type 3), glyphs as outlines in SVG, no date inside; letters as
+#: wide in pixels as on paper.
 _SETTINGS = {
     "pdf.fonttype": 42,
     "ps.fonttype": 42,
     "svg.fonttype": "path",
     "svg.hashsalt": "salstats",
     "savefig.bbox": None,
+    "text.hinting": "no_hinting",
 }
 #: How pixels are packed; of PNG more than 3 takes twice the time for a tenth of the size.
 _TIFF = {"pil_kwargs": {"compression": "tiff_lzw"}}

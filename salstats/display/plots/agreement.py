@@ -14,7 +14,6 @@ from salstats.display.plots.estimates import check_distinct, check_estimates
 from salstats.display.plots.figure import figures
 from salstats.display.plots.panel_grid import group_titles, panel_grid
 from salstats.display.plots.points import CELL_POINTS, RASTER_POINTS, cell_layers
-from salstats.display.plots.text_fit import chars_in
 from salstats.display.plots.theme import GUIDE, PALETTE
 from salstats.display.tables.placement import grouping_columns
 from salstats.display.text.labels import Labels
@@ -40,7 +39,7 @@ def plot_agreement(
     labels: Mapping[str, Any] | Labels | None = None,
     n_columns: int | None = None,
     width: float | None = None,
-) -> p9.ggplot:
+) -> list[p9.ggplot]:
     """Bland-Altman plot: differences of two raters against their means, a panel per pair and group.
 
     Nothing is computed here but the differences: lines and bands are those of `agreement`.
@@ -61,11 +60,12 @@ def plot_agreement(
 
     Returns
     -------
-    ggplot
-        Its `data` are the pairs of readings, with `panel`, `mean`, `difference` and `n`, how many pairs are
-        equal, which the area of a mark shows. Pairs of a case that was read several times are drawn each,
-        but where they are in any order (`linked=False`): there a mark is the means of a case. Panels of
-        several metrics have their own axes. More than 5000 marks of a panel are drawn as cells.
+    Figure
+        The figure, or its first page. Its `data` are the pairs of readings, with `panel`, `mean`,
+        `difference` and `n`, how many pairs are equal, which the area of a mark shows. Pairs of a case that
+        was read several times are drawn each, but where they are in any order (`linked=False`): there a mark
+        is the means of a case. Panels of several metrics have their own axes. More than 5000 marks of a
+        panel are drawn as cells.
 
     Raises
     ------
@@ -108,10 +108,7 @@ def plot_agreement(
     )
     height = grid.panel_height(_SHARE)
     what = names.value("metric", metrics[0]) if len(metrics) == 1 else "score"
-    difference = f"Difference in {what}"
-    if len(difference) > chars_in(grid.height(height)):
-        difference = "Difference"
-    return (
+    figure = (
         p9.ggplot(points, p9.aes("mean", "difference"))
         + p9.geom_hline(yintercept=0, color=GUIDE, size=0.4)
         + _bands(frame)
@@ -121,11 +118,12 @@ def plot_agreement(
         + grid.look(
             height,
             x=f"Mean {what}",
-            y=difference,
+            y=f"Difference in {what}",
             notes=[scope_note(frame, names, ("method", "task")), *_notes(frame, points)],
         )
         + p9.theme(legend_position="none")
     )
+    return grid.pages(figure, height)
 
 
 def _names(rows: pd.DataFrame, names: Labels, over: str) -> list[str]:

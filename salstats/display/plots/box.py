@@ -10,14 +10,7 @@ import plotnine as p9
 from salstats.checks import SalstatsError, check_choice
 from salstats.display.plots.captions import scope_note, without
 from salstats.display.plots.figure import figures
-from salstats.display.plots.figure_rows import (
-    dodged,
-    figure_width,
-    panels_of,
-    row_layout,
-    row_look,
-    row_pages,
-)
+from salstats.display.plots.figure_rows import dodged, panels_of, row_layout, row_panels
 from salstats.display.plots.legends import group_scales, method_labels
 from salstats.display.plots.points import RASTER_POINTS
 from salstats.display.plots.text_fit import crossed, short_labels
@@ -122,17 +115,16 @@ def plot_box(
         without(boxes[boxes["n"] == 0], groups, "a defined score", names),
     ]
     panels, title, n_columns = panels_of(drawn["panel"], n_columns)
+    grid = row_panels(rows, panels, n_columns, width)
     figure = (
         p9.ggplot()
         + rows.layers()
         + _layers(drawn, points, _SHARED_MM if legend else _ALONE_MM)
-        + row_look(rows, panels, title, notes, legend, n_columns, width=width)
-        + group_scales(
-            marks, references, ("color", "fill"), width or figure_width(n_columns, panels), labels=names
-        )
+        + grid.look(title, notes, legend)
+        + group_scales(marks, references, ("color", "fill"), grid.width, labels=names)
         + p9.theme(legend_key_size=8)
     )
-    return row_pages(figure, rows, panels, n_columns)
+    return grid.pages(figure)
 
 
 def _binary_metrics(boxes: pd.DataFrame, metrics: pd.Series) -> np.ndarray:

@@ -1,8 +1,10 @@
 """How often intervals hold what they estimate, by number of units: defaults beside what textbooks take."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import plotnine as p9
 
@@ -11,6 +13,7 @@ from salstats.display.plots.axis_ticks import axis_breaks, tick_texts
 from salstats.display.plots.figure import figures
 from salstats.display.plots.legends import legend_columns
 from salstats.display.plots.panel_grid import panel_grid
+from salstats.display.plots.text_fit import text_mm
 from salstats.display.plots.theme import LINETYPES, PALETTE
 from salstats.display.text.format import count_range
 from salstats.display.text.labels import Labels
@@ -30,7 +33,7 @@ def plot_coverage(
     labels: Mapping[str, Any] | Labels | None = None,
     n_columns: int | None = None,
     width: float | None = None,
-) -> p9.ggplot:
+) -> list[p9.ggplot]:
     """Figure of coverage against the number of units, a panel per statistic.
 
     Colours tell the default interval from the one that textbooks take, types of lines how many cases a unit
@@ -49,8 +52,8 @@ def plot_coverage(
 
     Returns
     -------
-    ggplot
-        Its `data` has columns `panel`, `line` and `percent`.
+    Figure
+        The figure, or its first page. Its `data` has columns `panel`, `line` and `percent`.
 
     Raises
     ------
@@ -87,16 +90,20 @@ def plot_coverage(
         p9.scale_linetype_manual([kind for _, kind in lines.values()], limits=list(lines), name=""),
         p9.guides(linetype=p9.guide_legend(ncol=ncol, byrow=True)),
     ]  # fmt: skip
-    return (
+    figure = (
         p9.ggplot(rows, p9.aes("n_units", "percent", color="line"))
         + p9.annotate(
             "rect", xmin=sizes[0] / 1.2, xmax=sizes[-1] * 1.2, ymin=_BAND[0], ymax=_BAND[1], fill="#DDDDDD"
         )
         + p9.geom_point(size=0.8, alpha=0.4, stroke=0, show_legend=means.empty)
         + joined
-        + p9.scale_x_log10(breaks=sizes, labels=_apart, minor_breaks=[], expand=(0, 0))
+        + p9.scale_x_log10(
+            breaks=sizes, labels=partial(_apart, length=grid.panel_width), minor_breaks=[], expand=(0, 0)
+        )
         + p9.scale_y_continuous(
-            breaks=lambda limits: axis_breaks(limits, 1.6 * height), labels=tick_texts, minor_breaks=[]
+            breaks=lambda limits: axis_breaks(limits, 1.6 * height, across=False),
+            labels=tick_texts,
+            minor_breaks=[],
         )
         + grid.look(
             height,
@@ -108,6 +115,7 @@ def plot_coverage(
         + p9.scale_color_manual([colour for colour, _ in lines.values()], limits=list(lines), name="")
         + p9.guides(color=p9.guide_legend(ncol=ncol, byrow=True))
     )
+    return grid.pages(figure, height)
 
 
 def _drawn(rows: pd.DataFrame, names: Labels) -> tuple[pd.DataFrame, dict[str, tuple[str, Any]]]:
@@ -129,12 +137,15 @@ def _drawn(rows: pd.DataFrame, names: Labels) -> tuple[pd.DataFrame, dict[str, t
     return rows.assign(panel=panel, line=pd.Categorical(line, list(lines)), percent=percent), lines
 
 
-def _apart(breaks: list[float]) -> list[str]:
-    """Numbers of units at an axis, each a step of 2 or more from the one before."""
-    shown, last = [], 0.0
+def _apart(breaks: list[float], length: float) -> list[str]:
+    """Numbers of units at an axis of logarithms of a length in mm, those that stand clear of each other."""
+    shown: list[str] = []
+    end, scale = -np.inf, length / (np.log(breaks[-1] / breaks[0]) or 1.0)
     for number in breaks:
-        shown.append(f"{number:.0f}" if number >= 2 * last else "")
-        last = number if shown[-1] else last
+        text = f"{number:.0f}"
+        middle, half = scale * np.log(number / breaks[0]), text_mm(text) / 2
+        shown.append(text if middle - half > end + 1 else "")
+        end = middle + half if shown[-1] else end
     return shown
 
 

@@ -37,7 +37,7 @@ def plot_curves(
     bands: bool | None = None,
     n_columns: int | None = None,
     width: float | None = None,
-) -> p9.ggplot:
+) -> list[p9.ggplot]:
     """Figure of mean insertion and deletion curves: a line per method, a panel per metric.
 
     Parameters
@@ -58,8 +58,8 @@ def plot_curves(
 
     Returns
     -------
-    ggplot
-        Its `data` has columns `panel` and `method_label`.
+    Figure
+        The figure, or its first page. Its `data` has columns `panel` and `method_label`.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def plot_curves(
     limits = p9.aes(ymin="conf_low", ymax="conf_high", fill="method_label")
     aesthetics = ("color", "linetype", "fill")[: 2 + with_bands]
     band = p9.geom_ribbon(limits, rows[has_limits(rows)], alpha=0.2, color="none", show_legend=False)
-    return (
+    figure = (
         p9.ggplot(rows, p9.aes("fraction", "estimate", color="method_label"))
         + ([band] if with_bands else [])
         + p9.geom_line(p9.aes(linetype="method_label"), size=0.6)
@@ -118,6 +118,7 @@ def plot_curves(
         + group_scales(methods, [HUMAN], aesthetics, grid.width, labels=names)
         + ([] if legend else p9.theme(legend_position="none"))
     )
+    return grid.pages(figure, height)
 
 
 def _checked(curves: object) -> pd.DataFrame:

@@ -1,6 +1,7 @@
 """Forest of the decrease, or difference, of methods from a reference."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from salstats.display.plots.captions import (
 )
 from salstats.display.plots.estimates import check_estimates, guide_lines, margin_lines, prepare
 from salstats.display.plots.figure import figures
-from salstats.display.plots.figure_rows import place_rows, row_figure
+from salstats.display.plots.figure_rows import figure_width, fitting_rows, place_rows, row_figure
 from salstats.display.plots.legends import looks
 from salstats.display.plots.theme import PALETTE
 from salstats.display.tables.placement import rows_of_term
@@ -115,22 +116,25 @@ def plot_decrease(
     if sort != "labels" and row:
         first = next(iter(drawing.methods), None)
         order = loss_order(drawing.frame, drawing.labels, row, first, by_verdict=sort == "significance")
-    frame, rows = place_rows(drawing, order)
-    frame["conclusive"] = verdicts(frame) != _UNDECIDED
-    own = {m: look.colour for m, look in looks(drawing.methods, drawing.references, drawing.labels).items()}
-    colours = frame["method"].astype(str).map(own) if own else PALETTE[0]
-    frame["fill"] = np.where(frame["conclusive"], colours, "white")
-    frame["last"] = frame[row].astype(str).isin(LAST) if row else False
-    term = drawing.term or "percent_decrease"
-    columns = {}
+    term, columns = drawing.term or "percent_decrease", {}
     if text:
         decimals = TERMS[term].digits if digits is None else check_count(digits, "digits", 0)
-        columns = {with_ci(TERMS[term].heading, frame): interval_texts(frame, decimals, style)}
+        heading = with_ci(TERMS[term].heading, drawing.frame)
+        columns = {heading: interval_texts(drawing.frame, decimals, style)}
     if ncol is not None:
         warn("ncol= of plot_decrease() is n_columns= now", FutureWarning)
         n_columns = ncol
     if n_columns is None:
         n_columns = 1 if text else drawing.n_panels
+    check_count(n_columns, "n_columns")
+    panels = list(drawing.frame["panel"].cat.categories)
+    width = width or figure_width(n_columns, panels)
+    frame, rows, shown = fitting_rows(partial(place_rows, drawing, order, None), columns, width)
+    frame["conclusive"] = verdicts(frame) != _UNDECIDED
+    own = {m: look.colour for m, look in looks(drawing.methods, drawing.references, drawing.labels).items()}
+    colours = frame["method"].astype(str).map(own) if own else PALETTE[0]
+    frame["fill"] = np.where(frame["conclusive"], colours, "white")
+    frame["last"] = frame[row].astype(str).isin(LAST) if row else False
     rule = significance_rule(frame, style)
     filled = f"Filled marks: {rule}; hollow marks: not." if rule else ""
     return row_figure(
@@ -150,8 +154,8 @@ def plot_decrease(
         references=drawing.references,
         labels=drawing.labels,
         legend=drawing.dodges,
-        columns=columns,
-        n_columns=check_count(n_columns, "n_columns"),
+        columns=shown,
+        n_columns=n_columns,
         width=width,
         common=term == "percent_decrease",
     )

@@ -11,11 +11,26 @@ import plotnine as p9
 
 from salstats.checks import SalstatsError, check_count
 from salstats.display.plots.axis_ticks import axis_breaks, log_breaks, log_texts, tick_texts
+from salstats.display.plots.beside import (
+    BEFORE_MM,
+    beside_layers,
+    columns_mm,
+    geom_stripe,
+    narrowed,
+)
 from salstats.display.plots.captions import has_limits
 from salstats.display.plots.estimates import Drawing
-from salstats.display.plots.legends import group_scales, legend_columns, legend_mm, legend_width
+from salstats.display.plots.legends import (
+    EDGE_MM,
+    group_scales,
+    legend_columns,
+    legend_mm,
+    legend_width,
+    side,
+)
 from salstats.display.plots.pages import on_pages
 from salstats.display.plots.text_fit import (
+    LABEL_CHARS,
     caption,
     caption_chars,
     caption_mm,
@@ -23,41 +38,31 @@ from salstats.display.plots.text_fit import (
     short_labels,
     text_mm,
     wrapped,
+    wrapped_texts,
 )
 from salstats.display.plots.theme import (
     COLUMN_MM,
     GUIDE,
     LINE_MM,
-    MM_PER_PT,
     PAGE_MM,
     PALETTE,
-    TEXT_PT,
     figure_size,
-    font,
     theme_salstats,
 )
 from salstats.display.text.labels import LAST, Labels
 
 #: Sizes of a mark and of its bar, in points.
 _MARK, _BAR = 1.4, 0.5
-#: Fill of every other row, which leads the eye from the label to the marks and vanishes in a copy.
-_STRIPE = "#F4F4F4"
 #: Height of a mark, room around a row, and the gap before the rows that close a figure.
 _MARK_MM, _PAD_MM, _GAP_MM = 2.6, 1.6, 1.6
 #: Height of a panel's title, of its axis, of the axis's title, and of the margins.
 _STRIP_MM, _AXIS_MM, _TITLE_MM, _MARGIN_MM = 6.0, 5.5, 4.0, 4.0
-#: Text beside the panels: its size, the room before a column, and beside the last one.
-_BESIDE_PT, _BEFORE_MM, _EDGE_MM = TEXT_PT - 0.5, 3.0, 1.5
-#: Panel at least, beside text and side by side.
-LEAST_MM, _PANEL_MM = 12.0, 20.0
-#: What plotnine wants to know of a layer of our own.
-_PLAIN: dict[str, Any] = {
-    "stat": "identity",
-    "position": "identity",
-    "na_rm": False,
-    "inherit_aes": False,
-    "show_legend": False,
-}
+#: Panel at least, beside text and side by side, and the height from which lines lead to its axis.
+_LEAST_MM, _PANEL_MM, _TALL_MM = 12.0, 20.0, 100.0
+#: Colour of those lines.
+_LINE = "#E4E4E4"
+#: Characters of labels' lines where longer ones leave no room for a panel.
+_NARROWER = (LABEL_CHARS, 18, 14, 12)
 
 
 @dataclass(frozen=True)
@@ -65,7 +70,7 @@ class Rows:
     """Rows of a figure from the top down on an axis in mm: from 0 at the top to negative values.
 
     `values` are what stands in each row, `texts` their labels; `rules` are where a line sets the closing
-    rows apart.
+    rows apart, `heads` say which rows begin a group of rows or stand for themselves.
     """
 
     values: list[Any]
@@ -73,6 +78,17 @@ class Rows:
     centres: np.ndarray
     heights: np.ndarray
     rules: list[float]
+    heads: list[bool]
+
+    @property
+    def edges(self) -> list[float]:
+        """Lower edges of the rows."""
+        return [float(edge) for edge in self.centres - self.heights / 2]
+
+    @property
+    def ends(self) -> list[float]:
+        """Lower edges of the groups of rows."""
+        return [edge for edge, begins in zip(self.edges, [*self.heads[1:], True], strict=True) if begins]
 
     @property
     def height(self) -> float:
@@ -106,9 +122,16 @@ class Rows:
 
 
 def row_layout(
-    values: Sequence[Any], texts: Sequence[str], n_marks: int | Sequence[int] = 1, n_closing: int = 0
+    values: Sequence[Any],
+    texts: Sequence[str],
+    n_marks: int | Sequence[int] = 1,
+    n_closing: int = 0,
+    heads: Sequence[bool] = (),
 ) -> Rows:
-    """Rows for values of up to `n_marks` marks, the last `n_closing` of them set apart by a gap."""
+    """Rows for values of up to `n_marks` marks, the last `n_closing` of them set apart by a gap.
+
+    `heads` says which rows are headings of groups, or stand for themselves.
+    """
     lines = np.array([text.count("\n") + 1 for text in texts])
     heights = np.maximum(_MARK_MM * np.broadcast_to(n_marks, len(texts)), LINE_MM * lines) + _PAD_MM
     gaps = np.zeros(len(texts))
@@ -117,7 +140,8 @@ def row_layout(
         gaps[first] = _GAP_MM
     bottoms = np.cumsum(heights + gaps)
     rules = [float(-(bottoms[first] - heights[first] - _GAP_MM / 2))] if gaps.any() else []
-    return Rows(list(values), list(texts), -(bottoms - heights / 2), heights, rules)
+    begins = list(heads) or [True] * len(texts)
+    return Rows(list(values), list(texts), -(bottoms - heights / 2), heights, rules, begins)
 
 
 def closing(values: Sequence[Any]) -> int:
@@ -137,15 +161,16 @@ def place_rows(
     drawing: Drawing,
     order: Callable[[list[Any]], list[Any]] | None = None,
     suffixes: Mapping[Any, str] | None = None,
+    chars: float = LABEL_CHARS,
 ) -> tuple[pd.DataFrame, Rows]:
     """Frame with each mark's height `y` and its row's label `row_label`, and the rows.
 
     `order` orders the rows before those that close the figure, by default as the labels have them;
-    `suffixes` are what follows the label of a value.
+    `suffixes` are what follows the label of a value, whose lines have so many `chars`.
     """
     frame, labels, row = drawing.frame, drawing.labels, drawing.row
     values = labels.order(row, frame[row]) if row else [""]
-    texts = short_labels(labels, row, values) if row else {"": ""}
+    texts = short_labels(labels, row, values, chars) if row else {"": ""}
     n_last = closing(values)
     first, last = values[: len(values) - n_last], values[len(values) - n_last :]
     values = [*(order(first) if order else first), *last]
@@ -183,17 +208,13 @@ def row_figure(
     heading; `common` panels have the same axis.
     """
     methods, panels = methods or {}, list(frame["panel"].cat.categories)
-    beside, room = _beside(frame, columns or {})
-    width = width or figure_width(n_columns, panels)
-    while n_columns > 1 and room_for_panel(rows, width, room, n_columns) < _PANEL_MM:
-        n_columns -= 1
-    least = room + _BEFORE_MM + LEAST_MM + max(map(text_mm, rows.texts))
-    if columns and least > width:
+    grid = row_panels(rows, panels, n_columns, width, columns or {})
+    if columns and grid.length < _LEAST_MM:
+        least = np.ceil(grid.width + _LEAST_MM - grid.length)
         raise SalstatsError(
-            f"width={width:g} has no room for marks between the labels and the text beside them; take "
-            f"width={np.ceil(least):.0f} or shorter labels="
+            f"width={grid.width:g} has no room for marks between the labels and the text beside them; take "
+            f"width={least:.0f} or shorter labels="
         )
-    shown = list(methods.values()) if legend else []
     figure = (
         p9.ggplot(frame, p9.aes("estimate", "y"))
         + rows.layers(striped=striped)
@@ -201,21 +222,32 @@ def row_figure(
         + ([] if margins is None or margins.empty else _margins(margins))
         + p9.geom_hline(yintercept=rows.rules, color=GUIDE, size=0.4)
         + _marks(frame, bool(methods))
-        + beside
-        + (group_scales(methods, references, width=width, labels=labels) if methods else [])
-        + row_look(
-            rows, panels, x_title, notes, shown, n_columns, width=width, room=room, log=log, common=common
-        )
+        + beside_layers(frame, columns or {})
+        + (group_scales(methods, references, width=grid.width, labels=labels) if methods else [])
+        + grid.look(x_title, notes, list(methods.values()) if legend else [], log=log, common=common)
     )
-    return row_pages(figure, rows, panels, n_columns, headed=room > 0)
+    return grid.pages(figure)
 
 
-def row_pages(
-    figure: p9.ggplot, rows: Rows, panels: Sequence[str], n_columns: int, *, headed: bool = False
-) -> list[p9.ggplot]:
-    """A figure with rows on as many pages as it needs."""
-    panel = rows.height + _AXIS_MM + _STRIP_MM * (any(panels) or headed)
-    return on_pages(figure, panels, min(n_columns, len(panels)), panel, list(rows.centres - rows.heights / 2))
+def fitting_rows(
+    place: Callable[[float], tuple[pd.DataFrame, Rows]], columns: Mapping[str, Sequence[str]], width: float
+) -> tuple[pd.DataFrame, Rows, dict[str, Sequence[str]]]:
+    """Frame, rows and columns of text as they leave room for a panel.
+
+    `place` makes frame and rows with so many characters in a line of a label; headings of columns and then
+    labels take more lines where they have to.
+    """
+    whole = dict(columns)
+    for chars, shown in ((LABEL_CHARS, whole), *((chars, narrowed(whole)) for chars in _NARROWER)):
+        frame, rows = place(chars)
+        if fits(rows, shown, width):
+            break
+    return frame, rows, shown
+
+
+def fits(rows: Rows, columns: Mapping[str, Sequence[str]], width: float) -> bool:
+    """Whether a panel has room between rows' labels and columns of text."""
+    return _room_for_panel(rows, width, columns_mm(columns)) >= _LEAST_MM
 
 
 def _margins(margins: pd.DataFrame) -> list[Any]:
@@ -237,80 +269,135 @@ def panels_of(panel: pd.Series, n_columns: int | None) -> tuple[list[str], str, 
     return (titles, "", n_columns) if len(titles) > 1 else ([""], titles[0], 1)
 
 
-def room_for_panel(rows: Rows, width: float, room: float = 0.0, n_columns: int = 1) -> float:
+def _room_for_panel(rows: Rows, width: float, room: float = 0.0, n_columns: int = 1) -> float:
     """About how wide a panel is in mm, between labels and the `room` for text beside it."""
-    return (width - max(map(text_mm, rows.texts))) / n_columns - room - _BEFORE_MM
+    return (width - max(map(text_mm, rows.texts))) / n_columns - room - BEFORE_MM
 
 
-def _side(text: float, left: float, panels: float, width: float) -> float:
-    """Where text is centred about panels without leaving the figure: 0 at their left to 1 at their right."""
-    if abs(panels - text) < 1:
-        return 0.5
-    start = max(min(left + (panels - text) / 2, width - _EDGE_MM - text), _EDGE_MM)
-    return float(np.clip((start - left) / (panels - text), 0, 1))
+@dataclass(frozen=True)
+class RowPanels:
+    """Panels side by side that have the same rows, in mm: `room` is that for text beside each.
+
+    `titles` are the panels' as they are written, `heads` how many lines the headings of that text have.
+    """
+
+    rows: Rows
+    titles: dict[str, str]
+    n_columns: int
+    width: float
+    room: float
+    heads: int
+
+    @property
+    def length(self) -> float:
+        """Width of a panel."""
+        return _room_for_panel(self.rows, self.width, self.room, self.n_columns)
+
+    @property
+    def _titled(self) -> bool:
+        """Whether panels have titles."""
+        return any(self.titles)
+
+    @property
+    def _head(self) -> float:
+        """Room above a panel for its title and the headings of text."""
+        lines = max(self.heads, *(t.count("\n") + 1 for t in self.titles.values() if t), 0, 0)
+        return max(_STRIP_MM, lines * 1.1 * LINE_MM + 2) if lines else 0.0
+
+    @property
+    def _panel(self) -> float:
+        """Height of a panel with its title and axis."""
+        return self.rows.height + _AXIS_MM + self._head
+
+    def pages(self, figure: p9.ggplot) -> list[p9.ggplot]:
+        """A figure with this look on as many pages as it needs."""
+        return on_pages(
+            figure, list(self.titles), self.n_columns, self._panel, self.rows.edges, self.rows.ends
+        )
+
+    def _title(self, panel: str) -> str:
+        """Title of a panel as it is written, as high as all are."""
+        text = self.titles[panel]
+        lines = max(self.heads, *(t.count("\n") + 1 for t in self.titles.values()))
+        return "\n" * (lines - 1 - text.count("\n")) + text
+
+    def look(
+        self,
+        x_title: str,
+        notes: Iterable[str],
+        legend: Sequence[str],
+        *,
+        log: bool = False,
+        common: bool = False,
+    ) -> list[Any]:
+        """Axis, theme, titles, panels and size of a figure with rows, and room for text beside the panels."""
+        width, room = self.width, self.room
+        x_title = wrapped(x_title, chars_in(width - 2 * EDGE_MM), 2)
+        note = caption(notes, caption_chars(width))
+        height = -(-len(self.titles) // self.n_columns) * self._panel + _MARGIN_MM
+        height += _TITLE_MM + LINE_MM * x_title.count("\n") if x_title else 0
+        height += caption_mm(note) + legend_mm(legend, width)
+        # without titles headings need room of their own
+        head = 0.0 if self._titled else self._head
+        left = max(map(text_mm, self.rows.texts)) + BEFORE_MM
+        place = partial(side, left=left, panels=width - left - room - EDGE_MM, width=width)
+        keys = legend_width(legend, legend_columns(legend, width)) if legend else 0.0
+        look: dict[str, Any] = {"minor_breaks": [], "expand": (0.03, 0)}
+        nothing = p9.element_blank()
+        lines = p9.element_line(color=_LINE, size=0.25)
+        scales = "fixed" if common else "free_x"
+        return [
+            p9.scale_x_log10(breaks=partial(log_breaks, length=self.length), labels=log_texts, **look)
+            if log
+            else p9.scale_x_continuous(
+                breaks=partial(axis_breaks, length=self.length), labels=tick_texts, **look
+            ),
+            p9.labs(x=x_title, y="", caption=note),
+            theme_salstats(),
+            p9.theme(
+                axis_title_y=nothing,
+                axis_ticks_major_y=nothing,
+                axis_line_y=nothing,
+                axis_text_y=p9.element_text(ma="right"),
+                axis_title_x=p9.element_text(ha=place(text_mm(x_title))),
+                legend_justification_top=place(keys),
+                panel_spacing_x=max((room + 2 * BEFORE_MM) / width, 0.05),
+                panel_spacing_y=2 / width,
+                plot_margin_right=(room + EDGE_MM) / width,
+                # plotnine takes these as parts of the width too
+                plot_margin_top=max(EDGE_MM, 0.0 if legend else head) / width,
+                legend_box_spacing=max(1.0, head) / width,
+            ),
+            *([p9.theme(panel_grid_major_x=lines)] if self.rows.height > _TALL_MM else []),
+            *([] if x_title else [p9.theme(axis_title_x=nothing)]),
+            *([] if legend else [p9.theme(legend_position="none")]),
+            *(
+                [p9.facet_wrap("panel", ncol=self.n_columns, scales=scales, labeller=self._title)]
+                if self._titled
+                else []
+            ),
+            figure_size(width, height),
+        ]
 
 
-def row_look(
+def row_panels(
     rows: Rows,
     panels: Sequence[str],
-    x_title: str,
-    notes: Iterable[str],
-    legend: Sequence[str],
     n_columns: int = 1,
-    *,
     width: float | None = None,
-    room: float = 0.0,
-    log: bool = False,
-    common: bool = False,
-) -> list[Any]:
-    """Axis, theme, titles, panels and size of a figure with rows, and room for text beside the panels."""
-    n_columns = min(n_columns, len(panels))
-    width = width or figure_width(n_columns, panels)
-    x_title = wrapped(x_title, chars_in(width - 2 * _EDGE_MM), 2)
-    titled, headed = any(panels), room > 0
-    note = caption(notes, caption_chars(width, 3))
-    height = -(-len(panels) // n_columns) * (rows.height + _AXIS_MM + _STRIP_MM * (titled or headed))
-    height += (
-        (_TITLE_MM + LINE_MM * x_title.count("\n") if x_title else 0)
-        + _MARGIN_MM
-        + caption_mm(note)
-        + legend_mm(legend, width)
+    columns: Mapping[str, Sequence[str]] | None = None,
+) -> RowPanels:
+    """Panels of rows, as many side by side as have room beside the columns of text, `n_columns` at most."""
+    n_columns, width = min(n_columns, len(panels)), width or figure_width(n_columns, panels)
+    room = columns_mm(columns or {})
+    while n_columns > 1 and _room_for_panel(rows, width, room, n_columns) < _PANEL_MM:
+        n_columns -= 1
+    length = _room_for_panel(rows, width, room, n_columns)
+    heads = max((heading.count("\n") + 1 for heading in columns or {}), default=0)
+    titles = (
+        {"": ""} if not any(panels) else wrapped_texts(panels, chars_in(length + BEFORE_MM, bold=True), 3)
     )
-    # without titles headings need room of their own
-    head = _STRIP_MM if headed and not titled else 0.0
-    length = room_for_panel(rows, width, room, n_columns)
-    left = max(map(text_mm, rows.texts)) + _BEFORE_MM
-    place = partial(_side, left=left, panels=width - left - room - _EDGE_MM, width=width)
-    keys = legend_width(legend, legend_columns(legend, width)) if legend else 0.0
-    numbers = {"breaks": partial(axis_breaks, length=length), "labels": tick_texts}
-    look = {"minor_breaks": [], "expand": (0.03, 0)}
-    nothing = p9.element_blank()
-    return [
-        p9.scale_x_log10(breaks=log_breaks, labels=log_texts, **look)
-        if log
-        else p9.scale_x_continuous(**numbers, **look),
-        p9.labs(x=x_title, y="", caption=note),
-        theme_salstats(),
-        p9.theme(
-            axis_title_y=nothing,
-            axis_ticks_major_y=nothing,
-            axis_line_y=nothing,
-            axis_text_y=p9.element_text(ma="right"),
-            plot_caption_position="plot",
-            axis_title_x=p9.element_text(ha=place(text_mm(x_title))),
-            legend_justification_top=place(keys),
-            panel_spacing_x=max((room + 2 * _BEFORE_MM) / width, 0.05),
-            panel_spacing_y=2 / width,
-            plot_margin_right=(room + _EDGE_MM) / width,
-            # plotnine takes these as parts of the width too
-            plot_margin_top=max(_EDGE_MM, 0.0 if legend else head) / width,
-            legend_box_spacing=max(1.0, head) / width,
-        ),
-        *([] if x_title else [p9.theme(axis_title_x=nothing)]),
-        *([] if legend else [p9.theme(legend_position="none")]),
-        *([p9.facet_wrap("panel", ncol=n_columns, scales="fixed" if common else "free_x")] if titled else []),
-        figure_size(width, height),
-    ]
+    return RowPanels(rows, titles, n_columns, width, room, heads)
 
 
 def _marks(frame: pd.DataFrame, by_method: bool) -> list[Any]:
@@ -330,54 +417,3 @@ def _marks(frame: pd.DataFrame, by_method: bool) -> list[Any]:
         *([p9.geom_point(closed, frame[last], **diamond, **fixed)] if last.any() else []),
         *([p9.scale_fill_identity()] if fill else []),
     ]
-
-
-def beside_mm(columns: Mapping[str, Sequence[str]]) -> float:
-    """Room in mm that columns of text take beside a panel."""
-    return sum(
-        max(1.15 * text_mm(heading, _BESIDE_PT), *(text_mm(text, _BESIDE_PT) for text in texts)) + _BEFORE_MM
-        for heading, texts in columns.items()
-    )
-
-
-def _beside(frame: pd.DataFrame, columns: Mapping[str, Sequence[str]]) -> tuple[list[Any], float]:
-    """Layers of text beside the panels, and the room that it takes in mm."""
-    layers, room = [], 0.0
-    for heading, texts in columns.items():
-        room += beside_mm({heading: texts})
-        data = frame.assign(text=list(texts))
-        layers.append(geom_beside(p9.aes(y="y", label="text"), data, heading=heading, right=room / MM_PER_PT))
-    return layers, room
-
-
-class geom_stripe(p9.geoms.geom.geom):
-    """Fill of rows over the whole width of a panel, whatever its axis."""
-
-    REQUIRED_AES = {"ymin", "ymax"}  # noqa: RUF012 (plotnine's own attribute)
-    DEFAULT_PARAMS = _PLAIN
-
-    def draw_panel(self, data: pd.DataFrame, panel_params: Any, coord: Any, ax: Any) -> None:
-        """Add the stripes of one panel."""
-        for low, high in zip(data["ymin"], data["ymax"], strict=True):
-            ax.axhspan(low, high, color=_STRIPE, linewidth=0, zorder=self.params["zorder"])
-
-
-class geom_beside(p9.geoms.geom.geom):
-    """Column of text at the right of a panel.
-
-    It ends `right` points beyond the panel, whatever the panel's axis, and has its heading above.
-    """
-
-    REQUIRED_AES = {"y", "label"}  # noqa: RUF012 (plotnine's own attribute)
-    DEFAULT_PARAMS = _PLAIN | {"heading": "", "right": 0.0}
-
-    def draw_panel(self, data: pd.DataFrame, panel_params: Any, coord: Any, ax: Any) -> None:
-        """Add the texts of one panel."""
-        placed = coord.transform(data, panel_params)
-        look = {"textcoords": "offset points", "ha": "right", "family": font(), "fontsize": _BESIDE_PT}
-        right = self.params["right"]
-        for y, text in zip(placed["y"], placed["label"], strict=True):
-            at = {"xy": (1, y), "xycoords": ("axes fraction", "data"), "annotation_clip": False}
-            ax.annotate(text, xytext=(right, 0), va="center_baseline", **at, **look)
-        at = {"xy": (1, 1), "xycoords": "axes fraction", "annotation_clip": False}
-        ax.annotate(self.params["heading"], xytext=(right, 2), va="bottom", weight="bold", **at, **look)

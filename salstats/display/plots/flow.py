@@ -19,12 +19,12 @@ from salstats.stats.case_flow import DEFINED, FILE, NO_ROW, OF_REFERENCE, PAIRS,
 _COLUMNS = ("step", "stage", "method", "reason", "excluded", "unit", "n_cases", "n_units", "n_rows")
 #: Groups of branches, and methods, that still make a diagram one can read.
 _MOST_GROUPS, _MOST_METHODS = 12, 30
-_NARROWEST_MM = 80.0
+_NARROWEST_MM = 60.0
 _WORDS = {NO_ROW: "No row in the file", ABSENT: "Finding absent", UNDEFINED: "Reason not given"}
 #: Height of a line, room inside a box, between boxes, and around them all.
 _LINE_MM, _PAD_MM, _GAP_MM, _MARGIN_MM = 1.25 * TEXT_PT * MM_PER_PT, 1.4, 4.0, 1.0
 #: Width of half the line of a box.
-_EDGE_MM = 0.2 * MM_PER_PT
+_EDGE_MM = 0.5 * MM_PER_PT
 #: Where in a box the arrow down begins, where what is excluded stands, and where one of several chains does.
 _SPINE_MM, _ASIDE_MM, _CHAIN_MM = 5.0, 13.0, 9.0
 
@@ -54,8 +54,7 @@ def plot_flow(
     labels : Mapping, optional
         Labels and order of methods, metrics and reasons: `{"undefined": "Model output lost"}`.
     width : float
-        Width in mm that the text is wrapped for, 80 at least. The figure may be saved wider than that, and
-        not narrower.
+        Width in mm that the text is wrapped for, 60 at least.
 
     Returns
     -------
@@ -69,7 +68,7 @@ def plot_flow(
     SalstatsError
         No row for the file; more than 12 groups of branches with different numbers, or 30 methods.
     ValueRangeError
-        A width below 80 mm.
+        A width below 60 mm.
 
     Examples
     --------
@@ -101,9 +100,7 @@ def plot_flow(
     if _counts_scores(flow):
         unit = plural(_noun(str(file["unit"].iloc[0]), names))
         whose = "Cases" if unit == "cases" else f"Cases and {unit}"
-        note = caption(
-            [f"{whose} are counted as long as one of their scores is left."], caption_chars(width, 2)
-        )
+        note = caption([f"{whose} are counted as long as one of their scores is left."], caption_chars(width))
     boxes, arrows = _sheet(first, chains, width - 2 * _MARGIN_MM, n_columns)
     return _figure(boxes, arrows, width, note)
 

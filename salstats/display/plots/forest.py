@@ -1,6 +1,7 @@
 """Forest of subgroups, with columns of text beside it."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,19 +33,11 @@ from salstats.display.plots.estimates import (
     quantity,
 )
 from salstats.display.plots.figure import figures
-from salstats.display.plots.figure_rows import (
-    LEAST_MM,
-    Rows,
-    beside_mm,
-    closing,
-    room_for_panel,
-    row_figure,
-    row_layout,
-)
+from salstats.display.plots.figure_rows import Rows, closing, fits, fitting_rows, row_figure, row_layout
 from salstats.display.plots.text_fit import LABEL_CHARS, crossed, indented, short_labels
 from salstats.display.plots.theme import COLUMN_MM
 from salstats.display.tables.placement import rows_of_term
-from salstats.display.text.format import STYLES, count_text, p_used, row_p_text
+from salstats.display.text.format import STYLES, count_range, count_text, p_used, row_p_text
 from salstats.display.text.labels import LAST, Labels
 from salstats.display.text.margins import pairs_as_methods
 from salstats.display.text.models import (
@@ -60,8 +53,6 @@ from salstats.stats.agreement.records import common_label, is_agreement
 
 #: Decimals of ratios, and of what has none of its own.
 _RATIO_DIGITS, _OTHER_DIGITS = 2, 3
-#: Characters of labels' lines where longer ones leave no room for a panel.
-_NARROW = (18, 14)
 
 
 @figures
@@ -138,11 +129,13 @@ def plot_forest(
     frame["panel"] = crossed(frame, panel_texts(frame, named, None, term, *method))
     text = _digits(digits, term, ratio)
     columns = _columns(frame, _heading(frame, named, term, ratio), text, p_values, style)
-    for chars in (LABEL_CHARS, *_NARROW):
-        placed, rows, bold = _rows(frame, named, levels, chars)
-        if room_for_panel(rows, width, beside_mm(columns)) >= LEAST_MM:
-            break
-    frame = placed
+    place = partial(_rows, frame, named, levels)
+    frame, rows, shown = fitting_rows(place, columns, width)
+    counts = ""
+    if "n" in columns and not fits(rows, shown, width):
+        del columns["n"]
+        counts = f"n = {count_range(frame['n'])}."
+        frame, rows, shown = fitting_rows(place, columns, width)
     line = _null(null, frame, term, ratio)
     guides = frame[["panel"]].drop_duplicates().assign(guide=line).dropna()
     last = frame[levels].astype(str).isin(LAST).any(axis=1) if levels else False
@@ -154,6 +147,7 @@ def plot_forest(
             scope_note(frame, named, [c for c in ("task",) if c not in levels]),
             interval_note(frame),
             marginal_note(frame, named),
+            counts,
             adjusted_note(frame) if p_values else "",
             *margin_notes(frame, named, style, marked=True),
             cut,
@@ -161,13 +155,14 @@ def plot_forest(
         ],
         guides=guides,
         margins=margin_lines(frame),
-        columns=columns,
+        columns=shown,
         width=width,
         log=ratio,
         striped=len(levels) < 2,
     )
     side: dict[str, Any] = {"ha": "left", "ma": "left"} if len(levels) > 1 else {}
-    weights = np.where(bold, "bold", "normal")
+    entries = _entries(_keys(frame, levels), named, levels, LABEL_CHARS)
+    weights = np.where([bold for _, bold in entries.values()], "bold", "normal")
     return [
         page + p9.theme(axis_text_y=p9.element_text(weight=list(weights[rows.on(page)]), **side))
         for page in pages
@@ -196,25 +191,30 @@ def _levels(frame: pd.DataFrame) -> list[str]:
     return several or groups[:1]
 
 
-def _rows(
-    frame: pd.DataFrame, labels: Labels, levels: list[str], chars: int
-) -> tuple[pd.DataFrame, Rows, list[bool]]:
-    """Frame with `y` and `row_label`, the rows by labels of lines so long, and which of them are in bold."""
+def _keys(frame: pd.DataFrame, levels: list[str]) -> list[tuple[Any, ...]]:
+    """What names each row of a frame."""
     columns = [frame[c].astype(object).where(frame[c].notna(), "") for c in levels]
-    keys = list(zip(*columns, strict=True)) if levels else [()] * len(frame)
+    return list(zip(*columns, strict=True)) if levels else [()] * len(frame)
+
+
+def _rows(frame: pd.DataFrame, labels: Labels, levels: list[str], chars: float) -> tuple[pd.DataFrame, Rows]:
+    """Frame with `y` and `row_label`, and the rows by labels of lines so long."""
+    keys = _keys(frame, levels)
     entries = _entries(keys, labels, levels, chars)
     values = list(entries)
     first = [value[0] if value else "" for value in values]
     texts = [text for text, _ in entries.values()]
-    rows = row_layout(values, texts, 1, closing(first))
+    rows = row_layout(
+        values, texts, 1, closing(first), [bold or len(levels) < 2 for _, bold in entries.values()]
+    )
     names = [
         ", ".join(labels.value(c, v) for c, v in zip(levels, key, strict=True) if v != "") for key in keys
     ]
-    return frame.assign(y=rows.of(keys), row_label=names), rows, [bold for _, bold in entries.values()]
+    return frame.assign(y=rows.of(keys), row_label=names), rows
 
 
 def _entries(
-    keys: list[tuple[Any, ...]], labels: Labels, levels: list[str], chars: int
+    keys: list[tuple[Any, ...]], labels: Labels, levels: list[str], chars: float
 ) -> dict[tuple[Any, ...], tuple[str, bool]]:
     """Text of each row from the top, headings among them, and whether it is in bold."""
     if len(levels) < 2:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
+import numpy as np
 import plotnine as p9
 from matplotlib.colors import is_color_like, to_hex
 
@@ -26,6 +27,8 @@ from salstats.study import HUMAN
 
 #: What a key of a legend takes beside its text, room between its rows, and beside it.
 _KEY_MM, _ROW_MM, _SIDE_MM = 8.5, 1.6, 8.0
+#: Room at the edges of a figure.
+EDGE_MM = 1.5
 
 
 @dataclass(frozen=True)
@@ -145,6 +148,17 @@ def legend_columns(texts: Sequence[str], width: float = COLUMN_MM) -> int:
 def legend_width(texts: Sequence[str], n_columns: int) -> float:
     """Width in mm of a legend with so many keys side by side."""
     return sum(max(map(text_mm, texts[i::n_columns])) + _KEY_MM for i in range(n_columns))
+
+
+def side(text: float, left: float, panels: float, width: float) -> float:
+    """Where text is centred about panels without leaving the figure: 0 at their left to 1 at their right.
+
+    `text`, `left` and `panels` are widths in mm: of the text, of what is left of the panels, and theirs.
+    """
+    if abs(panels - text) < 1:
+        return 0.5
+    start = max(min(left + (panels - text) / 2, width - EDGE_MM - text), EDGE_MM)
+    return float(np.clip((start - left) / (panels - text), 0, 1))
 
 
 def legend_mm(texts: Sequence[str], width: float = COLUMN_MM) -> float:

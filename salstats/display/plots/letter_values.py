@@ -11,7 +11,7 @@ from matplotlib.colors import LinearSegmentedColormap, to_hex
 from salstats.checks import SalstatsError, check_columns, check_frame
 from salstats.display.plots.captions import without
 from salstats.display.plots.figure import figures
-from salstats.display.plots.figure_rows import panels_of, row_layout, row_look, row_pages
+from salstats.display.plots.figure_rows import panels_of, row_layout, row_panels
 from salstats.display.plots.legends import legend_columns
 from salstats.display.plots.text_fit import crossed, short_labels
 from salstats.display.plots.theme import REFERENCE
@@ -97,6 +97,7 @@ def plot_letter_values(
     nothing = without(values[values["n"] == 0], [*groups, "covariate"], "a value", names)
     notes = [_meaning(boxes, outside), f"n = {count_range(drawn['n'])}.", nothing]
     panels, title, n_columns = panels_of(drawn["panel"], n_columns)
+    grid = row_panels(rows, panels, n_columns, width)
     figure = (
         p9.ggplot()
         + rows.layers()
@@ -109,14 +110,14 @@ def plot_letter_values(
         )
         + p9.scale_fill_manual(_ramp(len(shares)), limits=shares, name="Middle")
         + p9.guides(fill=p9.guide_legend(ncol=legend_columns(shares, _LEGEND_MM), byrow=True))
-        + row_look(rows, panels, title, notes, shares, n_columns, width=width)
+        + grid.look(title, notes, shares)
         + p9.theme(
             legend_key_size=8,
             legend_title=p9.element_text(margin={"r": 4, "units": "pt"}),
             legend_title_position="left",
         )
     )
-    return row_pages(figure, rows, panels, n_columns)
+    return grid.pages(figure)
 
 
 def _boxes(drawn: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
@@ -153,5 +154,5 @@ def _meaning(boxes: pd.DataFrame, outside: pd.DataFrame) -> str:
     """What the marks mean."""
     parts = ["Line: median"]
     parts += ["boxes: the middle share of the cases"] if len(boxes) else []
-    parts += ["dots: cases beyond the last box"] if len(outside) else []
+    parts += [f"dots: {'cases beyond the last box' if len(boxes) else 'each case'}"] if len(outside) else []
     return f"{'; '.join(parts)}."

@@ -15,6 +15,7 @@ from salstats.display.plots.theme import LINE_MM, MM_PER_INCH, figure_size
 #: Height of a journal's page in mm.
 PAGE_HEIGHT_MM = 247.0
 _ACROSS = ("x", "xmin", "xmax", "xend", "xintercept")
+_UP = ("y", "ymin", "ymax", "yend", "yintercept")
 
 
 def on_pages(
@@ -23,8 +24,9 @@ def on_pages(
     n_columns: int,
     panel_mm: float,
     edges: Sequence[float] = (),
+    ends: Sequence[float] = (),
 ) -> list[p9.ggplot]:
-    """A figure of panels on the pages that it needs, all with the same axes.
+    """A figure of panels on the pages that it needs, as even as can be and all with the same axes.
 
     Parameters
     ----------
@@ -35,9 +37,10 @@ def on_pages(
     n_columns : int
         Panels side by side.
     panel_mm : float
-        Height of a panel with its title and axis.
-    edges : sequence of float
-        Lower edges of rows from the top down, in mm below 0, where a panel may be divided.
+        Height of a panel with its title and axis, and the room to the next.
+    edges, ends : sequence of float
+        Lower edges of rows from the top down, in mm below 0, where a panel may be divided, and those of
+        groups of rows, where it is rather.
     """
     width, height = (side * MM_PER_INCH for side in figure.theme.getp("figure_size"))
     if height <= PAGE_HEIGHT_MM:
@@ -46,14 +49,16 @@ def on_pages(
     # without panels and with a further line of the caption
     around = height - n_down * panel_mm + LINE_MM
     room = PAGE_HEIGHT_MM - around
-    fitting = max(int(room // panel_mm), 1) * n_columns
-    shown = [panels[i : i + fitting] for i in range(0, len(panels), fitting)]
-    cuts = _cuts(edges, room - panel_mm) if panel_mm > room else []
+    n_pages = math.ceil(n_down / max(int(room // panel_mm), 1))
+    lines = (len(part) * n_columns for part in np.array_split(range(n_down), n_pages))
+    starts = [0, *np.cumsum([*lines])]
+    shown = [panels[start:end] for start, end in pairwise(starts)]
+    cuts = _cuts(edges, ends, room - panel_mm - edges[-1]) if edges and panel_mm > room else []
     several: list[tuple[float, float] | None] = [*cuts] or [None]
     parts = [(titles, part) for titles in shown for part in several]
     if len(parts) == 1:
         return [figure]
-    ranges = _ranges(figure)
+    corners = _corners(figure, panels)
     pages = []
     for number, (titles, part) in enumerate(parts, 1):
         page = _part(figure, titles, part, len(panels) > 1)
@@ -64,13 +69,21 @@ def on_pages(
         page += figure_size(width, around + down * (panel_mm - cut_off))
         if part is not None:
             page += p9.coord_cartesian(ylim=(part[1], part[0]), expand=True)
-        pages.append(page + _same_axes(ranges, titles, part))
+        pages.append(page + _same_axes(corners, titles))
     return pages
 
 
-def _cuts(edges: Sequence[float], spare: float) -> list[tuple[float, float]]:
-    """Top and bottom of each page's rows; `spare` is how much more of them a page holds, or less."""
-    room = -edges[-1] + spare
+def _cuts(edges: Sequence[float], ends: Sequence[float], room: float) -> list[tuple[float, float]]:
+    """Top and bottom of each page's rows, as even as can be, at the ends of groups if these fit."""
+    steps = [above - below for above, below in pairwise([0.0, *ends])]
+    allowed = ends if steps and max(steps) <= room else edges
+    n_pages = len(_greedy(allowed, room))
+    tried = (_greedy(allowed, limit) for limit in np.linspace(-edges[-1] / n_pages, room, 50))
+    return next((cuts for cuts in tried if len(cuts) == n_pages), _greedy(allowed, room))
+
+
+def _greedy(edges: Sequence[float], room: float) -> list[tuple[float, float]]:
+    """Top and bottom of each page's rows, as many of them as each has room for."""
     cuts, top = [], 0.0
     for edge, below in pairwise([*edges, -np.inf]):
         if top - below > room:
@@ -98,30 +111,39 @@ def _part(
     return page
 
 
-def _ranges(figure: p9.ggplot) -> pd.DataFrame:
-    """Smallest and largest number on the axis of each panel of a figure: columns `panel`, `x`."""
-    found = []
+def _corners(figure: p9.ggplot, panels: Sequence[str]) -> pd.DataFrame:
+    """Ends of the axes of each panel of a figure: columns `panel`, `x`, `y`."""
+    sides = {}
+    for axis, names in (("x", _ACROSS), ("y", _UP)):
+        numbers = _numbers(figure, names)
+        by_panel = numbers.groupby("panel", sort=False)["at"].agg(["min", "max"])
+        whole = numbers["at"].agg(["min", "max"])
+        free = getattr(figure.facet, "free", {}).get(axis, False)
+        sides[axis] = [
+            value for p in panels for value in (by_panel.loc[p] if free and p in by_panel.index else whole)
+        ]
+    return pd.DataFrame({"panel": np.repeat(list(panels), 2), **sides}).dropna()
+
+
+def _numbers(figure: p9.ggplot, names: Sequence[str]) -> pd.DataFrame:
+    """Numbers that are drawn along an axis: columns `panel`, `at`."""
+    found = [pd.DataFrame({"panel": [], "at": []}, dtype=float)]
     for layer in figure.layers:
         data = figure.data if layer._data is None else layer._data
-        names = {key: value for key, value in {**figure.mapping, **layer.mapping}.items() if key in _ACROSS}
-        for column in names.values():
-            if isinstance(data, pd.DataFrame) and column in data.columns:
+        for name, column in {**figure.mapping, **layer.mapping}.items():
+            known = isinstance(data, pd.DataFrame) and column in data.columns
+            if name in names and known and pd.api.types.is_numeric_dtype(data[column]):
                 panel = data["panel"].astype(str) if "panel" in data.columns else ""
-                found.append(pd.DataFrame({"panel": panel, "x": data[column]}))
-    numbers = [part for part in found if pd.api.types.is_numeric_dtype(part["x"])]
-    if not numbers:
-        return pd.DataFrame({"panel": [], "x": []})
-    extremes = pd.concat(numbers).groupby("panel", sort=False)["x"].agg(["min", "max"])
-    return extremes.stack().rename("x").reset_index("panel").dropna()
+                found.append(pd.DataFrame({"panel": panel, "at": data[column].astype(float)}))
+    return pd.concat(found).replace([np.inf, -np.inf], np.nan)
 
 
-def _same_axes(ranges: pd.DataFrame, titles: Sequence[str], part: tuple[float, float] | None) -> list[Any]:
+def _same_axes(corners: pd.DataFrame, titles: Sequence[str]) -> list[Any]:
     """Layer that nothing is seen of and that gives a page's panels the axes that they have as a whole."""
-    if part is None or ranges.empty:
+    if corners.empty:
         return []
-    middle = ranges.assign(y=(part[0] + part[1]) / 2)
     # a single panel has no title
     if any(titles):
-        middle = middle[middle["panel"].isin(titles)]
-        middle = middle.assign(panel=pd.Categorical(middle["panel"], list(titles), ordered=True))
-    return [p9.geom_blank(p9.aes("x", "y"), middle, inherit_aes=False)]
+        corners = corners[corners["panel"].isin(titles)]
+        corners = corners.assign(panel=pd.Categorical(corners["panel"], list(titles), ordered=True))
+    return [p9.geom_blank(p9.aes("x", "y"), corners, inherit_aes=False)]

@@ -9,7 +9,7 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import check_count
-from salstats.display.plots.legends import legend_mm
+from salstats.display.plots.legends import EDGE_MM, legend_columns, legend_mm, legend_width, side
 from salstats.display.plots.pages import on_pages
 from salstats.display.plots.text_fit import (
     caption,
@@ -17,7 +17,7 @@ from salstats.display.plots.text_fit import (
     caption_mm,
     chars_in,
     crossed,
-    plain,
+    wrapped,
     wrapped_texts,
 )
 from salstats.display.plots.theme import COLUMN_MM, LINE_MM, PAGE_MM, figure_size, theme_salstats
@@ -25,12 +25,13 @@ from salstats.display.text.labels import Labels
 
 #: Room between panels, and for the numbers and title of the axes.
 GAP_MM, LEFT_MM, BOTTOM_MM = 5.0, 11.0, 10.0
-#: Room above everything.
-_EDGE_MM = 1.5
-#: Room that the numbers of a panel's own axes take, beside and below it.
-_OWN_MM = (9.0, 4.0)
+#: Room at the right of everything.
+_RIGHT_MM = 2.0
+#: Room that the numbers of a panel's own axis take below it; beside it they do without a title's.
+_OWN_MM, _TITLE_MM = 4.0, 2.0
 #: A panel's least width, and heights that it may have.
-_PANEL_MM, _LOWEST_MM, _HIGHEST_MM = 29.0, 13.0, 48.0
+_PANEL_MM, _LOWEST_MM, _HIGHEST_MM = 20.0, 13.0, 48.0
+#: Panels side by side unless there are very many.
 _MOST_COLUMNS, _TITLE_LINES = 5, 4
 
 
@@ -57,7 +58,7 @@ class PanelGrid:
     @property
     def _between(self) -> float:
         """Room between two rows of panels."""
-        return GAP_MM + self.free * _OWN_MM[1]
+        return GAP_MM + self.free * _OWN_MM
 
     def _row(self, panel_height: float) -> float:
         """Height of a row of panels with their titles and the room to the next."""
@@ -68,6 +69,10 @@ class PanelGrid:
     def pages(self, figure: p9.ggplot, panel_height: float) -> list[p9.ggplot]:
         """A figure with this grid's look on as many pages as it needs."""
         return on_pages(figure, list(self.titles), self.n_columns, self._row(panel_height))
+
+    def side(self, text: float) -> float:
+        """Where a legend of a width is centred above the panels without leaving the figure."""
+        return side(text, self.left, self.width - self.left - _RIGHT_MM, self.width)
 
     def look(
         self,
@@ -80,12 +85,20 @@ class PanelGrid:
         further: float = 0.0,
     ) -> list[Any]:
         """Theme, titles, caption, panels of a height and size of a figure with something `further` in mm."""
-        note = caption(notes, caption_chars(self.width, self.left))
-        whole = _EDGE_MM + self.height(height) + further + caption_mm(note) + legend_mm(legend, self.width)
+        note = caption(notes, caption_chars(self.width))
+        keys = legend_width(legend, legend_columns(legend, self.width)) if legend else 0.0
+        x = wrapped(x, chars_in(self.width - self.left - 2), 2)
+        y = wrapped(y, chars_in(self.height(height) - BOTTOM_MM), 2)
+        whole = EDGE_MM + self.height(height) + further + caption_mm(note) + legend_mm(legend, self.width)
+        whole += LINE_MM * x.count("\n")
         return [
-            p9.labs(x=plain(x), y=plain(y), caption=note),
+            p9.labs(x=x, y=y, caption=note),
             theme_salstats(),
-            p9.theme(plot_margin_top=_EDGE_MM / self.width),
+            p9.theme(
+                plot_margin_top=EDGE_MM / self.width,
+                plot_margin_right=_RIGHT_MM / self.width,
+                legend_justification_top=self.side(keys),
+            ),
             *self.facets("panel"),
             figure_size(self.width, whole),
         ]
@@ -109,18 +122,25 @@ def panel_grid(
     *,
     left: float = LEFT_MM,
     free: bool = False,
+    least: float = _PANEL_MM,
 ) -> PanelGrid:
-    """Grid for panels, with axes of their own if `free`: up to four fit a column, more a page."""
+    """Grid for panels, at `least` so wide and with axes of their own if `free`.
+
+    Up to four fit a column, more a page; not more than `n_columns` stand side by side.
+    """
     n = len(titles)
     if width is None:
         width = COLUMN_MM if n <= 4 else PAGE_MM
+    beside = GAP_MM + free * (left - _TITLE_MM)
+    fitting = max(int((width - left - _RIGHT_MM + beside) // (least + beside)), 1)
     if n_columns is None:
-        most = 2 if n == 4 else int(np.clip(width // _PANEL_MM, 1, _MOST_COLUMNS))
+        # very many take all the room that there is
+        most = 2 if n == 4 else _MOST_COLUMNS if n <= _MOST_COLUMNS**2 else n
         # as many as give the last row its share
-        n_columns = -(-n // -(-n // most))
-    columns = min(check_count(n_columns, "n_columns"), n)
-    panel_width = (width - left - (columns - 1) * (GAP_MM + free * _OWN_MM[0]) - 1) / columns
-    texts = wrapped_texts(titles, chars_in(panel_width - 1, bold=True), _TITLE_LINES)
+        n_columns = -(-n // -(-n // min(most, fitting)))
+    columns = min(check_count(n_columns, "n_columns"), n, fitting)
+    panel_width = (width - left - (columns - 1) * beside - _RIGHT_MM) / columns
+    texts = wrapped_texts(titles, chars_in(panel_width + 1, bold=True), _TITLE_LINES)
     return PanelGrid(texts, width, columns, panel_width, left, free)
 
 

@@ -38,7 +38,7 @@ def plot_power(
     labels: Mapping[str, Any] | Labels | None = None,
     n_columns: int | None = None,
     width: float | None = None,
-) -> p9.ggplot:
+) -> list[p9.ggplot]:
     """Figure of power against the number of cases: a line per effect or number of readers.
 
     Parameters
@@ -56,8 +56,8 @@ def plot_power(
 
     Returns
     -------
-    ggplot
-        Its `data` has columns `panel`, `line` and `shown`, power in percent.
+    Figure
+        The figure, or its first page. Its `data` has columns `panel`, `line` and `shown`, power in percent.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def plot_power(
     aesthetics = ["color", *(["linetype"] if joined_up else []), *(["fill"] if with_band else [])]
     wanted = _wanted(frame, show)
     with_bar = with_band and not several.all()
-    return (
+    figure = (
         p9.ggplot(rows, p9.aes("n_cases", "shown", color="line"))
         + (
             []
@@ -121,6 +121,7 @@ def plot_power(
         + group_scales(texts, (), aesthetics, grid.width, labels=names)
         + ([] if legend else p9.theme(legend_position="none"))
     )
+    return grid.pages(figure, height)
 
 
 def _drawn(

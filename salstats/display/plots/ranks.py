@@ -13,7 +13,7 @@ from salstats.display.plots.captions import distinct, scope_note
 from salstats.display.plots.estimates import check_distinct, check_estimates
 from salstats.display.plots.figure import figures
 from salstats.display.plots.panel_grid import BOTTOM_MM, group_titles, panel_grid
-from salstats.display.plots.text_fit import short_labels, text_mm
+from salstats.display.plots.text_fit import label_chars, short_labels, text_mm
 from salstats.display.plots.theme import (
     COLUMN_MM,
     GUIDE,
@@ -32,11 +32,12 @@ from salstats.stats.paired_tests import RECORDS as TESTS
 from salstats.stats.rank_schemes import RECORDS
 
 #: Characters and lines of a method's name beside its row, and room around it.
-_NAME_CHARS, _NAME_LINES, _PAD_MM = 22, 2, 4.0
-#: Height of a method's row, size of the blob of a rank that is always taken, and room for the legend.
-_ROW_MM, _BLOB, _LEGEND_MM = 6.0, 7.0, 6.0
-#: Number in a tile and the smallest size at which it is still printed; a tile's height.
-_NUMBER_PT, _SMALLEST_PT, _TILE_MM = TEXT_PT - 0.5, 4.8, 6.0
+_NAME_CHARS, _NAME_LINES, _PAD_MM = 22, 3, 4.0
+#: Height of a method's row at least, size of the blob of a rank that is always taken, room for the legend
+#: of these and its width.
+_ROW_MM, _BLOB, _LEGEND_MM, _KEYS_MM = 6.0, 7.0, 6.0, 48.0
+#: Number in a tile and the smallest size at which it is still printed; the share of a tile that it takes.
+_NUMBER_PT, _SMALLEST_PT, _FILLED = TEXT_PT - 0.5, 6.0, 0.92
 #: P values from here on have two decimals.
 _DECIMALS = 0.06
 _BLUE, _LIGHT = PALETTE[0], "#A9C4E0"
@@ -50,7 +51,7 @@ def plot_ranks(
     labels: Mapping[str, Any] | None = None,
     n_columns: int | None = None,
     width: float | None = None,
-) -> p9.ggplot:
+) -> list[p9.ggplot]:
     """Figure of the rank of each method: a point, where it lies in most replicates, and how often where.
 
     Parameters
@@ -68,7 +69,7 @@ def plot_ranks(
 
     Returns
     -------
-    ggplot
+    Figure
         Methods stand in the labels' order, else by their mean rank, the best on top.
 
     Raises
@@ -96,13 +97,14 @@ def plot_ranks(
     groups = [c for c in grouping_columns(frame) if c != "method"]
     check_distinct(frame, [*groups, "method"], "ranks")
     order = _order(frame, names)
-    written = _names(names, order)
     place = {method: 0.0 - i for i, method in enumerate(order)}
     data = frame.assign(panel=group_titles(frame, names, groups), y=frame["method"].map(place).astype(float))
     titles = list(data["panel"].cat.categories)
     most = int(data.groupby("panel", observed=True).size().max())
-    left = max(map(text_mm, written)) + _PAD_MM
-    grid = panel_grid(titles, n_columns, width or (COLUMN_MM if len(titles) <= 2 else PAGE_MM), left=left)
+    width = width or (COLUMN_MM if len(titles) <= 2 else PAGE_MM)
+    written, row = _names(names, order, width)
+    grid = panel_grid(titles, n_columns, width, left=max(map(text_mm, written)) + _PAD_MM)
+    height = len(order) * row
     blobs: list[Any] = []
     notes = [
         scope_note(data, names, ("metric", "task")),
@@ -119,7 +121,7 @@ def plot_ranks(
                 name="Replicates",
             ),
         ]  # fmt: skip
-    return (
+    figure = (
         p9.ggplot(data, p9.aes("estimate", "y"))
         + blobs
         + p9.geom_segment(p9.aes(x="conf_low", xend="conf_high", yend="y"), data.dropna(subset=["conf_low"]))
@@ -130,7 +132,7 @@ def plot_ranks(
         )
         + p9.coord_cartesian(xlim=(0.5, most + 0.5), ylim=(0.5 - len(order), 0.5), expand=False)
         + grid.look(
-            len(order) * _ROW_MM, x="Rank", notes=notes, further=_LEGEND_MM if blobs else 0.0
+            height, x="Rank", notes=notes, further=_LEGEND_MM if blobs else 0.0
         )
         + p9.theme(
             axis_line_y=p9.element_blank(),
@@ -138,8 +140,10 @@ def plot_ranks(
             axis_text_y=p9.element_text(ha="right", ma="right"),
             panel_grid_major_y=p9.element_line(color=GUIDE, size=0.25),
             legend_title=p9.element_text(size=TEXT_PT, va="center", margin={"r": 6}),
+            legend_justification_top=grid.side(_KEYS_MM),
         )
     )  # fmt: skip
+    return grid.pages(figure, height)
 
 
 @figures
@@ -150,7 +154,7 @@ def plot_significance(
     labels: Mapping[str, Any] | None = None,
     n_columns: int | None = None,
     width: float | None = None,
-) -> p9.ggplot:
+) -> list[p9.ggplot]:
     """Figure of which method is significantly better than which: a tile and a P value per ordered pair.
 
     Parameters
@@ -166,7 +170,7 @@ def plot_significance(
 
     Returns
     -------
-    ggplot
+    Figure
         A dark tile: the row's method is better than the column's. Tiles too narrow for numbers have none.
 
     Raises
@@ -196,7 +200,6 @@ def plot_significance(
     if lacking:
         raise SalstatsError(f"ranks has no method {lacking[0]!r} of the significance map")
     order = [m for m in order if m in won.index]
-    written = _names(names, order)
     place = {method: i for i, method in enumerate(order)}
     tiles = frame.assign(
         panel=group_titles(frame, names, groups),
@@ -206,10 +209,12 @@ def plot_significance(
         ink=np.where(frame["better"], "white", MUTED),
     )
     titles, n = list(tiles["panel"].cat.categories), len(order)
-    wide = max(map(text_mm, written))
-    few = len(titles) == 1 and n <= 6
-    grid = panel_grid(titles, n_columns, width or (COLUMN_MM if few else PAGE_MM), left=wide + _PAD_MM)
-    size = min(_NUMBER_PT, 0.92 * grid.panel_width / n / max(text_mm(t, 1.0) for t in tiles["text"]))
+    width = width or (COLUMN_MM if len(titles) == 1 and n <= 6 else PAGE_MM)
+    written, row = _names(names, order, width)
+    widest = n * max(text_mm(text, 1.0) for text in tiles["text"]) / _FILLED
+    left = max(map(text_mm, written)) + _PAD_MM
+    grid = panel_grid(titles, n_columns, width, left=left, least=_SMALLEST_PT * widest)
+    height, size = n * row, min(_NUMBER_PT, grid.panel_width / widest)
     # names that stand slanted or upright have the lines that their tile has room for
     lines, tile = max(text.count("\n") + 1 for text in written), grid.panel_width / n
     slanted = tile >= 5.0 * lines
@@ -221,7 +226,7 @@ def plot_significance(
     known = find_procedure(next(iter(distinct(frame, "procedure")), None))
     test = TESTS.get(str(next(iter(distinct(frame, "test")), None)))
     how = "".join(f"; {record.label}" for record in (test, known) if record is not None and record.label)
-    return (
+    figure = (
         p9.ggplot(tiles, p9.aes("across", "up"))
         + p9.geom_tile(p9.aes(fill="better"), width=0.96, height=0.94, color=GUIDE, size=0.2)
         + ([numbers] if size >= _SMALLEST_PT else [])
@@ -235,7 +240,7 @@ def plot_significance(
             expand=(0, 0),
         )
         + grid.look(
-            n * _TILE_MM,
+            height,
             notes=[
                 scope_note(frame, names, ("metric", "task")),
                 "Dark: the method of the row is better than that of the column "
@@ -252,6 +257,7 @@ def plot_significance(
             legend_position="none",
         )
     )  # fmt: skip
+    return grid.pages(figure, height)
 
 
 def _order(frame: pd.DataFrame, labels: Labels) -> list[Any]:
@@ -260,10 +266,12 @@ def _order(frame: pd.DataFrame, labels: Labels) -> list[Any]:
     return labels.order("method", pd.Categorical(means.index, means.index))
 
 
-def _names(labels: Labels, order: Sequence[Any]) -> list[str]:
-    """Methods as they are written, in the order given."""
-    written = short_labels(labels, "method", order, _NAME_CHARS, _NAME_LINES)
-    return [written[method] for method in order]
+def _names(labels: Labels, order: Sequence[Any], width: float) -> tuple[list[str], float]:
+    """Methods as they are written in a figure of a width, in the order given, and the height of a row."""
+    texts = short_labels(labels, "method", order, label_chars(width, _NAME_CHARS), _NAME_LINES)
+    written = [texts[method] for method in order]
+    lines = max(text.count("\n") + 1 for text in written)
+    return written, max(_ROW_MM, lines * LINE_MM + 0.6)
 
 
 def _rank_ticks(most: int) -> list[int]:

@@ -12,15 +12,17 @@ from salstats.display.plots.axis_ticks import number_axes
 from salstats.display.plots.captions import distinct, interval_note, scope_note
 from salstats.display.plots.estimates import check_distinct, check_estimates, drawable, further_column
 from salstats.display.plots.figure import figures
-from salstats.display.plots.legends import method_labels
 from salstats.display.plots.panel_grid import panel_grid
-from salstats.display.plots.text_fit import crossed, text_mm
-from salstats.display.plots.theme import GUIDE, MUTED, REFERENCE
+from salstats.display.plots.text_fit import crossed, label_chars, short_labels, text_mm
+from salstats.display.plots.theme import COLUMN_MM, GUIDE, LINE_MM, MUTED, PAGE_MM, REFERENCE
 from salstats.display.tables.placement import grouping_columns
 from salstats.display.text.labels import Labels
 
-#: Height of a method's row and room beside its name in mm; how far below its readers a mean stands, in rows.
+#: Height of a method's row at least and room beside its name in mm; how far a mean stands below its readers,
+#: in rows.
 _ROW_MM, _TICK_MM, _BESIDE = 8.0, 3.0, 0.25
+#: Characters of a line of a method's name.
+_NAME_CHARS = 32
 
 
 @figures
@@ -31,7 +33,7 @@ def plot_readers(
     labels: Mapping[str, Any] | Labels | None = None,
     n_columns: int | None = None,
     width: float | None = None,
-) -> p9.ggplot:
+) -> list[p9.ggplot]:
     """Figure of readers: a line for each from method to method, and their mean with its limits below them.
 
     Parameters
@@ -49,8 +51,9 @@ def plot_readers(
 
     Returns
     -------
-    ggplot
-        Its `data` are the readers' figures, with `panel` and `place`, of the method from the top.
+    Figure
+        The figure, or its first page. Its `data` are the readers' figures, with `panel` and `place`, of the
+        method from the top.
 
     Raises
     ------
@@ -77,31 +80,33 @@ def plot_readers(
     facet = further_column(
         rows, [c for c in before if c not in ("metric", "method", "reader")], "metric", "readers"
     )
-    methods = method_labels(names, [m for m in names.order("method", rows["method"])])
+    order = names.order("method", rows["method"])
     titles = {facet: names.texts(facet, rows[facet])} if facet else {}
     metrics = distinct(rows, "metric")
     if len(metrics) > 1:
         titles["metric"] = names.texts("metric", rows["metric"])
-    rows = _placed(rows, titles, list(methods))
-    left = max(text_mm(line) for text in methods.values() for line in text.split("\n")) + _TICK_MM
+    rows = _placed(rows, titles, order)
+    panels = list(rows["panel"].cat.categories)
+    width = width or (COLUMN_MM if len(panels) <= 4 else PAGE_MM)
+    written = list(short_labels(names, "method", order, label_chars(width, _NAME_CHARS), 3).values())
+    left = max(map(text_mm, written)) + _TICK_MM
     # metrics have scales of their own, and names of methods stand beside each panel
     one_below_another = 1 if n_columns is None and len(metrics) > 1 else n_columns
-    grid = panel_grid(
-        list(rows["panel"].cat.categories), one_below_another, width, left=left, free=len(metrics) > 1
-    )
-    height = _ROW_MM * len(methods)
-    beside = None if means is None else _means(means, rows, titles, list(methods))
+    grid = panel_grid(panels, one_below_another, width, left=left, free=len(metrics) > 1)
+    lines = max(text.count("\n") + 1 for text in written)
+    height = max(_ROW_MM, lines * LINE_MM + 1) * len(order)
+    beside = None if means is None else _means(means, rows, titles, order)
     x, _ = number_axes(grid.panel_width, height)
-    return (
+    figure = (
         p9.ggplot(rows, p9.aes("estimate", "place"))
         + p9.geom_path(p9.aes(group="reader"), color=GUIDE, size=0.4)
         + p9.geom_point(color=MUTED, size=1.1)
         + ([] if beside is None else _bars(beside))
         + p9.scale_y_continuous(
-            breaks=[-i for i in range(len(methods))],
-            labels=list(methods.values()),
+            breaks=[-i for i in range(len(order))],
+            labels=written,
             minor_breaks=[],
-            limits=(-len(methods) + 0.5 - _BESIDE, 0.4),
+            limits=(-len(order) + 0.5 - _BESIDE, 0.4),
             expand=(0, 0),
         )
         + x
@@ -117,6 +122,7 @@ def plot_readers(
         )
         + p9.theme(axis_text_y=p9.element_text(ha="right", ma="right"))
     )
+    return grid.pages(figure, height)
 
 
 def _placed(rows: pd.DataFrame, titles: Mapping[str, Mapping[Any, str]], methods: list[Any]) -> pd.DataFrame:

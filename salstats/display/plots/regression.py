@@ -154,6 +154,7 @@ def _place(drawing: Drawing) -> tuple[pd.DataFrame, Rows, bool]:
         [row.term or (row.text,) for row in entries],
         [indented(text) if row.level else text for row, text in zip(entries, texts, strict=True)],
         [n_marks if row.term in drawn else 1 for row in entries],
+        heads=[not row.level for row in entries],
     )
     y = rows.of(frame["term"])
     if drawing.dodges:

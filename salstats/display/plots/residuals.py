@@ -35,7 +35,7 @@ def plot_residuals(
     family: str = "gaussian",
     labels: Any = None,
     width: float | None = None,
-) -> p9.ggplot:
+) -> list[p9.ggplot]:
     """Figure of residual diagnostics, four panels per model.
 
     Residuals against fitted means, a normal quantile plot of the standardised residuals, the root of their
@@ -60,7 +60,7 @@ def plot_residuals(
 
     Returns
     -------
-    ggplot
+    Figure
         Every panel has its own axes, which its title names. The curves are robust local lines (R's
         `lowess`), the line of the quantile plot goes through the quartiles (R's `qqline`). More than 2000
         points are drawn as a bitmap inside a vector figure, and where a panel has more than 5000, cells are
@@ -118,7 +118,7 @@ def plot_residuals(
         perfect,
     ]
     ends = p9.aes("across", "up", xend="end", yend="up_end")
-    return (
+    figure = (
         p9.ggplot(points, p9.aes("across", "up"))
         + p9.geom_segment(ends, lines, color=GUIDE, size=0.5, inherit_aes=False)
         + (
@@ -132,6 +132,7 @@ def plot_residuals(
         + grid.look(height, notes=notes, further=cells * _LEGEND_MM)
         + p9.theme(axis_title=p9.element_blank())
     )
+    return grid.pages(figure, height)
 
 
 def _check_one_formula(frame: pd.DataFrame) -> None:

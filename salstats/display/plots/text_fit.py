@@ -1,62 +1,104 @@
 """Text that fits: its room, wrapped to lines of characters, and cut."""
 
 import re
-import textwrap
 import unicodedata
 from collections.abc import Hashable, Iterable, Mapping
+from functools import cache
 from typing import Any
 
 import pandas as pd
+from matplotlib.font_manager import FontProperties, findfont, get_font
+from matplotlib.ft2font import LoadFlags
 
-from salstats.display.plots.theme import MM_PER_PT, TEXT_PT
+from salstats.display.plots.theme import MM_PER_PT, TEXT_PT, font
 from salstats.display.text.labels import Labels
 
 #: Characters of a line and lines of a row's label; the frame behind a figure keeps the whole text.
 LABEL_CHARS, LABEL_LINES = 24, 3
 #: Characters of a caption's line, which then fits a journal's column.
 CAPTION_CHARS = 74
-#: Width of a character over the size of its text, of letters and numbers as they come.
-_EM, _BOLD_EM = 0.58, 0.66
+#: Width of an average character over the size of its text, and how much wider bold text is.
+_EM, _BOLD = 0.56, 1.13
 #: Room before a label that stands below another; ordinary spaces would be trimmed.
 _INDENT = "\u2003"
+#: Where no line ends: inside "P < 0.001", "n = 12" and "95% CI"; and what stands for a space there.
+_TOGETHER, _KEPT = re.compile(r"\b[Pn] [<=>≤≥] (?=[\d.])|(?<=%) (?=CIs?\b)"), "\x00"
 
 
-def text_mm(text: str, size: float = TEXT_PT) -> float:
-    """About how wide the widest line of a text is, `size` in points; East Asian characters count twice."""
-    widths = [sum(1 + (unicodedata.east_asian_width(c) in "WF") for c in line) for line in text.split("\n")]
-    return max(widths) * _EM * size * MM_PER_PT
+def text_mm(text: str, size: float = TEXT_PT, *, bold: bool = False) -> float:
+    """How wide the widest line of a text is, `size` in points."""
+    return max(_ems(line) for line in text.split("\n")) * (_BOLD if bold else 1.0) * size * MM_PER_PT
 
 
-def chars_in(width: float, size: float = TEXT_PT, *, bold: bool = False) -> int:
-    """How many characters fit a width in mm."""
-    return max(int(width / ((_BOLD_EM if bold else _EM) * size * MM_PER_PT)), 4)
+def _ems(line: str) -> float:
+    """Width of a line over the size of its text."""
+    return sum(map(_em, line))
+
+
+@cache
+def _em(character: str) -> float:
+    """Width of a character over the size of its text, in the face of the figures."""
+    face = get_font(findfont(FontProperties(family=font())))
+    if not face.get_char_index(ord(character)):
+        return 1.0 if unicodedata.east_asian_width(character) in "WF" else _EM
+    flags = LoadFlags.NO_SCALE | LoadFlags.NO_HINTING
+    return float(face.load_char(ord(character), flags=flags).horiAdvance / face.units_per_EM)
+
+
+def chars_in(width: float, size: float = TEXT_PT, *, bold: bool = False) -> float:
+    """How many characters of average width fit a width in mm."""
+    return max(width / ((_BOLD if bold else 1.0) * _EM * size * MM_PER_PT), 4.0)
 
 
 def plain(text: str) -> str:
     """Text that Matplotlib shows as it is: two dollar signs would start mathematics."""
-    return text.replace("$", r"\$")
+    return text.replace(r"\$", "$").replace("$", r"\$")
 
 
-def wrapped(text: str, width: int = LABEL_CHARS, lines: int | None = LABEL_LINES) -> str:
-    """Text on at most `lines` lines of `width` characters; what does not fit ends in an ellipsis."""
-    wide = any(unicodedata.east_asian_width(c) in "WF" for c in text)
-    width = max(width // 2, 2) if wide else width
-    # a word that is too long for a line is broken behind an underscore or a hyphen if it has one
-    text = re.sub(
-        rf"[^ \n]{{{width + 1},}}", lambda word: re.sub(r"([_-])(?=\w)", "\\1\u200b ", word[0]), text
-    )
-    parts = textwrap.wrap(text, width, max_lines=lines, placeholder=" …", break_on_hyphens=False)
-    return plain("\n".join(parts).replace("\u200b ", "").replace("\u200b", ""))
+def wrapped(text: str, width: float = LABEL_CHARS, lines: int | None = LABEL_LINES, cut: str = "…") -> str:
+    """Text on at most `lines` lines of `width` average characters; what does not fit ends in `cut`."""
+    room, parts = width * _EM, [""]
+    # a non-breaking space is one too
+    for word in re.split(r"[ \n\t]+", _TOGETHER.sub(lambda m: m[0].replace(" ", _KEPT), text).strip(" \n\t")):
+        for number, piece in enumerate(_pieces(word.replace(_KEPT, " "), room)):
+            space = " " if number == 0 and parts[-1] else ""
+            longer = f"{parts[-1]}{space}{piece}"
+            if _ems(longer) <= room:
+                parts[-1] = longer
+            else:
+                parts.append(piece)
+    if lines is not None and len(parts) > lines:
+        last = parts[lines - 1]
+        while last and _ems(f"{last} {cut}") > room:
+            last = last.rpartition(" ")[0] or last[:-1]
+        parts = [*parts[: lines - 1], f"{last} {cut}".strip()]
+    return plain("\n".join(parts))
 
 
-def wrapped_texts(texts: Iterable[str], width: int = LABEL_CHARS, lines: int = LABEL_LINES) -> dict[str, str]:
+def _pieces(word: str, room: float) -> list[str]:
+    """Parts of a word that each fit a line: it is broken behind underscores and hyphens, or else anywhere."""
+    if _ems(word) <= room:
+        return [word]
+    pieces = []
+    for part in re.split(r"(?<=[_-])(?=\w)", word):
+        pieces.append("")
+        for character in part:
+            if pieces[-1] and _ems(pieces[-1] + character) > room:
+                pieces.append("")
+            pieces[-1] += character
+    return pieces
+
+
+def wrapped_texts(
+    texts: Iterable[str], width: float = LABEL_CHARS, lines: int = LABEL_LINES
+) -> dict[str, str]:
     """Texts on lines; those that are cut to the same are numbered."""
     written: dict[str, str] = {}
     for text in texts:
         short, number = wrapped(text, width, lines), 1
         while short in written.values():
             number += 1
-            short = f"{wrapped(text, width, lines)} ({number})"
+            short = wrapped(text, width, lines, f"… ({number})")
         written[text] = short
     return written
 
@@ -65,7 +107,7 @@ def short_labels(
     labels: Labels,
     column: str,
     values: Iterable[Hashable],
-    width: int = LABEL_CHARS,
+    width: float = LABEL_CHARS,
     lines: int = LABEL_LINES,
 ) -> dict[Any, str]:
     """Label of each distinct value, as it fits a figure, in the order they stand."""
@@ -91,14 +133,19 @@ def crossed(frame: pd.DataFrame, texts: Mapping[str, Mapping[Any, str]]) -> pd.C
     return pd.Categorical([titles[key] for key in keys], list(titles.values()), ordered=True)
 
 
-def caption(sentences: Iterable[str], width: int = CAPTION_CHARS) -> str:
+def label_chars(width: float, most: int = LABEL_CHARS) -> float:
+    """How many characters of a label stand on a line beside the panels of a figure of a width in mm."""
+    return min(most, chars_in(0.36 * width))
+
+
+def caption(sentences: Iterable[str], width: float = CAPTION_CHARS) -> str:
     """Sentences that are not empty as the lines under a figure."""
     return wrapped(" ".join(s for s in sentences if s), width, None)
 
 
-def caption_chars(width: float, left: float = 11.0) -> int:
-    """How many characters of a caption fit a line under the panels."""
-    return max(chars_in(width - left - 1, TEXT_PT - 1), 20)
+def caption_chars(width: float, left: float = 3.0) -> float:
+    """How many characters of a caption fit a line of a figure, but for `left` mm and the margins."""
+    return max(chars_in(min(width - left - 1, 0.96 * width - 1), TEXT_PT - 1), 20.0)
 
 
 def caption_mm(text: str) -> float:

@@ -105,6 +105,7 @@ def theme_salstats(*, base_size: float = TEXT_PT, font_family: str | None = None
         strip_text=p9.element_text(size=base_size, weight="bold", ha="left", ma="left"),
         plot_title=p9.element_text(size=base_size + 1, weight="bold", ha="left"),
         plot_caption=p9.element_text(size=base_size - 1, color=MUTED, ha="left"),
+        plot_caption_position="plot",
         legend_position="top",
         legend_title=p9.element_blank(),
         legend_text=p9.element_text(size=base_size, ma="left"),
@@ -127,7 +128,6 @@ def picture_look(width_mm: float, gap_mm: float, edge_mm: float) -> p9.theme:
         axis_line=nothing,
         panel_spacing=gap_mm / width_mm,
         plot_margin=edge_mm / width_mm,
-        plot_caption_position="plot",
         legend_box_spacing=1 / width_mm,
     )
 

@@ -14,11 +14,7 @@ from salstats.display.plots.figure import figures
 from salstats.display.plots.legends import group_scales
 from salstats.display.plots.panel_grid import panel_grid
 from salstats.display.plots.text_fit import short_labels
-from salstats.display.plots.theme import (
-    COLUMN_MM,
-    PAGE_MM,
-    PALETTE,
-)
+from salstats.display.plots.theme import COLUMN_MM, PAGE_MM, PALETTE
 from salstats.display.text.format import joined
 from salstats.display.text.labels import Labels
 from salstats.metrics.registry import direction
@@ -32,7 +28,7 @@ _MOST_COLUMNS, _SHARE = 3, 0.62
 @figures
 def plot_thresholds(
     sweep: pd.DataFrame, *, labels: Any = None, n_panels: int | None = None, width: float | None = None
-) -> p9.ggplot:
+) -> list[p9.ggplot]:
     """Figure of a threshold sweep: a line per task with its best threshold marked.
 
     Tasks stand in alphabetical order, or in that of `labels`, and share panels by halves, so that the lines
@@ -54,9 +50,10 @@ def plot_thresholds(
 
     Returns
     -------
-    ggplot
-        Its `data` has a column `best`: the largest estimate of a task, at the smallest threshold where
-        several are equal; the smallest estimate where the metric is known to be better so.
+    Figure
+        The figure, or its first page. Its `data` has a column `best`: the largest estimate of a task, at the
+        smallest threshold where several are equal; the smallest estimate where the metric is known to be
+        better so.
 
     Raises
     ------
@@ -87,7 +84,7 @@ def plot_thresholds(
     rows["name"] = pd.Categorical(rows["task"].map(texts), list(texts.values()), ordered=True)
     keys = list(rows["panel"].cat.categories)
     width = width if width is not None else COLUMN_MM if len(keys) == 1 else PAGE_MM
-    grid = panel_grid(keys, 2 if len(keys) == 4 else min(len(keys), _MOST_COLUMNS), width)
+    grid = panel_grid(keys, 2 if len(keys) == 4 else _MOST_COLUMNS, width)
     height = grid.panel_height(_SHARE)
     barred = rows[has_limits(rows)]
     sentences = [
@@ -98,7 +95,7 @@ def plot_thresholds(
     ]
     several = rows.groupby(["panel", "name"], observed=True)["estimate"].transform("size") > 1
     limits = p9.aes(ymin="conf_low", ymax="conf_high")
-    return (
+    figure = (
         p9.ggplot(rows, p9.aes("threshold", "estimate", color="name", shape="name"))
         + ([p9.geom_linerange(limits, barred, size=0.3, alpha=0.6, show_legend=False)] if len(barred) else [])
         + p9.geom_line(p9.aes(linetype="name"), rows[several], size=0.5)
@@ -116,6 +113,7 @@ def plot_thresholds(
             legend=list(texts.values()),
         )
     )
+    return grid.pages(figure, height)
 
 
 def _checked(sweep: pd.DataFrame, names: Labels) -> tuple[pd.DataFrame, str | None, str]:

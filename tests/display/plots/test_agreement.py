@@ -83,10 +83,10 @@ def test_other_frames_are_refused(scores, limits):
         ss.plot_agreement(scores.query("reader != 'r1'"), limits)
 
 
-def test_a_long_name_of_a_metric_leaves_the_axis_and_means_of_a_case_are_told():
+def test_a_long_name_of_a_metric_takes_two_lines_and_means_of_a_case_are_told():
     rng = np.random.default_rng(2)
     first, again = (frame_of(rng.random((20, 2)), metric="hd95", seed=seed) for seed in (1, 2))
     both = pd.concat([first, again], ignore_index=True)
     figure = ss.plot_agreement(both, ss.agreement(both, kind="bland-altman", linked=False))
-    assert figure.labels.y == "Difference"
+    assert figure.labels.y.replace("\n", " ") == "Difference in 95th-percentile Hausdorff distance"
     assert "Marks: means of each case's readings." in caption(figure)

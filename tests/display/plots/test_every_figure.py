@@ -13,6 +13,7 @@ from matplotlib.offsetbox import OffsetBox
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError
 from salstats.display.plots.curves import plot_curves
+from salstats.display.plots.pages import PAGE_HEIGHT_MM
 
 SCORES = ss.datasets.load_simulated()
 COVERAGE = ss.datasets.load_coverage()
@@ -190,29 +191,45 @@ def test_nothing_is_cut_in_a_column_or_on_a_page(name, width):
         plt.close(drawn)
 
 
+def assert_texts_keep_apart(drawn, renderer):
+    """Numbers of an axis and of its neighbour do not touch, nor do titles of panels."""
+    lines = {}
+    for axes in drawn.axes:
+        up = sorted((b.y0, b.y1) for b in boxes_of(axes.get_yticklabels(), renderer))
+        assert all(a[1] < b[0] + 1 for a, b in pairwise(up))
+        level = [t for t in axes.get_xticklabels() if t.get_rotation() == 0]
+        lines.setdefault(round(axes.bbox.y0), []).extend(boxes_of(level, renderer))
+    for boxes in lines.values():
+        across = sorted((b.x0, b.x1) for b in boxes)
+        assert all(a[1] < b[0] for a, b in pairwise(across))
+    titles = boxes_of((t for t in drawn.findobj(plt.Text) if type(t).__name__ == "StripText"), renderer)
+    assert not any(a.overlaps(b) for a, b in combinations(titles, 2))
+
+
+@pytest.mark.parametrize("width", [None, 60, 89, 183])
 @pytest.mark.parametrize("name", FIGURES)
-def test_nothing_is_cut_numbers_keep_apart_and_the_frame_stays_as_it_is(name):
+def test_nothing_is_cut_or_too_high_texts_keep_apart_and_the_frame_stays_as_it_is(name, width):
     make, frame, shows_names = FIGURES[name]
     before = frame.copy(deep=True)
     figure = make(frame)
     pd.testing.assert_frame_equal(frame, before)
-    drawn = figure.draw(show=False)
-    try:
-        canvas = FigureCanvasAgg(drawn)
-        canvas.draw()
-        renderer = canvas.get_renderer()
-        assert_nothing_is_cut(drawn, renderer)
-        for axes in drawn.axes:
-            across = sorted((b.x0, b.x1) for b in boxes_of(axes.get_xticklabels(), renderer))
-            up = sorted((b.y0, b.y1) for b in boxes_of(axes.get_yticklabels(), renderer))
-            if name != "correlation":
-                assert all(a[1] < b[0] for a, b in pairwise(across))
-            assert all(a[1] < b[0] + 1 for a, b in pairwise(up))
-        words = " ".join(t.get_text().replace("\n", " ") for t in drawn.findobj(plt.Text)).replace(r"\$", "$")
-    finally:
-        plt.close(drawn)
-    if shows_names:
-        assert all(markup in words for markup in MARKUP)
+    pages = (figure if width is None else figure.at(width)).pages
+    assert all(25.4 * page.theme.getp("figure_size")[1] <= PAGE_HEIGHT_MM + 0.1 for page in pages)
+    words = ""
+    for page in {0: pages[0], len(pages) - 1: pages[-1]}.values():
+        with plt.rc_context({"text.hinting": "no_hinting"}):
+            drawn = page.draw(show=False)
+            canvas = FigureCanvasAgg(drawn)
+            canvas.draw()
+            renderer = canvas.get_renderer()
+        try:
+            assert_nothing_is_cut(drawn, renderer)
+            assert_texts_keep_apart(drawn, renderer)
+            words += " ".join(t.get_text().replace("\n", " ") for t in drawn.findobj(plt.Text))
+        finally:
+            plt.close(drawn)
+    if shows_names and width is None:
+        assert all(markup in words.replace(r"\$", "$") for markup in MARKUP)
         assert "…" in words
 
 

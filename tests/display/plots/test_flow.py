@@ -41,15 +41,14 @@ def ragged(names=3, metrics=("iou", "hit")):
 
 
 def test_the_boxes_say_what_the_flow_counts():
-    figure = ss.plot_flow(FLOW)
+    figure = ss.plot_flow(FLOW, width=150)
     assert contents(figure) == [
-        ["In the file", "194 cases, 140 patients, 5 tasks, 3 methods and 2 metrics;", "5,820 scores"],
+        ["In the file", "194 cases, 140 patients, 5 tasks, 3 methods and 2 metrics; 5,820 scores"],
         ["IoU and Hit rate (each)", "Each of 3 methods: 970 scores, 194 cases, 140 patients"],
         [
             "Excluded: no score",
             "Finding absent: 277 each",
-            "Reason not given: Human benchmark, 15;",
-            "Grad-CAM, 8; Occlusion, 16",
+            "Reason not given: Human benchmark, 15; Grad-CAM, 8; Occlusion, 16",
         ],
         [
             "Score defined",
@@ -175,7 +174,7 @@ def test_bad_input_gets_a_sentence():
         ss.plot_flow(SCORES)
     with pytest.raises(SalstatsError, match="0 rows of stage 'file'"):
         ss.plot_flow(FLOW[FLOW["stage"] != "file"])
-    with pytest.raises(ValueRangeError, match="at least 80 mm, not 40"):
+    with pytest.raises(ValueRangeError, match="at least 60 mm, not 40"):
         ss.plot_flow(FLOW, width=40)
     scores = SCORES.query("metric == 'iou' and task == 'Edema'")
     tasks = [scores.head(3 + i).assign(task=f"t{i:02d}") for i in range(60)]
