@@ -43,8 +43,12 @@ def save_table(table: GT, path: str | os.PathLike[str], *, overwrite: bool = Fal
         - `.tex`: a `table` or `longtable` with booktabs rules, to be read in with `\input`; its first
           lines name the packages it needs. It can be referred to as `tab:` and the name of the file.
         - `.docx`: a Word document with a real table.
-        - `.csv`: the text of the cells under one row of headings; no title, no notes.
+        - `.csv`: the text of the cells, stars and daggers with it, under one row of headings. Title and
+          notes are left out, and with them what is bold or underlined: take them from another format.
         - `.png`: a picture at 300 dots per inch, which takes Chromium, Chrome or Edge.
+
+        What is wider than a page on its side is cut in parts below each other in `.tex` and `.docx`, each
+        with the labels of the rows.
     overwrite : bool
         Replace a file that is there already.
 

@@ -3,12 +3,11 @@
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from math import ceil
 
 from salstats.display.export.table_rows import Align, Cell, Row, Rows, placed
-from salstats.display.export.table_widths import INDENT, Plan, plan_of, word_parts
+from salstats.display.export.table_widths import INDENT, Plan, parts_of, text_width, word_parts
 
-#: A table of more rows goes over several pages.
-_ROWS_OF_A_PAGE = 45
 #: Width of the text in LaTeX's own article class, upright and turned, in points. Columns that wrap are
 #: given as shares of the line, so that they grow where the line is wider.
 _LINES = (345.0, 550.0)
@@ -17,6 +16,8 @@ _TYPE = {9: "small", 8: "footnotesize", 7: "scriptsize"}
 _GAPS = {9: 6.0, 8: 4.0, 7: 2.0}
 #: TeX's own small type is this much wider than the one that widths are measured by.
 _WIDER = 1.1
+#: Size of type of notes in points, distance of lines by size of type, and how much further rows are apart.
+_NOTES_PT, _LEADING, _STRETCH = 8, 1.2, 1.1
 _TURN = {"left": r"\raggedright", "center": r"\centering", "right": r"\raggedleft"}
 #: What a command in the finished text needs, in the order to load.
 _PACKAGES = (
@@ -44,18 +45,35 @@ def latex_table(rows: Rows, *, label: str = "") -> str:
     Returns
     -------
     str
-        A `table` (a `sidewaystable` where it is too wide for an upright page), or a `longtable` for more
-        than 45 rows. The first lines name the packages it needs.
+        A `table` (a `sidewaystable` where it is too wide for an upright page), or a `longtable` where it is
+        higher than a page; several, one below the other, where it fits on no page. The first lines name the
+        packages it needs.
     """
-    plan = plan_of(rows, _LINES, _GAPS, _WIDER)
-    body = "\n".join(
-        _long(rows, plan, label) if len(rows.body) > _ROWS_OF_A_PAGE else _short(rows, plan, label)
-    )
+    parts = parts_of(rows, _LINES, _GAPS, _WIDER)
+    (first, plan), *others = parts
+    if others or _height(first, plan) > _LINES[not plan.turned]:
+        texts = [*_long(first, plan, label)]
+        for part, own in others:
+            texts += ["\\addtocounter{table}{-1}", *_long(part, own, "")]
+        if plan.turned:
+            texts = ["\\begin{landscape}", *texts, "\\end{landscape}"]
+    else:
+        texts = _short(first, plan, label)
+    body = "\n".join(texts)
     needed = [f"% {package}" for sign, package in _PACKAGES if re.search(sign, body)]
     beyond = "".join(sorted({sign for sign in body if sign > "\u017f"} - _KNOWN))
     if beyond:
         needed.append(f"% XeLaTeX or LuaLaTeX with a font that has {' '.join(beyond[:40])}: pdfLaTeX has not")
     return "\n".join(["% Needs in the preamble:", *needed, body, ""])
+
+
+def _height(rows: Rows, plan: Plan) -> float:
+    """How high a table is with its title and notes, in points."""
+    n_lines = sum(map(plan.n_lines, (*rows.head, *(row.cells for row in rows.body))))
+    apart = sum(row.apart or row.is_group for row in rows.body)
+    texts = [text for text in (f"{rows.title} {rows.subtitle}".strip(), *rows.notes) if text]
+    below = sum(ceil(text_width(text) * _NOTES_PT * _WIDER / plan.line) for text in texts)
+    return plan.points * _LEADING * (n_lines * _STRETCH + apart / 2) + _NOTES_PT * _LEADING * below
 
 
 def _short(rows: Rows, plan: Plan, label: str) -> list[str]:
@@ -80,7 +98,7 @@ def _short(rows: Rows, plan: Plan, label: str) -> list[str]:
 def _long(rows: Rows, plan: Plan, label: str) -> list[str]:
     """A table that goes over several pages, its head repeated on each."""
     head = ["\\toprule", *_head(rows, plan)]
-    found = [
+    return [
         "{",
         *_type(plan),
         "\\setlength{\\LTcapwidth}{\\linewidth}",
@@ -98,13 +116,12 @@ def _long(rows: Rows, plan: Plan, label: str) -> list[str]:
         *_notes(rows),
         "}",
     ]
-    return ["\\begin{landscape}", *found, "\\end{landscape}"] if plan.turned else found
 
 
 def _type(plan: Plan) -> list[str]:
-    """The size of type and the space between columns."""
-    stretch, gap = "\\renewcommand{\\arraystretch}{1.1}", f"\\setlength{{\\tabcolsep}}{{{plan.gap:g}pt}}"
-    return [f"\\{_TYPE[plan.points]}", stretch, gap]
+    """The size of type, the distance of rows and the space between columns."""
+    gap = f"\\setlength{{\\tabcolsep}}{{{plan.gap:g}pt}}"
+    return [f"\\{_TYPE[plan.points]}", f"\\renewcommand{{\\arraystretch}}{{{_STRETCH}}}", gap]
 
 
 def _caption(rows: Rows, label: str, end: str) -> list[str]:

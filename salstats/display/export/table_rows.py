@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Literal
 
@@ -44,7 +44,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Rows:
-    """A table to write; the last row of `head` holds the heading of each column, `aligns` its side."""
+    """A table to write; the last row of `head` holds the heading of each column, `aligns` its side.
+
+    The first `n_stub` columns are labels of rows.
+    """
 
     title: str
     subtitle: str
@@ -52,6 +55,7 @@ class Rows:
     body: tuple[Row, ...]
     notes: tuple[str, ...]
     aligns: tuple[Align, ...]
+    n_stub: int = 1
 
 
 def rows_of(table: Table) -> Rows:
@@ -65,6 +69,28 @@ def rows_of(table: Table) -> Rows:
         body=tuple(_body(table, aligns)),
         notes=tuple(_printed(note) for note in table.notes if note),
         aligns=tuple(aligns),
+        n_stub=len(stub),
+    )
+
+
+def cut(rows: Rows, start: int, stop: int) -> Rows:
+    """The labels of rows and some of the other columns of a table, without title and notes."""
+
+    def kept(cells: Sequence[Cell]) -> Iterator[Cell]:
+        for column, cell in placed(cells):
+            end = column + cell.columns
+            n = max(0, min(end, rows.n_stub) - column) + max(0, min(end, stop) - max(column, start))
+            if n:
+                yield replace(cell, columns=n)
+
+    return replace(
+        rows,
+        title="",
+        subtitle="",
+        head=tuple(tuple(kept(cells)) for cells in rows.head),
+        body=tuple(replace(row, cells=tuple(kept(row.cells))) for row in rows.body),
+        notes=(),
+        aligns=(*rows.aligns[: rows.n_stub], *rows.aligns[start:stop]),
     )
 
 

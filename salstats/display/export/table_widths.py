@@ -2,10 +2,13 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from math import ceil
 from typing import NamedTuple
 
-from salstats.display.export.table_rows import Cell, Rows, placed
+from salstats.display.export.table_rows import Cell, Rows, cut, placed
 
 #: Widths of Helvetica's narrow and wide signs, and of the others, in ems.
 _NARROW, _WIDE, _OTHER = 0.3, 0.74, 0.556
@@ -23,7 +26,7 @@ _LONG_WORD = 20
 _PARTS = re.compile(r"[^_/\-.:;=+]*[_/\-.:;=+]?")
 _NBSP = "\u00a0"
 #: Size of type in points, whether the page is turned, and how often a number with its interval is broken:
-#: not at all, before the interval, between its limits too. The first that fits is taken.
+#: not at all, or before the interval. The first that fits is taken.
 _SETTINGS = (
     (9, False, 0),
     (8, False, 0),
@@ -32,8 +35,9 @@ _SETTINGS = (
     (8, True, 0),
     (8, True, 1),
     (7, True, 1),
-    (7, True, 2),
 )
+#: How the parts are set of a table that fits in none.
+_PARTS_SET = ((8, True, 1), (7, True, 1))
 
 
 class Plan(NamedTuple):
@@ -59,24 +63,102 @@ class Plan(NamedTuple):
         """The lines that a cell's text is given; a text may be broken further at its spaces."""
         return lines_of(cell.text, self.breaks)
 
+    def n_lines(self, cells: Sequence[Cell]) -> int:
+        """How many lines a row takes, about."""
+        counts = [1]
+        for column, cell in placed(cells):
+            room = self.room(column, cell.columns) / self.em + 1e-6
+            counts.append(sum(max(1, ceil(width_of(cell, line) / room)) for line in self.lines(cell)))
+        return max(counts)
+
     def wraps(self, cell: Cell, column: int) -> bool:
         """Whether a cell takes more than one line."""
         room = self.room(column, cell.columns) / self.em + 1e-6
         return len(self.lines(cell)) > 1 or width_of(cell, cell.text) > room
 
 
-def plan_of(rows: Rows, lines: tuple[float, float], gaps: Mapping[int, float], wider: float) -> Plan:
+def parts_of(
+    rows: Rows, lines: tuple[float, float], gaps: Mapping[int, float], wider: float
+) -> list[tuple[Rows, Plan]]:
+    """A table, or where it fits in no setting its parts, each with its labels of rows and its plan.
+
+    Arguments are those of `plan_of`. Parts are cut between outer headings where these have room, and are
+    about as wide as each other; the title stands above the first, the notes below the last.
+    """
+    few = len(rows.aligns) < rows.n_stub + 2
+    if few or _fitting(rows, lines, gaps, wider, _SETTINGS) is not None:
+        return [(rows, plan_of(rows, lines, gaps, wider))]
+    points, turned, breaks = _PARTS_SET[0]
+    own = [width * points * wider + 2 * gaps[points] for width in widths_of(rows, breaks)[1]]
+    room = lines[turned] - sum(own[: rows.n_stub])
+    starts = _block_starts(rows)
+    blocks = [sum(own[a:b]) for a, b in pairwise(starts)]
+    if max(blocks) > room:
+        starts, blocks = list(range(rows.n_stub, len(own) + 1)), own[rows.n_stub :]
+    n_parts = len(_packed(blocks, room))
+    limits = (sum(blocks) / n_parts + k / 20 * room for k in range(20))
+    sizes = next(s for s in (_packed(blocks, min(limit, room)) for limit in limits) if len(s) == n_parts)
+    found, block = [], 0
+    for size in sizes:
+        found.append(cut(rows, starts[block], starts[block + size]))
+        block += size
+    found[0] = replace(found[0], title=rows.title, subtitle=rows.subtitle)
+    found[-1] = replace(found[-1], notes=rows.notes)
+    return [(part, plan_of(part, lines, gaps, wider, _PARTS_SET)) for part in found]
+
+
+def _block_starts(rows: Rows) -> list[int]:
+    """First columns of what stands below the outermost headings that differ, then the end."""
+    for cells in rows.head:
+        starts = [column for column, _ in placed(cells) if column >= rows.n_stub]
+        if len(starts) > 1:
+            break
+    return [*starts, len(rows.aligns)]
+
+
+def _packed(blocks: Sequence[float], room: float) -> list[int]:
+    """How many blocks in a row stand in each part."""
+    sizes, width = [0], 0.0
+    for block in blocks:
+        if sizes[-1] and width + block > room + 1e-6:
+            sizes.append(0)
+            width = 0.0
+        sizes[-1] += 1
+        width += block
+    return sizes
+
+
+def _fitting(
+    rows: Rows,
+    lines: tuple[float, float],
+    gaps: Mapping[int, float],
+    wider: float,
+    settings: Sequence[tuple[int, bool, int]],
+) -> tuple[int, bool, int] | None:
+    """The first setting in which a table fits."""
+    for points, turned, breaks in settings:
+        least = widths_of(rows, breaks)[1]
+        if sum(least) * points * wider + 2 * gaps[points] * len(least) <= lines[turned]:
+            return points, turned, breaks
+    return None
+
+
+def plan_of(
+    rows: Rows,
+    lines: tuple[float, float],
+    gaps: Mapping[int, float],
+    wider: float,
+    settings: Sequence[tuple[int, bool, int]] = _SETTINGS,
+) -> Plan:
     """The first setting in which a table fits on an upright or turned line of so many points.
 
     `gaps` is the space at each side of a column by size of type; `wider` how much wider type is than
     measured here. Where it fits in none, columns of the last are narrower than their longest words.
     """
-    for points, turned, breaks in _SETTINGS:
-        line, gap, em = lines[turned], gaps[points], points * wider
-        natural, least = widths_of(rows, breaks)
-        room = (line - 2 * gap * len(natural)) / em
-        if sum(least) <= room:
-            break
+    points, turned, breaks = _fitting(rows, lines, gaps, wider, settings) or settings[-1]
+    line, gap, em = lines[turned], gaps[points], points * wider
+    natural, least = widths_of(rows, breaks)
+    room = (line - 2 * gap * len(natural)) / em
     spare = room - sum(least)
     wanted = sum(natural) - sum(least)
     if spare < 0:

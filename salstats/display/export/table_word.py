@@ -14,7 +14,7 @@ from docx.oxml.ns import nsdecls, qn
 from docx.shared import Mm, Pt
 
 from salstats.display.export.table_rows import Cell, Row, Rows, placed
-from salstats.display.export.table_widths import INDENT, Plan, plan_of
+from salstats.display.export.table_widths import INDENT, Plan, parts_of
 
 _FONT = "Arial"
 #: Sizes of type in points: the table's where it fits, and the notes'.
@@ -45,8 +45,12 @@ _NO_TIME = datetime(2000, 1, 1)
 
 
 def word_document(rows: Rows) -> bytes:
-    """A table as a Word document: title, table and notes, on a turned page where it is wide."""
-    plan = plan_of(rows, _LINES, dict.fromkeys((9, 8, 7), _PAD), _WIDER)
+    """A table as a Word document: title, table and notes, on a turned page where it is wide.
+
+    One that is wider than a turned page is several tables, one below the other.
+    """
+    parts = parts_of(rows, _LINES, dict.fromkeys((9, 8, 7), _PAD), _WIDER)
+    plan = parts[0][1]
     document = Document()
     section = document.sections[0]
     section.orientation = WD_ORIENT.LANDSCAPE if plan.turned else WD_ORIENT.PORTRAIT
@@ -66,8 +70,7 @@ def word_document(rows: Rows) -> bytes:
     blocks = [
         *([_paragraph(rows.title, _TABLE_PT, after=4, keep="keepNext", bold=True)] if rows.title else []),
         *([_paragraph(rows.subtitle, _TABLE_PT, after=4, keep="keepNext")] if rows.subtitle else []),
-        _table(rows, plan),
-        _GAP,
+        *(block for part, own in parts for block in (_table(part, own, rows.title), _GAP)),
         *(_paragraph(note, _NOTES_PT, after=2, keep="keepLines") for note in rows.notes),
     ]
     for block in blocks:
@@ -91,11 +94,11 @@ def _run(lines: Sequence[str], points: float, *, bold: bool = False, underline: 
     return f"<w:r><w:rPr>{styles}</w:rPr>{'<w:br/>'.join(parts)}</w:r>"
 
 
-def _table(rows: Rows, plan: Plan) -> str:
+def _table(rows: Rows, plan: Plan, title: str) -> str:
     """The table itself; its headings are repeated on every page."""
     widths = [_twips(plan, column) for column in range(len(plan.widths))]
     grid = "".join(f'<w:gridCol w:w="{width}"/>' for width in widths)
-    caption = f"<w:tblCaption w:val={quoteattr(rows.title[:255])}/>" if rows.title else ""
+    caption = f"<w:tblCaption w:val={quoteattr(title[:255])}/>" if title else ""
     last = len(rows.head) - 1
     head = [
         _row(

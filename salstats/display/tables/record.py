@@ -81,7 +81,7 @@ class Table:
 
 def point_pads(table: Table, column: int) -> list[str]:
     """What each text of a column lacks in front to have its decimal point below the others'."""
-    whole = [row[column].split(" ", 1)[0].rstrip("*%").split(".", 1)[0] for row in table.cells]
+    whole = [row[column].split(" ", 1)[0].rstrip("*%†").split(".", 1)[0] for row in table.cells]
     if table.columns[column].align != "point":
         return [""] * len(whole)
     at_foot = [i in table.foot for i in range(len(whole))]
@@ -90,6 +90,6 @@ def point_pads(table: Table, column: int) -> list[str]:
         for part in (False, True)
     }
     return [
-        widest[at][: len(widest[at]) - len(own)] if own else ""
-        for own, at in zip(whole, at_foot, strict=True)
+        widest[at][: len(widest[at]) - len(own)] if row[column] else ""
+        for row, own, at in zip(table.cells, whole, at_foot, strict=True)
     ]

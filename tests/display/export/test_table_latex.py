@@ -130,15 +130,32 @@ def test_a_long_table_goes_over_pages_with_its_head_on_each():
     assert r"\begin{tabular}" not in tex
     assert tex.count("Method 0") == 2
     assert r"\caption[]{(continued)}" in tex
-    assert r"\begin{table}" in latex(estimates(45, 1))
+    assert r"\begin{table}" in latex(estimates(20, 1))
 
 
 def test_a_wide_table_is_turned_and_intervals_are_broken_only_where_they_must_be():
-    assert r"\begin{sidewaystable}" in latex(estimates(10, 4))
+    assert r"\begin{sidewaystable}" in latex(estimates(5, 3))
     upright = latex(estimates(10, 1))
     assert r"\begin{table}" in upright
     assert r"\newline" not in upright.split(r"\midrule")[1].split(r"\bottomrule")[0]
     assert re.search(r"\d\.\d{3}\\newline \((?:\$-\$)?\d\.\d{3},~", latex(estimates(10, 2)))
+
+
+def test_a_table_higher_than_its_turned_page_goes_over_pages():
+    tex = latex(estimates(30, 3))
+    assert r"\begin{landscape}" in tex
+    assert tex.count(r"\begin{longtable}") == 1
+
+
+def test_a_table_wider_than_a_turned_page_is_one_table_in_parts():
+    tex = latex(estimates(5, 8), label="wide")
+    n_parts = tex.count(r"\begin{longtable}")
+    assert n_parts > 1
+    assert tex.count(r"\addtocounter{table}{-1}") == n_parts - 1
+    assert tex.count(r"\label{tab:wide}") == tex.count("salstats ") == tex.count(r"\begin{landscape}") == 1
+    # no interval is broken between its limits, and no type is smaller than TeX's 7 points
+    assert not re.search(r",\\newline", tex)
+    assert r"\tiny" not in tex
 
 
 def test_what_a_table_needs_is_named_and_nothing_else():

@@ -4,7 +4,7 @@ import pytest
 from display.table_examples import LONG, estimates, long_names, one_cell
 
 from salstats.display.export.table_files import table_rows
-from salstats.display.export.table_widths import lines_of, plan_of, text_width, widths_of
+from salstats.display.export.table_widths import lines_of, parts_of, plan_of, text_width, widths_of
 from salstats.display.tables.layout import build
 from salstats.display.tables.record import Column, Table
 
@@ -67,11 +67,26 @@ def test_a_spanner_has_room_where_it_is_short_and_labels_of_groups_take_none():
 
 def test_the_first_setting_that_fits_is_taken_and_its_columns_fit_the_line():
     settings = []
-    for line in (700, 575, 450, 350, 100):
+    for line in (700, 575, 450, 350, 300):
         found = plan(estimates(), line, turned=1.2 * line)
         settings.append((found.points, found.turned, found.breaks))
         assert sum(found.widths) * found.em + 2 * found.gap * len(found.widths) <= found.line * (1 + 1e-9)
-    assert settings == [(9, False, 0), (8, False, 0), (8, False, 1), (8, True, 1), (7, True, 2)]
+    assert settings == [(9, False, 0), (8, False, 0), (8, False, 1), (8, True, 1), (7, True, 1)]
+
+
+@pytest.mark.parametrize(("n_methods", "sizes"), [(3, [6]), (8, [4, 6, 6]), (9, [6, 6, 6])])
+def test_parts_of_a_table_that_fits_nowhere_fit_with_their_labels(n_methods, sizes):
+    rows = table_rows(estimates(3, n_methods))
+    parts = parts_of(rows, (400.0, 600.0), dict.fromkeys((9, 8, 7), 4.0), 1.0)
+    assert [len(part.aligns) - 1 for part, _ in parts] == sizes
+    for part, found in parts:
+        assert sum(found.widths) * found.em + 2 * found.gap * len(found.widths) <= found.line * (1 + 1e-9)
+        assert [row.cells[0] for row in part.body] == [row.cells[0] for row in rows.body]
+    cells = [cell.text for i in range(3) for part, _ in parts for cell in part.body[i].cells[1:]]
+    assert cells == [cell.text for row in rows.body for cell in row.cells[1:]]
+    assert [(bool(part.title), bool(part.notes)) for part, _ in parts] == [
+        (part is parts[0][0], part is parts[-1][0]) for part, _ in parts
+    ]
 
 
 def test_columns_that_fit_have_their_natural_width():

@@ -121,6 +121,20 @@ def test_a_wide_table_is_turned_and_none_is_wider_than_its_page(table, turned):
     assert made.tables[0].autofit is False
 
 
+def test_a_table_wider_than_a_turned_page_is_several_with_their_labels():
+    made = document(estimates(5, 8))
+    section = made.sections[0]
+    room = section.page_width - section.left_margin - section.right_margin
+    assert len(made.tables) > 1
+    assert sum(len(table.columns) - 1 for table in made.tables) == 16
+    for table in made.tables:
+        assert sum(column.width for column in table.columns) <= room
+        assert [row[0] for row in texts(table)][2:] == [
+            f"Task {i}, with some 5% & more_words" for i in range(5)
+        ]
+    assert {run.font.size.pt for table in made.tables for run in runs(table).values()} <= {7, 8}
+
+
 def test_nothing_personal_is_said_and_no_time():
     properties = document(rich()).core_properties
     assert properties.title == "Title & more"

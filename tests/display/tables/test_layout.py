@@ -34,6 +34,11 @@ def test_decimal_points_of_leading_numbers_stand_below_each_other():
     assert ["nowrap" in (row[0].get("style") or "") for row in cells(gt)] == [True, True, *[False] * 4]
 
 
+def test_signs_in_front_and_marks_behind_do_not_move_the_point():
+    assert indents(build(table_of(["<.001", ".042", ""]), "t")) == [0, 1, 0]
+    assert indents(build(table_of(["−1†", "10*", "3"]), "t")) == [0, 0, 1]
+
+
 def test_the_foot_is_aligned_on_its_own():
     gt = build(table_of(["0.5", "−0.5", "1,234", "0.9"], foot={2, 3}), "t")
     assert indents(gt) == [1, 0, 0, 4]
