@@ -42,6 +42,28 @@ FRAMES = {
         study = ss.read_study(study_folder)
         one_case = ss.score(study, metrics=["iou", "hit"])
     """,
+    "images of unequal size": """
+        import numpy as np
+        sizes = {"tall": (300, 90), "wide": (90, 300), "large": (1000, 1200), "small": (64, 64)}
+        images, truths, maps, readers = {}, {}, {}, {}
+        for case, (height, width) in sizes.items():
+            row, col = np.mgrid[:height, :width] / [[[height]], [[width]]]
+            noise = np.random.default_rng(0).normal(0, 0.06, (height, width))
+            images[case] = (255 * np.clip(0.35 + 0.3 * np.cos(5 * row) * col + noise, 0, 1)).astype(np.uint8)
+            near = np.exp(-8 * ((row - 0.6) ** 2 + (col - 0.4) ** 2))
+            truths[case, "Edema"] = near > 0.8
+            if case != "wide":
+                truths[case, "Nodule"] = np.hypot(row - 0.25, col - 0.7) < 0.1
+            for number in range(5):
+                if (case, number) != ("small", 1):
+                    shifted = np.exp(-6 * ((row - 0.5) ** 2 + (col - 0.2 - 0.1 * number) ** 2))
+                    maps[case, "Edema", f"method {number + 1}"] = shifted[::4, ::4]
+                    maps[case, "Nodule", f"method {number + 1}"] = 1 - near[::4, ::4] * number / 4
+            for number, level in enumerate((0.66, 0.78, 0.9)):
+                readers[case, "Edema", f"reader {number + 1}"] = near > level
+        study = ss.study_from_arrays(truths, maps, readers=readers)
+        one_case = ss.score(study, metrics=["iou"])
+    """,
 }
 SHAPED = ("embedded", "eight methods", "twenty tasks", "six patients, two tasks", "long names")
 
@@ -388,11 +410,29 @@ ITEMS = (
         ("images",),
     ),
     Item(
+        "plot_gallery of every method's picks",
+        """
+        picks = ss.pick_cases(one_case, metric="iou")
+        ss.plot_gallery(study, picks, images=study_folder / "images")
+        """,
+        ("images",),
+    ),
+    Item(
         "plot_gallery of two tasks",
         """
         picks = ss.pick_cases(one_case, metric="iou", method="gradcam")
         picks = picks[picks["task"].isin(picks["task"].unique()[:2])]
         ss.plot_gallery(study, picks, scores=one_case, images=study_folder / "images", human=True)
+        """,
+        ("images",),
+    ),
+    Item(
+        "plot_gallery of two methods and of one",
+        """
+        picks = ss.pick_cases(one_case, metric="iou", method="gradcam", at=["worst", "best"])
+        shown = {"scores": one_case, "images": study_folder / "images", "spacing": 0.5}
+        [ss.plot_gallery(study, picks, methods=["gradcam", "human"], **shown),
+         ss.plot_gallery(study, picks.head(1), methods=["gradcam"], **shown)]
         """,
         ("images",),
     ),
@@ -403,6 +443,29 @@ ITEMS = (
         ss.plot_overlay(study, first["case"], first["task"], images=study_folder / "images", method="gradcam")
         """,
         ("images",),
+    ),
+    Item(
+        "plot_gallery of unequal images",
+        """
+        cases = one_case[["case", "task"]].drop_duplicates()
+        ss.plot_gallery(study, cases, scores=one_case, images=images, spacing=0.2, human=True)
+        """,
+        ("images of unequal size",),
+    ),
+    Item(
+        "plot_overlay of unequal images",
+        """
+        [ss.plot_overlay(study, case, "Edema", method="method 2", images=images) for case in sizes]
+        """,
+        ("images of unequal size",),
+    ),
+    Item(
+        "plot_overlay of people and of nothing",
+        """
+        [ss.plot_overlay(study, "large", "Edema", method="human", images=images),
+         ss.plot_overlay(study, "wide", "Nodule", method="method 1", images=images)]
+        """,
+        ("images of unequal size",),
     ),
     Item(
         "plot_thresholds",

@@ -14,11 +14,14 @@ from salstats.display.plots.gallery import (
     gallery,
     gallery_rows,
     gallery_width,
-    panel_mm,
+    own_picks,
+    panel_rows,
     panel_scores,
     picked_metric,
+    series_titles,
 )
-from salstats.display.plots.overlay import EDGE_MM, overlay
+from salstats.display.plots.gallery_plan import plan
+from salstats.display.plots.overlay import overlay, overlay_box
 from salstats.display.plots.theme import COLUMN_MM
 from salstats.display.report.examples import Examples
 from salstats.display.report.folder import check_folder
@@ -118,7 +121,7 @@ def plot_overlay(
     rule = mask_rule(
         asked.select(methods={s.method for s in series}), threshold=threshold, cutoff=cutoff, smooth=smooth
     )
-    look = Look(rule, check_images(images), human, width - 2 * EDGE_MM)
+    look = Look(rule, check_images(images), human, overlay_box(width))
     return overlay(picture(asked.cases[0], task, method, series, look), names, width, spacing)
 
 
@@ -138,8 +141,11 @@ def plot_gallery(
     spacing: float | Mapping[str, float] | None = None,
     labels: Mapping[str, Any] | Labels | None = None,
     width: float | None = None,
-) -> p9.ggplot:
-    """Figure of cases by methods: an overlay in each panel, with its score.
+) -> list[p9.ggplot]:
+    """Figure of cases by methods: an overlay of each, with its score below it.
+
+    No picture's box is less than 20 mm wide: methods that do not fit beside each other stand on further
+    lines, rows that do not fit a page on further pages.
 
     Parameters
     ----------
@@ -147,7 +153,8 @@ def plot_gallery(
         From a reader, such as `read_chexlocalize`.
     cases : DataFrame
         What the rows show, in their order: `case`, with `task` where the study has several, and `pick`, from
-        `pick_cases`. A case that is picked twice has one row.
+        `pick_cases`. A case that is picked twice has one row. Where cases are picked for several methods, the
+        rows of a task stand together, and what a case was picked for stands below the pictures.
     methods : list of str, optional
         What the columns show; by default every saliency method and then the human benchmark.
     scores : DataFrame, optional
@@ -163,14 +170,13 @@ def plot_gallery(
     human : bool
         Draw the human benchmark in the panels of the other methods too.
     width : float, optional
-        Width of the figure in mm; by default 89 for up to two methods, else 183. It is less where the rows
-        would not fit a page.
+        Width of the figure in mm; by default 89 for up to two methods, else 183.
 
     Returns
     -------
-    ggplot
-        Its `data` has a row per panel: `case`, `task`, `method`, `score`, and why something is missing
-        (`note`).
+    Figure
+        Its `data` has a row per picture: `case`, `task`, `method`, `score`, the `text` below it, and why
+        something is missing (`note`). What is higher than a page has further `pages`.
 
     Raises
     ------
@@ -196,11 +202,11 @@ def plot_gallery(
     """
     names = Labels(labels)
     rows = gallery_rows(cases, study.tasks, names)
-    asked = study.select(cases={row.case for row in rows}, tasks={row.task for row in rows})
+    shown = {row.case for row in rows}
+    asked = study.select(cases=shown, tasks={row.task for row in rows})
     columns = methods_shown(asked, methods)
     scored = cases if scores is None else scores
-    values = panel_scores(scored, metric or picked_metric(cases))
-    width = gallery_width(width, len(columns))
+    values = panel_scores(scored, metric or picked_metric(cases), shown)
     every = {s.method for series in columns.values() for s in series}
     rule = mask_rule(
         asked.select(methods=every),
@@ -208,13 +214,20 @@ def plot_gallery(
         cutoff=as_scored(scored, "cutoff") if cutoff is None else cutoff,
         smooth=as_scored(scored, "smooth") if smooth is None else smooth,
     )
-    look = Look(rule, check_images(images), human, 1.25 * panel_mm(width, len(columns)))
     known = {case.case: case for case in asked.cases}
+    layout = plan(
+        {row.key: row.parts for row in rows},
+        [known[row.case].shape for row in rows],
+        series_titles(columns, names)[0],
+        gallery_width(width, len(columns)),
+    )
+    look = Look(rule, check_images(images), human, layout.box)
     pictures = {
         name: [picture(known[row.case], row.task, name, series, look) for row in rows]
         for name, series in columns.items()
     }
-    return gallery(rows, pictures, values, labels=names, width=width, spacing=spacing)
+    picks = panel_rows(cases if own_picks(cases) else cases.iloc[:0], shown)
+    return gallery(rows, pictures, values, layout, picks=picks, labels=names, spacing=spacing)
 
 
 def report(

@@ -2,14 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from salstats.checks import SalstatsError, quoted
-from salstats.display.plots.overlay_picture import Picture
+from salstats.display.plots.overlay_picture import Picture, mm_per_pixel
 from salstats.images.map_steps import rescale
 from salstats.images.maps import is_finite
 from salstats.images.masks import decode
@@ -30,8 +30,16 @@ class Look:
     images: ImageSource | None
     #: Show the human benchmark beside the method.
     human: bool
-    #: Longest side of a picture in print, in mm.
-    long_mm: float
+    #: Largest (width, height) of a picture in print, in mm.
+    box: tuple[float, float]
+    #: Images that were read, at their printed size: each is read once for all methods.
+    _read: dict[str, np.ndarray | None] = field(default_factory=dict)
+
+    def grey(self, case: str, shape: tuple[int, int], printed: tuple[int, int]) -> np.ndarray | None:
+        """Image of a case as grey from 0 to 1, None where there is none."""
+        if case not in self._read:
+            self._read[case] = read_grey(self.images, case, shape, printed)
+        return self._read[case]
 
 
 def series_of(study: Study, name: str) -> tuple[Series, ...]:
@@ -95,15 +103,15 @@ def picture(case: Case, task: str, method: str | None, series: Sequence[Series],
         people = [p.read() for p in case.predictions if p.task == task and p.series.method == HUMAN]
     known = [c for c in (*shown, *people) if c is not None]
     shape = _shape(case, task, [truth.shape if truth else None, *(_own_shape(c) for c in known)])
-    printed = printed_shape(shape, look.long_mm)
+    printed = printed_shape(shape, max(shape) * mm_per_pixel(shape, look.box))
     pixel = max(shape) / max(printed)
     lines: dict[str, list[np.ndarray]] = {}
     points: dict[str, np.ndarray] = {}
     if truth is not None:
         lines["truth"] = outlines(decode(truth), pixel)
-    masks = [c.mask for c in people if c.mask is not None]
+    masks = [decode(c.mask) for c in people if c.mask is not None]
     if masks:
-        lines["human"] = [line for mask in masks for line in outlines(decode(mask), pixel)]
+        lines["human"] = [line for mask in masks for line in outlines(mask, pixel)]
     marked = [c.points for c in people if c.points is not None and len(c.points)]
     if marked:
         points["marked"] = np.vstack(marked).astype(np.float64)
@@ -129,11 +137,12 @@ def picture(case: Case, task: str, method: str | None, series: Sequence[Series],
         tuple(series),
         shape,
         printed,
-        read_grey(look.images, case.case, shape, printed),
+        look.grey(case.case, shape, printed),
         None if saliency is None else rescale(resized(saliency, printed)),
         {kind: found for kind, found in lines.items() if found},
         points,
-        note,
+        people=sum(bool(mask.any()) for mask in masks),
+        note=note,
         **made,
     )
 

@@ -1,73 +1,101 @@
-"""Cases by methods: a picture in each panel, with its score."""
+"""Cases by methods: a picture for each, its score below it, on as many pages as they need."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotnine as p9
 
 from salstats.checks import SalstatsError, check_columns, check_frame, check_numeric, quoted
+from salstats.display.plots.gallery_plan import Plan
 from salstats.display.plots.overlay import (
-    EDGE_MM,
-    GAP_MM,
-    STRIP_LINE_MM,
-    Placed,
-    Sheet,
     absent_note,
+    around_mm,
     image_note,
     mask_name,
     method_label,
     overlay_figure,
-    ratio,
+    people_note,
     threshold_note,
 )
 from salstats.display.plots.overlay_picture import Picture
-from salstats.display.plots.text_fit import caption, caption_chars, chars_in, plain, wrapped
+from salstats.display.plots.overlay_sheet import TAG_PT, Placed
+from salstats.display.plots.text_fit import chars_in
 from salstats.display.plots.theme import COLUMN_MM, PAGE_MM
 from salstats.display.text.format import MISSING, fixed_text, joined
 from salstats.display.text.labels import Labels
+from salstats.study import HUMAN, Series
 
-#: Height of a page, and room for legend, colour scale and caption on it.
-_PAGE_HEIGHT_MM, _AROUND_MM = 225.0, 30.0
 #: Columns of a gallery that still fit a journal's column.
 _FEW_COLUMNS = 2
-#: Lines beside a row at most: two for each part of its name.
-_ROW_LINES = 6
+#: What tells the series of a method apart, in frames.
+_SERIES = ("model", "seed", "reader")
 
 
 def gallery(
     rows: Sequence["Row"],
     pictures: Mapping[str, Sequence[Picture]],
     values: "PanelScores",
+    layout: Plan,
     *,
+    picks: "PanelRows",
     labels: Labels,
-    width: float,
     spacing: float | Mapping[str, float] | None,
-) -> p9.ggplot:
-    """Figure of pictures; `pictures` are those of each column, one for each row."""
-    shown = [p for row in zip(*pictures.values(), strict=True) for p in row]
-    scored = [values.of(p) for p in shown]
-    places = [(row.key, column) for row in rows for column in pictures]
-    placed = [
-        Placed(p, row, column, _corner(values, score, n, p, labels), score)
-        for p, (row, column), (score, n) in zip(shown, places, scored, strict=True)
-    ]
-    titles = {column: method_label(labels, found[0].series) for column, found in pictures.items()}
-    sheet = _sheet(rows, titles, ratio(shown), width)
-    # a single row has no strip that names it, a single panel has none at all
+) -> list[p9.ggplot]:
+    """Pages of pictures.
+
+    `pictures` are those of each column, one for each row; `picks` what cases were picked for where each
+    method has its own.
+    """
+    metric = "" if values.metric is None else labels.value("metric", values.metric)
+    # a long name stands in the caption alone
+    short = metric if len(f"{metric} 0.00") <= chars_in(layout.box[0], TAG_PT) else ""
+    placed, of_several = [], False
+    for number, row in enumerate(rows):
+        for column, found in pictures.items():
+            shown = found[number]
+            score, n = values.of(shown)
+            of_several |= n > 1
+            own = list(dict.fromkeys(str(picked["pick"]) for picked in picks.of(shown)))
+            tag = _tag(score if n else None, short, own, shown.note)
+            placed.append(Placed(shown, row.key, column, tag, score))
+    titles, shared = series_titles({name: found[0].series for name, found in pictures.items()}, labels)
+    # a single row has no name beside it, a single picture no title
     alone = ", ".join([rows[0].text, *(titles.values() if len(titles) == 1 else [])])
-    note = caption(
-        [
+
+    def notes(part: Sequence[Placed]) -> list[str]:
+        panels = [p.panel for p in part]
+        return [
             f"{alone}." if len(rows) == 1 else "",
-            absent_note(shown, labels),
-            threshold_note(shown, labels),
-            "Scores of several readers or seeds are their mean." if any(n > 1 for _, n in scored) else "",
-            image_note(shown),
-        ],
-        caption_chars(sheet.width, 3),
-    )
-    return overlay_figure(placed, sheet, labels=labels, note=note, spacing=spacing, names=mask_name(shown))
+            *shared,
+            absent_note(panels, labels),
+            threshold_note(panels, labels),
+            people_note(panels),
+            f"Numbers: {metric}." if metric and not short else "",
+            "Words beside scores: what that method's score was picked for." if picks.rows else "",
+            "Scores of several readers or seeds are their mean." if of_several else "",
+            image_note(panels),
+        ]
+
+    parts = layout.pages(placed, around_mm([*notes(placed), "Page 10 of 10."], layout.width))
+    pages = []
+    for number, bands in enumerate(parts, 1):
+        shown_keys = {(row, column) for row, columns in bands for column in columns}
+        part = [p for p in placed if (p.row, p.column) in shown_keys]
+        pages.append(
+            overlay_figure(
+                part,
+                layout.sheet(bands),
+                labels=labels,
+                notes=notes(part),
+                spacing=spacing,
+                names=mask_name([p.panel for p in part]),
+                page=f"Page {number} of {len(parts)}." if len(parts) > 1 else "",
+            )
+        )
+    return pages
 
 
 def gallery_width(width: float | None, n_columns: int) -> float:
@@ -76,36 +104,54 @@ def gallery_width(width: float | None, n_columns: int) -> float:
 
 
 @dataclass(frozen=True)
+class PanelRows:
+    """Rows of a frame by case and method."""
+
+    rows: Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]
+
+    def of(self, shown: Picture) -> list[Mapping[str, Any]]:
+        """Rows of what a picture shows."""
+        found = {
+            id(row): row
+            for one in shown.series
+            for row in self.rows.get((shown.case, one.method), ())
+            if row.get("task", shown.task) == shown.task and _is_of(row, one)
+        }
+        return list(found.values())
+
+
+def _is_of(row: Mapping[str, Any], series: Series) -> bool:
+    """Whether a row is of a series, as far as both say."""
+    said = ((getattr(series, column), row.get(column)) for column in _SERIES if column in row)
+    return all(own is None or str(value) == own for own, value in said)
+
+
+def panel_rows(frame: pd.DataFrame, cases: Collection[str]) -> PanelRows:
+    """Rows of some cases, each once, whatever they were picked for."""
+    own = frame[frame["case"].astype("str").isin(cases)]
+    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for row in own.to_dict("records"):
+        found.setdefault((str(row["case"]), str(row["method"])), []).append(row)
+    return PanelRows(found)
+
+
+@dataclass(frozen=True)
 class PanelScores:
     """The scores of panels: rows of one metric, none where there are no scores."""
 
-    frame: pd.DataFrame | None
+    rows: PanelRows
     metric: str | None
 
     def of(self, shown: Picture) -> tuple[float, int]:
         """Panel's score, NaN where there is none, and how many rows it is the mean of."""
-        if self.frame is None:
-            return float("nan"), 0
-        rows = self.frame[self.frame["case"].astype("str") == shown.case]
-        if "task" in rows.columns:
-            rows = rows[rows["task"] == shown.task]
-        found = rows.iloc[:0]
-        for one in shown.series:
-            own = rows[rows["method"] == one.method]
-            for column in ("model", "seed", "reader"):
-                value = getattr(one, column)
-                if value is not None and column in own.columns:
-                    own = own[own[column].astype("str") == value]
-            found = pd.concat([found, own]) if len(found) else own
-        found = found[~found.index.duplicated()]
-        score = found["score"].mean() if found["score"].notna().any() else float("nan")
-        return float(score), len(found)
+        scores = pd.Series([row["score"] for row in self.rows.of(shown)], dtype=np.float64)
+        return float(scores.mean()), len(scores)
 
 
-def panel_scores(frame: pd.DataFrame, metric: str | None) -> PanelScores:
-    """Scores of one metric, none where the frame has no scores."""
+def panel_scores(frame: pd.DataFrame, metric: str | None, cases: Collection[str]) -> PanelScores:
+    """Scores of one metric of some cases, none where the frame has no scores."""
     if "score" not in frame.columns:
-        return PanelScores(None, None)
+        return PanelScores(PanelRows({}), None)
     check_columns(frame, ["case", "method", "metric"])
     check_numeric(frame, "score")
     metrics = list(dict.fromkeys(frame["metric"].dropna()))
@@ -116,7 +162,9 @@ def panel_scores(frame: pd.DataFrame, metric: str | None) -> PanelScores:
     metric = metric or str(metrics[0])
     if metric not in metrics:
         raise SalstatsError(f"the scores have no metric {metric!r} (metrics: {quoted(metrics)})")
-    return PanelScores(frame[frame["metric"] == metric].reset_index(drop=True), metric)
+    # a case that was picked twice has its score once
+    own = frame[frame["metric"] == metric].drop(columns=["pick", "target"], errors="ignore")
+    return PanelScores(panel_rows(own.drop_duplicates(), cases), metric)
 
 
 def picked_metric(cases: pd.DataFrame) -> str | None:
@@ -127,7 +175,7 @@ def picked_metric(cases: pd.DataFrame) -> str | None:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a gallery, and what stands beside it: each part of its name on lines of its own."""
+    """A row of a gallery, and its name: each part on lines of its own."""
 
     case: str
     task: str
@@ -146,56 +194,48 @@ class Row:
 
 
 def gallery_rows(cases: pd.DataFrame, tasks: Sequence[str], names: Labels) -> list[Row]:
-    """Rows of a gallery."""
+    """Rows of a gallery, those of a task together where each method has its own picks."""
     frame = check_frame(cases, "cases")
     check_columns(frame, ["case"], "cases")
     if len(tasks) > 1:
         check_columns(frame, ["task"], "cases")
     found: dict[tuple[str, str], list[str]] = {}
-    for _, row in frame.iterrows():
-        task = str(row["task"]) if "task" in frame.columns else tasks[0]
-        picks = found.setdefault((str(row["case"]), task), [])
-        if "pick" in frame.columns and str(row["pick"]) not in picks:
+    for row in frame.to_dict("records"):
+        picks = found.setdefault((str(row["case"]), str(row.get("task", tasks[0]))), [])
+        if "pick" in row and str(row["pick"]) not in picks:
             picks.append(str(row["pick"]))
+    places = {task: i for i, task in enumerate(dict.fromkeys(task for _, task in found))}
+    apart = own_picks(frame)
     rows = []
-    for (case, task), picks in found.items():
+    for case, task in sorted(found, key=lambda key: places[key[1]]) if apart else found:
+        picks = [] if apart else found[case, task]
         of_task = names.value("task", task) if len(tasks) > 1 else ""
         parts = (joined(picks).capitalize(), names.value("case", case), of_task)
         rows.append(Row(case, task, tuple(part for part in parts if part), bool(picks)))
     return rows
 
 
-def _sheet(rows: Sequence[Row], titles: Mapping[str, str], share: float, width: float) -> Sheet:
-    """Sizes of a gallery that fits a page, and its strips; `share` is height over width."""
-    n_rows, n_columns = len(rows), len(titles)
-    # the first guess of a row's height leaves room for as many lines beside it as there may be
-    room = share * panel_mm(width, n_columns, _ROW_LINES * STRIP_LINE_MM)
-    beside = {row.key: "\n".join(wrapped(part, chars_in(room), 2) for part in row.parts) for row in rows}
-    side = _lines_mm(beside.values()) if n_rows > 1 else 0.0
-    panel = panel_mm(width, n_columns, side)
-    above = {
-        column: wrapped(title, chars_in(panel - GAP_MM, bold=True), 3) for column, title in titles.items()
+def own_picks(cases: pd.DataFrame) -> bool:
+    """Whether cases were picked for several methods, so that each has its own."""
+    series = [c for c in ("method", *_SERIES) if c in cases.columns]
+    return {"pick", "method"} <= set(cases.columns) and len(cases[series].drop_duplicates()) > 1
+
+
+def series_titles(columns: Mapping[str, Sequence[Series]], names: Labels) -> tuple[dict[str, str], list[str]]:
+    """Title of each column, and sentences on the model and seed that all of them share."""
+    machines = [series[0] for series in columns.values() if series[0].method != HUMAN]
+    shared = {
+        part: values.pop()
+        for part in ("model", "seed")
+        if len(values := {getattr(one, part) for one in machines}) == 1 and values != {None}
     }
-    top = _lines_mm(above.values()) if n_columns > 1 or n_rows > 1 else 0.0
-    panel = min(panel, ((_PAGE_HEIGHT_MM - _AROUND_MM - top + GAP_MM) / n_rows - GAP_MM) / share)
-    whole = panel * n_columns + 2 * EDGE_MM + side + (n_columns - 1) * GAP_MM
-    return Sheet(whole, (panel, share * panel), beside, above, top)
+    titles = {name: method_label(names, series, apart_from=shared) for name, series in columns.items()}
+    return titles, [f"{names.column(part)}: {names.value(part, value)}." for part, value in shared.items()]
 
 
-def _lines_mm(texts: Iterable[str]) -> float:
-    """Room that the strips above or beside panels take."""
-    return max(text.count("\n") + 1 for text in texts) * STRIP_LINE_MM + 1.5
-
-
-def panel_mm(width: float, n_columns: int, side: float = 0.0) -> float:
-    """How wide a panel is beside a strip on the right."""
-    return (width - 2 * EDGE_MM - side - (n_columns - 1) * GAP_MM) / n_columns
-
-
-def _corner(values: PanelScores, score: float, n: int, shown: Picture, names: Labels) -> str:
-    """Text in a panel's corner: its score, or why it has none."""
-    parts = []
-    if values.metric is not None and n:
-        number = MISSING if np.isnan(score) else fixed_text(score, 2)
-        parts.append(f"{names.value('metric', values.metric)} {number}")
-    return plain(", ".join([*parts, *([shown.note] if shown.note else [])]))
+def _tag(score: float | None, metric: str, picks: Sequence[str], note: str) -> str:
+    """Text below a picture: its score, what it was picked for, or why it has none."""
+    if score is None:
+        return note
+    number = MISSING if np.isnan(score) else fixed_text(score, 2)
+    return ", ".join(part for part in (f"{metric} {number}".strip(), joined(picks), note) if part)

@@ -1,17 +1,18 @@
 """What is drawn on pictures of maps: outlines, marks, scale bars, texts and the colour scale."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.display.plots.overlay_picture import Picture
+from salstats.display.plots.overlay_sheet import TAG_PT, Placed
 from salstats.display.plots.picture import colour_bar, scale_colours
 from salstats.display.plots.text_fit import plain
 from salstats.display.plots.theme import TEXT_PT, font
+from salstats.display.text.format import joined
+from salstats.display.text.labels import Labels
 
 #: Light lines on dark casings, which show on black and on white; their types tell them apart in grey.
 _LINES: dict[str, tuple[str, Any]] = {
@@ -24,17 +25,6 @@ _FIXED: dict[str, Any] = {"inherit_aes": False}
 _CASING = "#000000"
 
 
-@dataclass(frozen=True)
-class Placed:
-    """A panel, the keys of its row and column, the text in its corner, and its score (NaN for none)."""
-
-    panel: Picture
-    row: str
-    column: str
-    text: str
-    score: float = float("nan")
-
-
 def _on_paper(table: pd.DataFrame, number: int, points: np.ndarray, **columns: Any) -> pd.DataFrame:
     """Points (row, col) of a panel at their places, in mm."""
     at = table.iloc[number]
@@ -42,8 +32,6 @@ def _on_paper(table: pd.DataFrame, number: int, points: np.ndarray, **columns: A
         {
             "x": at["left"] + points[:, 1] * at["mm_per_pixel"],
             "y": at["top"] - points[:, 0] * at["mm_per_pixel"],
-            "row": pd.Categorical([at["row"]] * len(points), dtype=table["row"].dtype),
-            "column": pd.Categorical([at["column"]] * len(points), dtype=table["column"].dtype),
             **columns,
         }
     )
@@ -131,43 +119,76 @@ def scale_layer(table: pd.DataFrame) -> list[Any]:
     ]
 
 
-def bar_layers(table: pd.DataFrame, spacing: float | Mapping[str, float] | None, small: bool) -> list[Any]:
-    """Scale bar in each picture, in mm where the size of a pixel is known."""
+def bar_layers(
+    table: pd.DataFrame, spacing: float | Mapping[str, float] | None, labels: Labels
+) -> tuple[list[Any], str]:
+    """Scale bar in each picture, and the sentence that says how long they are.
+
+    A single picture has its bar with a label, in mm where the size of a pixel is known and else in pixels.
+    Several have bars, without labels, where that size is known.
+    """
     bars = table.copy()
+    small = len(table) > 1
     sizes = [spacing.get(c) if isinstance(spacing, Mapping) else spacing for c in table["case"]]
     # pixels of a unit: of a mm, or one
-    per_unit = np.array([1.0 if s is None else 1.0 / s for s in sizes])
-    lengths = [bar_length(w, u) for w, u in zip(table["width"], per_unit, strict=True)]
-    units = ["px" if s is None else "mm" for s in sizes]
-    bars["label"] = [f"{length:,.10g} {unit}" for length, unit in zip(lengths, units, strict=True)]
+    bars["per_unit"] = [float("nan") if s is None else 1.0 / s for s in sizes]
+    unit = "px" if bars["per_unit"].isna().all() else "mm"
+    bars = bars[bars["per_unit"].notna()] if small else bars.fillna({"per_unit": 1.0})
+    if bars.empty:
+        return [], ""
+    bars["length"] = [bar_length(w, u) for w, u in zip(bars["width"], bars["per_unit"], strict=True)]
+    bars["label"] = [f"{length:,.10g} {unit}" for length in bars["length"]]
     inset = 1.2 if small else 2.0
     bars["x1"] = bars["right"] - inset
-    bars["x0"] = bars["x1"] - np.array(lengths) * per_unit * bars["mm_per_pixel"]
+    bars["x0"] = bars["x1"] - bars["length"] * bars["per_unit"] * bars["mm_per_pixel"]
     bars["y0"] = bars["bottom"] + inset
     bars["text_y"] = bars["y0"] + 0.6
     line = p9.aes("x0", "y0", xend="x1", yend="y0")
-    return [
+    layers = [
         p9.geom_segment(line, bars, color=_CASING, size=1.5 if small else 2.0, alpha=0.7, **_FIXED),
         p9.geom_segment(line, bars, color="#FFFFFF", size=0.7 if small else 1.0, **_FIXED),
-        _label(p9.aes("x1", "text_y", label="label"), bars, small, va="bottom", ha="right"),
+    ]
+    if small:
+        return layers, _bar_note(bars, labels)
+    return [*layers, _label(p9.aes("x1", "text_y", label="label"), bars)], ""
+
+
+def _bar_note(bars: pd.DataFrame, labels: Labels) -> str:
+    """Sentence that says how long bars are, by case where they differ."""
+    cases = {
+        text: joined([labels.value("case", case) for case in dict.fromkeys(rows["case"])])
+        for text, rows in bars.sort_values("length", kind="stable").groupby("label", sort=False)
+    }
+    if len(cases) == 1:
+        return f"Bars: {next(iter(cases))}."
+    return f"Bars: {'; '.join(f'{text} ({named})' for text, named in cases.items())}."
+
+
+def text_layers(texts: pd.DataFrame) -> list[Any]:
+    """Names of rows, titles of columns and tags, outside the pictures."""
+    looks: dict[str, dict[str, Any]] = {
+        "name": {"va": "top"},
+        "title": {"va": "bottom", "fontweight": "bold"},
+        "tag": {"va": "top", "size": TAG_PT},
+    }
+    return [
+        p9.geom_text(
+            p9.aes("x", "y", label="label"),
+            texts[texts["kind"] == kind],
+            **{"size": TEXT_PT, "ha": "left", "family": font(), "color": "#000000"} | look,
+            **_FIXED,
+        )
+        for kind, look in looks.items()
+        if (texts["kind"] == kind).any()
     ]
 
 
-def text_layers(table: pd.DataFrame, small: bool) -> list[Any]:
-    """Texts in the upper left corners."""
-    rows = table[table["text"] != ""].copy()
-    if rows.empty:
-        return []
-    rows["x"], rows["y"] = rows["left"] + 0.9, rows["top"] - 0.9
-    return [_label(p9.aes("x", "y", label="text"), rows, small, va="top", ha="left")]
-
-
-def _label(mapping: Any, rows: pd.DataFrame, small: bool, **aligned: str) -> Any:
+def _label(mapping: Any, rows: pd.DataFrame) -> Any:
     """White text on a dark box, which is read on any image."""
     return p9.geom_label(
         mapping,
         rows,
-        size=TEXT_PT - 1.5 if small else TEXT_PT - 0.5,
+        size=TEXT_PT - 0.5,
         family=font(),
         color="#FFFFFF",
         # the opacity of the layer would be the text's too
@@ -176,7 +197,8 @@ def _label(mapping: Any, rows: pd.DataFrame, small: bool, **aligned: str) -> Any
         label_padding=0.12,
         label_r=0.0,
         show_legend=False,
-        **aligned,
+        va="bottom",
+        ha="right",
         **_FIXED,
     )
 

@@ -27,9 +27,16 @@ class Picture:
     lines: Mapping[str, list[np.ndarray]]
     #: `peak` of the map and the `marked` points of people, as (row, col).
     points: Mapping[str, np.ndarray]
+    #: Whose masks the `human` outlines are: so many people's.
+    people: int = 0
     #: Why the method has nothing to show; empty where it has.
     note: str = ""
     #: What made the mask of the map; None where it was not made so.
     threshold: float | str | None = None
     smooth: int | None = None
     cutoff: float | None = None
+
+
+def mm_per_pixel(shape: tuple[int, int], box: tuple[float, float]) -> float:
+    """Size in mm of a pixel of an image of (height, width) that fills a box of (width, height)."""
+    return min(box[0] / shape[1], box[1] / shape[0])

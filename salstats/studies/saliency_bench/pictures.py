@@ -10,17 +10,9 @@ from great_tables import GT
 import salstats as ss
 from salstats.checks import SalstatsError
 from salstats.display.plots.figure import figures
-from salstats.display.plots.overlay import (
-    EDGE_MM,
-    GAP_MM,
-    STRIP_LINE_MM,
-    Placed,
-    Sheet,
-    image_note,
-    overlay_figure,
-    ratio,
-)
-from salstats.display.plots.text_fit import caption, caption_chars, chars_in, wrapped
+from salstats.display.plots.gallery_plan import plan
+from salstats.display.plots.overlay import image_note, overlay_figure
+from salstats.display.plots.overlay_sheet import EDGE_MM, GAP_MM, Placed
 from salstats.display.plots.theme import COLUMN_MM, PAGE_MM
 from salstats.display.tables.layout import Column
 from salstats.display.text.format import MISSING, interval_text
@@ -89,19 +81,19 @@ def plot_truths(
     # few are no larger than four on a page
     n = max(len(titles), 4 if width > COLUMN_MM else 2)
     room = (width - 2 * EDGE_MM - (n - 1) * GAP_MM) / n
-    strips = {key: wrapped(text, chars_in(room, bold=True), 2) for key, text in titles.items()}
-    look = Look(mask_rule(study.select(methods=set()), threshold=OTSU), check_images(images), False, room)
+    whole = width if n == len(titles) else len(titles) * (room + GAP_MM) - GAP_MM + 2 * EDGE_MM
+    layout = plan({"": ()}, [None], titles, whole)
+    look = Look(
+        mask_rule(study.select(methods=set()), threshold=OTSU), check_images(images), False, layout.box
+    )
     cases = {case.case: case for case in study}
     panels = [picture(cases[row.case], row.task, None, (), look) for row in picks.itertuples()]
     placed = [
         Placed(panel, "", row.dataset, labels.value("task", row.task))
         for panel, row in zip(panels, picks.itertuples(), strict=True)
     ]
-    top = max(text.count("\n") + 1 for text in strips.values()) * STRIP_LINE_MM + 1.5
-    whole = room * len(titles) + (len(titles) - 1) * GAP_MM + 2 * EDGE_MM
-    sheet = Sheet(whole, (room, ratio(panels) * room), {"": ""}, strips, top)
-    note = caption([image_note(panels)], caption_chars(whole, 3))
-    return overlay_figure(placed, sheet, labels=labels, note=note, spacing=None)
+    sheet = layout.sheet([("", columns) for columns in layout.lines])
+    return overlay_figure(placed, sheet, labels=labels, notes=[image_note(panels)], spacing=None)
 
 
 def maps_of(place: int) -> Callable[[Means], Made | None]:
@@ -136,7 +128,7 @@ def maps_of(place: int) -> Callable[[Means], Made | None]:
             shown,
             _table_of_picks(given, picks),
             figure,
-            note=f"{PICKED.format(_score_of(picks))}; in each corner its own",
+            note=f"{PICKED.format(_score_of(picks))}; below each its own",
             title=f"Fig. {3 + place}: maps of every method{of}",
         )
 

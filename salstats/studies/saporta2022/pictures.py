@@ -6,18 +6,10 @@ import numpy as np
 import pandas as pd
 
 import salstats as ss
-from salstats.display.plots.overlay import (
-    EDGE_MM,
-    GAP_MM,
-    STRIP_LINE_MM,
-    Placed,
-    Sheet,
-    image_note,
-    overlay_figure,
-    ratio,
-)
+from salstats.display.plots.gallery_plan import plan
+from salstats.display.plots.overlay import image_note, overlay_figure
 from salstats.display.plots.overlay_picture import Picture
-from salstats.display.plots.text_fit import caption, caption_chars
+from salstats.display.plots.overlay_sheet import Placed
 from salstats.display.plots.theme import COLUMN_MM
 from salstats.display.text.format import fixed_text
 from salstats.display.text.labels import Labels
@@ -33,7 +25,6 @@ from salstats.studies.saporta2022.words import LABELS, feature
 from salstats.study import Study
 
 ENDS = {"low": "Smallest", "high": "Largest"}
-_SIDE_MM = STRIP_LINE_MM + 1.5
 
 
 def figure_1(frames: Frames) -> Made:
@@ -95,17 +86,15 @@ def extremes(frames: Frames) -> pd.DataFrame:
 def figure_3(frames: Frames) -> Made:
     """Fig. 3 a-b: the findings at both ends of each feature, in the rectangle that is measured."""
     study, rows, labels = _study(frames), extremes(frames.everything or frames), Labels()
-    width = COLUMN_MM
-    room = (width - 2 * EDGE_MM - _SIDE_MM - (len(ENDS) - 1) * GAP_MM) / len(ENDS)
+    names = {name: [feature(name)] for name in dict.fromkeys(rows["feature"])}
+    layout = plan(names, [None] * len(names), ENDS, COLUMN_MM)
     rule = mask_rule(study.select(methods=set()), threshold=OTSU)
-    how = Look(rule, check_images(frames.images), False, 1.25 * room)
+    how = Look(rule, check_images(frames.images), False, layout.box)
     panels = [_with_rectangle(study, r.case, r.task, how) for r in rows.itertuples()]
     placed = [
         Placed(panel, r.feature, r.end, _corner(r.task, r.value, labels))
         for panel, r in zip(panels, rows.itertuples(), strict=True)
     ]
-    share = ratio(panels)
-    strips = {name: feature(name) for name in dict.fromkeys(rows["feature"])}
     return Made(
         rows,
         table_of(
@@ -116,9 +105,9 @@ def figure_3(frames: Frames) -> Made:
         ),
         overlay_figure(
             placed,
-            Sheet(width, (room, share * room), strips, ENDS, _SIDE_MM),
+            layout.sheet([(name, tuple(ENDS)) for name in names]),
             labels=labels,
-            note=caption([image_note(panels)], caption_chars(width, 3)),
+            notes=[image_note(panels)],
             spacing=None,
             names={"mask": "Smallest rectangle"},
         ),
