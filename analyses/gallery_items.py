@@ -384,9 +384,11 @@ ITEMS = (
         "mixed model",
         """
         model = ss.fit(scores.query("metric == 'iou'"), "iou ~ method + area_ratio + (1|case)")
-        fitted = {"fit": model.glance(), "components": model.variance_components()}
+        parts = model.variance_components()
+        fitted = {"fit": model.glance(), "components": parts, "joint": model.joint(each=True)}
         terms = model.tidy()
-        [ss.table_regression(terms, **fitted, labels=labels), ss.plot_regression(terms, labels=labels)]
+        [ss.table_regression(terms, **fitted, labels=labels), ss.plot_regression(terms, labels=labels),
+         ss.plot_forest(parts, labels=labels)]
         """,
         ("embedded", "long names"),
     ),

@@ -54,6 +54,9 @@ from salstats.stats.agreement.records import common_label, is_agreement
 #: Decimals of ratios, and of what has none of its own.
 _RATIO_DIGITS, _OTHER_DIGITS = 2, 3
 
+#: A term's variable, which is a heading, and its level.
+_VARIABLE, _LEVEL = "_variable", "_level"
+
 
 @figures
 def plot_forest(
@@ -115,7 +118,7 @@ def plot_forest(
     check_choice(style, tuple(STYLES), "style")
     frame = rows_of_term(check_estimates(estimates), "difference")
     named = Labels(labels, frame)
-    frame = _of_models(pairs_as_methods(as_deviations(frame, named), named), named)
+    frame, compared = _of_models(pairs_as_methods(as_deviations(frame, named), named), named)
     levels = _levels(frame)
     metric = [c for c in ("metric",) if c in frame.columns]
     check_distinct(frame, [*metric, *levels], "estimates")
@@ -123,7 +126,7 @@ def plot_forest(
     frame, cut = bars_on_log_axis(frame) if ratio else (frame, "")
     frame, missing = drawable(frame, named, [*metric, *levels])
     terms = distinct(frame, "term") if "term" not in levels else []
-    term = str(terms[0]) if terms else None
+    term = str(terms[0]) if len(terms) == 1 else None
     # no legend names the one method
     method = ["method"] if "method" not in levels and len(distinct(frame, "method")) == 1 else []
     frame["panel"] = crossed(frame, panel_texts(frame, named, None, term, *method))
@@ -147,6 +150,7 @@ def plot_forest(
             scope_note(frame, named, [c for c in ("task",) if c not in levels]),
             interval_note(frame),
             marginal_note(frame, named),
+            compared,
             counts,
             adjusted_note(frame) if p_values else "",
             *margin_notes(frame, named, style, marked=True),
@@ -169,19 +173,30 @@ def plot_forest(
     ]
 
 
-def _of_models(frame: pd.DataFrame, labels: Labels) -> pd.DataFrame:
-    """A frame of coefficients or effects with its terms by their names, in the order they stand."""
+def _of_models(frame: pd.DataFrame, labels: Labels) -> tuple[pd.DataFrame, str]:
+    """A frame of coefficients or effects with its terms in the order they stand, and their references.
+
+    Levels of a factor stand below its name, where nothing but the term names the rows.
+    """
     if not {"formula", "term"} <= set(frame.columns):
-        return frame
-    names = term_names(frame, [*grouping_columns(frame), "formula"], labels)
+        return frame, ""
+    models = [*grouping_columns(frame), "formula"]
+    names, references = term_names(frame, models, labels)
     places = frame["term"].map({term: i for i, term in enumerate(names)})
-    return frame.assign(term=frame["term"].map(names)).loc[places.sort_values(kind="stable").index]
+    frame = frame.loc[places.sort_values(kind="stable").index]
+    said = [names[term] for term in frame["term"]]
+    alone = all(frame[c].nunique(dropna=False) < 2 for c in models)
+    if alone and len(frame) > 1:
+        frame = frame.assign(**{_VARIABLE: [head for head, _ in said], _LEVEL: [text for _, text in said]})
+    return frame.assign(term=[": ".join(filter(None, name)) for name in said]), references
 
 
 def _levels(frame: pd.DataFrame) -> list[str]:
     """Columns that name the rows: those with more than one value, else the first."""
     groups = [c for c in grouping_columns(frame) if c != "metric"]
     groups += [c for c in ("formula", "term") if c in frame.columns]
+    if _VARIABLE in frame.columns:
+        return [_VARIABLE, _LEVEL]
     several = [c for c in groups if frame[c].nunique(dropna=False) > 1]
     if len(several) > 2:
         raise SalstatsError(

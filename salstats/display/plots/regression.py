@@ -123,6 +123,8 @@ def plot_regression(
             errors_note(placed),
             normalized_note(placed, named),
             _gap_note(placed, named),
+            # where terms are rows the reference is one of them
+            "" if drawing.row == "term" else term_names(placed, [*drawing.groups, "formula"], named)[1],
             cut,
             drawing.missing,
         ],
@@ -183,16 +185,17 @@ def _prepare(frame: pd.DataFrame, labels: Labels) -> Drawing:
     check_distinct(frame, [*place, "formula"] if by_formula else place, "terms")
     frame["term_label"] = frame["term"].map({row.term: row.whole for row in term_rows(frame, labels)})
     kept, missing = drawable(frame, labels, [*groups, "outcome", "term_label"], "terms")
-    names, outcomes = term_names(kept, [*groups, "formula"], labels), kept["outcome"].unique()
+    said, outcomes = term_names(kept, [*groups, "formula"], labels)[0], kept["outcome"].unique()
+    whole = {term: ": ".join(filter(None, parts)) for term, parts in said.items()}
     # one outcome stands at the axis
     texts: dict[str, dict[Any, str]] = (
         {"outcome": wrapped_texts(outcomes, 28, 2)} if len(outcomes) > 1 else {}
     )
     row = "term"
-    if facet and len(names) <= _FEW_TERMS:
+    if facet and len(whole) <= _FEW_TERMS:
         row, facet = facet, None
-        shown_terms = {"term": {term: wrapped(name, 28) for term, name in names.items()}}
-        texts |= shown_terms if len(names) > 1 else {}
+        shown_terms = {"term": {term: wrapped(name, 28) for term, name in whole.items()}}
+        texts |= shown_terms if len(whole) > 1 else {}
     elif facet:
         texts = {facet: short_labels(labels, facet, kept[facet], 32, 2)} | texts
     kept["panel"] = crossed(kept, texts)
@@ -200,7 +203,7 @@ def _prepare(frame: pd.DataFrame, labels: Labels) -> Drawing:
     if marks_of:
         shown = [marks_of[key] for key in keys]
         kept["method_label"] = pd.Categorical(shown, categories=list(marks_of.values()), ordered=True)
-    term = next(iter(names.values())) if len(names) == 1 else None
+    term = next(iter(whole.values())) if len(whole) == 1 else None
     return Drawing(kept, labels, groups, row, facet, term, marks_of, [HUMAN], missing)
 
 

@@ -96,17 +96,19 @@ def as_deviations(frame: pd.DataFrame, labels: Labels) -> pd.DataFrame:
     return made[list(order)]
 
 
-def term_names(frame: pd.DataFrame, models: Sequence[str], labels: Labels) -> dict[str, str]:
-    """Each term with its whole name, a level with the one that it is compared with."""
-    names, against, drawn = {}, "", set(frame["term"])
+def term_names(
+    frame: pd.DataFrame, models: Sequence[str], labels: Labels
+) -> tuple[dict[str, tuple[str, str]], str]:
+    """The variable and level of each term ("" of a number) in the order they stand, and what they compare."""
+    names, references, heading, drawn = {}, [], "", set(frame["term"])
     for row in term_rows(with_reference_rows(frame, models), labels):
         if row.term is None:
-            against = ""
+            heading = row.text
         elif row.term in drawn:
-            names[row.term] = row.whole + (against if row.level else "")
+            names[row.term] = (heading, row.text) if row.level else (row.text, "")
         else:
-            against = f" vs {row.text}"
-    return names
+            references.append(f"{row.text} ({heading})")
+    return names, f"Reference level: {joined(references)}." if references else ""
 
 
 def marginal_note(frame: pd.DataFrame, labels: Labels) -> str:

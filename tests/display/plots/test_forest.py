@@ -218,8 +218,8 @@ def test_a_forest_of_effects_names_terms_and_outcome_and_has_no_line_at_no_mean(
     fit = ss.fit(scores, "iou ~ method + area_ratio", by=[])
     labels = {"human": "Experts"}
     effects = ss.plot_forest(fit.effects(), labels=labels)
-    rows = [text.replace("\n", " ") for text in row_labels(effects)]
-    assert rows == ["Method: Experts vs Grad-CAM", "Method: Occlusion vs Grad-CAM", "Relative size"]
+    assert row_labels(effects) == ["Method", "\u2003Experts", "\u2003Occlusion", "Relative size"]
+    assert "Reference level: Grad-CAM (Method)." in caption(effects)
     assert effects.labels.x == "Average marginal effect, IoU (95% CI)"
     assert guide(effects) == {0.0}
     means = ss.plot_forest(fit.means("method"))

@@ -138,7 +138,8 @@ def test_values_of_a_further_column_are_rows_and_a_few_terms_panels():
     levels = by("site", ["x", "y"], lambda: terms("iou ~ task", ["taskB"], reference_level=["A"]))
     figure = ss.plot_regression(levels)
     assert row_labels(figure) == ["x", "y"]
-    assert figure.labels.x == "Coefficient of Task: B vs A, IoU (95% CI)"
+    assert figure.labels.x == "Coefficient of Task: B, IoU (95% CI)"
+    assert "Reference level: A (Task)." in caption(figure)
 
 
 def test_one_term_by_task_is_one_row_for_each_and_the_pooled_one_last():
