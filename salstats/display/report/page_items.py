@@ -10,20 +10,25 @@ from PIL import Image
 
 from salstats.display.export.table_html import html_table
 from salstats.display.export.table_rows import Rows
-from salstats.display.export.table_widths import widths_of
-from salstats.display.plots.theme import MM_PER_INCH, MM_PER_PT
+from salstats.display.export.table_widths import Plan, parts_of, widths_of
+from salstats.display.plots.theme import MM_PER_INCH
 from salstats.display.report.model import Item
 from salstats.display.text.markup import Child, Markup, element, joined, lines
 
 #: A DOI in running text; what follows it may end a sentence or close a bracket.
 _DOI = re.compile(r"(?:https://doi\.org/|doi:\s?)(10\.\d{4,9}/[^\s<>\"]*[^\s<>\".,;:)\]])")
+#: What stands on one line.
+_KEPT = re.compile(r"\bP [<=>≤≥] [\d.]+|\d% CI\b")
 _FILE_NAMES = {"csv": "CSV", "html": "HTML", "tex": "TeX", "docx": "Word", "pdf": "PDF", "png": "PNG"}
 #: Figures are drawn with the small type of print; on a screen they are shown this much larger.
 _ENLARGED = 1.35
 _PIXELS_PER_MM = 96 / MM_PER_INCH
-#: Width in print of a sheet's text in mm, upright and on its side, as far as A4 and Letter both have it.
-_UPRIGHT_MM, _SIDEWAYS_MM = 180.0, 245.0
-_PRINT_PT, _SMALLEST_PT = 8.0, 6.0
+#: Width in print of a sheet's text in points, upright (180 mm) and on its side (245 mm), as far as A4 and
+#: Letter both have it; the space at each side of a column by size of type; how much wider than it is
+#: measured type may be.
+_LINES = (510.0, 694.0)
+_GAPS = {9: 4.5, 8: 4.0, 7: 3.5}
+_WIDER = 1.05
 
 
 def item_anchor(item: Item) -> str:
@@ -33,13 +38,8 @@ def item_anchor(item: Item) -> str:
 
 def item_block(item: Item) -> Markup:
     """Table or figure with its number, title, caption and tools."""
-    attributes = {"class_": "item"}
-    if isinstance(item.content, Rows):
-        shown = _table(item, item.content)
-        attributes |= _sheet(item.content)
-    else:
-        shown = _picture(item, item.content)
-    return element("div", "\n", lines(shown, _tools(item)), "\n", **attributes)
+    shown = _table(item, item.content) if isinstance(item.content, Rows) else _picture(item, item.content)
+    return element("div", "\n", lines(shown, _tools(item)), "\n", class_="item")
 
 
 def _caption(item: Item, *texts: str, **attributes: str) -> Markup:
@@ -56,20 +56,35 @@ def _label(item: Item) -> str:
 
 
 def _table(item: Item, rows: Rows) -> Markup:
-    """Table under its number and title, in a region of its own that scrolls sideways."""
+    """Table under its number and title, in a region of its own that scrolls sideways.
+
+    On paper it is set as in a document, across the sheet where it is too wide for it; one that is still too
+    wide is printed in parts.
+    """
     anchor = item_anchor(item)
     region = scrolling(Markup(html_table(rows, identifier=anchor)), _label(item))
     caption = _caption(item, rows.subtitle, item.caption)
-    return element("figure", lines(caption, region), id=anchor, tabindex=-1)
+    parts = parts_of(rows, _LINES, _GAPS, _WIDER)
+    printed = None
+    if len(parts) > 1:
+        tables = (html_table(part, identifier=f"{anchor}-{i}") for i, (part, _) in enumerate(parts, 1))
+        printed = element(
+            "div", lines(*(element("div", Markup(t), class_="part") for t in tables)), class_="parts"
+        )
+    kind = ["wide"] * parts[0][1].turned + ["tight"] * any(_is_tight(*part) for part in parts)
+    return element(
+        "figure",
+        lines(caption, region, printed),
+        id=anchor,
+        tabindex=-1,
+        class_=" ".join(kind) or None,
+        style=f"--print-type: {min(plan.points for _, plan in parts)}pt",
+    )
 
 
-def _sheet(rows: Rows) -> dict[str, str]:
-    """Class and size of type with which a table too wide for an upright sheet is printed across it."""
-    ems = sum(widths_of(rows, breaks=1)[1]) + len(rows.aligns)
-    if ems * _PRINT_PT * MM_PER_PT <= _UPRIGHT_MM:
-        return {}
-    points = max(_SMALLEST_PT, min(_PRINT_PT, _SIDEWAYS_MM / (ems * MM_PER_PT)))
-    return {"class_": "item wide", "style": f"--print-type: {points:.1f}pt"}
+def _is_tight(rows: Rows, plan: Plan) -> bool:
+    """Whether a column is narrower than its longest word."""
+    return any(own + 1e-6 < least for own, least in zip(plan.widths, widths_of(rows, 1)[1], strict=True))
 
 
 def _picture(item: Item, pages: Sequence[bytes]) -> Markup:
@@ -135,18 +150,19 @@ def code_block(name: str, title: str, what: str, code: str) -> Markup:
     return element(
         "details",
         element("summary", title),
-        element("pre", element("code", code), id=name),
+        element("pre", element("code", code), id=name, data_of=what),
         copy_button(name, "Copy code", what),
         class_="call",
     )
 
 
 def linked(text: str) -> Markup:
-    """Text with its DOIs as links.
+    """Text with its DOIs as links; no line ends inside "P < 0.001" or "95% CI".
 
     >>> print(linked("As before (doi:10.1000/182)."))
     As before (<a href="https://doi.org/10.1000/182">doi:10.1000/182</a>).
     """
+    text = _KEPT.sub(lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), text)
     pieces: list[Child] = []
     end = 0
     for match in _DOI.finditer(text):

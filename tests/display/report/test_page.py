@@ -170,12 +170,11 @@ def test_files_are_linked_by_their_format_and_the_frame_by_what_it_is(tree):
 
 
 def test_a_wide_table_is_printed_across_the_sheet_in_smaller_type(tree):
-    tables = [item for item in tree.find_class("item") if item[0].get("id").startswith("table")]
-    sheets = {item[0].get("id"): (item.get("class"), item.get("style")) for item in tables}
-    assert sheets["table-means"] == sheets["table-spanner"] == ("item", None)
-    assert sheets["table-wide"][0] == "item wide"
-    points = float(re.fullmatch(r"--print-type: ([\d.]+)pt", sheets["table-wide"][1])[1])
-    assert 5 <= points < 8
+    tables = [tree.get_element_by_id(f"table-{key}") for key in ("means", "spanner", "wide")]
+    assert [table.get("class") for table in tables[:2]] == [None, None]
+    assert tables[2].get("class").split()[0] == "wide"
+    points = [int(re.fullmatch(r"--print-type: (\d+)pt", table.get("style"))[1]) for table in tables]
+    assert 7 <= points[2] <= points[0]
 
 
 def test_the_call_stands_with_its_table(tree):

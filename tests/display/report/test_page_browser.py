@@ -3,18 +3,22 @@
 import re
 import time
 from dataclasses import replace
+from io import BytesIO
 from itertools import pairwise
 from urllib.parse import unquote
 
 import pandas as pd
 import pytest
 from display.report.chromium import Page
+from PIL import Image
 
 from salstats.display.report.page import render_page
 
 pytestmark = pytest.mark.browser
 
 DESKTOP, PHONE = (1280, 900), (360, 740)
+#: Width of a sheet's text, upright (180 mm) and on its side (245 mm), in pixels.
+SHEET = (680, 926)
 COMPLAINTS = ("Runtime.exceptionThrown", "Log.entryAdded", "Runtime.consoleAPICalled")
 WORD = "Unbroken" * 30
 THEME = "() => document.getElementById('theme').textContent"
@@ -48,7 +52,27 @@ def long_folder(sample_report, rows_from, tmp_path_factory):
     return folder
 
 
-@pytest.fixture(params=["sample", "simulated", "long"])
+@pytest.fixture(scope="module")
+def endless_folder(sample_report, rows_from, tmp_path_factory):
+    """One table of 40 columns and 60 rows, and a figure of two pages that are as high as a sheet."""
+    columns = {f"Method {i}": [f"0.{i:03d} (0.100, 0.9{j:02d})" for j in range(60)] for i in range(40)}
+    grid = rows_from(pd.DataFrame(columns, index=[f"Task {j}" for j in range(60)]), "Task", "A note.")
+    means, figure, _ = sample_report.sections[0].items
+    high = BytesIO()
+    Image.new("L", (732, 988), 255).save(high, "PNG", dpi=(101.6, 101.6))
+    items = (
+        replace(means, content=grid, files=()),
+        replace(figure, content=(high.getvalue(),) * 2, files=()),
+    )
+    folder = tmp_path_factory.mktemp("endless")
+    page = render_page(
+        replace(sample_report, sections=(replace(sample_report.sections[0], items=items),), not_covered=())
+    )
+    (folder / "index.html").write_text(page, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(params=["sample", "simulated", "long", "endless"])
 def folder(request):
     """A made-up report with every part, a whole one with real files, and one of endless words."""
     found = request.getfixturevalue(
@@ -209,6 +233,44 @@ def test_print_is_plain_and_complete(opened, folder):
     assert found == {"page": WHITE, "shown": 0, "folded": 0, "cut": 0}
     # a sheet holds about 850 pixels of the screen's page; tables and figures that move on leave gaps
     assert 1 <= len(re.findall(rb"/Type\s*/Page\b", printed)) <= 2 + height / 400
+
+
+def test_nothing_is_wider_than_a_sheet_or_cut_by_its_end(opened, folder):
+    """In print: all within an upright or turned sheet, type of 6 pt and more, pictures within one sheet."""
+    upright = "body > :not(:has(figure.wide)), .item:not(:has(.wide))"
+    with opened(folder) as page:
+        page.emulate("print")
+        for width, part in zip(SHEET, (upright, "figure.wide"), strict=True):
+            page.resize(width, 900)
+            page.settle()
+            found = page.run(
+                """(part) => {
+                  const parts = [...document.querySelectorAll(part)];
+                  const within = parts.flatMap((e) => [e, ...e.querySelectorAll("*")]);
+                  const all = within.filter((e) => e.checkVisibility());
+                  const box = (e) => e.getBoundingClientRect();
+                  const size = (e) => parseFloat(getComputedStyle(e).fontSize);
+                  const named = (found) => found.map((e) => `${e.localName} ${e.innerText.slice(0, 40)}`);
+                  return {
+                    wide: named(all.filter((e) => box(e).right > innerWidth + 1)),
+                    small: named(all.filter((e) => e.matches("th, td") && e.innerText.trim() && size(e) < 8)),
+                    high: named(all.filter((e) => e.matches("img") && box(e).height > 236 * 96 / 25.4)),
+                  };
+                }""",
+                part,
+            )
+            assert found == {"wide": [], "small": [], "high": []}, part
+
+
+def test_a_table_too_wide_for_paper_is_printed_in_parts_with_all_its_cells(opened, endless_folder):
+    """Every column once, the names of rows in every part; on the screen it is one table that scrolls."""
+    cells = """() => [...document.querySelectorAll("figure td")].filter((e) => e.checkVisibility())
+      .map((e) => e.innerText).sort()"""
+    with opened(endless_folder) as page:
+        on_screen = page.run(cells)
+        page.emulate("print")
+        assert page.run("() => [...document.querySelectorAll('.part')].length") > 1
+        assert page.run(cells) == on_screen
 
 
 # one that has everything

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+import sys
 import zipfile
 
 import numpy as np
@@ -206,6 +207,15 @@ def test_what_is_special_about_scores_is_said(small):
     far = sentences_of(small.assign(metric="hausdorff", distance_unit="mm"))
     assert "Hausdorff distance (mm) (0 or more; smaller is better)" in far
     assert "Penalised Dice is a reconstruction" in sentences_of(small.assign(metric="pdc"))
+
+
+def test_a_bar_says_what_is_done_on_a_terminal_only(small, tmp_path, capsys, monkeypatch):
+    edema = small[(small["task"] == "Edema") & (small["method"] == "gradcam")]
+    for name, terminal in (("one", False), ("two", True)):
+        monkeypatch.setattr(sys.stderr, "isatty", lambda terminal=terminal: terminal, raising=False)
+        ss.report(edema, tmp_path / name, n_replicates=199, jobs=1, progress=True)
+        said = capsys.readouterr().err
+        assert [word in said for word in ("Statistics", "Tables", "Figures", "Page")] == [terminal] * 4
 
 
 # the command
