@@ -10,6 +10,8 @@ import typer
 
 #: Endings of tables that can be read.
 _TABLES = (".csv", ".tsv", ".txt", ".parquet", ".xlsx")
+#: What a label begins with that is a colour.
+_COLOURS = "colours:"
 
 
 def split(values: Sequence[str] | None) -> list[str] | None:
@@ -55,6 +57,18 @@ def equations(values: Sequence[str], flag: str, example: str) -> dict[str, str]:
             raise typer.BadParameter(f"{flag} names {name!r} twice")
         named[name] = value
     return named
+
+
+def labels(values: Sequence[str], flag: str, example: str) -> dict[str, str | dict[str, str]]:
+    """Read labels such as `gradcam=Grad-CAM`, and colours such as `colours:gradcam=#004488`."""
+    named: dict[str, str | dict[str, str]] = {}
+    colours: dict[str, str] = {}
+    for name, text in equations(values, flag, example).items():
+        if name.startswith(_COLOURS):
+            colours[name.removeprefix(_COLOURS)] = text
+        else:
+            named[name] = text
+    return named | ({"colours": colours} if colours else {})
 
 
 def pairs(values: Sequence[str], flag: str, example: str) -> dict[str, str]:

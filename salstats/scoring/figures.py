@@ -301,7 +301,8 @@ def report(
     style : {"nature", "radiology", "ama", "brackets"}
         How numbers are written.
     labels : Mapping, optional
-        Labels and order of methods, tasks and columns, as in `table_estimates`.
+        Labels and order of methods, tasks and columns, as in `table_estimates`, and colours of methods:
+        `{"colours": {"gradcam": "#004488"}}`.
     title : str
         Heading of the page.
     inputs : sequence of paths, optional

@@ -82,7 +82,8 @@ def plot_intervals(
         The method drawn as black diamonds; by default that of `decrease`, else "human".
     labels : mapping, optional
         Names and order of tasks, methods and metrics, such as `{"gradcam": "Grad-CAM"}` or
-        `{"task": ["Edema", "Atelectasis"]}`.
+        `{"task": ["Edema", "Atelectasis"]}`. Every figure takes colours of methods here too:
+        `{"colours": {"gradcam": "#004488"}}`.
     sort : {"auto", "decrease", "estimate", "labels"}
         By `decrease`; by the estimate of the first metric and method, largest first; in the labels'
         order. By default by `decrease` where it is given, else in the labels' order.

@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 import plotnine as p9
-from matplotlib.colors import is_color_like, to_hex
 
-from salstats.checks import SalstatsError
 from salstats.display.plots.text_fit import short_labels, text_mm
 from salstats.display.plots.theme import (
     COLUMN_MM,
@@ -64,7 +62,7 @@ def looks(
             # beyond the palette's length colour and mark shift against each other
             shape, line = (of[(i + n) % len(of)] for of in (SHAPES, LINETYPES))
             look = Look(PALETTE[i], shape, line)
-        found[name] = look if name not in chosen else Look(_colour(name, chosen), look.shape, look.line)
+        found[name] = look if name not in chosen else Look(chosen[name], look.shape, look.line)
     return found
 
 
@@ -73,7 +71,7 @@ def _places(names: Sequence[str], chosen: Mapping[str, str]) -> dict[str, int]:
     places: dict[str, int] = {}
     palette = {colour.lower(): i for i, colour in enumerate(PALETTE)}
     homes = {method: (rank, i) for i, home in enumerate(HOMES) for rank, method in enumerate(home)}
-    wanted = [(-1, palette.get(_colour(name, chosen)), name) for name in names if name in chosen]
+    wanted = [(-1, palette.get(chosen[name]), name) for name in names if name in chosen]
     found = [(*homes[known], name) for name in names if (known := known_method(name)) in homes]
     for _, place, name in [*wanted, *sorted(found)]:
         if place is not None and name not in places and place not in places.values():
@@ -82,15 +80,6 @@ def _places(names: Sequence[str], chosen: Mapping[str, str]) -> dict[str, int]:
         if name not in places:
             places[name] = next(i for i in count() if i not in places.values())
     return places
-
-
-def _colour(name: str, chosen: Mapping[str, str]) -> str:
-    """A colour that was chosen, as Matplotlib writes it."""
-    if not is_color_like(chosen[name]):
-        raise SalstatsError(
-            f"labels['colours'] gives {name!r} {chosen[name]!r}, which is no colour such as '#004488'"
-        )
-    return to_hex(chosen[name])
 
 
 def method_labels(

@@ -18,6 +18,7 @@ from salstats.display.plots.captions import (
     in_sentence,
     interval_note,
     is_ratio,
+    scope_note,
 )
 from salstats.display.plots.decrease import reference_text
 from salstats.display.plots.estimates import (
@@ -119,6 +120,7 @@ def plot_regression(
         rows,
         x_title=_axis_title(drawing, ratio),
         notes=[
+            scope_note(placed, named, [c for c in ("task",) if c != drawing.row]),
             interval_note(placed),
             errors_note(placed),
             normalized_note(placed, named),

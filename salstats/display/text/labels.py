@@ -235,13 +235,21 @@ def known_method(name: str) -> str | None:
 
 
 def _colours(given: object) -> dict[str, str]:
-    """Colours that a user gave."""
+    """Colours that a user gave, as Matplotlib writes them."""
+    # only who chooses colours waits for it
+    from matplotlib.colors import is_color_like, to_hex
+
     if not isinstance(given, Mapping):
         raise SalstatsError(
             f"labels[{_COLOURS!r}] must be a mapping, such as {{'gradcam': '#004488'}}, not "
             f"{type(given).__name__}"
         )
-    return {str(name): str(colour) for name, colour in given.items()}
+    for name, colour in given.items():
+        if not is_color_like(colour):
+            raise SalstatsError(
+                f"labels[{_COLOURS!r}] gives {name!r} {colour!r}, which is no colour such as '#004488'"
+            )
+    return {str(name): to_hex(colour) for name, colour in given.items()}
 
 
 def _methods_of(frame: pd.DataFrame | None) -> tuple[str, ...]:

@@ -251,3 +251,38 @@ def test_a_frame_of_something_else_is_an_error_that_names_a_column(make, frame):
         make(pd.DataFrame({"x": [1.0]}))
     with pytest.raises(SalstatsError, match=r"has no rows"):
         make(frame.iloc[:0])
+
+
+ALONE = SCORES.query("metric == 'iou' and method == 'gradcam' and task == 'Edema'")
+PAIR = SCORES.query("metric == 'iou' and task == 'Edema' and method != 'occlusion'")
+BY = ["metric", "method", "task"]
+#: Figures of one method, one metric and one task.
+OF_ONE = {
+    "intervals": lambda: ss.plot_intervals(ss.summarize(ALONE, interval="t")),
+    "decrease": lambda: ss.plot_decrease(ss.difference(PAIR, reference="human", by=BY[::2])),
+    "forest": lambda: ss.plot_forest(ss.difference(PAIR, reference="human", by=BY[::2])),
+    "box": lambda: ss.plot_box(ALONE),
+    "box of all": lambda: ss.plot_box(ALONE, by=()),
+    "scatter": lambda: ss.plot_scatter(ALONE, "prob", "score"),
+    "scatter of a metric": lambda: ss.plot_scatter(ALONE, "prob", "iou", by="method"),
+    "regression": lambda: ss.plot_regression(ss.regress(ALONE, "iou ~ prob", by=BY[1:])),
+    "correlation": lambda: ss.plot_correlation(ss.correlate(ALONE, "prob", "iou", by=BY[1:])),
+    "residuals": lambda: ss.plot_residuals(ss.augment(ALONE, "iou ~ prob", by=BY[1:]), by=BY[1:]),
+    "agreement": lambda: ss.plot_agreement(PAIR, agreeing(PAIR)),
+    "ranks": lambda: ss.plot_ranks(ss.rank_stability(PAIR, by=BY[::2], n_replicates=50)),
+    "significance": lambda: ss.plot_significance(ss.significance_map(PAIR, by=BY[::2], test="t")),
+    "power": lambda: ss.plot_power(
+        ss.power(PAIR, reference="human", effect=-0.1, by=BY[::2], approach="formula")
+    ),
+    "thresholds": lambda: ss.plot_thresholds(
+        sweep().query("task == @LONG").assign(task="Edema", method="gradcam", metric="iou")
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OF_ONE)
+def test_a_figure_of_one_method_and_one_metric_says_which(name):
+    drawn = OF_ONE[name]().draw(show=False)
+    words = " ".join(t.get_text().replace("\n", " ") for t in drawn.findobj(plt.Text) if t.get_visible())
+    plt.close(drawn)
+    assert all(text in words for text in ("IoU", "Grad-CAM", "Edema")), words

@@ -260,6 +260,7 @@ def test_the_command_writes_the_report_with_every_setting(small, tmp_path, capsy
         (["scores.csv", "-o", "no/out"], "does not exist"),
         (["scores.csv", "-o", "out", "--reference", "nobody"], "nobody"),
         (["scores.csv", "-o", "out", "--label", "gradcam"], "--label"),
+        (["scores.csv", "-o", "out", "--label", "colours:gradcam=bluish"], "'bluish', which is no colour"),
     ],
 )
 def test_bad_usage_gives_one_line_and_writes_nothing(

@@ -149,3 +149,9 @@ def test_who_stands_for_people_is_what_the_data_say_and_what_the_user_says_befor
         words = table.as_raw_html()
         assert "imulated annotator" in words
         assert "uman benchmark" not in words
+
+
+def test_names_stand_in_the_order_of_their_numbers():
+    names = ["Finding 10", "finding 2", "Finding 1", "Edema", "2 views", "10 views", ""]
+    ordered = ["", "2 views", "10 views", "Edema", "Finding 1", "finding 2", "Finding 10"]
+    assert Labels().order("task", names) == ordered
