@@ -260,7 +260,7 @@ ITEMS = (
         found = ss.correlate(one, "area_ratio", "iou", by=["method", "task"])
         ss.plot_scatter(one, "area_ratio", "iou", fit=fit, correlations=found, labels=labels)
         """,
-        ("embedded", "long names"),
+        SHAPED,
     ),
     Item(
         "table_correlation",

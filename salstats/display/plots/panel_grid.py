@@ -30,7 +30,7 @@ _RIGHT_MM = 2.0
 #: Room that the numbers of a panel's own axis take below it; beside it they do without a title's.
 _OWN_MM, _TITLE_MM = 4.0, 2.0
 #: A panel's least width, and heights that it may have.
-_PANEL_MM, _LOWEST_MM, _HIGHEST_MM = 20.0, 13.0, 48.0
+PANEL_MM, _LOWEST_MM, _HIGHEST_MM = 20.0, 13.0, 48.0
 #: Panels side by side unless there are very many.
 _MOST_COLUMNS, _TITLE_LINES = 5, 4
 
@@ -122,7 +122,7 @@ def panel_grid(
     *,
     left: float = LEFT_MM,
     free: bool = False,
-    least: float = _PANEL_MM,
+    least: float = PANEL_MM,
 ) -> PanelGrid:
     """Grid for panels, at `least` so wide and with axes of their own if `free`.
 

@@ -14,7 +14,7 @@ from salstats.display.plots.axis_ticks import axis_breaks, tick_texts
 from salstats.display.plots.captions import distinct, has_limits, scope_note
 from salstats.display.plots.figure import figures
 from salstats.display.plots.legends import group_scales
-from salstats.display.plots.panel_grid import PanelGrid, panel_grid
+from salstats.display.plots.panel_grid import PANEL_MM, PanelGrid, panel_grid
 from salstats.display.plots.points import CELL_POINTS, RASTER_POINTS, cell_layers
 from salstats.display.plots.scatter_data import Drawn, captions, correlation_texts, drawn_points, fitted_lines
 from salstats.display.plots.text_fit import text_mm
@@ -30,8 +30,10 @@ _COVERED = 0.35
 _SHARE, _BANDS, _ROOM = 0.9, 0.25, 0.04
 #: Size of the correlations' text, height of its lines, and what stands before it in the colour of its group.
 _TEXT_PT = TEXT_PT - 1
-_LINE_MM = 1.3 * _TEXT_PT * MM_PER_PT
+_LINE_MM = 1.15 * _TEXT_PT * MM_PER_PT
 _KEY, _KEY_ROOM = "\u25aa", "\u2003"
+#: How far bands may reach beyond points and lines, in heights of these.
+_BEYOND = 0.5
 
 
 @figures
@@ -110,10 +112,16 @@ def plot_scatter(
     drawn = drawn_points(data, x, y, by, colour, names)
     lines = None if fit is None else fitted_lines(fit, x, y, drawn, data)
     texts = None if correlations is None else correlation_texts(correlations, x, y, drawn)
-    grid = panel_grid(list(drawn.points["panel"].cat.categories), n_columns, width)
+    wide = 0.0 if texts is None else max(text_mm(_KEY_ROOM + text, _TEXT_PT) for text in texts["text"])
+    panels = list(drawn.points["panel"].cat.categories)
+    grid = panel_grid(panels, n_columns, width, least=max(wide, PANEL_MM))
     height, room = grid.panel_height(_SHARE), 0.0
     layers = _points(drawn, grid, height)
+    # numbers end where the data do, below the correlations; the bands of an outcome have none
+    seen = drawn.points["y"] if lines is None else pd.concat([drawn.points["y"], lines["estimate"]])
+    numbers = (0.0, 1.0) if drawn.outcome else (float(seen.min()), float(seen.max()))
     if lines is not None and len(lines):
+        lines = _within(lines, numbers)
         layers += _lines(lines)
     if texts is not None:
         texts = _stacked(texts, grid)
@@ -130,9 +138,6 @@ def plot_scatter(
         scales[-1] = p9.guides(**dict.fromkeys(aesthetics, "none"))
     values = sorted(drawn.points["x"].unique())
     across = partial(axis_breaks, length=grid.panel_width)
-    # numbers end where the data do, below the correlations; the bands of an outcome have none
-    seen = drawn.points["y"] if lines is None else pd.concat([drawn.points["y"], lines["estimate"]])
-    numbers = (0.0, 1.0) if drawn.outcome else (float(seen.min()), float(seen.max()))
     figure = (
         p9.ggplot(drawn.points)
         + layers
@@ -180,6 +185,14 @@ def _points(drawn: Drawn, grid: PanelGrid, height: float) -> list[Any]:
     return [p9.geom_point(mapping, size=size, stroke=0, alpha=alpha, raster=raster)]
 
 
+def _within(lines: pd.DataFrame, ends: tuple[float, float]) -> pd.DataFrame:
+    """Lines whose bands end not far beyond points and lines, and which of these, `cut`, would not."""
+    room = _BEYOND * (ends[1] - ends[0]) or np.inf
+    bands = lines[["conf_low", "conf_high"]].clip(ends[0] - room, ends[1] + room)
+    cut = (bands != lines[bands.columns]) & bands.notna()
+    return lines.assign(**bands, cut=cut.any(axis=1))
+
+
 def _lines(lines: pd.DataFrame) -> list[Any]:
     """Layers of bands and lines; those of all groups together are black."""
     together = bool(lines["group"].isna().any())
@@ -199,9 +212,9 @@ def _stacked(texts: pd.DataFrame, grid: PanelGrid) -> pd.DataFrame:
     """Correlations in the order of the legend, each with the empty lines that set it below those before."""
     keyed = texts["group"].nunique() > 1
     texts = texts.sort_values(["panel", "group"], kind="stable")
-    if max(text_mm(t, _TEXT_PT) for t in texts["text"]) > grid.panel_width:
-        texts["text"] = texts["text"].str.replace(" (", "\n(", regex=False)
     room = _KEY_ROOM if keyed else ""
+    if max(text_mm(room + t, _TEXT_PT) for t in texts["text"]) > grid.panel_width:
+        texts["text"] = texts["text"].str.replace(" (", "\n(", regex=False)
     n_lines = texts["text"].str.count("\n") + 1
     before = n_lines.groupby(texts["panel"], observed=True).cumsum() - n_lines
     above = [int(n) * "\n" for n in before]

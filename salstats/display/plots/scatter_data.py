@@ -208,6 +208,7 @@ def captions(
         sentences.append("Points of equal values are spread sideways.")
     if lines is not None:
         band = f" and pointwise {ci_text(lines)}" if lines["conf_low"].notna().any() else ""
+        band += ", cut where it is wide" if "cut" in lines and lines["cut"].any() else ""
         sentences.append(f"Lines: fitted mean ({', '.join(distinct(lines, 'formula'))}){band}.")
     if texts is not None:
         terms = [(str(t), COEFFICIENTS.get(str(t))) for t in distinct(texts, "term")]
