@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from display.plots.estimate_figures import drawn_texts, nth_data, scale
+from display.plots.estimate_figures import caption, drawn_texts, nth_data, scale
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError, ValueRangeError
@@ -50,6 +50,11 @@ def test_darker_is_further_in():
     brightness = [sum(int(c[i : i + 2], 16) for i in (1, 3, 5)) for c in colours]
     assert fill.limits == ["50%", "75%", "87.5%", "93.8%"]
     assert brightness == sorted(brightness)
+
+
+def test_cases_without_a_box_lie_beyond_none():
+    few = ss.letter_values(pd.DataFrame({"x": [0.1, 0.4, 0.9, 0.3, 0.2]}), "x")
+    assert "Line: median; dots: each case." in caption(ss.plot_letter_values(few))
 
 
 def test_a_share_is_never_rounded_up_to_all():

@@ -2,10 +2,12 @@
 
 import warnings
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from display.plots.estimate_figures import caption, drawn_texts, layer_data, layers, scale, size_mm
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
@@ -133,6 +135,32 @@ def test_correlations_may_name_the_pair_the_other_way_and_be_of_another_kind(sco
     figure = ss.plot_scatter(one, "prob", "iou", correlations=pearson)
     assert layer_data(figure, "geom_text")["text"].str.startswith("r = ").all()
     assert not any(layer._data is layer_data(figure, "geom_text") for layer in layers(figure, "geom_segment"))
+
+
+@pytest.mark.parametrize("width", [COLUMN_MM, PAGE_MM])
+def test_correlations_of_many_methods_stay_in_their_panels_with_their_limits(width):
+    names = {"task": [f"t{i}" for i in range(5)], "method": [f"method {i}" for i in range(8)]}
+    keys = pd.MultiIndex.from_product(names.values(), names=list(names)).to_frame(index=False)
+    rows = keys.merge(pd.DataFrame({"x": [0.1, 0.4, 0.9], "y": [0.5, 0.1, 0.8]}), how="cross")
+    found = keys.assign(x="x", y="y", term="pearson", estimate=-0.45, conf_low=-0.61, conf_high=-0.18)
+    figure = ss.plot_scatter(rows, "x", "y", correlations=found, width=width)
+    texts = pd.concat([layer_data(page, "geom_text") for page in figure.pages])
+    assert len(texts) == len(found)
+    assert texts["text"].str.strip().eq("r = −0.45 (−0.61, −0.18)").all()
+    drawn = figure.draw(show=False)
+    canvas = FigureCanvasAgg(drawn)
+    canvas.draw()
+    for axes in drawn.axes:
+        boxes = [text.get_window_extent(canvas.get_renderer()) for text in axes.texts]
+        assert max(box.x1 for box in boxes) <= axes.bbox.x1 + 2
+    plt.close(drawn)
+
+
+def test_a_band_that_is_far_wider_than_the_data_is_cut_and_that_is_said(scores, fit):
+    wide = fit.assign(conf_low=fit["conf_low"] - 9)
+    figure = ss.plot_scatter(scores, "prob", "iou", fit=wide)
+    assert layer_data(figure, "geom_ribbon")["conf_low"].min() > -1
+    assert "95% CI, cut where it is wide." in caption(figure)
 
 
 def test_an_undefined_correlation_is_a_dash(scores, correlations):
