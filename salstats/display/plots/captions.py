@@ -23,7 +23,9 @@ _FARTHEST = 1000.0
 #: Groups without a value that a caption names.
 _NAMED = 4
 #: Labels of methods that are no names.
-_COMMON_NOUNS = ("Human benchmark", "Saliency method", "Interobserver", "Occlusion")
+_COMMON_NOUNS = (
+    "Human benchmark", "Saliency method", "Simulated annotator", "Radiologists", "Interobserver", "Occlusion",
+)  # fmt: skip
 
 
 def scope_note(frame: pd.DataFrame, labels: Labels, columns: Iterable[str]) -> str:

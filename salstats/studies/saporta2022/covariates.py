@@ -135,7 +135,7 @@ def table_2(frames: Frames) -> Made:
     pooled_only = slopes[slopes["pool"] != TASK_EFFECTS]
     # an outcome is a panel, and the two scales stand above each other
     figure = ss.plot_regression(
-        pooled_only[pooled_only["outcome"].isin(("IoU", "Hit"))]
+        pooled_only[pooled_only["outcome"].isin(("IoU", "Hit rate"))]
         .assign(method=pooled_only["scale"])
         .drop(columns=["outcome", "scale", "pool", "printed"], errors="ignore"),
         labels={"term": list(FEATURES)},

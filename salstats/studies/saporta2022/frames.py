@@ -36,9 +36,9 @@ WITHIN = "Within tasks"
 #: Outcomes of Table 2: heading, metric, and the method that the gap is taken from.
 OUTCOMES = (
     ("IoU", "iou", None),
-    ("Hit", "hit", None),
+    ("Hit rate", "hit", None),
     ("Human minus saliency, IoU", "iou", HUMAN),
-    ("Human minus saliency, hit", "hit", HUMAN),
+    ("Human minus saliency, hit rate", "hit", HUMAN),
 )
 #: How features were brought to 0 ... 1: as the study's text says, and as its scripts do.
 PER_TASK, POOLED = "Scaled per task", "Scaled over all tasks"

@@ -70,7 +70,7 @@ def test_s3_task_effects_flatten_the_slope_of_size(choices):
 
 def test_a_conclusion_on_features_needs_a_corrected_p_value(choices):
     # -0.315 (-0.609, -0.021), P .036: four tests leave nothing of it, and the scripts print no star
-    row = choices.query("row == 'S3' and of == 'Hit, irrectangularity'").iloc[0]
+    row = choices.query("row == 'S3' and of == 'Hit rate, irrectangularity'").iloc[0]
     assert row["published_high"] < 0
     assert row["conclusion_published"] == "inconclusive"
 

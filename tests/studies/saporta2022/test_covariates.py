@@ -14,9 +14,9 @@ from salstats.studies.saporta2022.frames import PER_TASK, POOLED
 REGRESSION = 1e-9
 OUTCOMES = {
     "pred_iou": "IoU",
-    "pred_hitmiss": "Hit",
+    "pred_hitmiss": "Hit rate",
     "iou_diff": "Human minus saliency, IoU",
-    "hitmiss_diff": "Human minus saliency, hit",
+    "hitmiss_diff": "Human minus saliency, hit rate",
 }
 OVER_ALL = POOLED
 

@@ -89,7 +89,7 @@ def test_maps_without_people_give_what_needs_no_people(results, allowed, release
     assert not {"figure_2", "extended_data_5", "extended_data_6"} & keys
     items = results(*given, only=("table_1", "table_2"))
     assert set(items["table_1"].frame["method"]) == {"saliency"}
-    assert set(items["table_2"].frame["outcome"]) == {"IoU", "Hit"}
+    assert set(items["table_2"].frame["outcome"]) == {"IoU", "Hit rate"}
 
 
 def test_people_without_points_have_no_hits(made_up_study):
