@@ -20,8 +20,9 @@ from salstats.display.plots.overlay import (
     people_note,
     threshold_note,
 )
+from salstats.display.plots.overlay_layers import bar_layers
 from salstats.display.plots.overlay_picture import Picture
-from salstats.display.plots.overlay_sheet import TAG_PT, Placed
+from salstats.display.plots.overlay_sheet import TAG_PT, Placed, laid_out
 from salstats.display.plots.text_fit import chars_in
 from salstats.display.plots.theme import COLUMN_MM, PAGE_MM
 from salstats.display.text.format import MISSING, fixed_text, joined
@@ -79,15 +80,17 @@ def gallery(
             image_note(panels),
         ]
 
-    parts = layout.pages(placed, around_mm([*notes(placed), "Page 10 of 10."], layout.width))
+    whole = laid_out(placed, layout.sheet([[band for row in rows for band in layout.bands(row.key)]]))
+    bars = bar_layers(whole.pictures, spacing, labels)[1]
+    parts = layout.pages(placed, around_mm([*notes(placed), bars, "Page 10 of 10."], layout.width))
     pages = []
-    for number, bands in enumerate(parts, 1):
-        shown_keys = {(row, column) for row, columns in bands for column in columns}
+    for number, stacks in enumerate(parts, 1):
+        shown_keys = {(row, c) for stack in stacks for row, columns in stack for c in columns}
         part = [p for p in placed if (p.row, p.column) in shown_keys]
         pages.append(
             overlay_figure(
                 part,
-                layout.sheet(bands),
+                layout.sheet(stacks),
                 labels=labels,
                 notes=notes(part),
                 spacing=spacing,

@@ -12,7 +12,9 @@ from salstats.display.plots.overlay_sheet import (
     GAP_MM,
     HIGHEST,
     NEAR_MM,
+    STACK_GAP_MM,
     TAG_PT,
+    Band,
     Placed,
     Sheet,
     laid_out,
@@ -31,16 +33,13 @@ _GUESS_MM = PAGE_HEIGHT_MM - 45.0
 #: Sizes of pictures that are tried, from the largest that the width allows down to the least.
 _SIZES = 16
 
-#: Keys of a row, and of its pictures that stand beside each other.
-Band = tuple[str, tuple[str, ...]]
-
 
 @dataclass(frozen=True)
 class Plan:
     """Width of a gallery, the largest (width, height) of a picture, and texts of rows and columns, in mm.
 
     `side` is the room of the names of rows, `lines` are the columns that stand beside each other: a row has a
-    line of pictures for each.
+    line of pictures for each. `n_stacks` of rows stand beside each other.
     """
 
     width: float
@@ -49,6 +48,7 @@ class Plan:
     rows: Mapping[str, str]
     columns: Mapping[str, str]
     lines: tuple[tuple[str, ...], ...]
+    n_stacks: int
 
     @property
     def title_mm(self) -> float:
@@ -56,26 +56,31 @@ class Plan:
         tallest = max(map(lines_mm, self.columns.values()))
         return tallest + NEAR_MM if tallest and len(self.lines) == 1 else 0.0
 
-    def sheet(self, bands: Sequence[Band]) -> Sheet:
+    def sheet(self, stacks: Sequence[Sequence[Band]]) -> Sheet:
         """Sheet of some lines of rows."""
-        return Sheet(self.width, self.box, self.rows, self.columns, self.side, bands)
+        return Sheet(self.width, self.box, self.rows, self.columns, self.side, stacks)
 
-    def pages(self, placed: Sequence[Placed], around: float) -> list[list[Band]]:
-        """What stands on each page, where `around` mm of it are for other things.
+    def bands(self, row: str) -> list[Band]:
+        """Keys of a row, and of the pictures on each of its lines."""
+        return [(row, columns) for columns in self.lines]
+
+    def pages(self, placed: Sequence[Placed], around: float) -> list[list[list[Band]]]:
+        """Stacks of each page, where `around` mm of it are for other things.
 
         A row stays whole where it fits a page.
         """
         room = PAGE_HEIGHT_MM - around - self.title_mm
         units: list[tuple[list[Band], float]] = []
         for row in self.rows:
-            bands = [(row, columns) for columns in self.lines]
-            own = laid_out([p for p in placed if p.row == row], self.sheet(bands))
+            bands = self.bands(row)
+            own = laid_out([p for p in placed if p.row == row], self.sheet([bands]))
             height = own.height - self.title_mm + GAP_MM
             n = len(bands) if height <= room else max(int(len(bands) * room / height), 1)
             parts = [bands[i : i + n] for i in range(0, len(bands), n)]
             units += [(part, height * len(part) / len(bands)) for part in parts]
         packed = _packed([height for _, height in units], room)
-        return [[band for unit in page for band in units[unit][0]] for page in packed]
+        stacks = [[band for unit in stack for band in units[unit][0]] for stack in packed]
+        return [stacks[i : i + self.n_stacks] for i in range(0, len(stacks), self.n_stacks)]
 
 
 def plan(
@@ -90,26 +95,36 @@ def plan(
     known, `titles` those of columns by their key.
     """
     side = _side_mm(names, width) if len(names) > 1 else 0.0
-    room = width - 2 * EDGE_MM - side
-    most = max(int((room + GAP_MM) // (LEAST_MM + GAP_MM)), 1)
+    beside = {key: _name(parts, side) if len(names) > 1 else "" for key, parts in names.items()}
+    # a single picture is named in the caption
+    shown = dict.fromkeys(titles, "") if len(names) == len(titles) == 1 else titles
+    least = side + len(titles) * (LEAST_MM + GAP_MM) - GAP_MM + STACK_GAP_MM
+    most = max(int((width - 2 * EDGE_MM + STACK_GAP_MM) // least), 1)
+    plans = [p for n in range(1, min(most, len(names)) + 1) for p in _sized(beside, shown, width, side, n)]
+    n_pages = []
+    for p in plans:
+        n_stacks = len(_packed(_guessed(p, shapes), _GUESS_MM - p.title_mm))
+        n_pages.append(math.ceil(n_stacks / p.n_stacks))
+    fewest = [p for p, n in zip(plans, n_pages, strict=True) if n == min(n_pages)]
+    return max(fewest, key=lambda p: (p.box[0], -p.n_stacks))
+
+
+def _sized(
+    rows: Mapping[str, str], titles: Mapping[str, str], width: float, side: float, n_stacks: int
+) -> list[Plan]:
+    """Layouts of so many stacks with pictures of every size that the width allows."""
+    room = (width - 2 * EDGE_MM - (n_stacks - 1) * STACK_GAP_MM) / n_stacks - side
+    most = max(int((room + GAP_MM + 1e-9) // (LEAST_MM + GAP_MM)), 1)
     keys, n_lines = list(titles), math.ceil(len(titles) / most)
     across = math.ceil(len(keys) / n_lines)
     lines = tuple(tuple(keys[i : i + across]) for i in range(0, len(keys), across))
     largest = (room - (across - 1) * GAP_MM) / across
-    beside = {key: _name(parts, side) if len(names) > 1 else "" for key, parts in names.items()}
-
-    def of_size(size: float) -> Plan:
-        # a single picture is named in the caption
-        alone = len(names) == len(titles) == 1
-        above = {
-            key: "" if alone else wrapped(title, chars_in(size, bold=True), _TITLE_LINES)
-            for key, title in titles.items()
-        }
-        return Plan(width, (size, min(HIGHEST * size, _GUESS_MM - 15)), side, beside, above, lines)
-
-    plans = [of_size(size) for size in np.linspace(largest, min(LEAST_MM, largest), _SIZES)]
-    n_pages = [len(_packed(_guessed(p, shapes), _GUESS_MM - p.title_mm)) for p in plans]
-    return plans[next(i for i, n in enumerate(n_pages) if n <= n_pages[-1])]
+    plans = []
+    for size in np.linspace(largest, min(LEAST_MM, largest), _SIZES):
+        above = {k: wrapped(t, chars_in(size, bold=True), _TITLE_LINES) for k, t in titles.items()}
+        box = (float(size), min(HIGHEST * float(size), _GUESS_MM - 15))
+        plans.append(Plan(width, box, side, rows, above, lines, n_stacks))
+    return plans
 
 
 def _side_mm(names: Mapping[str, Sequence[str]], width: float) -> float:

@@ -1,5 +1,6 @@
 """Pictures of maps as a figure: outlines, marks, scale bars, legends, and what is said of them."""
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
@@ -39,8 +40,6 @@ _FEW = 3
 _MOST = 6
 #: Room of a row of the legend and of the colour scale, and what the sizes of texts may be off.
 _LEGEND_MM, _BAR_MM, _SPARE_MM = 4.4, 8.5, 1.0
-#: Rows of a legend at most.
-_KEY_ROWS = 3
 
 
 def overlay(
@@ -59,7 +58,7 @@ def overlay(
     ]
     return overlay_figure(
         [Placed(shown, "", "", "")],
-        Sheet(width, overlay_box(width), {"": ""}, {"": ""}),
+        Sheet(width, overlay_box(width), {"": ""}, {"": ""}, 0.0, [[("", ("",))]]),
         labels=labels,
         notes=sentences,
         spacing=spacing,
@@ -74,9 +73,19 @@ def overlay_box(width: float) -> tuple[float, float]:
 
 
 def around_mm(notes: Iterable[str], width: float) -> float:
-    """Room that the edges, the legend, the colour scale and a caption take at most."""
+    """Room that the edges, a legend of all there may be, the colour scale and a caption take."""
     text = caption(notes, caption_chars(width, 3))
-    return 2 * EDGE_MM + _KEY_ROWS * _LEGEND_MM + _BAR_MM + caption_mm(text) + _SPARE_MM
+    keys = list(_NAMES.values())
+    legend = _legend([keys[:3], keys[3:]], width - 2 * EDGE_MM)[0]
+    return 2 * EDGE_MM + legend + _BAR_MM + caption_mm(text) + _SPARE_MM
+
+
+def _legend(keys: Sequence[Sequence[str]], room: float) -> tuple[float, bool]:
+    """Height of the legends of outlines and of marks, and whether they stand beside each other."""
+    together = [key for found in keys for key in found]
+    beside = not together or legend_width(together, len(together)) <= room
+    n_rows = [math.ceil(len(found) / legend_columns(found, room)) for found in keys]
+    return _LEGEND_MM * (max(n_rows) if beside else sum(n_rows)), beside
 
 
 def overlay_figure(
@@ -103,11 +112,7 @@ def overlay_figure(
     bars, bar_note = bar_layers(table, spacing, labels)
     note = caption([*notes, bar_note, page], caption_chars(sheet.width, 3))
     keys = [[] if f is None else [texts[k] for k in f["kind"].cat.categories] for f in (lines, marks)]
-    n_keys = [legend_columns(found, room) for found in keys]
-    together = [key for found in keys for key in found]
-    beside = legend_width(together, len(together)) <= room if together else True
-    lines_of_keys = [-(-len(found) // n) for found, n in zip(keys, n_keys, strict=True)]
-    legend = _LEGEND_MM * (max(lines_of_keys) if beside else sum(lines_of_keys))
+    legend, beside = _legend(keys, room)
     around = 2 * EDGE_MM + legend + (_BAR_MM if mapped else 0) + caption_mm(note) + _SPARE_MM
     # added at once: each addition copies what is there
     parts = [
@@ -117,7 +122,11 @@ def overlay_figure(
             show_legend=False,
         ),
         *(scale_layer(table) if mapped else []),
-        *(line_layers(lines, texts, 0.35 if small else 0.5, n_keys[0]) if lines is not None else []),
+        *(
+            line_layers(lines, texts, 0.35 if small else 0.5, legend_columns(keys[0], room))
+            if lines is not None
+            else []
+        ),
         *(mark_layers(marks, texts, 1.3 if small else 1.8) if marks is not None else []),
         *bars,
         *text_layers(laid.texts),

@@ -10,8 +10,8 @@ from salstats.display.plots.overlay_picture import Picture, mm_per_pixel
 from salstats.display.plots.text_fit import chars_in, wrapped
 from salstats.display.plots.theme import MM_PER_PT, TEXT_PT
 
-#: Room of an edge of the figure, and between pictures.
-EDGE_MM, GAP_MM = 1.5, 1.5
+#: Room of an edge of the figure, between pictures, and between stacks of rows.
+EDGE_MM, GAP_MM, STACK_GAP_MM = 1.5, 1.5, 4.0
 #: Height of a picture over the width of its box at most.
 HIGHEST = 1.6
 #: Size of the lines below a picture, the least that is read in print.
@@ -19,6 +19,9 @@ TAG_PT = 6.0
 _TAG_LINES = 3
 #: Between a picture and its text.
 NEAR_MM = 0.7
+
+#: Keys of a row, and of its pictures that stand beside each other.
+Band = tuple[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -37,16 +40,22 @@ class Sheet:
     """Width of a figure, the largest (width, height) of a picture, and what stands beside and above them.
 
     `rows` and `columns` have the text of each by its key, `side` is the room of the names of rows at the
-    left. `bands` are the keys of a row and of its pictures beside each other, from the top down; by default
-    each row is one of all columns.
+    left. `stacks` stand beside each other: each has the keys of a row and of its pictures beside each other,
+    from the top down.
     """
 
     width: float
     box: tuple[float, float]
     rows: Mapping[str, str]
     columns: Mapping[str, str]
-    side: float = 0.0
-    bands: Sequence[tuple[str, tuple[str, ...]]] = ()
+    side: float
+    stacks: Sequence[Sequence[Band]]
+
+    @property
+    def stack_mm(self) -> float:
+        """How far a stack is right of the one before."""
+        across = max(len(columns) for stack in self.stacks for _, columns in stack)
+        return self.side + across * (self.box[0] + GAP_MM) - GAP_MM + STACK_GAP_MM
 
 
 @dataclass(frozen=True)
@@ -66,18 +75,40 @@ def lines_mm(text: str, size: float = TEXT_PT) -> float:
 def laid_out(placed: Sequence[Placed], sheet: Sheet) -> Laid:
     """Pictures of a sheet at their places: names at the left, titles above, tags below."""
     at = {(p.row, p.column): number for number, p in enumerate(placed)}
-    cells, texts = {}, []
+    cells: dict[int, dict[str, Any]] = {}
+    texts: list[tuple[str, float, float, str]] = []
+    heights = []
+    for number, stack in enumerate(sheet.stacks):
+        heights.append(_stacked(placed, at, sheet, stack, number * sheet.stack_mm, cells, texts))
+    frame = pd.DataFrame(texts, columns=["kind", "x", "y", "label"])
+    return Laid(
+        pd.DataFrame([cells[number] for number in sorted(cells)]),
+        frame[frame["label"] != ""].reset_index(drop=True),
+        max(heights),
+    )
+
+
+def _stacked(
+    placed: Sequence[Placed],
+    at: Mapping[tuple[str, str], int],
+    sheet: Sheet,
+    stack: Sequence[Band],
+    left_mm: float,
+    cells: dict[int, dict[str, Any]],
+    texts: list[tuple[str, float, float, str]],
+) -> float:
+    """Height of a stack, whose pictures and texts are added to `cells` and `texts`."""
     down = named = 0.0
     before, above = None, None
-    for row, columns in sheet.bands or [(row, tuple(sheet.columns)) for row in sheet.rows]:
+    for row, columns in stack:
         if row != before:
             down = max(down, named)
-        lefts = {c: sheet.side + k * (sheet.box[0] + GAP_MM) for k, c in enumerate(columns)}
+        lefts = {c: left_mm + sheet.side + k * (sheet.box[0] + GAP_MM) for k, c in enumerate(columns)}
         if columns != above and any(sheet.columns[c] for c in columns):
             down += max(lines_mm(sheet.columns[c]) for c in columns) + NEAR_MM
             texts += [("title", left, NEAR_MM - down, sheet.columns[c]) for c, left in lefts.items()]
         if row != before:
-            texts.append(("name", 0.0, -down, sheet.rows[row]))
+            texts.append(("name", left_mm, -down, sheet.rows[row]))
             named = down + lines_mm(sheet.rows[row]) + GAP_MM
         foot = down
         for column, left in lefts.items():
@@ -92,12 +123,7 @@ def laid_out(placed: Sequence[Placed], sheet: Sheet) -> Laid:
             cells[number] = cell
         down = foot + GAP_MM
         before, above = row, columns
-    frame = pd.DataFrame(texts, columns=["kind", "x", "y", "label"])
-    return Laid(
-        pd.DataFrame([cells[number] for number in sorted(cells)]),
-        frame[frame["label"] != ""].reset_index(drop=True),
-        max(down, named) - GAP_MM,
-    )
+    return max(down, named) - GAP_MM
 
 
 def _cell(p: Placed, box: tuple[float, float], left: float, top: float) -> dict[str, Any]:

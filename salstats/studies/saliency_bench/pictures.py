@@ -92,7 +92,7 @@ def plot_truths(
         Placed(panel, "", row.dataset, labels.value("task", row.task))
         for panel, row in zip(panels, picks.itertuples(), strict=True)
     ]
-    sheet = layout.sheet([("", columns) for columns in layout.lines])
+    sheet = layout.sheet([layout.bands("")])
     return overlay_figure(placed, sheet, labels=labels, notes=[image_note(panels)], spacing=None)
 
 

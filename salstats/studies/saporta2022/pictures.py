@@ -105,7 +105,7 @@ def figure_3(frames: Frames) -> Made:
         ),
         overlay_figure(
             placed,
-            layout.sheet([(name, tuple(ENDS)) for name in names]),
+            layout.sheet([[band for name in names for band in layout.bands(name)]]),
             labels=labels,
             notes=[image_note(panels)],
             spacing=None,

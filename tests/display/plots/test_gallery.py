@@ -177,7 +177,7 @@ def unequal(n_methods=9):
 
 
 @pytest.mark.filterwarnings("ignore:.*:salstats.checks.SalstatsWarning")
-@pytest.mark.parametrize(("width", "n_methods"), [(60, 2), (89, 5), (183, 9)])
+@pytest.mark.parametrize(("width", "n_methods"), [(60, 2), (89, 5), (183, 2), (183, 9)])
 def test_pictures_are_large_enough_and_texts_hide_nothing(width, n_methods):
     study, scores = unequal(n_methods)
     picks = pick_cases(scores, metric="iou")
