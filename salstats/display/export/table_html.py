@@ -6,11 +6,35 @@ from itertools import groupby
 from great_tables import GT
 
 from salstats.checks import SalstatsError
-from salstats.display.export.table_rows import Cell, Row, Rows
-from salstats.display.export.table_widths import lines_of
+from salstats.display.export.table_rows import Cell, Row, Rows, rows_of
+from salstats.display.export.table_widths import lines_of, widths_of
 from salstats.display.tables.layout import plain, signed_last
 from salstats.display.text.markup import UNPRINTABLE, Child, Markup, element
 
+#: On a screen the head stays in sight, and names of rows and of several columns where a table scrolls;
+#: great-tables' own styles have a name to outweigh.
+_PAGE = """
+body { margin: 1rem; background: #fff; }
+@media screen {
+  body > div { max-height: calc(100vh - 2rem); padding: 0 !important; }
+  thead { position: sticky; top: 0; z-index: 2; background: #fff; box-shadow: 0 1px; }
+  .gt_column_spanner_outer {
+    background: #fff linear-gradient(#000, #000) bottom / calc(100% - 8px) 1px no-repeat !important;
+  }
+  .gt_column_spanner {
+    position: sticky; left: LABELS; width: auto !important; border-bottom: 0 !important;
+  }
+}
+"""
+_STUB = """@media screen {
+  .gt_stub { min-width: min(LABELS, 14em); }
+  .gt_stub, .gt_spanner_row > :first-child, .gt_col_headings:not(.gt_spanner_row ~ *) > :first-child {
+    position: sticky; left: 0; z-index: 1; background: #fff !important;
+  }
+}
+"""
+#: Space at the sides of a cell, which the names of several columns keep from those of rows.
+_PADDING = "20px"
 _CLASSES = {"left": "left", "center": "center", "right": "num"}
 
 
@@ -75,6 +99,15 @@ def _cell(cell: Cell, scope: str, kind: str | None) -> Markup:
     )
 
 
+def _look(table: GT) -> str:
+    """The look of a page, with the width of the names of rows, where the package made the table."""
+    record = getattr(table, "record", None)
+    if record is None or len(record.stubhead) > 1:
+        return _PAGE.replace("LABELS", "0")
+    width = min(widths_of(rows_of(record), 0)[0][0], 22)
+    return (_PAGE + _STUB).replace("LABELS", f"calc({width:.1f}em + {_PADDING})")
+
+
 def html_page(table: GT) -> str:
     """A great-tables table as a page of its own without script, called after its title.
 
@@ -93,7 +126,7 @@ def html_page(table: GT) -> str:
         element("meta", charset="utf-8"),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("title", plain(table._heading.title) or "Table"),
-        Markup("<style>body { margin: 1rem; background: #fff; }</style>"),
+        Markup(f"<style>{_look(named)}</style>"),
     ]
     parts = ["<!DOCTYPE html>", '<html lang="en">', "<head>", *head, "</head>", "<body>", html.strip()]
     return "\n".join([*parts, "</body>", "</html>", ""])

@@ -43,19 +43,36 @@ _LONGEST, _MOST = 16_000, 80_000_000
 #: Windows are made larger than the table was measured: lines are a little higher at other resolutions, and
 #: a browser may keep some of the height for itself.
 _ROOM, _SPARE = 1.1, 100
-#: The table is as wide as its columns want to be, within limits; title, labels of groups and notes are
-#: wrapped to that. Its size is written where it can be read.
-_MEASURE = """<style>
+#: The table is as wide as its columns want to be, and where that is more than a page on its side (247 mm),
+#: intervals stand below their estimates; title, labels of groups and notes are wrapped to that. Its size is
+#: written where it can be read.
+_MEASURE = r"""<style>
 html, body { margin: 0 !important; background: #fff; }
 body { padding: MARGINpx; }
 body > div { overflow: visible !important; padding: 0 !important; width: max-content !important;
-             max-width: 2400px; }
+             max-width: 933px; max-height: none !important; }
 table { min-width: 360px; }
+thead, th, .gt_column_spanner { position: static !important; }
 tr.gt_heading td, th.gt_group_heading, tfoot td { max-width: 0; }
+.tight :is(td, th) { padding-inline: 4px !important; }
+.tight :is(.gt_col_heading, .gt_stub) { min-width: 0 !important; }
+.tight .short { white-space: nowrap; }
 </style>
 <script>
 addEventListener("load", () => {
-  const box = document.querySelector("table").getBoundingClientRect();
+  const table = document.querySelector("table"), page = 933;
+  if (table.offsetWidth > page) {
+    document.documentElement.classList.add("tight");
+    for (const label of table.querySelectorAll(".gt_stub"))
+      label.classList.toggle("short", label.textContent.length < 20);
+  }
+  if (table.offsetWidth > page)
+    for (const cell of table.querySelectorAll("td.gt_row"))
+      cell.innerHTML = cell.innerHTML.replace(/^([^ a-z]+) (?=[(\[])/i, "$1<br>");
+  // letters of 6 points at least
+  const type = Math.max(8, 12.5 * page / table.offsetWidth);
+  if (table.offsetWidth > page) table.style.setProperty("font-size", `${type}px`, "important");
+  const box = table.getBoundingClientRect();
   const size = [box.right, box.bottom].map((side) => Math.ceil(side));
   document.documentElement.dataset.size = size.join("x");
 });

@@ -52,6 +52,11 @@ def test_a_table_without_a_name_is_given_one_and_another_keeps_its_own():
     assert "<title>Table</title>" in page
 
 
+def test_names_of_rows_stay_in_sight_where_they_stand_in_one_column():
+    assert ".gt_stub" in html_page(rich()).split("</style>", 1)[0]
+    assert ".gt_stub" not in html_page(stub_of_levels()).split("</style>", 1)[0]
+
+
 def test_what_no_file_can_hold_is_replaced():
     table = build(Table(("",), [("a\x00b\ufffec",)], [Column("v")], [["x\x1b"]]), "t")
     assert "a\ufffdb\ufffdc" in html_page(table)

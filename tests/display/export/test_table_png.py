@@ -81,3 +81,11 @@ def test_a_picture_shows_the_table_and_little_else_and_long_notes_do_not_widen_i
                 assert found == pytest.approx(margin, abs=PIXELS)
     assert sizes[0][0] == sizes[1][0] > 360 * 300 / 96
     assert sizes[0][1] < sizes[1][1]
+
+
+@pytest.mark.browser
+def test_a_wide_table_is_no_wider_than_a_page_on_its_side_at_its_own_size(tmp_path):
+    find_chromium()
+    with Image.open(ss.save_table(estimates(3, 4), tmp_path / "wide.png")) as image:
+        width = image.width / image.info["dpi"][0] * 25.4
+    assert 183 < width <= 247 + 2 * table_png._MARGIN * 25.4 / 96
