@@ -79,7 +79,8 @@ _LOOKS: dict[tuple[str, str, str], tuple[str, str, Any, str]] = {
     ("assd", "", ""): ("Average surface distance", "#888888", "dotted", "^"),
 }
 MEASURES = tuple(_LOOKS)
-_SHARES, _LENGTHS = "Agreement, 1 is perfect", "Distance in pixels, 0 is perfect"
+_SHARES, _LENGTHS = "Agreement", "Distance, pixels"
+_PERFECT = "Perfect is an agreement of 1 and a distance of 0."
 _TRUTH, _EXPLANATION = "Truth (outline)", "Explanation (filled)"
 #: What tells measures apart.
 _GUIDES = ("color", "shape", "linetype")
@@ -242,6 +243,7 @@ def plot_curves(scores: pd.DataFrame) -> p9.ggplot:
     )
     # axes reach from 0 to 1 of a share, and to the largest distance of all
     ends = rows[["panel", "x"]].assign(score=0.0, top=np.where(sides == _SHARES, 1.0, rows["score"].max()))
+    notes = [_PERFECT, _axis_note(rows, by_shift), left_out, steps_note(names), ABBREVIATED, RECONSTRUCTED]
     grid = panel_grid(list(rows["panel"].cat.categories), 2, PAGE_MM, free=True)
     limits = {"limits": texts, "name": ""}
     # lines of equal length: each form with and without penalty, and the distances
@@ -267,7 +269,7 @@ def plot_curves(scores: pd.DataFrame) -> p9.ggplot:
         + grid.look(
             min(_HIGHEST_MM * 2 / len(grid.titles), _PANEL_MM),
             x="Shift down and to the right, pixels" if by_shift else "Size relative to the truth",
-            notes=[_axis_note(rows, by_shift), left_out, steps_note(names), ABBREVIATED, RECONSTRUCTED],
+            notes=notes,
             legend=texts,
         )
         + p9.theme(axis_title_y=p9.element_blank(), legend_key_width=16)

@@ -19,7 +19,7 @@ from salstats.display.plots.theme import (
 from salstats.display.text.labels import Labels
 
 #: Height of a method's row and of the models within it; of a panel's surroundings; of the page.
-_ROW_MM, _EACH_MM, _PANEL_MM, _AROUND_MM, _HIGHEST_MM = 2.6, 1.5, 3.0, 24.0, 235.0
+_ROW_MM, _EACH_MM, _PANEL_MM, _AROUND_MM, _HIGHEST_MM = 2.6, 1.5, 3.0, 21.0, 235.0
 #: Room that models of one method share, of the distance between two methods.
 _SPREAD = 0.6
 
@@ -55,8 +55,7 @@ def plot_dots(
     own = looks(drawn["model"].cat.categories).values()
     n_down = 1 if down is None else drawn["down"].nunique()
     height = max(_ROW_MM, _EACH_MM * len(models) + 0.8) * len(methods) + _PANEL_MM
-    # labels of panels begin beside the methods' names
-    text = caption([note], caption_chars(PAGE_MM, 30))
+    text = caption([note], caption_chars(PAGE_MM, 3))
     total = min(_AROUND_MM + n_down * height + caption_mm(text), _HIGHEST_MM)
     marks: list[Any] = [] if guide is None else [p9.geom_vline(xintercept=guide, color=GUIDE, size=0.4)]
     ranged = drawn.dropna(subset=["conf_low", "conf_high"])
@@ -90,5 +89,7 @@ def plot_dots(
             strip_text_y=p9.element_text(angle=0, ha="left"),
             panel_spacing_x=0.02,
             panel_spacing_y=0.012,
+            plot_caption_position="plot",
+            legend_box_spacing=2 / PAGE_MM,
         )
     )
