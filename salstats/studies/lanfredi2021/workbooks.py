@@ -286,8 +286,12 @@ def what_changes(design: pd.DataFrame) -> str:
     """One sentence on what the other intervals change."""
     ratio = design["width_ratio"]
     turned = design[design["excludes_chance"] != design["published_excludes_chance"]]
+    labels, said = Labels(LABELS), ROW[1:]
     names = "; ".join(
-        ", ".join([f"table {row['table']}", *(v for v in row[ROW[1:]] if isinstance(v, str) and v != "all")])
+        ", ".join(
+            [f"Table {row['table']}"]
+            + [labels.value(c, row[c]) for c in said if isinstance(row[c], str) and row[c] != "all"]
+        )
         for _, row in turned.iterrows()
     )
     return (

@@ -247,7 +247,7 @@ def test_chance_is_0_of_correlations_and_one_half_of_areas():
 def test_what_changes_counts_narrower_intervals_and_names_the_rows_that_turn():
     said = what_changes(beside_published(make_rows()))
     assert "1 of 2 intervals are narrower" in said
-    assert said.endswith("changes in 1: table 1, a, sncc")
+    assert said.endswith("changes in 1: Table 1, a, sNCC")
     same = beside_published(make_rows().iloc[1:])
     assert what_changes(same).endswith("changes in 0: none")
 
