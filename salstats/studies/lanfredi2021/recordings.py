@@ -229,7 +229,7 @@ def bias_change(all_cases: pd.DataFrame, others: pd.DataFrame) -> Made:
     return Made(
         without_blanks(rows),
         table,
-        figure + p9.labs(x=f"Mean of other cases {MINUS} mean of all cases (95% CI)"),
+        figure + p9.labs(x=f"Change of the mean, others {MINUS} all (95% CI)"),
         note="the study's centre bias contains the case that is scored against it, which takes from what "
         "agrees with its gaze, and most from interobserver: the left-out reader's own map is part of it; "
         "of all other cases it does not",
