@@ -18,7 +18,7 @@ from great_tables import GT
 from pandas.api.types import is_numeric_dtype
 
 from salstats.checks import SalstatsError, SalstatsWarning, warn
-from salstats.display.export.figure_files import FigureJobs
+from salstats.display.export.figure_files import FigureJobs, page_files
 from salstats.display.export.table_files import save_table_as
 from salstats.display.tables.layout import build
 from salstats.display.tables.record import Column, Table
@@ -363,9 +363,11 @@ def _write(key: str, result: Made, made: Path, figures: FigureJobs) -> list[dict
     note = result.note.rstrip(".")
     files = [write_frame(result.frame, made / "frames" / f"{key}.csv")]
     if result.figure is not None:
-        drawn = [made / "figures" / f"{key}{suffix}" for suffix in _FIGURES]
-        figures.add(result.figure, drawn)
-        files += drawn
+        # a page of a figure has files of its own
+        for page, file in page_files(result.figure, made / "figures" / f"{key}{_FIGURES[0]}"):
+            drawn = [file.with_suffix(suffix) for suffix in _FIGURES]
+            figures.add(page, drawn)
+            files += drawn
     if result.table is not None:
         tables = [made / "tables" / f"{key}{suffix}" for suffix in _TABLES]
         table = result.table.tab_header(result.title or "")

@@ -66,6 +66,20 @@ def test_every_file_is_listed_with_what_has_to_be_known(reproduce):
     pd.testing.assert_frame_equal(pd.read_csv(out / "frames" / "table_1.csv"), FRAME, check_dtype=False)
 
 
+def test_every_page_of_a_figure_has_its_files(reproduce):
+    many = pd.DataFrame({"task": [f"Task {i}" for i in range(120)], "metric": "iou", "estimate": 0.5})
+    figure = ss.plot_intervals(many.assign(conf_low=0.4, conf_high=0.6))
+    assert len(figure.pages) > 1
+    code, _, out = reproduce(Item("figure_1", "Fig. 1: many", lambda _: Made(many, None, figure)))
+    assert code == 0
+    names = ["figure_1", *(f"figure_1-{i}" for i in range(2, len(figure.pages) + 1))]
+    assert sorted(f.name for f in (out / "figures").iterdir()) == sorted(
+        f"{name}{suffix}" for name in names for suffix in (".pdf", ".png")
+    )
+    listed = pd.read_csv(out / "outputs.csv")["file"]
+    assert {f"figures/{name}.pdf" for name in names} < set(listed)
+
+
 def test_printed_numbers_are_compared_to_the_printed_digit(reproduce):
     # 0.1235 is printed 0.124, half away from zero
     _, said, out = reproduce(GOOD)
