@@ -62,7 +62,7 @@ _LEAST_MM, _PANEL_MM, _TALL_MM = 12.0, 20.0, 100.0
 #: Colour of those lines.
 _LINE = "#E4E4E4"
 #: Characters of labels' lines where longer ones leave no room for a panel.
-_NARROWER = (LABEL_CHARS, 18, 14, 12)
+_NARROWER = (LABEL_CHARS, 18, 14, 11)
 
 
 @dataclass(frozen=True)

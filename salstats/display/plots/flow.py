@@ -24,7 +24,7 @@ _WORDS = {NO_ROW: "No row in the file", ABSENT: "Finding absent", UNDEFINED: "Re
 #: Height of a line, room inside a box, between boxes, and around them all.
 _LINE_MM, _PAD_MM, _GAP_MM, _MARGIN_MM = 1.25 * TEXT_PT * MM_PER_PT, 1.4, 4.0, 1.0
 #: Width of half the line of a box.
-_EDGE_MM = 0.5 * MM_PER_PT
+_EDGE_MM = 0.8 * MM_PER_PT
 #: Where in a box the arrow down begins, where what is excluded stands, and where one of several chains does.
 _SPINE_MM, _ASIDE_MM, _CHAIN_MM = 5.0, 13.0, 9.0
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from copy import deepcopy
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -77,9 +78,16 @@ def _cuts(edges: Sequence[float], ends: Sequence[float], room: float) -> list[tu
     """Top and bottom of each page's rows, as even as can be, at the ends of groups if these fit."""
     steps = [above - below for above, below in pairwise([0.0, *ends])]
     allowed = ends if steps and max(steps) <= room else edges
-    n_pages = len(_greedy(allowed, room))
-    tried = (_greedy(allowed, limit) for limit in np.linspace(-edges[-1] / n_pages, room, 50))
-    return next((cuts for cuts in tried if len(cuts) == n_pages), _greedy(allowed, room))
+    filled = _greedy(allowed, room)
+    wanted = np.linspace(0, edges[-1], len(filled) + 1)[1:-1]
+    nearest = [min(allowed, key=partial(_distance, at)) for at in wanted]
+    even = list(pairwise([0.0, *nearest, edges[-1]]))
+    return even if all(0 < top - below <= room for top, below in even) else filled
+
+
+def _distance(one: float, other: float) -> float:
+    """How far two places are from each other."""
+    return abs(one - other)
 
 
 def _greedy(edges: Sequence[float], room: float) -> list[tuple[float, float]]:

@@ -53,6 +53,27 @@ def test_no_page_is_higher_than_paper_and_all_have_every_row_once_on_the_same_ax
     assert all(np.allclose(end, ends[0]) for end in ends)
 
 
+def test_pages_are_even_and_divided_between_groups_of_rows():
+    many = ss.plot_forest(MANY.query("metric == 'iou'"), width=89).pages
+    heights = [25.4 * page.theme.getp("figure_size")[1] for page in many]
+    # a group with its heading may be more or less
+    assert max(heights) - min(heights) < 2 * 30
+    for page in many:
+        rows, _ = shown(page)
+        assert rows[0] in METHODS + TASKS + ["Average"]
+        assert not rows[0].startswith("\u2003")
+
+
+def test_figures_of_panels_have_pages_with_the_same_axes():
+    pages = ss.plot_coverage(ss.datasets.load_coverage(), width=89).pages
+    assert len(pages) > 1
+    titles = [t for page in pages for t in page.data["panel"].cat.categories]
+    (whole,) = ss.plot_coverage(ss.datasets.load_coverage(), width=183).pages
+    assert titles == list(whole.data["panel"].cat.categories)
+    ends = [end for page in pages for end in shown(page)[1]]
+    assert np.allclose(ends, ends[0])
+
+
 def test_a_figure_is_laid_out_anew_with_what_was_added_and_as_its_frame_was(tmp_path):
     frame = estimates()
     figure = ss.plot_intervals(frame) + p9.labs(title="Mine")
