@@ -76,7 +76,8 @@ def plot_forest(
     estimates : DataFrame
         Any estimates frame of one term (of `mrmc`'s its differences). Its grouping columns with more than
         one value name the rows; with two of them, values of the first are headings. Metrics become panels
-        below each other.
+        below each other. Of a model's effects each term has a row, levels below their factor; of
+        `variance_components` each SD, in units of the score, with the number of groups.
     labels : mapping, optional
         Names and order of the subgroups, such as `{"size": {"small": "Small", "large": "Large"}}`.
     null : float, "auto" or None

@@ -87,7 +87,6 @@ def build(table: Table, table_id: str) -> GT:
     gt = gt.cols_label({n: _literal(c.heading) for n, c in zip(names, table.columns, strict=True)})
     for name, column in zip(names, table.columns, strict=True):
         gt = gt.cols_align("right" if column.align == "right" else "left", columns=name)
-    gt = gt.tab_stub_indent(sorted(table.indent), 3) if table.indent else gt
     gt = _spanners(gt, table.columns, names)
     gt = _styles(gt, table, stub, names)
     if table.title:
@@ -202,6 +201,8 @@ def _styles(gt: GT, table: Table, stub: Sequence[str], names: Sequence[str]) -> 
     long = [i for i, labels in enumerate(table.stub) if max(map(len, labels)) > 2 * _LONG]
     for css, where in (
         (_RULE_ABOVE, table.apart and loc.stub(rows=sorted(table.apart))),
+        # every line of a label is set in
+        ("padding-left: 23px;", table.indent and loc.stub(rows=sorted(table.indent))),
         ("vertical-align: top;", len(stub) > 1 and loc.stub()),
         ("min-width: 14em; max-width: 22em;", long and loc.stub(rows=long)),
     ):

@@ -181,7 +181,11 @@ def table_regression(
         notes.paragraph(
             notes.interval_note(frame),
             notes.weights_note(frame),
-            notes.count_note(frame, "observation", "incomplete and left out"),
+            notes.count_note(
+                frame.iloc[[row for rows in models.values() for row in rows]],
+                "observation",
+                "incomplete and left out",
+            ),
             "" if components is None else _components_note(combine(components, ("group",), "components")),
             test_note(frame, adjust, in_column=p_values) if given.note or p_values else "",
             joint_note,

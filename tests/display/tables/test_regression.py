@@ -204,6 +204,7 @@ def test_p_of_a_whole_factor_stands_beside_its_name(by_method, read):
     }.items():
         assert seen.rows[heading] == ["P < 0.001" if p[term] < 0.001 else f"P = {p[term]:.3f}"]
     assert sum(cells[0].startswith("P") for cells in seen.rows.values()) == 3
+    assert f"n, {joint['n'].iloc[0]:,} observations of 140 patients;" in seen.note
     assert "P beside a factor: joint Wald test of all its levels, not adjusted." in seen.note
     holm = read(ss.table_regression(by_method.tidy(), joint=by_method.joint(each=True, adjust="holm")))
     assert "of all its levels, adjusted (Holm, 4 tests)." in holm.note
