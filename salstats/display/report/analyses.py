@@ -310,11 +310,12 @@ def _run_covariates(done: Analyses, scores: pd.DataFrame, settings: Settings) ->
         return ss.adjust(terms, procedure=settings.adjust)
 
     own = "normalized" if reference is None else f"normalized[normalized['method'] != {reference!r}]"
-    said = [done.call(ss.regress, own, formulas, **options)]
+    said = [done.call(ss.regress, f"{own}, formulas", **options)]
     if reference is not None:
-        said.append(done.call(ss.regress, "normalized", formulas, reference=reference, **options))
+        said.append(done.call(ss.regress, "normalized, formulas", reference=reference, **options))
     each = "".join(f"    {call},\n" for call in said)
     call = (
+        f"formulas = {formulas}\n"
         f"normalized = {call_text(ss.normalize, SCORED, columns)}\n"
         f"terms = pd.concat([\n{each}], ignore_index=True)\n"
         f"terms = terms[terms['term'].isin({columns})]\n"
