@@ -34,6 +34,8 @@ from salstats.study import HUMAN
 _NAME_CHARS, _NAME_LINES, _PAD_MM = 22, 2, 4.0
 #: Height of a tile: a share of its width, at least room for its name, at most this; and its greatest width.
 _SHARE, _HIGHEST_MM, _WIDEST_MM = 0.6, 7.5, 24.0
+#: Height of a panel that fits a page with names, bar and caption.
+_MOST_MM = 195.0
 #: Number in a tile, the smallest size at which it is still printed, and from where it is white.
 _NUMBER_PT, _SMALLEST_PT, _DARK = TEXT_PT - 0.5, TEXT_PT - 1, 0.7
 #: Share of a slanted name's width that it is high and reaches to the left, and of a tile that is between two.
@@ -115,7 +117,9 @@ def plot_correlation(
     own = [c for c in groups if frame[c].nunique(dropna=False) > 1]
     placed = _placed(frame, own, names)
     titles, across = (list(placed.frame[c].cat.categories) for c in ("panel", "column"))
-    down = wrapped_texts(placed.frame["row"].cat.categories, _NAME_CHARS, _NAME_LINES)
+    rows = placed.frame["row"].cat.categories
+    # very many rows have room for a line each
+    down = wrapped_texts(rows, _NAME_CHARS, min(_NAME_LINES, max(int(_MOST_MM / len(rows) / LINE_MM), 1)))
     left = max(map(text_mm, down.values())) + _PAD_MM
     n = len(across)
     if width is None:
@@ -132,7 +136,7 @@ def plot_correlation(
         grid = panel_grid(titles, n_columns, width, left=below.beyond)
     tile = min(grid.panel_width / n, _WIDEST_MM)
     lines = max(text.count("\n") + 1 for text in down.values())
-    tall = max(min(_SHARE * tile, _HIGHEST_MM), lines * LINE_MM + 0.3)
+    tall = max(min(_SHARE * tile, _HIGHEST_MM, _MOST_MM / len(down)), lines * LINE_MM + 0.3)
     height = tall * len(down)
     tiles = _tiles(placed.frame, alpha)
     numbers = _numbers(tiles, tile)

@@ -196,6 +196,7 @@ LONG = {
 GROUPED = {
     "panels with a gap": by_group("method"),
     "many tasks": by_group("task", n=20),
+    "fifty tasks": by_group("task", n=50, outcomes=["iou"]),
     "tasks and methods": by_group("method", "task", n=8),
     "triangles": pd.concat([matrix(["iou", "hit", *NAMES[1:]]).assign(method=f"m{i}") for i in range(5)])[
         ["method", "x", "y", "term", "estimate", "p_value", "n"]
