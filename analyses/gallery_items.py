@@ -147,6 +147,20 @@ ITEMS = (
         SHAPED,
     ),
     Item("plot_box", """ss.plot_box(scores.query("metric == 'iou'"), labels=labels)""", SHAPED),
+    Item(
+        "plot_box of one method",
+        """ss.plot_box(scores.query("metric == 'iou' and method == 'gradcam'"), labels=labels)""",
+        ("embedded", "long names"),
+    ),
+    Item(
+        "plot_scatter of one method in a colour of its own",
+        """
+        one = scores.query("metric == 'iou' and method == 'gradcam' and task == 'Cardiomegaly'")
+        own = labels | {"colours": {"gradcam": "darkgreen"}}
+        ss.plot_scatter(one, "area_ratio", "score", labels=own)
+        """,
+        ("embedded", "long names"),
+    ),
     Item("plot_box of two metrics", """ss.plot_box(scores, labels=labels)"""),
     Item(
         "plot_letter_values",
