@@ -26,7 +26,7 @@ from salstats.display.plots.text_fit import chars_in, text_mm, wrapped
 #: Width of a picture's box at least: in less of it a finding is not seen in print.
 LEAST_MM = 20.0
 #: Room of the names of rows: in mm at least, as a part of the figure's width at most; lines of each part.
-_SIDE_MM, _SIDE_SHARE, _NAME_LINES = 16.0, 0.25, 4
+_SIDE_MM, _SIDE_SHARE, _NAME_LINES = 16.0, 0.3, 4
 _TITLE_LINES = 3
 #: Height of what stands on a page while its caption is not known.
 _GUESS_MM = PAGE_HEIGHT_MM - 45.0
