@@ -13,6 +13,7 @@ from salstats.display.plots.axis_ticks import tick_texts
 from salstats.display.plots.captions import adjusted_note, distinct, scope_note
 from salstats.display.plots.estimates import check_estimates, grouping_columns
 from salstats.display.plots.figure import figures
+from salstats.display.plots.legends import side
 from salstats.display.plots.panel_grid import BOTTOM_MM, GAP_MM, panel_grid
 from salstats.display.plots.text_fit import chars_in, crossed, text_mm, wrapped, wrapped_texts
 from salstats.display.plots.theme import (
@@ -144,6 +145,8 @@ def plot_correlation(
     title = wrapped(f"{kind}{placed.what}", chars_in(width - grid.left), 3)
     # beside the bar where there is room
     above = text_mm(title) + _BAR_MM > width - grid.left
+    right = max(grid.n_columns * (grid.panel_width - n * tile), 1)
+    keys = max(_BAR_MM, text_mm(title)) if above else _BAR_MM + text_mm(title) + 3
     figure = (
         p9.ggplot(tiles, p9.aes("across", "up"))
         + p9.geom_tile(p9.aes(fill="shown"), width=0.97, height=0.97, color=GUIDE, size=0.2)
@@ -166,7 +169,8 @@ def plot_correlation(
             legend_title_position="top" if above else "left",
             legend_key_width=_BAR_PT[0],
             legend_key_height=_BAR_PT[1],
-            plot_margin_right=max(grid.n_columns * (grid.panel_width - n * tile), 1) / width,
+            legend_justification_top=side(keys, grid.left, width - grid.left - right, width),
+            plot_margin_right=right / width,
         )
     )
     return grid.pages(figure, height)
