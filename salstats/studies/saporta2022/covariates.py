@@ -178,6 +178,8 @@ def by_confidence(frames: Frames, metric: str) -> Made:
     errors = "classical" if choice.published else None
     lines = ss.fit_line(rows, f"{metric} ~ prob", by="task", errors=errors)
     ranks = found[(found["term"] == "spearman") & found["task"].isin(tasks)].assign(x=metric, y="prob")
+    # tasks of two cases have neither
+    drawn = [part if part["estimate"].notna().any() else None for part in (lines, ranks)]
     shown = found.drop(columns=["statistic", "df", "formula", "errors", "bias"], errors="ignore")
     if choice.published:
         found = found.assign(printed=printed_as_published(found))
@@ -193,7 +195,7 @@ def by_confidence(frames: Frames, metric: str) -> Made:
             n=True,
             labels=labels_with(task=[*tasks, "Overall", WITHIN]),
         ),
-        ss.plot_scatter(rows, "prob", metric, by="task", fit=lines, correlations=ranks, labels=LABELS),
+        ss.plot_scatter(rows, "prob", metric, by="task", fit=drawn[0], correlations=drawn[1], labels=LABELS),
         slice=full_name(frames) if metric == "iou" else None,
         note="Overall pools all tasks, whose confidence and scores differ; Within tasks is the slope "
         "with task effects, and Spearman's correlations within tasks combined as Taylor (1987) does, on "

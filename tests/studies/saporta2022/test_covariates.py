@@ -1,6 +1,7 @@
 """Tables 2 and 3 and Extended Data 8 to 10: printed as the scripts print them, and what is said beside."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -137,3 +138,14 @@ def test_table_3_is_compared_with_print_where_its_cases_are_as_many(published):
     own["estimate"] += 0.0004 * (own["task"] == "Edema") + 0.001 * (own["task"] == "Overall")
     beside = printed.beside(own).set_index("key")["equal"]
     assert beside[~beside].index.tolist() == ["Overall, slope", "Overall, spearman"]
+
+
+@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+def test_confidence_of_two_cases_a_task_is_drawn_without_lines(frames, make):
+    known = frames.full[(frames.full["method"] == frames.main) & frames.full["score"].notna()]
+    few = known.groupby("task").head(2).reset_index(drop=True)
+    item = make(replace(frames, full=few), "table_3")["table_3"]
+    of_tasks = item.frame[item.frame["task"].isin(set(few["task"]))]
+    assert of_tasks["estimate"].isna().all()
+    assert len(item.figure.data) == len(few)
+    item.figure.draw()
