@@ -40,7 +40,7 @@ def p_texts(frame: pd.DataFrame, style: str) -> list[str]:
     return [row_p_text(row, style) if known else "" for row, known in zip(rows, estimated, strict=True)]
 
 
-def test_note(frame: pd.DataFrame, adjust: str | None, *, in_column: bool) -> str:
+def p_note(frame: pd.DataFrame, adjust: str | None, *, in_column: bool) -> str:
     """The test behind the stars; behind P values in a column also what they were adjusted by."""
     if "df" not in frame.columns:
         return ""

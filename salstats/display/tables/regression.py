@@ -13,7 +13,7 @@ from salstats.display.tables import notes
 from salstats.display.tables.grid import interval_texts
 from salstats.display.tables.layout import build
 from salstats.display.tables.marks import stars_of
-from salstats.display.tables.model_tests import factor_tests, p_texts, test_note
+from salstats.display.tables.model_tests import factor_tests, p_note, p_texts
 from salstats.display.tables.models import (
     NAME,
     Frames,
@@ -187,7 +187,7 @@ def table_regression(
                 "incomplete and left out",
             ),
             "" if components is None else _components_note(combine(components, ("group",), "components")),
-            test_note(frame, adjust, in_column=p_values) if given.note or p_values else "",
+            p_note(frame, adjust, in_column=p_values) if given.note or p_values else "",
             joint_note,
         ),
     )
