@@ -1,7 +1,7 @@
 """A page of every figure and table, with the code that made it, from embedded data and awkward frames.
 
 Writes OUT/index.html and its pictures: each figure laid out for a journal's column and for its page, at its
-printed size, each table as HTML. What is higher than a page or has too small letters is said.
+printed size, each table as it is printed. What is higher than a page or has too small letters is said.
 
 Example: python analyses/gallery.py -o gallery --only "plot_decrease|table_decrease"
 """
@@ -25,10 +25,12 @@ import plotnine as p9
 from gallery_items import FRAMES, ITEMS, Item
 from great_tables import GT
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from PIL import Image
 
 import salstats as ss
 from salstats.checks import SalstatsWarning
-from salstats.display.export.figure_files import size_inches
+from salstats.display.export.figure_files import save_figure_as, size_inches
+from salstats.display.plots.figure import Figure
 
 WIDTHS_MM, DPI, MM_PER_INCH = (89, 183), 150, 25.4
 #: A journal's page, and what can be read in print.
@@ -59,29 +61,41 @@ def run(code: str, names: dict[str, Any]) -> Any:
     return eval(compile(last, "gallery", "eval"), names)
 
 
-def letters(figure: p9.ggplot, width: float) -> tuple[float, float]:
-    """Height in mm and smallest text in points of a figure as it is drawn for a width."""
-    size = size_inches(figure, width)
-    drawn = (figure + p9.theme(figure_size=size)).draw(show=False)
+def least_letters(figure: p9.ggplot) -> float:
+    """Smallest text of a figure in points, as it is drawn."""
+    drawn = figure.draw(show=False)
     try:
         FigureCanvasAgg(drawn).draw()
         texts = [t for t in drawn.findobj(plt.Text) if t.get_visible() and t.get_text().strip()]
-        return size[1] * MM_PER_INCH, min((t.get_fontsize() for t in texts), default=LEAST_PT)
+        return min((t.get_fontsize() for t in texts), default=LEAST_PT)
     finally:
         plt.close(drawn)
 
 
-def see_figure(figure: p9.ggplot, stem: str, out: Path) -> list[Seen]:
-    """A figure at both widths."""
+def see_figure(figure: Figure, stem: str, out: Path) -> list[Seen]:
+    """Every page of a figure at both widths."""
     seen = []
     for width in WIDTHS_MM:
-        file = ss.save_figure(figure, out / f"{stem}-{width}.png", width=width, dpi=DPI, overwrite=True)
-        height, least = letters(figure, width)
-        wrong = [f"{height:.0f} mm high"] if height > PAGE_MM else []
-        wrong += [f"letters of {least:.1f} pt"] if least < LEAST_PT - 0.01 else []
-        body = f'<img src="{file.name}" style="width:{width}mm" alt="">'
-        seen.append(Seen(body, f"{width} x {height:.0f} mm", tuple(wrong)))
+        for number, page in enumerate(figure.at(width).pages, 1):
+            file = out / f"{stem}-{width}-{number}.png"
+            size = size_inches(page)
+            save_figure_as(page, [file], size, DPI)
+            height, least = size[1] * MM_PER_INCH, least_letters(page)
+            wrong = [f"{height:.0f} mm high"] if height > PAGE_MM + 0.5 else []
+            wrong += [f"letters of {least:.1f} pt"] if least < LEAST_PT - 0.01 else []
+            body = f'<img src="{file.name}" style="width:{width}mm" alt="">'
+            seen.append(Seen(body, f"{width} x {height:.0f} mm", tuple(wrong)))
     return seen
+
+
+def see_table(table: GT, stem: str, out: Path) -> Seen:
+    """A table as it is printed, and its page for the browser."""
+    ss.save_table(table, out / f"{stem}.html", overwrite=True)
+    file = ss.save_table(table, out / f"{stem}.png", overwrite=True)
+    with Image.open(file) as picture:
+        width, height = (side / picture.info["dpi"][0] * MM_PER_INCH for side in picture.size)
+    body = f'<a href="{stem}.html"><img src="{file.name}" style="width:{width:.0f}mm" alt=""></a>'
+    return Seen(body, f"{width:.0f} x {height:.0f} mm")
 
 
 def see(item: Item, frame: str, out: Path, names: dict[str, Any]) -> list[Seen]:
@@ -92,11 +106,8 @@ def see(item: Item, frame: str, out: Path, names: dict[str, Any]) -> list[Seen]:
         made = made if isinstance(made, list) else [made]
         seen = []
         for number, one in enumerate(made):
-            if isinstance(one, GT):
-                (out / f"{stem}-{number}.html").write_text(one.as_raw_html(), encoding="utf-8")
-                seen.append(Seen(one.as_raw_html()))
-            else:
-                seen += see_figure(one, f"{stem}-{number}" if len(made) > 1 else stem, out)
+            own = f"{stem}-{number}" if len(made) > 1 else stem
+            seen += [see_table(one, own, out)] if isinstance(one, GT) else see_figure(one, own, out)
         return seen
     except Exception as error:  # one that fails is shown as failing, the others go on
         traceback.print_exc()
