@@ -6,16 +6,14 @@ from collections.abc import Iterator, Sequence
 from math import ceil
 
 from salstats.display.export.table_rows import Align, Cell, Row, Rows, placed
-from salstats.display.export.table_widths import INDENT, Plan, parts_of, text_width, word_parts
+from salstats.display.export.table_widths import INDENT, Paper, Plan, parts_of, text_width, word_parts
 
 #: Width of the text in LaTeX's own article class, upright and turned, in points. Columns that wrap are
-#: given as shares of the line, so that they grow where the line is wider.
-_LINES = (345.0, 550.0)
-#: Size of type by its points, and space at each side of a column.
+#: given as shares of the line, so that they grow where the line is wider. TeX's own small type is wider than
+#: the one that widths are measured by.
+_PAPER = Paper((345.0, 550.0), {9: 6.0, 8: 4.0, 7: 2.0}, 1.1)
+#: Size of type by its points.
 _TYPE = {9: "small", 8: "footnotesize", 7: "scriptsize"}
-_GAPS = {9: 6.0, 8: 4.0, 7: 2.0}
-#: TeX's own small type is this much wider than the one that widths are measured by.
-_WIDER = 1.1
 #: Size of type of notes in points, distance of lines by size of type, and how much further rows are apart.
 _NOTES_PT, _LEADING, _STRETCH = 8, 1.2, 1.1
 _TURN = {"left": r"\raggedright", "center": r"\centering", "right": r"\raggedleft"}
@@ -49,9 +47,9 @@ def latex_table(rows: Rows, *, label: str = "") -> str:
         higher than a page; several, one below the other, where it fits on no page. The first lines name the
         packages it needs.
     """
-    parts = parts_of(rows, _LINES, _GAPS, _WIDER)
+    parts = parts_of(rows, _PAPER)
     (first, plan), *others = parts
-    if others or _height(first, plan) > _LINES[not plan.turned]:
+    if others or _height(first, plan) > _PAPER.lines[not plan.turned]:
         texts = [*_long(first, plan, label)]
         for part, own in others:
             texts += ["\\addtocounter{table}{-1}", *_long(part, own, "")]
@@ -72,7 +70,7 @@ def _height(rows: Rows, plan: Plan) -> float:
     n_lines = sum(map(plan.n_lines, (*rows.head, *(row.cells for row in rows.body))))
     apart = sum(row.apart or row.is_group for row in rows.body)
     texts = [text for text in (f"{rows.title} {rows.subtitle}".strip(), *rows.notes) if text]
-    below = sum(ceil(text_width(text) * _NOTES_PT * _WIDER / plan.line) for text in texts)
+    below = sum(ceil(text_width(text) * _NOTES_PT * _PAPER.wider / plan.line) for text in texts)
     return plan.points * _LEADING * (n_lines * _STRETCH + apart / 2) + _NOTES_PT * _LEADING * below
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from math import ceil
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from salstats.display.export.table_rows import Cell, Rows, cut, placed
 
@@ -25,9 +25,10 @@ _NUMBER = re.compile("([<>≤≥]? ?[-+\u2212\u2013]?\\.?\\d[^ ()]*|\u2014)(?: (
 _LONG_WORD = 20
 _PARTS = re.compile(r"[^_/\-.:;=+]*[_/\-.:;=+]?")
 _NBSP = "\u00a0"
+Setting: TypeAlias = tuple[int, bool, int]
 #: Size of type in points, whether the page is turned, and how often a number with its interval is broken:
 #: not at all, or before the interval. The first that fits is taken.
-_SETTINGS = (
+_SETTINGS: tuple[Setting, ...] = (
     (9, False, 0),
     (8, False, 0),
     (8, False, 1),
@@ -37,7 +38,28 @@ _SETTINGS = (
     (7, True, 1),
 )
 #: How the parts are set of a table that fits in none.
-_PARTS_SET = ((8, True, 1), (7, True, 1))
+_PARTS_SET: tuple[Setting, ...] = ((8, True, 1), (7, True, 1))
+
+
+class Paper(NamedTuple):
+    """Room of a table, in points.
+
+    `lines` are the widths of an upright and of a turned line, `gaps` the space at each side of a column by
+    size of type; type is so much `wider` than it is measured here.
+    """
+
+    lines: tuple[float, float]
+    gaps: Mapping[int, float]
+    wider: float
+
+    def taken(self, widths: Sequence[float], points: int) -> list[float]:
+        """What columns of widths in ems take with the space at their sides."""
+        return [width * points * self.wider + 2 * self.gaps[points] for width in widths]
+
+    def fits(self, rows: Rows, setting: Setting) -> bool:
+        """Whether a table fits in a setting, its columns as narrow as they can be."""
+        points, turned, breaks = setting
+        return sum(self.taken(widths_of(rows, breaks)[1], points)) <= self.lines[turned]
 
 
 class Plan(NamedTuple):
@@ -77,20 +99,17 @@ class Plan(NamedTuple):
         return len(self.lines(cell)) > 1 or width_of(cell, cell.text) > room
 
 
-def parts_of(
-    rows: Rows, lines: tuple[float, float], gaps: Mapping[int, float], wider: float
-) -> list[tuple[Rows, Plan]]:
+def parts_of(rows: Rows, paper: Paper) -> list[tuple[Rows, Plan]]:
     """A table, or where it fits in no setting its parts, each with its labels of rows and its plan.
 
-    Arguments are those of `plan_of`. Parts are cut between outer headings where these have room, and are
-    about as wide as each other; the title stands above the first, the notes below the last.
+    Parts are cut between outer headings where these have room, and are about as wide as each other; the title
+    stands above the first, the notes below the last.
     """
-    few = len(rows.aligns) < rows.n_stub + 2
-    if few or _fitting(rows, lines, gaps, wider, _SETTINGS) is not None:
-        return [(rows, plan_of(rows, lines, gaps, wider))]
+    if len(rows.aligns) < rows.n_stub + 2 or any(paper.fits(rows, s) for s in _SETTINGS):
+        return [(rows, plan_of(rows, paper))]
     points, turned, breaks = _PARTS_SET[0]
-    own = [width * points * wider + 2 * gaps[points] for width in widths_of(rows, breaks)[1]]
-    room = lines[turned] - sum(own[: rows.n_stub])
+    own = paper.taken(widths_of(rows, breaks)[1], points)
+    room = paper.lines[turned] - sum(own[: rows.n_stub])
     starts = _block_starts(rows)
     blocks = [sum(own[a:b]) for a, b in pairwise(starts)]
     if max(blocks) > room:
@@ -104,7 +123,7 @@ def parts_of(
         block += size
     found[0] = replace(found[0], title=rows.title, subtitle=rows.subtitle)
     found[-1] = replace(found[-1], notes=rows.notes)
-    return [(part, plan_of(part, lines, gaps, wider, _PARTS_SET)) for part in found]
+    return [(part, plan_of(part, paper, _PARTS_SET)) for part in found]
 
 
 def _block_starts(rows: Rows) -> list[int]:
@@ -128,35 +147,13 @@ def _packed(blocks: Sequence[float], room: float) -> list[int]:
     return sizes
 
 
-def _fitting(
-    rows: Rows,
-    lines: tuple[float, float],
-    gaps: Mapping[int, float],
-    wider: float,
-    settings: Sequence[tuple[int, bool, int]],
-) -> tuple[int, bool, int] | None:
-    """The first setting in which a table fits."""
-    for points, turned, breaks in settings:
-        least = widths_of(rows, breaks)[1]
-        if sum(least) * points * wider + 2 * gaps[points] * len(least) <= lines[turned]:
-            return points, turned, breaks
-    return None
+def plan_of(rows: Rows, paper: Paper, settings: Sequence[Setting] = _SETTINGS) -> Plan:
+    """The first setting in which a table fits.
 
-
-def plan_of(
-    rows: Rows,
-    lines: tuple[float, float],
-    gaps: Mapping[int, float],
-    wider: float,
-    settings: Sequence[tuple[int, bool, int]] = _SETTINGS,
-) -> Plan:
-    """The first setting in which a table fits on an upright or turned line of so many points.
-
-    `gaps` is the space at each side of a column by size of type; `wider` how much wider type is than
-    measured here. Where it fits in none, columns of the last are narrower than their longest words.
+    Where it fits in none, columns of the last are narrower than their longest words.
     """
-    points, turned, breaks = _fitting(rows, lines, gaps, wider, settings) or settings[-1]
-    line, gap, em = lines[turned], gaps[points], points * wider
+    points, turned, breaks = next((s for s in settings if paper.fits(rows, s)), settings[-1])
+    line, gap, em = paper.lines[turned], paper.gaps[points], points * paper.wider
     natural, least = widths_of(rows, breaks)
     room = (line - 2 * gap * len(natural)) / em
     spare = room - sum(least)

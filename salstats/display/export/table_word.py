@@ -14,19 +14,22 @@ from docx.oxml.ns import nsdecls, qn
 from docx.shared import Mm, Pt
 
 from salstats.display.export.table_rows import Cell, Row, Rows, placed
-from salstats.display.export.table_widths import INDENT, Plan, parts_of
+from salstats.display.export.table_widths import INDENT, Paper, Plan, parts_of
 
 _FONT = "Arial"
 #: Sizes of type in points: the table's where it fits, and the notes'.
 _TABLE_PT, _NOTES_PT = 9, 8
-#: A4, its margins and the lines that they leave, in millimetres and points.
+#: A4 and its margins.
 _PAGE_MM = (210.0, 297.0)
 _MARGIN_MM = 20.0
-_LINES = ((_PAGE_MM[0] - 2 * _MARGIN_MM) * 72 / 25.4, (_PAGE_MM[1] - 2 * _MARGIN_MM) * 72 / 25.4)
 #: Space at each side of a cell's text, in points.
 _PAD = 4.0
 #: Columns are a little wider than measured: a reader's Arial may be another.
-_WIDER = 1.03
+_PAPER = Paper(
+    ((_PAGE_MM[0] - 2 * _MARGIN_MM) * 72 / 25.4, (_PAGE_MM[1] - 2 * _MARGIN_MM) * 72 / 25.4),
+    dict.fromkeys((9, 8, 7), _PAD),
+    1.03,
+)
 #: Tables of at most this many rows are kept on one page with their notes.
 _ROWS_KEPT = 30
 #: Rules of a table in eighths of a point: above and below it, and inside.
@@ -49,7 +52,7 @@ def word_document(rows: Rows) -> bytes:
 
     One that is wider than a turned page is several tables, one below the other.
     """
-    parts = parts_of(rows, _LINES, dict.fromkeys((9, 8, 7), _PAD), _WIDER)
+    parts = parts_of(rows, _PAPER)
     plan = parts[0][1]
     document = Document()
     section = document.sections[0]

@@ -10,7 +10,7 @@ from PIL import Image
 
 from salstats.display.export.table_html import html_table
 from salstats.display.export.table_rows import Rows
-from salstats.display.export.table_widths import Plan, parts_of, widths_of
+from salstats.display.export.table_widths import Paper, Plan, parts_of, widths_of
 from salstats.display.plots.theme import MM_PER_INCH
 from salstats.display.report.model import Item
 from salstats.display.text.markup import Child, Markup, element, joined, lines
@@ -26,9 +26,7 @@ _PIXELS_PER_MM = 96 / MM_PER_INCH
 #: Width in print of a sheet's text in points, upright (180 mm) and on its side (245 mm), as far as A4 and
 #: Letter both have it; the space at each side of a column by size of type; how much wider than it is
 #: measured type may be.
-_LINES = (510.0, 694.0)
-_GAPS = {9: 4.5, 8: 4.0, 7: 3.5}
-_WIDER = 1.05
+_PAPER = Paper((510.0, 694.0), {9: 4.5, 8: 4.0, 7: 3.5}, 1.05)
 
 
 def item_anchor(item: Item) -> str:
@@ -64,7 +62,7 @@ def _table(item: Item, rows: Rows) -> Markup:
     anchor = item_anchor(item)
     region = scrolling(Markup(html_table(rows, identifier=anchor)), _label(item))
     caption = _caption(item, rows.subtitle, item.caption)
-    parts = parts_of(rows, _LINES, _GAPS, _WIDER)
+    parts = parts_of(rows, _PAPER)
     printed = None
     if len(parts) > 1:
         tables = (html_table(part, identifier=f"{anchor}-{i}") for i, (part, _) in enumerate(parts, 1))

@@ -5,12 +5,12 @@ from itertools import product, takewhile
 from typing import TypeAlias
 
 from salstats.display.export.table_rows import rows_of
-from salstats.display.export.table_widths import widths_of
+from salstats.display.export.table_widths import Paper
 from salstats.display.tables.record import Column, Table
 
-#: A page on its side (247 mm) and upright (183 mm), its type and the space at each side of a column in
-#: points, and how much wider type is than it is measured.
-_LINE, _UPRIGHT, _POINTS, _GAP, _WIDER = 700.0, 518.0, 7.0, 3.0, 1.03
+#: Size of type in points, and a page upright (183 mm) and on its side (247 mm).
+_POINTS = 7
+_PAGE = Paper((518.0, 700.0), {_POINTS: 3.0}, 1.03)
 #: What stands in groups, rows and columns instead: `g` what groups were and `r` what rows were, `o` the outer
 #: headings of columns and `c` their own.
 _WAYS = (("og", "r", "c"), ("o", "gc", "r"), ("or", "g", "c"))
@@ -36,13 +36,12 @@ def on_page(table: Table) -> Table:
 
 def _height(table: Table) -> tuple[bool, int]:
     """What is the smaller the better: whether a page has to be turned, and lines."""
-    return not fits(table, _UPRIGHT), len(table.stub) + len(set(table.groups))
+    return not fits(table, turned=False), len(table.stub) + len(set(table.groups))
 
 
-def fits(table: Table, line: float = _LINE) -> bool:
+def fits(table: Table, *, turned: bool = True) -> bool:
     """Whether a table fits on a page, by default on its side, with its intervals below their estimates."""
-    least = widths_of(rows_of(table), breaks=1)[1]
-    return sum(least) * _POINTS * _WIDER + 2 * _GAP * len(least) <= line
+    return _PAGE.fits(rows_of(table), (_POINTS, turned, 1))
 
 
 def _arranged(table: Table, groups: str, rows: str, columns: str) -> Table | None:

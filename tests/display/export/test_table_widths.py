@@ -4,7 +4,7 @@ import pytest
 from display.table_examples import LONG, estimates, long_names, one_cell
 
 from salstats.display.export.table_files import table_rows
-from salstats.display.export.table_widths import lines_of, parts_of, plan_of, text_width, widths_of
+from salstats.display.export.table_widths import Paper, lines_of, parts_of, plan_of, text_width, widths_of
 from salstats.display.tables.layout import build
 from salstats.display.tables.record import Column, Table
 
@@ -20,7 +20,7 @@ def of_columns(headings, *rows, breaks=0):
 
 
 def plan(table, upright, turned=600.0):
-    return plan_of(table_rows(table), (upright, turned), dict.fromkeys((9, 8, 7), 4.0), 1.0)
+    return plan_of(table_rows(table), Paper((upright, turned), dict.fromkeys((9, 8, 7), 4.0), 1.0))
 
 
 def test_widths_are_about_those_of_helvetica():
@@ -77,7 +77,7 @@ def test_the_first_setting_that_fits_is_taken_and_its_columns_fit_the_line():
 @pytest.mark.parametrize(("n_methods", "sizes"), [(3, [6]), (8, [4, 6, 6]), (9, [6, 6, 6])])
 def test_parts_of_a_table_that_fits_nowhere_fit_with_their_labels(n_methods, sizes):
     rows = table_rows(estimates(3, n_methods))
-    parts = parts_of(rows, (400.0, 600.0), dict.fromkeys((9, 8, 7), 4.0), 1.0)
+    parts = parts_of(rows, Paper((400.0, 600.0), dict.fromkeys((9, 8, 7), 4.0), 1.0))
     assert [len(part.aligns) - 1 for part, _ in parts] == sizes
     for part, found in parts:
         assert sum(found.widths) * found.em + 2 * found.gap * len(found.widths) <= found.line * (1 + 1e-9)
