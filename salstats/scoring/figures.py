@@ -87,7 +87,7 @@ def plot_overlay(
 
     Returns
     -------
-    ggplot
+    Figure
         Its `data` is the one row of its panel: what it shows and why something is missing (`note`).
 
     Raises

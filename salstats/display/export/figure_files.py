@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -99,15 +99,12 @@ def save_figure(
     ('fig2.pdf', b'%PDF')
     """
     target = check_target(path, FIGURE_SUFFIXES, overwrite=overwrite)
-    size = size_inches(figure, width, height, unit)
-    if not isinstance(figure, Figure):
-        save_figure_as(figure, [target], size, dpi)
-        return target
-    pages = page_files(figure.at(size[0] * MM_PER_INCH), target)
+    wide, _ = size_inches(figure, width, height, unit)
+    pages = page_files(figure.at(wide * MM_PER_INCH) if isinstance(figure, Figure) else figure, target)
     for _, file in pages[1:]:
         check_target(file, FIGURE_SUFFIXES, overwrite=overwrite)
-    for page, file in pages:
-        save_figure_as(page, [file], size_inches(page, height=height, unit=unit), dpi)
+    sized = [(page, file, size_inches(page, width, height, unit)) for page, file in pages]
+    _write([made for page, file, size in sized for made in _as_files(page, [file], size, dpi)])
     return target
 
 
@@ -144,22 +141,38 @@ def save_figure_as(
     figure: p9.ggplot, targets: Iterable[Path], size: tuple[float, float], dpi: float = 300
 ) -> None:
     """Draw a figure once and write it to several files whose names end in their formats."""
+    _write(_as_files(figure, targets, size, dpi))
+
+
+def _write(files: Sequence[tuple[Path, bytes]]) -> None:
+    """Write files, all of them or none."""
+    try:
+        with ExitStack() as written:
+            for target, content in files:
+                written.enter_context(replacing(target)).write_bytes(content)
+    except OSError as error:
+        raise InputFileError(f"cannot write {target}: {error.strerror or error}") from error
+
+
+def _as_files(
+    figure: p9.ggplot, targets: Iterable[Path], size: tuple[float, float], dpi: float
+) -> list[tuple[Path, bytes]]:
+    """Each file of a figure that is drawn once, with its content."""
+    files = []
     with mpl.rc_context(_SETTINGS):
         drawn = (figure + p9.theme(figure_size=size, dpi=dpi)).draw(show=False)
         try:
             for target in targets:
                 suffix = target.suffix.lower()
                 _scale_legends_anew(drawn)
-                # in memory: some writers trip over a full disk once more, and say that instead
+                # in memory: all files are written or none, and some writers say something else of a full disk
                 made = io.BytesIO()
                 drawn.savefig(made, format=suffix[1:], dpi=dpi, bbox_inches=None, **_OPTIONS[suffix])
-                with replacing(target) as temporary:
-                    temporary.write_bytes(made.getvalue())
-        except OSError as error:
-            raise InputFileError(f"cannot write {target}: {error.strerror or error}") from error
+                files.append((target, made.getvalue()))
         finally:
             drawn.clear()
             pyplot.close(drawn)
+    return files
 
 
 def _scale_legends_anew(drawn: DrawnFigure) -> None:
@@ -197,6 +210,8 @@ class FigureJobs:
     def add(self, figure: p9.ggplot, targets: Sequence[Path]) -> None:
         """Add a figure and the files it goes to; the first, third ... are begun at once elsewhere."""
         number = len(self._tasks)
+        # what it was made of may be large, or no matter for another process
+        figure = figure.alone() if isinstance(figure, Figure) else figure
         # the other process may have started in another folder
         self._tasks.append((figure, [target.absolute() for target in targets]))
         if self._pool is not None and number % 2 == 0:

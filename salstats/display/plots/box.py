@@ -58,7 +58,7 @@ def plot_box(
 
     Returns
     -------
-    ggplot
+    Figure
         Sized for a page, or for a column with one panel.
 
     Raises

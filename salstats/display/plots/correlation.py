@@ -84,7 +84,7 @@ def plot_correlation(
 
     Returns
     -------
-    ggplot
+    Figure
         Colours run from -1 to 1 in every figure. Tiles too narrow for numbers of 6 points have none. A pair
         without a coefficient has a dash; pairs that are not in the frame have no tile. A figure that is
         higher than a page has `pages`.

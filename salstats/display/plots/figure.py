@@ -1,8 +1,10 @@
 """Figures that know how they were made: they are laid out anew for a width, and may have pages."""
 
 import functools
+import inspect
 import warnings
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, ParamSpec, Self
 
@@ -69,6 +71,12 @@ class Figure(p9.ggplot):
             made = call.plot(*call.values, **call.options | {"width": width})
         return functools.reduce(lambda figure, other: figure + other, call.added, made)
 
+    def alone(self) -> "Figure":
+        """A page without the others and without what it was made of."""
+        page = copy(self)
+        page._call, page._others = None, ()
+        return page
+
 
 def figures(plot: Callable[P, p9.ggplot | Sequence[p9.ggplot]]) -> Callable[P, Figure]:
     """Make what a plot function with a `width` returns, a figure or its pages, a `Figure`."""
@@ -86,6 +94,8 @@ def figures(plot: Callable[P, p9.ggplot | Sequence[p9.ggplot]]) -> Callable[P, F
         first._others = tuple(others)
         return first
 
+    # what `help` says
+    drawn.__signature__ = inspect.signature(plot).replace(return_annotation=Figure)  # type: ignore[attr-defined]
     return drawn
 
 

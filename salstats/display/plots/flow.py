@@ -58,7 +58,7 @@ def plot_flow(
 
     Returns
     -------
-    ggplot
+    Figure
         As wide as `width` and as high as its text.
 
     Raises

@@ -56,7 +56,7 @@ def plot_letter_values(
 
     Returns
     -------
-    ggplot
+    Figure
         Sized for a page, or for a column with one panel. Panels stand in the frame's order.
 
     Raises

@@ -84,7 +84,7 @@ def plot_scatter(
 
     Returns
     -------
-    ggplot
+    Figure
         All panels have the same axes. More than 2000 points are drawn as a bitmap inside a vector figure,
         and where a panel has more than 5000, cells are drawn instead, darker the more points of all colours
         they hold (name the colour's column in `by` to tell them apart).

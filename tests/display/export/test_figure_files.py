@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import re
 import signal
+import threading
 import warnings
 import zlib
 from pathlib import Path
@@ -19,6 +20,7 @@ import salstats as ss
 from salstats.checks import InputFileError, SalstatsError
 from salstats.display.export.figure_files import FIGURE_SUFFIXES, FigureJobs, save_figure_as
 from salstats.display.plots.theme import figure_size, theme_salstats
+from salstats.display.text.labels import Labels
 
 POINTS_PER_MM = 72 / 25.4
 #: A pixel is the least a raster's size can be off.
@@ -120,6 +122,35 @@ def test_a_full_disk_is_said_once_and_leaves_no_file(figure, tmp_path, suffix, c
     gc.collect()
     assert list(tmp_path.iterdir()) == []
     assert capfd.readouterr() == ("", "")
+
+
+def paged():
+    """A figure of two pages."""
+    many = pd.DataFrame({"task": [f"Task {i}" for i in range(60)], "metric": "iou", "estimate": 0.5})
+    return ss.plot_intervals(many)
+
+
+def test_a_page_that_cannot_be_drawn_leaves_none_and_a_page_has_the_width_asked_for(tmp_path):
+    figure = paged()
+    first, second = figure.pages
+    with Image.open(ss.save_figure(second, tmp_path / "f.png", width=60, dpi=100)) as image:
+        assert image.width == pytest.approx(60 / 25.4 * 100, abs=PIXEL)
+    second += p9.geom_point(p9.aes(x="nothing"))
+    with pytest.raises(p9.exceptions.PlotnineError):
+        ss.save_figure(first, tmp_path / "g.png")
+    assert [f.name for f in tmp_path.iterdir()] == ["f.png"]
+
+
+def test_what_a_figure_was_made_of_need_not_reach_the_process_that_draws_it(tmp_path):
+    labels = Labels({"task": {"Task 1": "First"}})
+    labels.lock = threading.Lock()
+    with FigureJobs(2) as work:
+        work.add(
+            ss.plot_intervals(pd.DataFrame({"task": ["a"], "estimate": [0.5]}), labels=labels),
+            [tmp_path / "0.png"],
+        )
+        work.finish()
+    assert [f.name for f in tmp_path.iterdir()] == ["0.png"]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
