@@ -92,7 +92,7 @@ def plot_agreement(
     groups = grouping_columns(frame)
     check_distinct(frame, [*groups, "term"], "limits")
     points, frame = _points(scores, frame, groups), frame.copy()
-    shown = [c for c in groups if c == "pair" or len(distinct(frame, c)) > 1]
+    shown = [c for c in groups if len(distinct(frame, c)) > 1] or ["pair"]
     over = str(frame["over"].iloc[0])
     texts = {
         pair: " \N{MINUS SIGN} ".join(_names(rows, names, over))
@@ -187,8 +187,7 @@ def _marks(points: pd.DataFrame) -> list[Any]:
 def _notes(frame: pd.DataFrame, points: pd.DataFrame) -> list[str]:
     """What lines, bands and marks are."""
     pairs = list(frame["pair"].unique())
-    # the title of a single panel is not drawn
-    notes = [f"Difference: {pairs[0]}."] if frame["panel"].nunique() == 1 else []
+    notes = [f"Difference: {pairs[0]}."] if len(pairs) == 1 else []
     notes.append("Solid line: bias; dashed: limits that hold 95% of differences.")
     if not _linked(frame):
         notes.append("Marks: means of each case's readings.")

@@ -90,3 +90,10 @@ def test_a_long_name_of_a_metric_takes_two_lines_and_means_of_a_case_are_told():
     figure = ss.plot_agreement(both, ss.agreement(both, kind="bland-altman", linked=False))
     assert figure.labels.y.replace("\n", " ") == "Difference in 95th-percentile Hausdorff distance"
     assert "Marks: means of each case's readings." in caption(figure)
+
+
+def test_panels_of_one_pair_are_named_by_what_differs():
+    scores = ss.datasets.load_simulated().query("metric == 'iou' and method != 'occlusion'")
+    figure = ss.plot_agreement(scores, ss.agreement(scores, over="method", by="task", kind="bland-altman"))
+    assert figure.data["panel"].unique()[0] == "Atelectasis"
+    assert "Difference: Grad-CAM − Human benchmark." in caption(figure)
