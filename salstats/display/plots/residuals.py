@@ -16,7 +16,7 @@ from salstats.display.plots.points import CELL_POINTS, RASTER_POINTS, cell_layer
 from salstats.display.plots.theme import COLUMN_MM, GUIDE, PAGE_MM, PALETTE
 from salstats.display.text.format import counted, joined
 from salstats.display.text.labels import Labels
-from salstats.display.text.terms import side_text
+from salstats.display.text.terms import model_text
 from salstats.stats.models.families import family_of
 from salstats.stats.models.residual_checks import normal_quantiles, quartile_line, smooth_curve
 
@@ -90,7 +90,7 @@ def plot_residuals(
     numbers = pd.DataFrame({name: check_numeric(frame, name, "augmented") for name in _NUMBERS})
     names = Labels(labels, frame)
     numbers["group"] = group_titles(frame, names, groups)
-    numbers["name"] = _row_names(frame, groups)
+    numbers["name"] = _row_names(frame, groups, names)
     rows, perfect = _imperfect(numbers)
     models = list(rows["group"].cat.categories)
     if len(models) > _MOST_MODELS:
@@ -153,7 +153,7 @@ def _model_note(frame: pd.DataFrame, labels: Labels) -> str:
     outcome = str(formulas[0]).partition("~")[0].strip()
     own = outcome == "score" and len(metrics) == 1
     what = labels.value("metric", metrics[0]) if own else labels.term(outcome)
-    return f"Model: {what} ~ {side_text(str(formulas[0]), labels)}."
+    return f"Model: {model_text(str(formulas[0]), what, labels)}."
 
 
 def _imperfect(rows: pd.DataFrame) -> tuple[pd.DataFrame, str]:
@@ -168,13 +168,13 @@ def _imperfect(rows: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     return drawn, f"Fitted perfectly, not drawn: {joined(perfect)}." if perfect else ""
 
 
-def _row_names(frame: pd.DataFrame, groups: list[str]) -> list[str]:
+def _row_names(frame: pd.DataFrame, groups: list[str], labels: Labels) -> list[str]:
     """What each row is called: its case, and its task where that is not the model's."""
     if "case" not in frame.columns:
         return [f"row {i}" for i in range(len(frame))]
     several = "task" in frame.columns and "task" not in groups and frame["task"].nunique() > 1
-    columns = ["case", "task"] if several else ["case"]
-    return [", ".join(map(str, values)) for values in frame[columns].itertuples(index=False)]
+    cases = frame["case"].astype(str)
+    return list(cases + " of " + frame["task"].map(labels.texts("task", frame["task"])) if several else cases)
 
 
 def _titles(model: str, linear: bool) -> list[str]:

@@ -154,7 +154,7 @@ def plot_scatter(
             height + room,
             x=titles[0],
             y=titles[1],
-            notes=[scope_note(data, names, _unsaid(drawn)), *captions(drawn, titles, lines, texts)],
+            notes=[scope_note(data, names, _unsaid(drawn)), *captions(drawn, titles, lines, texts, names)],
             legend=[*keys, *["cells"] * cells],
         )
         + scales

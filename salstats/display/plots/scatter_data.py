@@ -22,6 +22,7 @@ from salstats.display.plots.points import beside, beyond, even_share, is_few, is
 from salstats.display.plots.text_fit import crossed, short_labels
 from salstats.display.text.format import count_text, interval_text, joined
 from salstats.display.text.labels import Labels
+from salstats.display.text.terms import model_text
 from salstats.stats.coefficients import RECORDS as COEFFICIENTS
 from salstats.stats.models.formulas import parse_formula
 from salstats.stats.wide import wide_table
@@ -198,7 +199,11 @@ def _matched(frame: pd.DataFrame, drawn: Drawn, name: str, further: list[str]) -
 
 
 def captions(
-    drawn: Drawn, titles: Sequence[str], lines: pd.DataFrame | None, texts: pd.DataFrame | None
+    drawn: Drawn,
+    titles: Sequence[str],
+    lines: pd.DataFrame | None,
+    texts: pd.DataFrame | None,
+    labels: Labels,
 ) -> list[str]:
     """Sentences under the figure; `titles` are those of its axes."""
     sentences = []
@@ -209,7 +214,8 @@ def captions(
     if lines is not None:
         band = f" and pointwise {ci_text(lines)}" if lines["conf_low"].notna().any() else ""
         band += ", cut where it is wide" if "cut" in lines and lines["cut"].any() else ""
-        sentences.append(f"Lines: fitted mean ({', '.join(distinct(lines, 'formula'))}){band}.")
+        models = [model_text(str(formula), titles[1], labels) for formula in distinct(lines, "formula")]
+        sentences.append(f"Lines: fitted mean ({'; '.join(models)}){band}.")
     if texts is not None:
         terms = [(str(t), COEFFICIENTS.get(str(t))) for t in distinct(texts, "term")]
         what = [f"{_symbol(t)}: {known.label if known else t}" for t, known in terms] or ["r: correlation"]

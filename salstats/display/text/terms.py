@@ -103,6 +103,11 @@ def side_text(formula: str, labels: Labels, *, random: bool = True) -> str:
     return " + ".join(terms) or formula.partition("~")[2].strip()
 
 
+def model_text(formula: str, outcome: str, labels: Labels) -> str:
+    """A formula in labels, of a named outcome: "IoU ~ Relative size"."""
+    return f"{outcome} ~ {side_text(formula, labels)}"
+
+
 def with_reference_rows(frame: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
     """A frame of terms with a row without numbers for each reference level, before its levels.
 

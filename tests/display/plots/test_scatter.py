@@ -86,7 +86,7 @@ def test_lines_and_bands_are_those_of_the_fit(scores, fit):
     assert set(line.loc[line["method"] == "human", "group"]) == {"Human benchmark"}
     assert layers(figure, "geom_ribbon")[0].mapping["ymin"] == "conf_low"
     assert layers(figure, "geom_line")[0].mapping["linetype"] == "group"
-    assert "Lines: fitted mean (iou ~ prob) and pointwise 95% CI." in caption(figure)
+    assert "Lines: fitted mean (IoU ~ Model confidence) and pointwise 95% CI." in caption(figure)
 
 
 def test_other_lines_of_a_fit_are_left_out(scores, fit):
