@@ -15,7 +15,15 @@ from salstats.display.plots.estimates import check_estimates, grouping_columns
 from salstats.display.plots.figure import figures
 from salstats.display.plots.legends import side
 from salstats.display.plots.panel_grid import BOTTOM_MM, GAP_MM, panel_grid
-from salstats.display.plots.text_fit import chars_in, crossed, text_mm, wrapped, wrapped_texts
+from salstats.display.plots.text_fit import (
+    NAME_CHARS,
+    chars_in,
+    crossed,
+    names_below,
+    text_mm,
+    wrapped,
+    wrapped_texts,
+)
 from salstats.display.plots.theme import (
     COLUMN_MM,
     DIVERGING,
@@ -31,16 +39,14 @@ from salstats.display.text.labels import Labels
 from salstats.stats.coefficients import RECORDS as COEFFICIENTS
 from salstats.study import HUMAN
 
-#: Characters and lines of a name beside the tiles, and room around it.
-_NAME_CHARS, _NAME_LINES, _PAD_MM = 22, 2, 4.0
+#: Lines of a name beside the tiles, and room around it.
+_NAME_LINES, _PAD_MM = 2, 4.0
 #: Height of a tile: a share of its width, at least room for its name, at most this; and its greatest width.
 _SHARE, _HIGHEST_MM, _WIDEST_MM = 0.6, 7.5, 24.0
 #: Height of a panel that fits a page with names, bar and caption.
 _MOST_MM = 195.0
 #: Number in a tile, the smallest size at which it is still printed, and from where it is white.
 _NUMBER_PT, _SMALLEST_PT, _DARK = TEXT_PT - 0.5, TEXT_PT - 1, 0.7
-#: Share of a slanted name's width that it is high and reaches to the left, and of a tile that is between two.
-_SLANT = 0.75
 #: Width and height of the bar of colours, in points, and room for it and its numbers in mm.
 _BAR_PT, _BAR_MM, _LEGEND_MM = (100, 6), 42.0, 11.0
 #: Width of a tile whose number is well read, and of a panel whose title is.
@@ -120,7 +126,7 @@ def plot_correlation(
     titles, across = (list(placed.frame[c].cat.categories) for c in ("panel", "column"))
     rows = placed.frame["row"].cat.categories
     # very many rows have room for a line each
-    down = wrapped_texts(rows, _NAME_CHARS, min(_NAME_LINES, max(int(_MOST_MM / len(rows) / LINE_MM), 1)))
+    down = wrapped_texts(rows, NAME_CHARS, min(_NAME_LINES, max(int(_MOST_MM / len(rows) / LINE_MM), 1)))
     left = max(map(text_mm, down.values())) + _PAD_MM
     n = len(across)
     if width is None:
@@ -132,7 +138,7 @@ def plot_correlation(
     grid = panel_grid(titles, n_columns, width, left=left)
     # names below a panel with nothing under it would lie on the title of the next one
     slant = len(titles) % grid.n_columns == 0
-    below = _names_below(across, min(grid.panel_width / n, _WIDEST_MM), slant=slant)
+    below = names_below(across, min(grid.panel_width / n, _WIDEST_MM), slant=slant)
     if below.beyond > left:
         grid = panel_grid(titles, n_columns, width, left=below.beyond)
     tile = min(grid.panel_width / n, _WIDEST_MM)
@@ -241,7 +247,7 @@ def _placed(frame: pd.DataFrame, groups: Sequence[str], names: Labels) -> _Place
     alone = [text for c in ("first", "second") if c in panels for text in texts[c].values()]
     if panels == [many, few]:
         for c in panels:
-            short = wrapped_texts(texts[c].values(), _NAME_CHARS, 1)
+            short = wrapped_texts(texts[c].values(), NAME_CHARS, 1)
             texts[c] = {value: short[text] for value, text in texts[c].items()}
 
     def of(dimensions: Sequence[str]) -> pd.Categorical:
@@ -266,32 +272,6 @@ def _sides(frame: pd.DataFrame) -> dict[str, int]:
         if sides.setdefault(y, 1 - sides[x]) == sides[x]:
             return {}
     return sides
-
-
-@dataclass(frozen=True)
-class _Below:
-    """Names below the tiles: how they stand, how high they are and how far left of the panel they begin."""
-
-    texts: list[str]
-    look: dict[str, Any]
-    height: float
-    beyond: float
-
-
-def _names_below(names: Sequence[str], tile: float, *, slant: bool) -> _Below:
-    """Names below tiles of a width in mm: level where they fit, else slanted if they may be, else upright."""
-    level = [wrapped(name, chars_in(tile - 1), 3) for name in names]
-    whole = all(text_mm(word) <= tile - 1 for name in names for word in name.split())
-    if whole and not any(text.endswith("…") for text in level):
-        lines = max(text.count("\n") + 1 for text in level)
-        return _Below(level, {"rotation": 0, "ha": "center"}, lines * LINE_MM + _PAD_MM, 0.0)
-    lines = min(int((_SLANT if slant else 1) * tile / LINE_MM), _NAME_LINES)
-    texts = list(wrapped_texts(names, _NAME_CHARS, max(lines, 1)).values())
-    wide = max(map(text_mm, texts))
-    if slant and lines:
-        look = {"rotation": 45, "ha": "right"}
-        return _Below(texts, look, _SLANT * wide + _PAD_MM, _SLANT * text_mm(texts[0]) - tile / 2 + 1)
-    return _Below(texts, {"rotation": 90, "ha": "center"}, wide + _PAD_MM, 0.0)
 
 
 def _scales(title: str, across: list[str], down: list[str]) -> list[Any]:

@@ -13,7 +13,7 @@ from salstats.display.plots.captions import distinct, scope_note
 from salstats.display.plots.estimates import check_distinct, check_estimates
 from salstats.display.plots.figure import figures
 from salstats.display.plots.panel_grid import BOTTOM_MM, group_titles, panel_grid
-from salstats.display.plots.text_fit import label_chars, short_labels, text_mm
+from salstats.display.plots.text_fit import NAME_CHARS, label_chars, names_below, short_labels, text_mm
 from salstats.display.plots.theme import (
     COLUMN_MM,
     GUIDE,
@@ -31,8 +31,8 @@ from salstats.stats.adjust import find_procedure
 from salstats.stats.paired_tests import RECORDS as TESTS
 from salstats.stats.rank_schemes import RECORDS
 
-#: Characters and lines of a method's name beside its row, and room around it.
-_NAME_CHARS, _NAME_LINES, _PAD_MM = 22, 3, 4.0
+#: Lines of a method's name beside its row, and room around it.
+_NAME_LINES, _PAD_MM = 3, 4.0
 #: Height of a method's row at least, size of the blob of a rank that is always taken, room for the legend
 #: of these and its width.
 _ROW_MM, _BLOB, _LEGEND_MM, _KEYS_MM = 6.0, 7.0, 6.0, 48.0
@@ -109,7 +109,7 @@ def plot_ranks(
     notes = [
         scope_note(data, names, ("metric", "task")),
         _said_of(data),
-        "Points: rank by all cases.",
+        "Diamonds: rank by all cases.",
         _lines_note(data),
     ]
     if frequencies is not None:
@@ -214,14 +214,15 @@ def plot_significance(
     widest = n * max(text_mm(text, 1.0) for text in tiles["text"]) / _FILLED
     left = max(map(text_mm, written)) + _PAD_MM
     grid = panel_grid(titles, n_columns, width, left=left, least=_SMALLEST_PT * widest)
+    below = names_below(
+        [names.value("method", method) for method in order],
+        grid.panel_width / n,
+        slant=len(titles) % grid.n_columns == 0,
+    )
+    if below.beyond > left:
+        grid = panel_grid(titles, n_columns, width, left=below.beyond, least=_SMALLEST_PT * widest)
     height, size = n * row, min(_NUMBER_PT, grid.panel_width / widest)
-    # names that stand slanted or upright have the lines that their tile has room for
-    lines, tile = max(text.count("\n") + 1 for text in written), grid.panel_width / n
-    slanted = tile >= 5.0 * lines
-    below_names = written if slanted else [text.replace("\n", " ") for text in written]
     numbers = p9.geom_text(p9.aes(label="text", color="ink"), size=size, family=font(), va="center")
-    look: dict[str, Any] = {"rotation": 45, "ha": "right"} if slanted else {"rotation": 90, "ha": "center"}
-    below = _PAD_MM + max(map(text_mm, below_names)) * (0.75 if slanted else 1)
     level = 1 - float(frame["conf_level"].iloc[0]) if "conf_level" in frame.columns else 0.05
     known = find_procedure(next(iter(distinct(frame, "procedure")), None))
     test = TESTS.get(str(next(iter(distinct(frame, "test")), None)))
@@ -233,7 +234,7 @@ def plot_significance(
         + p9.scale_fill_manual({True: _BLUE, False: "white"})
         + p9.scale_color_identity()
         + p9.scale_x_continuous(
-            breaks=list(range(n)), minor_breaks=[], labels=below_names, limits=(-0.5, n - 0.5), expand=(0, 0)
+            breaks=list(range(n)), minor_breaks=[], labels=below.texts, limits=(-0.5, n - 0.5), expand=(0, 0)
         )
         + p9.scale_y_continuous(
             breaks=list(range(1 - n, 1)), minor_breaks=[], labels=written[::-1], limits=(0.5 - n, 0.5),
@@ -246,13 +247,13 @@ def plot_significance(
                 "Dark: the method of the row is better than that of the column "
                 f"(one-sided P < {level:.10g}{how})."
             ],
-            further=below - BOTTOM_MM + LINE_MM,
+            further=below.height - BOTTOM_MM + LINE_MM,
         )
         + p9.theme(
             axis_title=p9.element_blank(),
             axis_line=p9.element_blank(),
             axis_ticks=p9.element_blank(),
-            axis_text_x=p9.element_text(va="top", **look),
+            axis_text_x=p9.element_text(va="top", **below.look),
             axis_text_y=p9.element_text(ha="right", ma="right"),
             legend_position="none",
         )
@@ -268,7 +269,7 @@ def _order(frame: pd.DataFrame, labels: Labels) -> list[Any]:
 
 def _names(labels: Labels, order: Sequence[Any], width: float) -> tuple[list[str], float]:
     """Methods as they are written in a figure of a width, in the order given, and the height of a row."""
-    texts = short_labels(labels, "method", order, label_chars(width, _NAME_CHARS), _NAME_LINES)
+    texts = short_labels(labels, "method", order, label_chars(width, NAME_CHARS), _NAME_LINES)
     written = [texts[method] for method in order]
     lines = max(text.count("\n") + 1 for text in written)
     return written, max(_ROW_MM, lines * LINE_MM + 0.6)

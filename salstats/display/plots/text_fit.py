@@ -2,7 +2,8 @@
 
 import re
 import unicodedata
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -10,13 +11,17 @@ import pandas as pd
 from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.ft2font import LoadFlags
 
-from salstats.display.plots.theme import MM_PER_PT, TEXT_PT, font
+from salstats.display.plots.theme import LINE_MM, MM_PER_PT, TEXT_PT, font
 from salstats.display.text.labels import Labels
 
 #: Characters of a line and lines of a row's label; the frame behind a figure keeps the whole text.
 LABEL_CHARS, LABEL_LINES = 24, 3
 #: Characters of a caption's line, which then fits a journal's column.
 CAPTION_CHARS = 74
+#: Characters of a line of a name below or beside tiles, and room around the names below.
+NAME_CHARS, _BELOW_MM = 22, 4.0
+#: Share of a slanted name's width that it is high and reaches to the left, and of a tile that is between two.
+_SLANT = 0.75
 #: Width of an average character over the size of its text, and how much wider bold text is.
 _EM, _BOLD = 0.56, 1.13
 #: Room before a label that stands below another; ordinary spaces would be trimmed.
@@ -151,3 +156,29 @@ def caption_chars(width: float, left: float = 3.0) -> float:
 def caption_mm(text: str) -> float:
     """Height of a caption."""
     return (text.count("\n") + 1) * 1.25 * (TEXT_PT - 1) * MM_PER_PT + 2 if text else 0.0
+
+
+@dataclass(frozen=True)
+class Below:
+    """Names below the tiles: how they stand, how high they are and how far left of the panel they begin."""
+
+    texts: list[str]
+    look: dict[str, Any]
+    height: float
+    beyond: float
+
+
+def names_below(names: Sequence[str], tile: float, *, slant: bool) -> Below:
+    """Names below tiles of a width in mm: level where they fit, else slanted if they may be, else upright."""
+    level = [wrapped(name, chars_in(tile - 1), 3) for name in names]
+    whole = all(text_mm(word) <= tile - 1 for name in names for word in name.split())
+    if whole and not any(text.endswith("…") for text in level):
+        lines = max(text.count("\n") + 1 for text in level)
+        return Below(level, {"rotation": 0, "ha": "center"}, lines * LINE_MM + _BELOW_MM, 0.0)
+    lines = min(int((_SLANT if slant else 1) * tile / LINE_MM), 2)
+    texts = list(wrapped_texts(names, NAME_CHARS, max(lines, 1)).values())
+    wide = max(map(text_mm, texts))
+    if slant and lines:
+        look = {"rotation": 45, "ha": "right"}
+        return Below(texts, look, _SLANT * wide + _BELOW_MM, _SLANT * text_mm(texts[0]) - tile / 2 + 1)
+    return Below(texts, {"rotation": 90, "ha": "center"}, wide + _BELOW_MM, 0.0)

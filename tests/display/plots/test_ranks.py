@@ -37,7 +37,8 @@ def significance(scores):
 
 def shown(figure, axis):
     """Position -> label of an axis."""
-    return dict(zip(scale(figure, axis).breaks, scale(figure, axis).labels, strict=True))
+    labels = [text.replace("\n", " ") for text in scale(figure, axis).labels]
+    return dict(zip(scale(figure, axis).breaks, labels, strict=True))
 
 
 def width_mm(figure):
