@@ -126,8 +126,9 @@ def test_what_is_not_made_is_said_before_anything_is_tuned_or_scored(release, tm
     with pytest.raises(OSError, match="stopped"):
         engine.reproduce("saporta2022", [*arguments, "20"])
     said = capsys.readouterr().out
-    assert "Fig. 2a; Extended Data 5: not made, needs people's segmentations" in said
-    assert "Fig. 2b; Extended Data 6: not made, needs people's points" in said
+    assert "Fig. 2: not made, needs people's segmentations or points" in said
+    assert "Extended Data 5: not made, needs people's segmentations" in said
+    assert "Extended Data 6: not made, needs people's points" in said
     with pytest.raises(SalstatsError, match="no task has 45 positive cases"):
         engine.reproduce("saporta2022", [*arguments, "45"])
 
