@@ -10,9 +10,10 @@ import plotnine as p9
 from salstats.checks import SalstatsError, check_choice
 from salstats.display.plots.captions import scope_note, without
 from salstats.display.plots.figure import figures
-from salstats.display.plots.figure_rows import dodged, panels_of, row_layout, row_panels
+from salstats.display.plots.figure_rows import dodged, row_layout
 from salstats.display.plots.legends import group_scales, method_labels
 from salstats.display.plots.points import RASTER_POINTS
+from salstats.display.plots.row_panels import panels_of, row_panels
 from salstats.display.plots.text_fit import crossed, short_labels
 from salstats.display.text.format import count_text, counted_range, joined
 from salstats.display.text.labels import Labels

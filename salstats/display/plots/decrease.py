@@ -22,8 +22,9 @@ from salstats.display.plots.captions import (
 )
 from salstats.display.plots.estimates import check_estimates, guide_lines, margin_lines, prepare
 from salstats.display.plots.figure import figures
-from salstats.display.plots.figure_rows import figure_width, fitting_rows, place_rows, row_figure
+from salstats.display.plots.figure_rows import place_rows
 from salstats.display.plots.legends import looks
+from salstats.display.plots.row_panels import figure_width, fitting_rows, row_figure
 from salstats.display.plots.theme import PALETTE
 from salstats.display.tables.placement import rows_of_term
 from salstats.display.text.format import MINUS, STYLES, interval_text, of_quantile, p_used

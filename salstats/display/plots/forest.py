@@ -33,7 +33,8 @@ from salstats.display.plots.estimates import (
     quantity,
 )
 from salstats.display.plots.figure import figures
-from salstats.display.plots.figure_rows import Rows, closing, fits, fitting_rows, row_figure, row_layout
+from salstats.display.plots.figure_rows import Rows, closing, row_layout
+from salstats.display.plots.row_panels import fits, fitting_rows, row_figure
 from salstats.display.plots.text_fit import LABEL_CHARS, crossed, indented, short_labels
 from salstats.display.plots.theme import COLUMN_MM
 from salstats.display.tables.placement import rows_of_term

@@ -33,7 +33,8 @@ from salstats.display.plots.estimates import (
     quantity,
 )
 from salstats.display.plots.figure import figures
-from salstats.display.plots.figure_rows import place_rows, row_figure
+from salstats.display.plots.figure_rows import place_rows
+from salstats.display.plots.row_panels import row_figure
 from salstats.display.tables.placement import rows_of_term
 from salstats.display.text.format import STYLES, fixed_text
 from salstats.display.text.labels import Labels

@@ -11,8 +11,9 @@ from matplotlib.colors import LinearSegmentedColormap, to_hex
 from salstats.checks import SalstatsError, check_columns, check_frame
 from salstats.display.plots.captions import without
 from salstats.display.plots.figure import figures
-from salstats.display.plots.figure_rows import panels_of, row_layout, row_panels
+from salstats.display.plots.figure_rows import row_layout
 from salstats.display.plots.legends import legend_columns
+from salstats.display.plots.row_panels import panels_of, row_panels
 from salstats.display.plots.text_fit import crossed, short_labels
 from salstats.display.plots.theme import REFERENCE
 from salstats.display.text.format import count_range, percent_text

@@ -30,8 +30,9 @@ from salstats.display.plots.estimates import (
     grouping_columns,
 )
 from salstats.display.plots.figure import figures
-from salstats.display.plots.figure_rows import Rows, dodged, place_rows, row_figure, row_layout
+from salstats.display.plots.figure_rows import Rows, dodged, place_rows, row_layout
 from salstats.display.plots.legends import method_labels
+from salstats.display.plots.row_panels import row_figure
 from salstats.display.plots.text_fit import crossed, indented, short_labels, wrapped, wrapped_texts
 from salstats.display.text.format import MINUS
 from salstats.display.text.labels import Labels
