@@ -186,6 +186,8 @@ def _heading(frame: pd.DataFrame, placement: Placement, labels: Labels) -> str:
         return notes.with_interval(marginal_text(frame, labels), frame)
     known = TERMS.get("auroc" if (term, notes.single(frame, "figure")) == ("mean", "auc") else str(term))
     what = known.name if known else labels.term(str(term)) if term is not None else "estimate"
+    if known is None and "parameter" in frame.columns:
+        what = joined(frame["parameter"].unique(), "or")
     if "metric" in placement.constant:
         what = f"{labels.value('metric', frame['metric'].iloc[0])}, {what}"
     return notes.with_interval(f"{what[0].upper()}{what[1:]}", frame)

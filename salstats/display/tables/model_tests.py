@@ -30,7 +30,13 @@ def factor_tests(
             "joint has no test of a factor of these models; give fit.joint(each=True) of the same fit"
         )
     adjusted = f"adjusted ({adjustment(tests)})" if is_adjusted(tests) else "not adjusted"
-    return found, f"P beside a factor: joint {_wald(frame)}test of all its levels, {adjusted}."
+    note = f"P beside a factor: joint {_wald(frame)}test of all its levels, {adjusted}."
+    terms = set(tests["term"].astype(str))
+    if any(":" in term and terms & set(term.split(":")) for term in terms):
+        note += (
+            " Of a factor in an interaction it is where the other variable is 0 or at its reference level."
+        )
+    return found, note
 
 
 def p_texts(frame: pd.DataFrame, style: str) -> list[str]:

@@ -154,8 +154,7 @@ def _levels(frame: pd.DataFrame, shown: Sequence[str], labels: Labels) -> dict[s
         levels["name"] = [str(v) for v in frame[NAME]]
     if "formula" in frame.columns:
         levels["outcome"] = [labels.term(str(f).partition("~")[0].strip()) for f in frame["formula"]]
-    several = "name" not in levels or len(set(levels["name"])) > 1
-    if several and len(set(levels["kind"])) == 1 == len(set(levels.get("outcome", []))):
+    if len(set(levels["kind"])) == 1 == len(set(levels.get("outcome", []))):
         # one outcome is said once, with what the estimates are
         outcome, kind = levels.pop("outcome")[0], levels["kind"][0]
         levels["kind"] = [f"{outcome}, {kind[0].lower()}{kind[1:]}"] * len(frame)

@@ -452,6 +452,7 @@ def test_a_table_of_variances_is_that_of_a_fit(r_data, read):
     fit = ss.fit(rows, "score ~ modality + (1|case) + (1|reader)")
     seen = read(ss.table_estimates(fit.variance_components()))
     assert "95% CI: profile likelihood." in seen.note
+    assert seen.head[-1][-1] == "Variance (95% CI)"
     shown = {row[0]: row[-1].split()[0] for row in seen.body}
     assert shown == {"case": "0.0112", "reader": "0.00224", "Residual": "0.00998"}
 

@@ -87,7 +87,7 @@ def test_variances_have_significant_digits(r_data, read):
     assert [row[-1] for row in seen.body] == [
         *("0.00153", "0.000200", "0.000802", "0.000347", "0.000344", "0.000239"),
     ]
-    assert seen.head[-1] == ["Term", "Rating, estimate"]
+    assert seen.head[-1] == ["Term", "Rating, variance or covariance"]
 
 
 def test_variances_that_are_rounding_are_0(r_data, read):

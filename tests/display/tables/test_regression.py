@@ -206,6 +206,7 @@ def test_p_of_a_whole_factor_stands_beside_its_name(by_method, read):
     assert sum(cells[0].startswith("P") for cells in seen.rows.values()) == 3
     assert f"n, {joint['n'].iloc[0]:,} observations of 140 patients;" in seen.note
     assert "P beside a factor: joint Wald test of all its levels, not adjusted." in seen.note
+    assert "in an interaction it is where the other variable is 0 or at its reference level." in seen.note
     holm = read(ss.table_regression(by_method.tidy(), joint=by_method.joint(each=True, adjust="holm")))
     assert "of all its levels, adjusted (Holm, 4 tests)." in holm.note
 
@@ -416,6 +417,11 @@ def test_fit_of_other_models_is_an_error(multiple, scaled):
         ss.table_regression(terms, fit=other)
     with pytest.raises(SalstatsError, match="fit has two rows for one model"):
         ss.table_regression(terms, fit=[fit, fit])
+
+
+def test_one_frame_by_name_has_its_outcome_in_the_heading(scaled, read):
+    seen = read(ss.table_regression({"Model": ss.regress(scaled, "iou ~ prob", errors="cluster")}))
+    assert seen.head[0][-1] == "IoU, coefficient (95% CI)"
 
 
 def test_frames_by_name_take_their_fit_by_name(scaled, read):
