@@ -144,4 +144,4 @@ def csv_text(rows: Rows) -> str:
     file = io.StringIO()
     safe = [[f"'{text}" if text[:1] in _FORMULA else text for text in line[kept:]] for line in lines]
     csv.writer(file, lineterminator="\n").writerows(safe)
-    return file.getvalue()
+    return file.getvalue().replace("\u00a0", " ")

@@ -1,5 +1,6 @@
 """A table as HTML: for the report's page, and as a page of its own in the look that great-tables gives it."""
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
@@ -9,6 +10,7 @@ from salstats.checks import SalstatsError
 from salstats.display.export.table_rows import Cell, Row, Rows, rows_of
 from salstats.display.export.table_widths import lines_of, widths_of
 from salstats.display.tables.layout import plain, signed_last
+from salstats.display.text.format import unbroken
 from salstats.display.text.markup import UNPRINTABLE, Child, Markup, element
 
 #: On a screen the head stays in sight, and names of rows and of several columns where a table scrolls;
@@ -18,6 +20,7 @@ body { margin: 1rem; background: #fff; }
 @media screen {
   body > div { max-height: calc(100vh - 2rem); padding: 0 !important; }
   thead { position: sticky; top: 0; z-index: 2; background: #fff; box-shadow: 0 1px; }
+  .gt_group_heading span { position: sticky; left: 8px; }
   .gt_column_spanner_outer {
     background: #fff linear-gradient(#000, #000) bottom / calc(100% - 8px) 1px no-repeat !important;
   }
@@ -121,7 +124,9 @@ def html_page(table: GT) -> str:
         )
     named = table if table._options.table_id.value else table.with_id("table")
     named = named._replace(_source_notes=signed_last(named._source_notes))
-    html = UNPRINTABLE.sub("\ufffd", named.opt_interactive(active=False).as_raw_html())
+    html = unbroken(UNPRINTABLE.sub("\ufffd", named.opt_interactive(active=False).as_raw_html()))
+    # a cell as wide as the table cannot stay in sight, what stands in it can
+    html = re.sub(r'(<th class="gt_group_heading"[^>]*>)(.*?)(?=</th>)', r"\1<span>\2</span>", html)
     head = [
         element("meta", charset="utf-8"),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),

@@ -53,8 +53,9 @@ body > div { overflow: visible !important; padding: 0 !important; width: max-con
              max-width: 933px; max-height: none !important; }
 table { min-width: 360px; }
 thead, th, .gt_column_spanner { position: static !important; }
+.gt_stub { background: none !important; }
 tr.gt_heading td, th.gt_group_heading, tfoot td { max-width: 0; }
-.tight :is(td, th) { padding-inline: 4px !important; }
+.tight :is(td, th):not([style*="padding-left"]) { padding-inline: 4px !important; }
 .tight :is(.gt_col_heading, .gt_stub) { min-width: 0 !important; }
 .tight .short { white-space: nowrap; }
 </style>

@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Literal
 
 from salstats.display.tables.record import Table, point_pads
+from salstats.display.text.format import unbroken
 from salstats.display.text.markup import UNPRINTABLE
 
 Align = Literal["left", "center", "right"]
@@ -103,8 +104,8 @@ def placed(cells: Sequence[Cell]) -> Iterator[tuple[int, Cell]]:
 
 
 def _printed(text: str) -> str:
-    """A text on one line, what no file can hold replaced."""
-    return UNPRINTABLE.sub("\ufffd", _SPACE.sub(" ", text)).strip(" ")
+    """A text on one line, kept together where no line ends, what no file can hold replaced."""
+    return unbroken(UNPRINTABLE.sub("\ufffd", _SPACE.sub(" ", text)).strip(" "))
 
 
 def _head(table: Table, aligns: Sequence[Align]) -> Iterator[tuple[Cell, ...]]:

@@ -12,6 +12,7 @@ from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.ft2font import LoadFlags
 
 from salstats.display.plots.theme import LINE_MM, MM_PER_PT, TEXT_PT, font
+from salstats.display.text.format import unbroken
 from salstats.display.text.labels import Labels
 
 #: Characters of a line and lines of a row's label; the frame behind a figure keeps the whole text.
@@ -26,8 +27,8 @@ _SLANT = 0.75
 _EM, _BOLD = 0.56, 1.13
 #: Room before a label that stands below another; ordinary spaces would be trimmed.
 _INDENT = "\u2003"
-#: Where no line ends: inside "P < 0.001", "n = 12" and "95% CI"; and what stands for a space there.
-_TOGETHER, _KEPT = re.compile(r"\b[Pn] [<=>≤≥] (?=[\d.])|(?<=%) (?=CIs?\b)"), "\x00"
+#: What stands for a space where no line ends.
+_KEPT = "\x00"
 
 
 def text_mm(text: str, size: float = TEXT_PT, *, bold: bool = False) -> float:
@@ -64,7 +65,7 @@ def wrapped(text: str, width: float = LABEL_CHARS, lines: int | None = LABEL_LIN
     """Text on at most `lines` lines of `width` average characters; what does not fit ends in `cut`."""
     room, parts = width * _EM, [""]
     # a non-breaking space is one too
-    for word in re.split(r"[ \n\t]+", _TOGETHER.sub(lambda m: m[0].replace(" ", _KEPT), text).strip(" \n\t")):
+    for word in re.split(r"[ \n\t]+", unbroken(text, _KEPT).strip(" \n\t")):
         for number, piece in enumerate(_pieces(word.replace(_KEPT, " "), room)):
             space = " " if number == 0 and parts[-1] else ""
             longer = f"{parts[-1]}{space}{piece}"

@@ -139,6 +139,14 @@ def test_csv_has_one_row_of_headings_with_spanners_before_them():
     assert csv_rows(rich())[0] == ["Group", "Finding", f"{over}: a", f"{over}: b", "All & more: N", ODD]
 
 
+def test_no_line_ends_inside_an_interval_and_csv_has_plain_spaces():
+    table = Table(("Task",), [("Edema",)], [Column("Mean (95% CI)")], [["0.5"]])
+    rows = table_rows(build(table, "t"))
+    assert rows.head[-1][1].text == "Mean (95%\xa0CI)"
+    assert csv_text(rows).startswith("Task,Mean (95% CI)\n")
+    assert "Mean (95%\xa0CI)" in html_page(build(table, "t"))
+
+
 def test_csv_repeats_groups_and_what_spans_rows_and_has_nothing_but_cells():
     rows = csv_rows(rich())
     assert [row[:3] for row in rows[1:]] == [
