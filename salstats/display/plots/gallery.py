@@ -52,7 +52,7 @@ def gallery(
     """
     metric = "" if values.metric is None else labels.value("metric", values.metric)
     # a long name stands in the caption alone
-    short = metric if len(f"{metric} 0.00") <= chars_in(layout.box[0], TAG_PT) else ""
+    short = metric if len(f"{metric} 0.00") <= chars_in(layout.column, TAG_PT) else ""
     placed, of_several = [], False
     for number, row in enumerate(rows):
         for column, found in pictures.items():

@@ -38,12 +38,14 @@ _SIZES = 16
 class Plan:
     """Width of a gallery, the largest (width, height) of a picture, and texts of rows and columns, in mm.
 
-    `side` is the room of the names of rows, `lines` are the columns that stand beside each other: a row has a
+    `column` is the room of a picture and its texts from side to side: where pictures are smaller than the
+    width allows, they and their texts are spread over it. `side` is the room of the names of rows, `lines` are the columns that stand beside each other: a row has a
     line of pictures for each. `n_stacks` of rows stand beside each other.
     """
 
     width: float
     box: tuple[float, float]
+    column: float
     side: float
     rows: Mapping[str, str]
     columns: Mapping[str, str]
@@ -58,7 +60,7 @@ class Plan:
 
     def sheet(self, stacks: Sequence[Sequence[Band]]) -> Sheet:
         """Sheet of some lines of rows."""
-        return Sheet(self.width, self.box, self.rows, self.columns, self.side, stacks)
+        return Sheet(self.width, self.box, self.column, self.rows, self.columns, self.side, stacks)
 
     def bands(self, row: str) -> list[Band]:
         """Keys of a row, and of the pictures on each of its lines."""
@@ -119,11 +121,11 @@ def _sized(
     across = math.ceil(len(keys) / n_lines)
     lines = tuple(tuple(keys[i : i + across]) for i in range(0, len(keys), across))
     largest = (room - (across - 1) * GAP_MM) / across
+    above = {k: wrapped(t, chars_in(largest, bold=True), _TITLE_LINES) for k, t in titles.items()}
     plans = []
     for size in np.linspace(largest, min(LEAST_MM, largest), _SIZES):
-        above = {k: wrapped(t, chars_in(size, bold=True), _TITLE_LINES) for k, t in titles.items()}
         box = (float(size), min(HIGHEST * float(size), _GUESS_MM - 15))
-        plans.append(Plan(width, box, side, rows, above, lines, n_stacks))
+        plans.append(Plan(width, box, largest, side, rows, above, lines, n_stacks))
     return plans
 
 

@@ -40,6 +40,8 @@ _FEW = 3
 _MOST = 6
 #: Room of a row of the legend and of the colour scale, and what the sizes of texts may be off.
 _LEGEND_MM, _BAR_MM, _SPARE_MM = 4.4, 8.5, 1.0
+#: Part of the figure's edge that belongs to the pictures: a mark on their last pixel reaches into it.
+_MARK_MM = 0.9
 
 
 def overlay(
@@ -58,7 +60,7 @@ def overlay(
     ]
     return overlay_figure(
         [Placed(shown, "", "", "")],
-        Sheet(width, overlay_box(width), {"": ""}, {"": ""}, 0.0, [[("", ("",))]]),
+        Sheet(width, overlay_box(width), overlay_box(width)[0], {"": ""}, {"": ""}, 0.0, [[("", ("",))]]),
         labels=labels,
         notes=sentences,
         spacing=spacing,
@@ -131,10 +133,12 @@ def overlay_figure(
         *bars,
         *text_layers(laid.texts),
         # limits of the coordinates only cut, those of a scale drop what a rounding error puts outside
-        p9.coord_fixed(xlim=(0, room), ylim=(-laid.height, 0), expand=False),
+        p9.coord_fixed(
+            xlim=(-_MARK_MM, room + _MARK_MM), ylim=(-laid.height - _MARK_MM, _MARK_MM), expand=False
+        ),
         p9.labs(x="", y="", caption=note),
         theme_salstats(),
-        picture_look(sheet.width, GAP_MM, EDGE_MM),
+        picture_look(sheet.width, GAP_MM, EDGE_MM - _MARK_MM),
         p9.theme(
             legend_key=p9.element_rect(fill=_KEY, color=_KEY),
             legend_key_width=12,

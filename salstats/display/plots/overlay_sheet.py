@@ -39,13 +39,14 @@ class Placed:
 class Sheet:
     """Width of a figure, the largest (width, height) of a picture, and what stands beside and above them.
 
-    `rows` and `columns` have the text of each by its key, `side` is the room of the names of rows at the
-    left. `stacks` stand beside each other: each has the keys of a row and of its pictures beside each other,
-    from the top down.
+    `column` is the room from side to side of a picture and its texts. `rows` and `columns` have the text of
+    each by its key, `side` is the room of the names of rows at the left. `stacks` stand beside each other:
+    each has the keys of a row and of its pictures beside each other, from the top down.
     """
 
     width: float
     box: tuple[float, float]
+    column: float
     rows: Mapping[str, str]
     columns: Mapping[str, str]
     side: float
@@ -55,7 +56,7 @@ class Sheet:
     def stack_mm(self) -> float:
         """How far a stack is right of the one before."""
         across = max(len(columns) for stack in self.stacks for _, columns in stack)
-        return self.side + across * (self.box[0] + GAP_MM) - GAP_MM + STACK_GAP_MM
+        return self.side + across * (self.column + GAP_MM) - GAP_MM + STACK_GAP_MM
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def _stacked(
     for row, columns in stack:
         if row != before:
             down = max(down, named)
-        lefts = {c: left_mm + sheet.side + k * (sheet.box[0] + GAP_MM) for k, c in enumerate(columns)}
+        lefts = {c: left_mm + sheet.side + k * (sheet.column + GAP_MM) for k, c in enumerate(columns)}
         if columns != above and any(sheet.columns[c] for c in columns):
             down += max(lines_mm(sheet.columns[c]) for c in columns) + NEAR_MM
             texts += [("title", left, NEAR_MM - down, sheet.columns[c]) for c, left in lefts.items()]
@@ -116,7 +117,7 @@ def _stacked(
                 continue
             number = at[row, column]
             cell = _cell(placed[number], sheet.box, left, -down) | {"picture": str(number)}
-            tag = wrapped(placed[number].text, chars_in(sheet.box[0], TAG_PT), _TAG_LINES)
+            tag = wrapped(placed[number].text, chars_in(sheet.column, TAG_PT), _TAG_LINES)
             end = down + cell["top"] - cell["bottom"]
             texts.append(("tag", left, -end - NEAR_MM, tag))
             foot = max(foot, end + (NEAR_MM + lines_mm(tag, TAG_PT) if tag else 0.0))
