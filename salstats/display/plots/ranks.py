@@ -33,8 +33,8 @@ from salstats.stats.rank_schemes import RECORDS
 
 #: Lines of a method's name beside its row, and room around it.
 _NAME_LINES, _PAD_MM = 3, 4.0
-#: Height of a method's row at least, size of the blob of a rank that is always taken, room for the legend
-#: of these and its width.
+#: Height of a method's row at least, which a blob of a rank that is always taken nearly fills, size of that
+#: blob, room for the legend of these and its width.
 _ROW_MM, _BLOB, _LEGEND_MM, _KEYS_MM = 6.0, 7.0, 6.0, 48.0
 #: Number in a tile and the smallest size at which it is still printed; the share of a tile that it takes.
 _NUMBER_PT, _SMALLEST_PT, _FILLED = TEXT_PT - 0.5, 6.0, 0.92
@@ -105,6 +105,8 @@ def plot_ranks(
     written, row = _names(names, order, width)
     grid = panel_grid(titles, n_columns, width, left=max(map(text_mm, written)) + _PAD_MM)
     height = len(order) * row
+    # the first and the last rank have room for a whole blob
+    beside = max(0.5, (most - 1) / (2 * max(grid.panel_width / _ROW_MM - 1, 1)))
     blobs: list[Any] = []
     notes = [
         scope_note(data, names, ("metric", "task")),
@@ -130,7 +132,7 @@ def plot_ranks(
         + p9.scale_y_continuous(
             breaks=list(place.values()), labels=written, minor_breaks=[],
         )
-        + p9.coord_cartesian(xlim=(0.5, most + 0.5), ylim=(0.5 - len(order), 0.5), expand=False)
+        + p9.coord_cartesian(xlim=(1 - beside, most + beside), ylim=(0.5 - len(order), 0.5), expand=False)
         + grid.look(
             height, x="Rank", notes=notes, further=_LEGEND_MM if blobs else 0.0
         )
