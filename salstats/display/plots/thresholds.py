@@ -32,8 +32,8 @@ def plot_thresholds(
     """Figure of a threshold sweep: a line per task with its best threshold marked.
 
     Tasks stand in alphabetical order, or in that of `labels`, and share panels by halves, so that the lines
-    can be told apart (extended data figure 1a of saporta2022). The legend has each task's best threshold in
-    brackets, with several methods one for each.
+    can be told apart (extended data figure 1a of saporta2022). With one method the legend has each task's best
+    threshold in brackets.
 
     Parameters
     ----------
@@ -159,14 +159,12 @@ def _in_panels(frame: pd.DataFrame, names: Labels, n_panels: int | None) -> pd.D
 
 
 def _legend_texts(rows: pd.DataFrame, names: Labels) -> dict[Any, str]:
-    """Each task's label with its best threshold, of each method where there are several."""
-    best = (
-        rows[rows["best"]]
-        .groupby("task")["threshold"]
-        .agg(lambda t: "; ".join(tick_texts([v])[0] for v in t))
-    )
+    """Each task's label, with its best threshold unless there are several methods."""
     labels = short_labels(names, "task", rows["task"], 32, 1)
-    return {task: f"{text} ({best[task]})" for task, text in labels.items()}
+    if len(distinct(rows, "method")) > 1:
+        return labels
+    best = rows[rows["best"]].set_index("task")["threshold"]
+    return {task: f"{text} ({tick_texts([best[task]])[0]})" for task, text in labels.items()}
 
 
 def _quantity(rows: pd.DataFrame, metric: str | None, names: Labels) -> str:
@@ -180,6 +178,5 @@ def _quantity(rows: pd.DataFrame, metric: str | None, names: Labels) -> str:
 def _best_note(rows: pd.DataFrame, larger: bool) -> str:
     """Sentence about the marks."""
     which = "largest" if larger else "smallest"
-    several = ", in the panels' order" if len(distinct(rows, "method")) > 1 else ""
-    what = "Large marks, numbers in brackets: threshold of the"
-    return f"{what} {which} value (the first of equal ones){several}."
+    numbers = "" if len(distinct(rows, "method")) > 1 else ", numbers in brackets"
+    return f"Large marks{numbers}: threshold of the {which} value (the first of equal ones)."

@@ -95,7 +95,9 @@ def test_each_method_has_panels_of_its_own():
     assert list(figure.data["panel"].cat.categories) == ["Grad-CAM", "Human benchmark"]
     best = figure.data[figure.data["best"]].groupby("method")["threshold"].unique().map(list)
     assert best.to_dict() == {"gradcam": [0.4], "human": [0.3]}
-    assert names(figure) == ["Atelectasis (0.4; 0.3)", "Edema (0.4; 0.3)"]
+    # numbers in brackets would not say of which method
+    assert names(figure) == ["Atelectasis", "Edema"]
+    assert "Large marks: threshold of the largest" in caption(figure)
     assert {"Grad-CAM", "Human benchmark"} <= set(drawn_texts(figure))
 
 
