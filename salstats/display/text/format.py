@@ -20,7 +20,7 @@ MINUS = "\u2212"
 #: Levels of one, two and three stars, before any correction.
 STAR_LEVELS = (0.05, 0.01, 0.001)
 #: Spaces where no line ends, also in HTML: inside "P < 0.001", "n = 12" and "95% CI".
-_TOGETHER = re.compile(r"\b[Pn] (?:[<=>≤≥]|&[lg]t;) (?=[\d.])|(?<=%) (?=CIs?\b)|(?<=—,) ")
+_TOGETHER = re.compile(r"\b[Pn] (?:[<=>≤≥]|&[lg]t;) (?=[\d.])|(?<=%) (?=CIs?\b)|(?<=—,) |(?<=\d) of (?=\d)")
 
 
 @dataclass(frozen=True)
