@@ -38,9 +38,9 @@ _SIZES = 16
 class Plan:
     """Width of a gallery, the largest (width, height) of a picture, and texts of rows and columns, in mm.
 
-    `column` is the room of a picture and its texts from side to side: where pictures are smaller than the
-    width allows, they and their texts are spread over it. `side` is the room of the names of rows, `lines` are the columns that stand beside each other: a row has a
-    line of pictures for each. `n_stacks` of rows stand beside each other.
+    `column` is the room of a picture and its texts from side to side: pictures that are smaller than the
+    width allows are spread over it. `side` is the room of the names of rows, `lines` are the columns that
+    stand beside each other: a row has a line of pictures for each. `n_stacks` of rows stand side by side.
     """
 
     width: float

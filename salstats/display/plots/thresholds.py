@@ -32,8 +32,8 @@ def plot_thresholds(
     """Figure of a threshold sweep: a line per task with its best threshold marked.
 
     Tasks stand in alphabetical order, or in that of `labels`, and share panels by halves, so that the lines
-    can be told apart (extended data figure 1a of saporta2022). With one method the legend has each task's best
-    threshold in brackets.
+    can be told apart (extended data figure 1a of saporta2022). With one method the legend has each task's
+    best threshold in brackets.
 
     Parameters
     ----------
