@@ -13,12 +13,11 @@ from salstats.display.export.table_rows import Rows
 from salstats.display.export.table_widths import Paper, Plan, parts_of, widths_of
 from salstats.display.plots.theme import MM_PER_INCH
 from salstats.display.report.model import Item
+from salstats.display.text.format import unbroken
 from salstats.display.text.markup import Child, Markup, element, joined, lines
 
 #: A DOI in running text; what follows it may end a sentence or close a bracket.
 _DOI = re.compile(r"(?:https://doi\.org/|doi:\s?)(10\.\d{4,9}/[^\s<>\"]*[^\s<>\".,;:)\]])")
-#: What stands on one line.
-_KEPT = re.compile(r"\bP [<=>≤≥] [\d.]+|\d% CI\b")
 _FILE_NAMES = {"csv": "CSV", "html": "HTML", "tex": "TeX", "docx": "Word", "pdf": "PDF", "png": "PNG"}
 #: Figures are drawn with the small type of print; on a screen they are shown this much larger.
 _ENLARGED = 1.35
@@ -160,7 +159,7 @@ def linked(text: str) -> Markup:
     >>> print(linked("As before (doi:10.1000/182)."))
     As before (<a href="https://doi.org/10.1000/182">doi:10.1000/182</a>).
     """
-    text = _KEPT.sub(lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), text)
+    text = unbroken(text)
     pieces: list[Child] = []
     end = 0
     for match in _DOI.finditer(text):

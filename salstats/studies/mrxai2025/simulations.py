@@ -78,7 +78,6 @@ _LOOKS: dict[tuple[str, str, str], tuple[str, str, Any, str]] = {
     ("hd95", "", ""): ("Its 95th percentile", "#555555", "dashed", "s"),
     ("assd", "", ""): ("Average surface distance", "#888888", "dotted", "^"),
 }
-MEASURES = tuple(_LOOKS)
 _SHARES, _LENGTHS = "Agreement", "Distance, pixels"
 _PERFECT = "Perfect is an agreement of 1 and a distance of 0."
 _TRUTH, _EXPLANATION = "Truth (outline)", "Explanation (filled)"
