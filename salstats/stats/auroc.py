@@ -328,7 +328,7 @@ def _warn(keys: pd.DataFrame, areas: list[RocArea], columns: dict[str, Any], tie
         warn(f"the area is undefined (NaN) where all labels are equal: {named_groups(keys, undefined)}")
     for groups, why in (
         (tied, "all scores are tied, so the area is 0.5 with any labels"),
-        (separated, "the score separates the classes completely, so std_error says nothing"),
+        (separated, "the score separates the classes completely, so its standard error says nothing"),
         (rest & np.isnan(variance), "the positives, or the negatives, are of one row or unit only"),
         (rest & (variance <= 0), "the estimated variance is not above 0"),
     ):

@@ -102,9 +102,10 @@ def warn_if_replicates_are_few(family: pd.DataFrame, alpha: np.ndarray, procedur
         more = "adjust='max-t', fewer tests or more units would do"
     # what may help a test of this size; nothing with bonferroni
     others = {"bonferroni": "", "holm": " as the smallest of them"}
+    named = f"{procedure[0].upper()}{procedure[1:]}"
     warn(
         f"with {made} the smallest p-value possible is {smallest[row]:.3g}, which "
-        f"in a family of {size[row]} tests does not get below {alpha[row]:.3g} after {procedure}"
+        f"in a family of {size[row]} tests does not get below {alpha[row]:.3g} after {named}"
         f"{others.get(procedure, ' unless others are small too')}; {more}"
     )
     return True

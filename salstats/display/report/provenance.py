@@ -12,6 +12,7 @@ import pandas as pd
 import salstats
 from salstats.checks import InputFileError
 from salstats.display.report.model import Settings
+from salstats.display.report.wording import Words
 from salstats.display.text.format import count_text, joined, level_text
 from salstats.stats.adjust import find_procedure
 from salstats.stats.intervals import RECOMMENDED
@@ -41,19 +42,20 @@ def versions() -> dict[str, str]:
     return found | {name: version(name) for name in PACKAGES}
 
 
-def provenance_rows(settings: Settings, scores: pd.DataFrame) -> tuple[tuple[str, str], ...]:
+def provenance_rows(words: Words, scores: pd.DataFrame) -> tuple[tuple[str, str], ...]:
     """Rows of the report's last table: inputs and their checksums, settings, versions, names unique.
 
     Nothing here tells the machine, the user, a folder or the time: the same input gives the same rows.
     """
-    only = [f"{column} = {value}" for column, value in (settings.only or {}).items()]
+    settings, labels = words.settings, words.labels
+    only = [f"{labels.column(c)} = {labels.value(c, value)}" for c, value in (settings.only or {}).items()]
     procedure = find_procedure(settings.adjust)
     rows = {
         **dict(_input_rows(settings, scores)),
         **({"Rows used": joined(only)} if only else {}),
         "Number of rows": count_text(len(scores)),
-        "Reference": settings.reference or "none",
-        "Unit of resampling and of clusters": settings.unit,
+        "Reference": labels.value("reference", settings.reference) if settings.reference else "none",
+        "Unit of resampling and of clusters": words.unit,
         "Confidence level": f"{level_text(settings.level)}%",
         "Interval of means and contrasts": settings.interval or RECOMMENDED,
         "Bootstrap replicates, or flips": count_text(settings.n_replicates),
@@ -63,7 +65,7 @@ def provenance_rows(settings: Settings, scores: pd.DataFrame) -> tuple[tuple[str
         **({} if settings.margin is None else {"Margin of differences": str(settings.margin)}),
         **({} if settings.weights is None else {"Weights": str(settings.weights)}),
         "Style of numbers": settings.style,
-        "Covariates": joined(list(settings.covariates or ["none"])),
+        "Covariates": joined([labels.column(c) for c in settings.covariates or ()]) or "none",
         **{f"Version of {name}": number for name, number in versions().items()},
     }
     return tuple(rows.items())

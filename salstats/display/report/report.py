@@ -40,6 +40,7 @@ def write_report(
     with FigureJobs(jobs) as figures:
         with counting(None, "Statistics", progress=progress) as count:
             done = run_analyses(used, settings, count)
+            done.warnings = [words.printed(text, used) for text in done.warnings]
             count(0, "Layout")
             report = compose(used, done, words, examples)
         warned = write_folder(report, folder, figures, progress=progress)
@@ -65,7 +66,7 @@ def compose(scores: pd.DataFrame, done: Analyses, words: Words, examples: Exampl
     settings = words.settings
     shown = sections(Contents(scores, done, words, examples))
     paragraphs = methods_text(done.frames, words, scores)
-    notes = [f"Not shown: {name}. {reason}" for name, reason in done.skipped.items()]
+    notes = [f"Not shown: {name}. {words.printed(reason, scores)}" for name, reason in done.skipped.items()]
     if settings.reference is None and several(scores, "method"):
         notes.append("Methods were not compared: no reference was named, and no method is called human.")
     return Report(
@@ -76,7 +77,7 @@ def compose(scores: pd.DataFrame, done: Analyses, words: Words, examples: Exampl
         not_covered=not_covered(done.frames),
         warnings=(*done.warnings, *notes),
         counts=counts(scores, settings),
-        provenance=provenance_rows(settings, scores),
+        provenance=provenance_rows(words, scores),
         code=beginning(settings, [item.call for section in shown for item in section.items]),
     )
 

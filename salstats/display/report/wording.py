@@ -59,6 +59,19 @@ class Words:
         """Tasks by their labels."""
         return [self.labels.value("task", str(v)) for v in values]
 
+    def printed(self, message: str, scores: pd.DataFrame) -> str:
+        """A message on scores with its groups and covariates as the page names them."""
+        methods = scores["method"] if "method" in scores.columns else ()
+        for column in ("metric", "method", "reference", "task"):
+            values = methods if column == "reference" else scores.get(column, ())
+            known = sorted({str(v) for v in values}, key=len, reverse=True)
+            if known:
+                named = rf"\b{column} ({'|'.join(map(re.escape, known))})(?!\w)"
+                message = re.sub(named, lambda m, c=column: f"{c} {self.labels.value(c, m[1])}", message)  # type: ignore[misc]
+        for name in self.settings.covariates or ():
+            message = re.sub(rf"\b{re.escape(name)}\b(?!=)", lambda _, n=name: self.column(n), message)  # type: ignore[misc]
+        return message
+
     def metrics(self, names: Iterable[str]) -> str:
         """Metrics as a list."""
         return listed([self.metric(m) for m in names], "metrics")

@@ -14,12 +14,18 @@ from report_frames import SETTINGS
 import salstats as ss
 from salstats.checks import InputFileError
 from salstats.display.report.provenance import file_digest, frame_digest, provenance_rows
+from salstats.display.report.wording import Words
+from salstats.display.text.labels import Labels
 
 
 @pytest.fixture
 def small():
     """Text that needs quotes and other alphabets, and numbers of full precision."""
     return pd.DataFrame({"case": ["a,b", 'é"β', None], "score": [1 / 3, np.nan, 2.0], "n": [1, 2, 3]})
+
+
+def words(**chosen):
+    return Words(replace(SETTINGS, **chosen), Labels())
 
 
 def test_file_digest_is_sha256(tmp_path):
@@ -44,7 +50,7 @@ def test_two_inputs_of_one_name_stay_two_rows_without_their_folders(tmp_path, sm
         (tmp_path / folder).mkdir()
         paths.append(tmp_path / folder / "scores.csv")
         paths[-1].write_bytes(content)
-    rows = dict(provenance_rows(replace(SETTINGS, inputs=paths), small))
+    rows = dict(provenance_rows(words(inputs=paths), small))
     assert rows["Input"] == "scores.csv (1) and scores.csv (2)"
     assert rows["SHA-256 of scores.csv (1)"] == file_digest(paths[0])
     assert rows["SHA-256 of scores.csv (1)"] != rows["SHA-256 of scores.csv (2)"]
@@ -52,32 +58,32 @@ def test_two_inputs_of_one_name_stay_two_rows_without_their_folders(tmp_path, sm
 
 
 def test_without_a_file_the_digest_is_of_the_frame_and_says_so(small):
-    rows = dict(provenance_rows(SETTINGS, small))
+    rows = dict(provenance_rows(words(), small))
     assert rows["Input"] == "scores given as a data frame"
     assert rows["SHA-256 of the scores as CSV"] == frame_digest(small)
 
 
 def test_settings_and_versions_stand_in_the_rows(small):
     chosen = {"adjust": "BH", "covariates": ("age", "prob_2"), "only": {"dataset": "chexpert"}}
-    rows = dict(provenance_rows(replace(SETTINGS, n_replicates=10_000, seed=42, **chosen), small))
+    rows = dict(provenance_rows(words(n_replicates=10_000, seed=42, **chosen), small))
     expected = {
-        "Rows used": "dataset = chexpert", "Number of rows": "3", "Reference": "human",
+        "Rows used": "Dataset = chexpert", "Number of rows": "3", "Reference": "Human benchmark",
         "Unit of resampling and of clusters": "patient", "Bootstrap replicates, or flips": "10,000",
         "Seed": "42",
-        "Adjustment for multiple tests": "Benjamini-Hochberg", "Covariates": "age and prob_2",
+        "Adjustment for multiple tests": "Benjamini-Hochberg", "Covariates": "Age and Prob 2",
         "Version of salstats": ss.__version__, "Version of Python": platform.python_version(),
     }  # fmt: skip
     assert expected.items() <= rows.items()
     for name in ("numpy", "pandas", "scipy", "statsmodels", "plotnine", "great-tables", "matplotlib"):
         assert rows[f"Version of {name}"][0].isdigit()
-    bare = dict(provenance_rows(replace(SETTINGS, reference=None, adjust="none", covariates=()), small))
+    bare = dict(provenance_rows(words(reference=None, adjust="none", covariates=()), small))
     assert (bare["Reference"], bare["Adjustment for multiple tests"], bare["Covariates"]) == ("none",) * 3
     assert "Rows used" not in bare
 
 
 def test_nothing_tells_the_machine_the_user_or_the_time(small):
-    rows = provenance_rows(SETTINGS, small)
-    assert rows == provenance_rows(SETTINGS, small.copy())
+    rows = provenance_rows(words(), small)
+    assert rows == provenance_rows(words(), small.copy())
     for private in (platform.node(), str(Path.home()), str(Path.cwd())):
         assert not private or private not in str(rows)
     assert getpass.getuser() not in str(rows).split()

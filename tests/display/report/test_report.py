@@ -141,6 +141,9 @@ def test_warnings_of_the_analyses_are_given_and_on_the_page(small, tmp_path):
     text = page_text(tmp_path / "out")
     assert all(" ".join(str(w.message).split()) in text for w in caught)
     assert "a percentage? divide by 100" in text
+    # groups are named as the page names them
+    assert "metric IoU, method Grad-CAM" in text
+    assert "metric iou" not in text
 
 
 @pytest.mark.parametrize(
