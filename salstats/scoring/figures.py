@@ -14,8 +14,6 @@ from salstats.display.plots.gallery import (
     gallery,
     gallery_rows,
     gallery_width,
-    own_picks,
-    panel_rows,
     panel_scores,
     picked_metric,
     series_titles,
@@ -226,8 +224,7 @@ def plot_gallery(
         name: [picture(known[row.case], row.task, name, series, look) for row in rows]
         for name, series in columns.items()
     }
-    picks = panel_rows(cases if own_picks(cases) else cases.iloc[:0], shown)
-    return gallery(rows, pictures, values, layout, picks=picks, labels=names, spacing=spacing)
+    return gallery(rows, pictures, values, layout, cases=cases, labels=names, spacing=spacing)
 
 
 def report(

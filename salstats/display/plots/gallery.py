@@ -41,15 +41,12 @@ def gallery(
     values: "PanelScores",
     layout: Plan,
     *,
-    picks: "PanelRows",
+    cases: pd.DataFrame,
     labels: Labels,
     spacing: float | Mapping[str, float] | None,
 ) -> list[p9.ggplot]:
-    """Pages of pictures.
-
-    `pictures` are those of each column, one for each row; `picks` what cases were picked for where each
-    method has its own.
-    """
+    """Pages of pictures: those of each column, one for each row of `cases`."""
+    picks = panel_rows(cases if own_picks(cases) else cases.iloc[:0], {row.case for row in rows})
     metric = "" if values.metric is None else labels.value("metric", values.metric)
     # a long name stands in the caption alone
     short = metric if len(f"{metric} 0.00") <= chars_in(layout.column, TAG_PT) else ""
@@ -63,6 +60,7 @@ def gallery(
             tag = _tag(score if n else None, short, own, shown.note)
             placed.append(Placed(shown, row.key, column, tag, score))
     titles, shared = series_titles({name: found[0].series for name, found in pictures.items()}, labels)
+    picked_by = _picked_by(cases, labels)
     # a single row has no name beside it, a single picture no title
     alone = ", ".join([rows[0].text, *(titles.values() if len(titles) == 1 else [])])
 
@@ -75,7 +73,7 @@ def gallery(
             threshold_note(panels, labels),
             people_note(panels),
             f"Numbers: {metric}." if metric and not short else "",
-            "Words beside scores: what that method's score was picked for." if picks.rows else "",
+            "Words beside scores: what that method's score was picked for." if picks.rows else picked_by,
             "Scores of several readers or seeds are their mean." if of_several else "",
             image_note(panels),
         ]
@@ -222,6 +220,14 @@ def own_picks(cases: pd.DataFrame) -> bool:
     """Whether cases were picked for several methods, so that each has its own."""
     series = [c for c in ("method", *_SERIES) if c in cases.columns]
     return {"pick", "method"} <= set(cases.columns) and len(cases[series].drop_duplicates()) > 1
+
+
+def _picked_by(cases: pd.DataFrame, names: Labels) -> str:
+    """Sentence on whose score, and of which metric, cases were picked by; empty where they say none."""
+    if not {"pick", "method", "metric"} <= set(cases.columns):
+        return ""
+    method, metric = (joined([names.value(c, v) for v in cases[c].unique()]) for c in ("method", "metric"))
+    return f"Picked by {metric} of {method}."
 
 
 def series_titles(columns: Mapping[str, Sequence[Series]], names: Labels) -> tuple[dict[str, str], list[str]]:

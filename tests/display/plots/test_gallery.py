@@ -52,6 +52,8 @@ def test_a_case_picked_twice_has_one_row_that_says_both():
     assert len(figure.data) == 2 * PICKED["task"].nunique()
     beside = {t.replace("\n", " ") for t in drawn_texts(figure)}
     assert {"Worst, median and mean a Edema", "Best a Nodule"} <= beside
+    assert "Picked by IoU of Grad-CAM." in caption(figure)
+    assert "Picked by" not in caption(plot_gallery(STUDY, PICKED[["case", "task", "pick"]]))
 
 
 def test_scores_of_the_cases_frame_stand_beside_their_method_only():
