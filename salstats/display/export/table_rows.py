@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Literal
 
-from salstats.display.tables.record import Table, point_pads
+from salstats.display.tables.record import Table, is_counted, point_pads
 from salstats.display.text.format import unbroken
 from salstats.display.text.markup import UNPRINTABLE
 
@@ -61,7 +61,7 @@ class Rows:
 
 def rows_of(table: Table) -> Rows:
     """A table's record as rows of cells, its texts as any file can hold them."""
-    stub: list[Align] = ["left"] * len(table.stubhead)
+    stub: list[Align] = ["right" if is_counted(table) else "left"] * len(table.stubhead)
     aligns: list[Align] = [*stub, *("right" if c.align == "right" else "left" for c in table.columns)]
     return Rows(
         title=_printed(table.title or ""),
@@ -132,7 +132,13 @@ def _body(table: Table, aligns: Sequence[Align]) -> Iterator[Row]:
         for i, spans in zip(members, _spans([table.stub[i] for i in members]), strict=True):
             *outer, _ = range(len(spans))
             stub = [
-                Cell(_printed(text), rows=rows, names=True, indent=i in table.indent and level not in outer)
+                Cell(
+                    _printed(text),
+                    aligns[level],
+                    rows=rows,
+                    names=True,
+                    indent=i in table.indent and level not in outer,
+                )
                 for level, (text, rows) in enumerate(zip(table.stub[i], spans, strict=True))
             ]
             cells = [

@@ -13,7 +13,7 @@ from great_tables import GT, html, loc, style
 from salstats.checks import SalstatsError
 from salstats.display.tables import notes
 from salstats.display.tables.fitting import on_page
-from salstats.display.tables.record import Column, Table, point_pads
+from salstats.display.tables.record import Column, Table, is_counted, point_pads
 
 #: Rules: thick above and below the table, thin between its parts; the page's colours, so that a table can
 #: stand on a dark page.
@@ -204,6 +204,7 @@ def _styles(gt: GT, table: Table, stub: Sequence[str], names: Sequence[str]) -> 
         # every line of a label is set in
         ("padding-left: 23px;", table.indent and loc.stub(rows=sorted(table.indent))),
         ("vertical-align: top;", len(stub) > 1 and loc.stub()),
+        *(("text-align: right;", is_counted(table) and where) for where in (loc.stub(), loc.stubhead())),
         ("min-width: 14em; max-width: 22em;", long and loc.stub(rows=long)),
     ):
         gt = gt.tab_style(style.css(css), where) if where else gt

@@ -4,6 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from salstats.display.text.format import MINUS
+
+#: What may stand before a number.
+_SIGNS = f"<>{MINUS}"
+
 
 @dataclass(frozen=True)
 class Column:
@@ -47,7 +52,7 @@ class Table:
     indent : set of int
         Rows whose label is set in from that of the row above them.
     foot : set of int
-        Rows of other numbers than those above, which are aligned among themselves.
+        Rows of other numbers than those above, which begin below each other.
     notes : sequence of str
         Paragraphs below the table, what is said of all of it before statistics; empty ones are left out.
     symbols : str
@@ -80,16 +85,22 @@ class Table:
 
 
 def point_pads(table: Table, column: int) -> list[str]:
-    """What each text of a column lacks in front to have its decimal point below the others'."""
+    """What each text of a column lacks in front to have its decimal point below the others'.
+
+    Numbers at the foot are of many kinds and sizes: they begin below each other.
+    """
     whole = [row[column].split(" ", 1)[0].rstrip("*%†").split(".", 1)[0] for row in table.cells]
     if table.columns[column].align != "point":
         return [""] * len(whole)
-    at_foot = [i in table.foot for i in range(len(whole))]
-    widest = {
-        part: max((own for own, at in zip(whole, at_foot, strict=True) if at == part), key=len, default="")
-        for part in (False, True)
-    }
+    signs = [own[: own[:1] in _SIGNS] for own in whole]
+    widest = max((own for i, own in enumerate(whole) if i not in table.foot), key=len, default="")
+    sign = max(signs, key=len, default="")
     return [
-        widest[at][: len(widest[at]) - len(own)] if row[column] else ""
-        for row, own, at in zip(table.cells, whole, at_foot, strict=True)
+        "" if not row[column] else sign[len(mark) :] if i in table.foot else widest[: len(widest) - len(own)]
+        for i, (row, own, mark) in enumerate(zip(table.cells, whole, signs, strict=True))
     ]
+
+
+def is_counted(table: Table) -> bool:
+    """Whether all labels of rows are numbers, which stand at the right."""
+    return all(label.replace(",", "").isdecimal() for row in table.stub for label in row)

@@ -106,17 +106,17 @@ def decimals_of(number: float, digits: int) -> int:
 
 
 def fixed_text(value: Any, digits: int = 3) -> str:
-    """A number with `digits` decimals for print: a true minus, no negative zero.
+    """A number with `digits` decimals for print: a true minus, no negative zero, commas between thousands.
 
-    >>> fixed_text(0.56649), fixed_text(-0.4251, 2), fixed_text(-0.0001), fixed_text(float("nan"))
-    ('0.566', '−0.43', '0.000', '—')
+    >>> fixed_text(0.56649), fixed_text(-1906.425, 1), fixed_text(-0.0001), fixed_text(float("nan"))
+    ('0.566', '−1,906.4', '0.000', '—')
     """
     if value is None or value != value:
         return MISSING
     if math.isinf(value):
         return "∞" if value > 0 else f"{MINUS}∞"
-    text = f"{abs(float(value)):.{digits}f}"
-    return f"{MINUS}{text}" if value < 0 and float(text) else text
+    text = f"{abs(float(value)):,.{digits}f}"
+    return f"{MINUS}{text}" if value < 0 and text.strip("0.") else text
 
 
 def count_text(value: Any) -> str:

@@ -39,9 +39,9 @@ def test_signs_in_front_and_marks_behind_do_not_move_the_point():
     assert indents(build(table_of(["−1†", "10*", "3"]), "t")) == [0, 0, 1]
 
 
-def test_the_foot_is_aligned_on_its_own():
-    gt = build(table_of(["0.5", "−0.5", "1,234", "0.9"], foot={2, 3}), "t")
-    assert indents(gt) == [1, 0, 0, 4]
+def test_numbers_at_the_foot_begin_below_each_other():
+    gt = build(table_of(["10.5", "−0.5", "1,234", "0.9", "−1,906.4"], foot={2, 3, 4}), "t")
+    assert indents(gt) == [0, 0, 1, 1, 0]
 
 
 def test_marks_and_rules_are_styles_of_their_cells_only():
