@@ -43,6 +43,11 @@ def check_target(path: str | os.PathLike[str], suffixes: Sequence[str], *, overw
     return target
 
 
+def page_names(stem: str, n_pages: int) -> list[str]:
+    """What the files of a figure's or table's pages are called, without suffix."""
+    return [stem, *(f"{stem}-{i}" for i in range(2, n_pages + 1))]
+
+
 def check_parent(target: Path) -> None:
     """Raise InputFileError where what is to be made has no folder, or one that is not ours to write in."""
     if not target.parent.is_dir():

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure as DrawnFigure
 from salstats.checks import InputFileError, SalstatsError, check_choice
 from salstats.display.plots.figure import Figure
 from salstats.display.plots.theme import MM_PER_INCH
-from salstats.files.outputs import check_target, replacing
+from salstats.files.outputs import check_target, page_names, replacing
 from salstats.jobs import end_with, not_counting
 
 FIGURE_SUFFIXES = (".pdf", ".svg", ".png", ".tif", ".tiff")
@@ -113,11 +113,6 @@ def page_files(figure: p9.ggplot, target: Path) -> list[tuple[p9.ggplot, Path]]:
     pages = figure.pages if isinstance(figure, Figure) else (figure,)
     names = page_names(target.stem, len(pages))
     return [(page, target.with_stem(name)) for page, name in zip(pages, names, strict=True)]
-
-
-def page_names(stem: str, n_pages: int) -> list[str]:
-    """What the files of a figure's pages are called, without suffix."""
-    return [stem, *(f"{stem}-{i}" for i in range(2, n_pages + 1))]
 
 
 def size_inches(

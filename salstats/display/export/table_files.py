@@ -11,10 +11,10 @@ from great_tables import GT
 from salstats.checks import InputFileError
 from salstats.display.export.table_html import html_page
 from salstats.display.export.table_latex import latex_table
-from salstats.display.export.table_png import find_browser, page_png
+from salstats.display.export.table_png import find_browser, page_pngs
 from salstats.display.export.table_rows import Rows, placed, rows_of
 from salstats.display.tables.layout import record_of
-from salstats.files.outputs import check_target, replacing
+from salstats.files.outputs import check_target, page_names, replacing
 
 TABLE_SUFFIXES = (".html", ".tex", ".docx", ".csv", ".png")
 #: Written from what great-tables shows, so that any of its tables will do.
@@ -45,7 +45,8 @@ def save_table(table: GT, path: str | os.PathLike[str], *, overwrite: bool = Fal
         - `.docx`: a Word document with a real table.
         - `.csv`: the text of the cells, stars and daggers with it, under one row of headings. Title and
           notes are left out, and with them what is bold or underlined: take them from another format.
-        - `.png`: a picture at 300 dots per inch, which takes Chromium, Chrome or Edge.
+        - `.png`: a picture at 300 dots per inch, which takes Chromium, Chrome or Edge; of a table higher
+          than a page several, table2.png, table2-2.png and so on, each with head and labels.
 
         What is wider than a page on its side is cut in parts below each other in `.tex` and `.docx`, each
         with the labels of the rows.
@@ -55,7 +56,7 @@ def save_table(table: GT, path: str | os.PathLike[str], *, overwrite: bool = Fal
     Returns
     -------
     Path
-        Where it was written.
+        Where it was written, its first page where there are several.
 
     Raises
     ------
@@ -78,11 +79,11 @@ def save_table(table: GT, path: str | os.PathLike[str], *, overwrite: bool = Fal
     ('table2.tex', True)
     """
     target = check_target(path, TABLE_SUFFIXES, overwrite=overwrite)
-    save_table_as(table, [target])
+    save_table_as(table, [target], overwrite=overwrite)
     return target
 
 
-def save_table_as(table: GT, targets: Iterable[Path]) -> None:
+def save_table_as(table: GT, targets: Iterable[Path], *, overwrite: bool = True) -> None:
     """Write a table to several files whose names end in their formats; it is rendered once."""
     targets = list(targets)
     suffixes = {target.suffix.lower() for target in targets}
@@ -91,11 +92,16 @@ def save_table_as(table: GT, targets: Iterable[Path]) -> None:
     page = html_page(table)
     rows = None if suffixes <= set(_OF_ANY_TABLE) else table_rows(table)
     for target in targets:
-        try:
-            with replacing(target) as temporary:
-                _write(page, rows, target, temporary)
-        except OSError as error:
-            raise InputFileError(f"cannot write {target}: {error.strerror or error}") from error
+        pages = _pages(page, rows, target)
+        files = [target.with_stem(name) for name in page_names(target.stem, len(pages))]
+        for file in files[1:]:
+            check_target(file, TABLE_SUFFIXES, overwrite=overwrite)
+        for file, content in zip(files, pages, strict=True):
+            try:
+                with replacing(file) as temporary:
+                    temporary.write_bytes(content)
+            except OSError as error:
+                raise InputFileError(f"cannot write {file}: {error.strerror or error}") from error
 
 
 def table_rows(table: GT) -> Rows:
@@ -103,23 +109,22 @@ def table_rows(table: GT) -> Rows:
     return rows_of(record_of(table))
 
 
-def _write(page: str, rows: Rows | None, target: Path, temporary: Path) -> None:
-    """Write one file in the format of its ending."""
+def _pages(page: str, rows: Rows | None, target: Path) -> list[bytes]:
+    """What is written in the format of a file's ending: one file, of pictures perhaps several."""
     suffix = target.suffix.lower()
     if suffix == ".png":
-        page_png(page, temporary)
-    elif rows is None or suffix == ".html":
-        temporary.write_text(page, encoding="utf-8", newline="\n")
-    elif suffix == ".tex":
-        temporary.write_text(latex_table(rows, label=target.stem), encoding="utf-8", newline="\n")
-    elif suffix == ".csv":
+        return page_pngs(page)
+    if rows is None or suffix == ".html":
+        return [page.encode()]
+    if suffix == ".tex":
+        return [latex_table(rows, label=target.stem).encode()]
+    if suffix == ".csv":
         # with a byte order mark, or Excel takes a dash for three other signs
-        temporary.write_text(csv_text(rows), encoding="utf-8-sig", newline="\n")
-    else:
-        # imported late: python-docx takes a while to load, and few sessions write Word documents
-        from salstats.display.export.table_word import word_document
+        return [csv_text(rows).encode("utf-8-sig")]
+    # imported late: python-docx takes a while to load, and few sessions write Word documents
+    from salstats.display.export.table_word import word_document
 
-        temporary.write_bytes(word_document(rows))
+    return [word_document(rows)]
 
 
 def csv_text(rows: Rows) -> str:

@@ -1,11 +1,13 @@
 """A picture of a table, as the Chromium that is on this machine shows it."""
 
+import io
 import math
 import os
 import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from PIL import Image, ImageChops
@@ -44,8 +46,9 @@ _LONGEST, _MOST = 16_000, 80_000_000
 #: a browser may keep some of the height for itself.
 _ROOM, _SPARE = 1.1, 100
 #: The table is as wide as its columns want to be, and where that is more than a page on its side (247 mm),
-#: intervals stand below their estimates; title, labels of groups and notes are wrapped to that. Its size is
-#: written where it can be read.
+#: intervals stand below their estimates; title, labels of groups and notes are wrapped to that. One higher
+#: than the page (upright up to 183 mm, else on its side) is made several tables, of which the address names
+#: the one to show. Their largest size and their number are written where they can be read.
 _MEASURE = r"""<style>
 html, body { margin: 0 !important; background: #fff; }
 body { padding: MARGINpx; }
@@ -58,6 +61,7 @@ tr.gt_heading td, th.gt_group_heading, tfoot td { max-width: 0; }
 .tight :is(td, th):not([style*="padding-left"]) { padding-inline: 4px !important; }
 .tight :is(.gt_col_heading, .gt_stub) { min-width: 0 !important; }
 .tight .short { white-space: nowrap; }
+tr.off { visibility: collapse; }
 </style>
 <script>
 addEventListener("load", () => {
@@ -73,14 +77,58 @@ addEventListener("load", () => {
   // letters of 6 points at least
   const type = Math.max(8, 12.5 * page / table.offsetWidth);
   if (table.offsetWidth > page) table.style.setProperty("font-size", `${type}px`, "important");
-  const box = table.getBoundingClientRect();
-  const size = [box.right, box.bottom].map((side) => Math.ceil(side));
-  document.documentElement.dataset.size = size.join("x");
+  const room = (table.offsetWidth > across ? across : page) - 2 * MARGIN - height(table.tHead);
+  const starts = [...begun(table, room)];
+  let made = starts.map((first, k) => shown(table.cloneNode(true), first, starts[k + 1]));
+  if (location.hash) made = [made[location.hash.slice(1)]];
+  table.replaceWith(...made);
+  const boxes = made.map((own) => own.getBoundingClientRect());
+  const side = (name) => Math.ceil(Math.max(...boxes.map((box) => box[name])));
+  document.documentElement.dataset.size = `${side("width")}x${side("height")}x${starts.length}`;
 });
+const height = (part) => part ? part.offsetHeight : 0, across = 692;
+const rowsOf = (table) => [...table.querySelectorAll("tbody > tr")];
+const isGroup = (row) => row.classList.contains("gt_group_heading_row");
+// the first row of each page: groups, and rows with one label, stay together where there is room
+function* begun(table, room) {
+  const rows = rowsOf(table), n = rows.length, heights = rows.map(height);
+  let used = 0, label = 0;
+  yield 0;
+  for (let i = 0, end; i < n; i = end) {
+    const next = rows.findIndex((row, k) => k > i && isGroup(row));
+    const sum = (to) => heights.slice(i, to).reduce((a, b) => a + b, 0) + (to === n && height(table.tFoot));
+    const span = Math.max(1, ...[...rows[i].cells].map((cell) => cell.rowSpan));
+    const most = isGroup(rows[i]) ? [next < 0 ? n : next, room / 2] : [i + span, room];
+    end = sum(most[0]) > most[1] ? i + 1 + isGroup(rows[i]) : most[0];
+    end = end + 2 < n ? end : n;
+    label = isGroup(rows[i]) ? heights[i] : label;
+    if (used && used + sum(end) > room) {
+      yield i;
+      used = isGroup(rows[i]) ? 0 : label;
+    }
+    used += sum(end);
+  }
+}
+// a table with the rows of one page, labelled again, its title on the first and its notes on the last
+function shown(table, first, stop) {
+  const rows = rowsOf(table), label = rows.findLastIndex((row, k) => k <= first && isGroup(row));
+  for (const part of table.querySelectorAll(".gt_heading")) part.hidden = first > 0;
+  if (stop && table.tFoot) table.tFoot.hidden = true;
+  for (let k = first - 1; k >= 0; k--)
+    for (const cell of [...rows[k].cells].reverse()) {
+      const left = k + cell.rowSpan - first;
+      if (left <= 0) continue;
+      rows[first].prepend(cell.cloneNode(true));
+      rows[first].cells[0].rowSpan = left;
+      cell.rowSpan -= left;
+    }
+  rows.forEach((row, k) => row.classList.toggle("off", k !== label && !(k >= first && k < (stop ?? k + 1))));
+  return table;
+}
 </script>
 </head>""".replace("MARGIN", str(_MARGIN))
 _TOO_LONG = "the table is too long for one picture; write .html, .docx or .csv"
-_SIZE = re.compile(r'<html[^>]*\bdata-size="(\d+)x(\d+)"')
+_SIZE = re.compile(r'<html[^>]*\bdata-size="(\d+)x(\d+)x(\d+)"')
 
 
 def find_browser() -> str:
@@ -98,8 +146,8 @@ def find_browser() -> str:
     )
 
 
-def page_png(page: str, target: Path) -> None:
-    """Write a picture of the table on a page, cut to the table.
+def page_pngs(page: str) -> list[bytes]:
+    """Pictures of the table on a page, cut to the table: one, or where it is higher than paper several.
 
     Raises
     ------
@@ -107,31 +155,40 @@ def page_png(page: str, target: Path) -> None:
         There is no browser, it fails, or the table is too long for one picture.
     """
     with tempfile.TemporaryDirectory(prefix="salstats-", ignore_cleanup_errors=True) as folder:
-        source, shot = Path(folder, "table.html"), Path(folder, "table.png")
+        source = Path(folder, "table.html").resolve()
         source.write_text(page.replace("</head>", _MEASURE, 1), encoding="utf-8")
-        size = _SIZE.search(_shown(source, "--window-size=1800,1000", "--dump-dom"))
-        if size is None:
+        measured = _SIZE.search(_shown(source.as_uri(), source, "--window-size=1800,1000", "--dump-dom"))
+        if measured is None:
             raise SalstatsError(f"the browser did not show the table; {_INSTEAD}")
-        window = [round(int(side) * _ROOM) + _SPARE for side in size.groups()]
+        *size, n_pages = map(int, measured.groups())
+        window = [round(side * _ROOM) + _SPARE for side in size]
         scale = min(_DPI / _CSS_DPI, _LONGEST / max(window), (_MOST / math.prod(window)) ** 0.5)
         if scale < 1:
             raise SalstatsError(_TOO_LONG)
         wanted = (f"--window-size={window[0]},{window[1]}", f"--force-device-scale-factor={scale:.4f}")
-        _shown(source, *wanted, f"--screenshot={shot}")
-        if not shot.exists():
-            raise SalstatsError(f"the browser made no picture of the table; {_INSTEAD}")
-        with Image.open(shot) as image:
-            cut = _cut(image.convert("RGB"), round(_MARGIN * scale))
-            cut.save(target, format="PNG", dpi=(_CSS_DPI * scale, _CSS_DPI * scale))
+        return [_picture(source, number, scale, wanted) for number in range(n_pages)]
 
 
-def _shown(page: Path, *options: str) -> str:
-    """What the browser prints of a page that it shows without a window."""
+def _picture(source: Path, number: int, scale: float, wanted: Sequence[str]) -> bytes:
+    """A picture of one of the pages that a table makes."""
+    shot, made = source.with_suffix(".png"), io.BytesIO()
+    shot.unlink(missing_ok=True)
+    _shown(f"{source.as_uri()}#{number}", source, *wanted, f"--screenshot={shot}")
+    if not shot.exists():
+        raise SalstatsError(f"the browser made no picture of the table; {_INSTEAD}")
+    with Image.open(shot) as image:
+        cut = _cut(image.convert("RGB"), round(_MARGIN * scale))
+        cut.save(made, format="PNG", dpi=(_CSS_DPI * scale, _CSS_DPI * scale))
+    return made.getvalue()
+
+
+def _shown(address: str, page: Path, *options: str) -> str:
+    """What the browser prints of a page that it shows without a window; what it leaves stands beside it."""
     browser, printed, complaints = find_browser(), page.with_name("stdout"), page.with_name("stderr")
     # Chromium refuses its sandbox to root
     root = ["--no-sandbox"] if getattr(os, "geteuid", lambda: 1)() == 0 else []
     profile = f"--user-data-dir={page.with_name('profile')}"
-    command = [browser, *_OPTIONS, *root, *options, profile, page.resolve().as_uri()]
+    command = [browser, *_OPTIONS, *root, *options, profile, address]
     # files, not pipes: a child that outlives the browser would keep a pipe open
     with printed.open("wb") as out, complaints.open("wb") as err:
         try:

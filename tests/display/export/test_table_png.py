@@ -2,6 +2,7 @@
 
 import sys
 
+import numpy as np
 import pandas as pd
 import pytest
 from display.report.chromium import find_chromium
@@ -10,7 +11,7 @@ from great_tables import GT
 from PIL import Image, ImageChops
 
 import salstats as ss
-from salstats.checks import SalstatsError
+from salstats.checks import InputFileError, SalstatsError
 from salstats.display.export import table_png
 
 #: What a pixel may be off where a browser rounds.
@@ -40,8 +41,8 @@ def test_without_a_browser_a_picture_says_what_to_do(small, tmp_path, monkeypatc
     [
         ("echo first >&2; echo the reason >&2; exit 3", r"failed: the reason; write \.html"),
         ("true", "did not show the table"),
-        ("""echo '<html lang="en" data-size="300x200">'""", "made no picture"),
-        ("""echo '<html lang="en" data-size="300x90000">'""", "too long for one picture"),
+        ("""echo '<html lang="en" data-size="300x200x1">'""", "made no picture"),
+        ("""echo '<html lang="en" data-size="300x90000x1">'""", "too long for one picture"),
         ("exec sleep 60", r"took longer than 0\.2 s"),
     ],
 )
@@ -89,3 +90,21 @@ def test_a_wide_table_is_no_wider_than_a_page_on_its_side_at_its_own_size(tmp_pa
     with Image.open(ss.save_table(estimates(3, 4), tmp_path / "wide.png")) as image:
         width = image.width / image.info["dpi"][0] * 25.4
     assert 183 < width <= 247 + 2 * table_png._MARGIN * 25.4 / 96
+
+
+@pytest.mark.browser
+def test_a_table_higher_than_a_page_is_several_pictures_each_with_its_head_and_labels(tmp_path):
+    find_chromium()
+    frame = pd.DataFrame({"group": ["One"] * 30 + ["Two"] * 8, "task": range(38), "iou": 0.5})
+    table = GT(frame, rowname_col="task", groupname_col="group")
+    first = ss.save_table(table, tmp_path / "t.png")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["t-2.png", "t.png"]
+    with Image.open(first) as one, Image.open(tmp_path / "t-2.png") as two:
+        assert one.width == two.width
+        assert two.height < one.height <= 247 / 25.4 * 300
+        # the second begins with the head and the label of the group that goes on, as the first does
+        heads = [np.asarray(image.convert("L"))[:200].astype(int) for image in (one, two)]
+    assert np.abs(heads[0] - heads[1]).max() < 128
+    first.unlink()
+    with pytest.raises(InputFileError, match=r"t-2\.png: the file exists"):
+        ss.save_table(table, first)
