@@ -57,7 +57,7 @@ def run_demo(
         target,
         only=ONLY,
         inputs=[ss.datasets.data_folder() / "digits" / "scores.parquet"],
-        code=f"ss.datasets.load_digits_scores().query('metric in {list(METRICS)}')",
+        code=f'ss.datasets.load_digits_scores().query("metric in {list(METRICS)}")',
         progress=True,
         title="salstats demo: saliency maps of handwritten digits (the annotator is simulated)",
         labels=demo_labels(),

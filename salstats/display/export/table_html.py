@@ -92,9 +92,11 @@ def _cell(cell: Cell, scope: str, kind: str | None) -> Markup:
     span = cell.columns if scope == "col" else cell.rows
     text: Child = lines_of(cell.text, 0)[0]
     text = element("u", text) if cell.underline else text
+    text = element("strong", text) if cell.bold else text
     return element(
         "th" if names else "td",
-        element("strong", text) if cell.bold else text,
+        # a cell as wide as the table cannot stay in sight, what stands in it can
+        element("span", text) if names and cell.columns > 1 else text,
         scope=scope + ("group" if span > 1 or kind == "group" else "") if names else None,
         class_=_CLASSES[cell.align] + (" indent" if cell.indent else ""),
         colspan=cell.columns if cell.columns > 1 else None,
@@ -125,7 +127,6 @@ def html_page(table: GT) -> str:
     named = table if table._options.table_id.value else table.with_id("table")
     named = named._replace(_source_notes=signed_last(named._source_notes))
     html = unbroken(UNPRINTABLE.sub("\ufffd", named.opt_interactive(active=False).as_raw_html()))
-    # a cell as wide as the table cannot stay in sight, what stands in it can
     html = re.sub(r'(<th class="gt_group_heading"[^>]*>)(.*?)(?=</th>)', r"\1<span>\2</span>", html)
     head = [
         element("meta", charset="utf-8"),

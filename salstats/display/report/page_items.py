@@ -26,6 +26,8 @@ _PIXELS_PER_MM = 96 / MM_PER_INCH
 #: Letter both have it; the space at each side of a column by size of type; how much wider than it is
 #: measured type may be.
 _PAPER = Paper((510.0, 694.0), {9: 4.5, 8: 4.0, 7: 3.5}, 1.05)
+#: A table of more lines, about half a sheet, begins where there is room and goes on on the next sheet.
+_LONG = 24
 
 
 def item_anchor(item: Item) -> str:
@@ -68,14 +70,19 @@ def _table(item: Item, rows: Rows) -> Markup:
         printed = element(
             "div", lines(*(element("div", Markup(t), class_="part") for t in tables)), class_="parts"
         )
-    kind = ["wide"] * parts[0][1].turned + ["tight"] * any(_is_tight(*part) for part in parts)
+    kinds = {
+        "wide": parts[0][1].turned,
+        "tight": any(_is_tight(*part) for part in parts),
+        "long": any(sum(plan.n_lines(r.cells) for r in part.body) > _LONG for part, plan in parts),
+    }
+    points, labels = min(plan.points for _, plan in parts), widths_of(rows, 0)[0][0]
     return element(
         "figure",
         lines(caption, region, printed),
         id=anchor,
         tabindex=-1,
-        class_=" ".join(kind) or None,
-        style=f"--print-type: {min(plan.points for _, plan in parts)}pt",
+        class_=" ".join(kind for kind, there in kinds.items() if there) or None,
+        style=f"--print-type: {points}pt; --labels: {labels:.1f}em",
     )
 
 

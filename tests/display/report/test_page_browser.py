@@ -445,16 +445,23 @@ def test_figures_are_printed_at_their_size(page):
     assert widths == [pytest.approx(mm / 25.4 * 96, abs=0.5) for mm in (183, 89)]
 
 
-def test_a_wide_table_keeps_the_names_of_its_rows_in_sight(opened, sample_folder):
+def test_a_wide_table_keeps_the_names_of_rows_and_groups_and_what_heads_columns_in_sight(
+    opened, sample_folder
+):
     with opened(sample_folder, PHONE) as page:
-        moved = page.run(
+        moved, seen = page.run(
             """() => {
               const region = document.querySelector("#table-wide .scroll");
-              const cells = [region.querySelector("tbody th"), region.querySelector("tbody td")];
+              const box = region.getBoundingClientRect();
+              const cells = ["th:not([colspan])", "td"].map((c) => region.querySelector(`tbody ${c}`));
               const left = () => cells.map((cell) => cell.getBoundingClientRect().left);
               const before = left();
+              const seen = () => [...region.querySelectorAll("th[colspan] > span")].map((e) =>
+                e.getBoundingClientRect().left >= box.left && e.getBoundingClientRect().right <= box.right);
+              const first = seen();
               region.scrollLeft = 200;
-              return left().map((value, i) => value - before[i]);
+              return [left().map((value, i) => value - before[i]), [...first, ...seen()]];
             }"""
         )
+    assert seen == [True] * 4
     assert moved == [pytest.approx(0, abs=1), pytest.approx(-200, abs=1)]
