@@ -96,7 +96,7 @@ def plot_box(
     legend = list(marks.values()) if len(marks) > 1 and others else []
     texts = {c: short_labels(names, c, drawn[c]) for c in others}
     row = crossed(drawn, texts or ({"method": marks} if "method" in groups else {}))
-    metrics = {c: short_labels(names, c, drawn[c]) for c in ("metric",) if c in groups}
+    metrics = {c: names.texts(c, drawn[c]) for c in ("metric",) if c in groups}
     rows = row_layout(list(row.categories), list(row.categories), max(len(legend), 1))
     own = drawn["method"].map(marks) if "method" in groups else [""] * len(drawn)
     drawn["mark"] = pd.Categorical(own, list(marks.values()), ordered=True)

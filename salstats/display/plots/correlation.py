@@ -145,7 +145,7 @@ def plot_correlation(
     lines = max(text.count("\n") + 1 for text in down.values())
     tall = max(min(_SHARE * tile, _HIGHEST_MM, _MOST_MM / len(down)), lines * LINE_MM + 0.3)
     height = tall * len(down)
-    tiles = _tiles(placed.frame, alpha)
+    tiles = _tiles(placed.frame, alpha, tall)
     numbers = _numbers(tiles, tile)
     kind = COEFFICIENTS[test].heading if test in COEFFICIENTS else test
     title = wrapped(f"{kind}{placed.what}", chars_in(width - grid.left), 3)
@@ -155,9 +155,9 @@ def plot_correlation(
     keys = max(_BAR_MM, text_mm(title)) if above else _BAR_MM + text_mm(title) + 3
     figure = (
         p9.ggplot(tiles, p9.aes("across", "up"))
-        + p9.geom_tile(p9.aes(fill="shown"), width=0.97, height=0.97, color=GUIDE, size=0.2)
+        + p9.geom_tile(p9.aes(fill="shown"), width=0.97, height=0.97 * tall, color=GUIDE, size=0.2)
         + numbers
-        + _scales(title, below.texts, list(down.values()))
+        + _scales(title, below.texts, list(down.values()), tall)
         + grid.look(
             height,
             notes=[
@@ -179,7 +179,7 @@ def plot_correlation(
             plot_margin_right=right / width,
         )
     )
-    return grid.pages(figure, height)
+    return grid.pages(figure, height, [-tall * (i + 1) for i in range(len(down))])
 
 
 def _checked(correlations: object) -> tuple[pd.DataFrame, list[str], str]:
@@ -245,10 +245,6 @@ def _placed(frame: pd.DataFrame, groups: Sequence[str], names: Labels) -> _Place
         elif not rows:
             rows, columns, panels = list(groups), [many], [few]
     alone = [text for c in ("first", "second") if c in panels for text in texts[c].values()]
-    if panels == [many, few]:
-        for c in panels:
-            short = wrapped_texts(texts[c].values(), NAME_CHARS, 1)
-            texts[c] = {value: short[text] for value, text in texts[c].items()}
 
     def of(dimensions: Sequence[str]) -> pd.Categorical:
         return crossed(known, {c: texts[c] for c in dimensions})
@@ -274,8 +270,8 @@ def _sides(frame: pd.DataFrame) -> dict[str, int]:
     return sides
 
 
-def _scales(title: str, across: list[str], down: list[str]) -> list[Any]:
-    """Scale of the colours, and the axes that name columns and rows."""
+def _scales(title: str, across: list[str], down: list[str], tall: float) -> list[Any]:
+    """Scale of the colours, and the axes that name columns and rows, these in mm."""
     look: dict[str, Any] = {"minor_breaks": [], "expand": (0, 0.03)}
     return [
         p9.scale_fill_gradientn(
@@ -285,19 +281,22 @@ def _scales(title: str, across: list[str], down: list[str]) -> list[Any]:
             breaks=list(range(len(across))), labels=across, limits=(-0.5, len(across) - 0.5), **look
         ),
         p9.scale_y_continuous(
-            breaks=list(range(-1, -len(down) - 1, -1)), labels=down, limits=(-len(down) - 0.5, -0.5), **look
+            breaks=[-tall * (i + 0.5) for i in range(len(down))],
+            labels=down,
+            limits=(-tall * len(down), 0),
+            **look,
         ),
     ]
 
 
-def _tiles(placed: pd.DataFrame, alpha: float | None) -> pd.DataFrame:
-    """Frame with the place of each tile, what its colour shows and its number."""
+def _tiles(placed: pd.DataFrame, alpha: float | None, tall: float) -> pd.DataFrame:
+    """Frame with the place of each tile, up in mm, what its colour shows and its number."""
     p_values = np.array([p_used(row) for row in placed.to_dict("records")])
     weak = np.zeros(len(placed), dtype=bool) if alpha is None else p_values >= alpha
     estimate = placed["estimate"]
     return placed.assign(
         across=placed["column"].cat.codes.astype(float),
-        up=-placed["row"].cat.codes - 1.0,
+        up=-tall * (placed["row"].cat.codes + 0.5),
         weak=weak,
         shown=estimate.where(~weak).fillna(0.0),
         text=[fixed_text(value, 2) for value in estimate],

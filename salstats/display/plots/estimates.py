@@ -10,7 +10,7 @@ import pandas as pd
 from salstats.checks import ColumnError, SalstatsError, check_columns, check_frame, check_numeric, quoted
 from salstats.display.plots.captions import distinct
 from salstats.display.plots.legends import method_labels
-from salstats.display.plots.text_fit import crossed, short_labels, wrapped
+from salstats.display.plots.text_fit import crossed
 from salstats.display.text.format import joined
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import has_margins
@@ -133,9 +133,9 @@ def panel_texts(
     alone = facet is None and term not in CONTRASTS and len(distinct(frame, "metric")) == 1
     said = (facet, None if alone else "metric", *others)
     columns = [c for c in said if c is not None and c in frame.columns]
-    texts = {c: short_labels(labels, c, frame[c], 32, 2) for c in columns}
+    texts = {c: labels.texts(c, frame[c]) for c in columns}
     if "metric" in texts and term == "mean":
-        texts["metric"] = {m: wrapped(quantity(m, term, labels), 32, 2) for m in texts["metric"]}
+        texts["metric"] = {m: quantity(m, term, labels) for m in texts["metric"]}
     return texts
 
 

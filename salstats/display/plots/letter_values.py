@@ -81,7 +81,7 @@ def plot_letter_values(
         raise SalstatsError("values has nothing to draw: no covariate has a value in any group")
     # "term" keeps the order asked for, where the values of other columns are sorted
     covariates = names.order("term", values.loc[values["n"] > 0, "covariate"])
-    titles = short_labels(names, "covariate", covariates, 32, 2)
+    titles = names.texts("covariate", covariates)
     row = crossed(values, {c: short_labels(names, c, values[c]) for c in groups})
     rows = row_layout(list(row.categories), list(row.categories))
     panels = [titles[c] for c in covariates]

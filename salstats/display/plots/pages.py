@@ -32,7 +32,7 @@ def on_pages(
     Parameters
     ----------
     figure : ggplot
-        Its layers' frames have `panel`; where it has rows, `y` or `ymin` and `ymax`, in mm below 0.
+        Its layers' frames have `panel`; where it has rows, their places are in mm below 0.
     panels : sequence of str
         Their titles in order.
     n_columns : int
@@ -105,7 +105,8 @@ def _part(
 ) -> p9.ggplot:
     """Copy of a figure whose frames have only what one page shows."""
     page = deepcopy(figure)
-    for holder, name in [(page, "data"), *((layer, "_data") for layer in page.layers)]:
+    own = ((layer, "_data", {**page.mapping, **layer.mapping}) for layer in page.layers)
+    for holder, name, mapping in [(page, "data", page.mapping), *own]:
         data = getattr(holder, name)
         if not isinstance(data, pd.DataFrame) or data.empty:
             continue
@@ -113,7 +114,7 @@ def _part(
             data = data[data["panel"].isin(titles)]
             data = data.assign(panel=pd.Categorical(data["panel"].astype(str), list(titles), ordered=True))
         if part is not None:
-            height = data[[c for c in ("y", "ymin", "ymax", "yintercept") if c in data.columns]].mean(axis=1)
+            height = data[[mapping[a] for a in _UP if mapping.get(a) in data.columns]].mean(axis=1)
             data = data[height.isna() | height.between(part[1], part[0])]
         setattr(holder, name, data.reset_index(drop=True))
     return page

@@ -17,6 +17,7 @@ from salstats.display.plots.text_fit import (
     caption_mm,
     chars_in,
     crossed,
+    text_mm,
     wrapped,
     wrapped_texts,
 )
@@ -32,7 +33,7 @@ _OWN_MM, _TITLE_MM = 4.0, 2.0
 #: A panel's least width, and heights that it may have.
 PANEL_MM, _LOWEST_MM, _HIGHEST_MM = 20.0, 13.0, 48.0
 #: Panels side by side unless there are very many.
-_MOST_COLUMNS, _TITLE_LINES = 5, 4
+_MOST_COLUMNS = 5
 
 
 @dataclass(frozen=True)
@@ -66,9 +67,9 @@ class PanelGrid:
         strip = 1.1 * LINE_MM * lines + 2.5 if len(self.titles) > 1 else 1.0
         return panel_height + strip + self._between
 
-    def pages(self, figure: p9.ggplot, panel_height: float) -> list[p9.ggplot]:
-        """A figure with this grid's look on as many pages as it needs."""
-        return on_pages(figure, list(self.titles), self.n_columns, self._row(panel_height))
+    def pages(self, figure: p9.ggplot, panel_height: float, edges: Sequence[float] = ()) -> list[p9.ggplot]:
+        """A figure with this grid's look on as many pages as it needs; panels are divided at `edges` only."""
+        return on_pages(figure, list(self.titles), self.n_columns, self._row(panel_height), edges, edges)
 
     def side(self, text: float) -> float:
         """Where a legend of a width is centred above the panels without leaving the figure."""
@@ -124,7 +125,7 @@ def panel_grid(
     free: bool = False,
     least: float = PANEL_MM,
 ) -> PanelGrid:
-    """Grid for panels, at `least` so wide and with axes of their own if `free`.
+    """Grid for panels, at `least` so wide and so that no word of a title is broken; own axes if `free`.
 
     Up to four fit a column, more a page; not more than `n_columns` stand side by side.
     """
@@ -132,6 +133,8 @@ def panel_grid(
     if width is None:
         width = COLUMN_MM if n <= 4 else PAGE_MM
     beside = GAP_MM + free * (left - _TITLE_MM)
+    words = (text_mm(word, bold=True) for title in titles for word in title.split())
+    least = max(least, min(max(words, default=0.0), width - left - _RIGHT_MM))
     fitting = max(int((width - left - _RIGHT_MM + beside) // (least + beside)), 1)
     if n_columns is None:
         # very many take all the room that there is
@@ -140,7 +143,7 @@ def panel_grid(
         n_columns = -(-n // -(-n // min(most, fitting)))
     columns = min(check_count(n_columns, "n_columns"), n, fitting)
     panel_width = (width - left - (columns - 1) * beside - _RIGHT_MM) / columns
-    texts = wrapped_texts(titles, chars_in(panel_width + 1, bold=True), _TITLE_LINES)
+    texts = wrapped_texts(titles, chars_in(panel_width + 1, bold=True), None)
     return PanelGrid(texts, width, columns, panel_width, left, free)
 
 

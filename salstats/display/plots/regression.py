@@ -33,7 +33,7 @@ from salstats.display.plots.figure import figures
 from salstats.display.plots.figure_rows import Rows, dodged, place_rows, row_layout
 from salstats.display.plots.legends import method_labels
 from salstats.display.plots.row_panels import row_figure
-from salstats.display.plots.text_fit import crossed, indented, short_labels, wrapped, wrapped_texts
+from salstats.display.plots.text_fit import crossed, indented, short_labels, wrapped
 from salstats.display.text.format import MINUS
 from salstats.display.text.labels import Labels
 from salstats.display.text.models import term_names
@@ -191,16 +191,13 @@ def _prepare(frame: pd.DataFrame, labels: Labels) -> Drawing:
     said, outcomes = term_names(kept, [*groups, "formula"], labels)[0], kept["outcome"].unique()
     whole = {term: ": ".join(filter(None, parts)) for term, parts in said.items()}
     # one outcome stands at the axis
-    texts: dict[str, dict[Any, str]] = (
-        {"outcome": wrapped_texts(outcomes, 28, 2)} if len(outcomes) > 1 else {}
-    )
+    texts: dict[str, dict[Any, str]] = {"outcome": {o: o for o in outcomes}} if len(outcomes) > 1 else {}
     row = "term"
     if facet and len(whole) <= _FEW_TERMS:
         row, facet = facet, None
-        shown_terms = {"term": {term: wrapped(name, 28) for term, name in whole.items()}}
-        texts |= shown_terms if len(whole) > 1 else {}
+        texts |= {"term": whole} if len(whole) > 1 else {}
     elif facet:
-        texts = {facet: short_labels(labels, facet, kept[facet], 32, 2)} | texts
+        texts = {facet: labels.texts(facet, kept[facet])} | texts
     kept["panel"] = crossed(kept, texts)
     keys, marks_of = _models(kept, labels, column, by_formula)
     if marks_of:

@@ -53,7 +53,7 @@ _LEAST_MM, _PANEL_MM, _TALL_MM = 12.0, 20.0, 100.0
 #: Colour of those lines.
 _LINE = "#E4E4E4"
 #: Characters of labels' lines where longer ones leave no room for a panel.
-_NARROWER = (LABEL_CHARS, 18, 14, 11)
+_NARROWER = (LABEL_CHARS, 18, 16, 14, 13, 12, 11)
 
 
 def row_figure(
@@ -112,11 +112,21 @@ def fitting_rows(
     labels take more lines where they have to.
     """
     whole = dict(columns)
-    for chars, shown in ((LABEL_CHARS, whole), *((chars, narrowed(whole)) for chars in _NARROWER)):
-        frame, rows = place(chars)
-        if fits(rows, shown, width):
-            break
-    return frame, rows, shown
+    tried = [(*place(LABEL_CHARS), whole), *((*place(chars), narrowed(whole)) for chars in _NARROWER)]
+    fitting = [one for one in tried if fits(*one[1:], width)]
+    words = _words(place(np.inf)[1])
+
+    def worth(one: tuple[pd.DataFrame, Rows, dict[str, Sequence[str]]]) -> tuple[int, float]:
+        """As few words broken as can be, then a panel that is wide enough."""
+        room = _room_for_panel(one[1], width, columns_mm(one[2]))
+        return -len(_words(one[1]) - words), min(room, _PANEL_MM)
+
+    return max(fitting, key=worth) if fitting else tried[-1]
+
+
+def _words(rows: Rows) -> set[str]:
+    """Words of rows' labels."""
+    return {word for text in rows.texts for word in text.split()}
 
 
 def fits(rows: Rows, columns: Mapping[str, Sequence[str]], width: float) -> bool:
@@ -264,13 +274,21 @@ def row_panels(
     """Panels of rows, as many side by side as have room beside the columns of text, `n_columns` at most."""
     n_columns, width = min(n_columns, len(panels)), width or figure_width(n_columns, panels)
     room = columns_mm(columns or {})
-    while n_columns > 1 and _room_for_panel(rows, width, room, n_columns) < _PANEL_MM:
+    word = max(text_mm(word, bold=True) for title in panels for word in [*title.split(), ""]) - BEFORE_MM
+    while n_columns > 1 and _room_for_panel(rows, width, room, n_columns) < max(_PANEL_MM, word - room):
         n_columns -= 1
     length = _room_for_panel(rows, width, room, n_columns)
     heads = max((heading.count("\n") + 1 for heading in columns or {}), default=0)
-    titles = (
-        {"": ""} if not any(panels) else wrapped_texts(panels, chars_in(length + BEFORE_MM, bold=True), 3)
-    )
+    if not any(panels):
+        return RowPanels(rows, {"": ""}, n_columns, width, room, heads)
+    titles = wrapped_texts(panels, chars_in(length + BEFORE_MM, bold=True), None)
+    # titles that are higher beside the headings of text stand above these
+    above = wrapped_texts(panels, chars_in(length + room - EDGE_MM, bold=True), None)
+    above = {title: text + "\n" * heads for title, text in above.items()}
+    if word > length or max(t.count("\n") for t in titles.values()) > max(
+        t.count("\n") for t in above.values()
+    ):
+        titles = above
     return RowPanels(rows, titles, n_columns, width, room, heads)
 
 

@@ -1,5 +1,6 @@
 """Text that fits: its room, wrapped to lines of characters, and cut."""
 
+import math
 import re
 import unicodedata
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -96,9 +97,9 @@ def _pieces(word: str, room: float) -> list[str]:
 
 
 def wrapped_texts(
-    texts: Iterable[str], width: float = LABEL_CHARS, lines: int = LABEL_LINES
+    texts: Iterable[str], width: float = LABEL_CHARS, lines: int | None = LABEL_LINES
 ) -> dict[str, str]:
-    """Texts on lines; those that are cut to the same are numbered."""
+    """Texts on lines, any number of them if `lines` is None; those that are cut to the same are numbered."""
     written: dict[str, str] = {}
     for text in texts:
         short, number = wrapped(text, width, lines), 1
@@ -116,8 +117,12 @@ def short_labels(
     width: float = LABEL_CHARS,
     lines: int = LABEL_LINES,
 ) -> dict[Any, str]:
-    """Label of each distinct value, as it fits a figure, in the order they stand."""
+    """Label of each distinct value, as it fits a figure, in the order they stand.
+
+    On narrower lines it has more of `lines`, so that it keeps its words.
+    """
     whole = labels.texts(column, values)
+    lines = math.ceil(lines * max(LABEL_CHARS / width, 1))
     short = wrapped_texts(whole.values(), width, lines)
     return {value: short[text] for value, text in whole.items()}
 
@@ -176,7 +181,7 @@ def names_below(names: Sequence[str], tile: float, *, slant: bool) -> Below:
     if whole and not any(text.endswith("…") for text in level):
         lines = max(text.count("\n") + 1 for text in level)
         return Below(level, {"rotation": 0, "ha": "center"}, lines * LINE_MM + _BELOW_MM, 0.0)
-    lines = min(int((_SLANT if slant else 1) * tile / LINE_MM), 2)
+    lines = min(int((_SLANT if slant else 1) * tile / LINE_MM), LABEL_LINES)
     texts = list(wrapped_texts(names, NAME_CHARS, max(lines, 1)).values())
     wide = max(map(text_mm, texts))
     if slant and lines:

@@ -258,7 +258,7 @@ def test_models_of_scores_and_of_gaps_have_panels_of_their_own():
         "IoU": 2,
         "Hit rate": 2,
         "IoU: gap to human benchmark": 2,
-        "Hit rate: gap to human\nbenchmark": 2,
+        "Hit rate: gap to human benchmark": 2,
     }
     gap = data[data["panel"] == "IoU: gap to human benchmark"].set_index("method")["estimate"]
     expected = gaps.query("term == 'elongation' and formula == 'iou ~ elongation'").set_index("method")
