@@ -1,4 +1,4 @@
-.PHONY: lint test slow bench
+.PHONY: lint test slow bench docs
 lint:
 	ruff check .
 	ruff format --check .
@@ -9,3 +9,5 @@ slow:
 	pytest -m slow
 bench:
 	pytest -m bench --benchmark-columns=min,median,rounds
+docs:
+	python -m sphinx -W --keep-going -b html docs docs/_build/html

@@ -13,7 +13,7 @@ Every cell (scenario, design, interval) is a file of its own in `parts`; default
 textbooks do, then the rest, of half as many studies; half as many are also of what is large or slow.
 `coverage.parquet` gathers what is there; `not_held.csv` names defaults outside their bands. To embed them:
 copy the former and `build.json` to `data/coverage`, the latter to `tests/validity`, checksums to
-`data/README.md`, and the table that is printed to `docs/coverage.md`.
+`data/README.md`, and the table that is printed to `docs/explanation/coverage.md`.
 """
 
 import argparse

@@ -15,7 +15,7 @@ READS_A_STUDY = "read_study("
 READS_GAZE = "read_gaze("
 #: And one that makes maps, which needs torch.
 EXPLAINS = "import explain as ex"
-PAGES = sorted((README.parent / "docs").glob("*.md"))
+PAGES = sorted((README.parent / "docs").glob("*/*.md"))
 
 
 def blocks_of(page):

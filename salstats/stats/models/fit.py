@@ -313,7 +313,7 @@ class Fit(Fitted):
         DataFrame
             In order of model, random effect and residual, with columns
 
-            by..., reference, formula
+            `by`, reference, formula
                 As in `regress`.
             group, term
                 What the groups are ("case", "patient:case", "Residual") and what differs between them:

@@ -68,7 +68,7 @@ def fit_statistics(
     DataFrame
         In order of formula and group, with columns
 
-        by..., reference, formula
+        `by`, reference, formula
             As in `regress`.
         r_squared, adj_r_squared
             Share of variance explained (about zero in a model without intercept, as in R); gaussian only.

@@ -63,7 +63,7 @@ def joint_test(
     DataFrame
         In order of formula and group, with `each` also of terms, with columns
 
-        by..., reference, formula, unit, n, n_missing, n_units
+        `by`, reference, formula, unit, n, n_missing, n_units
             As in `regress`.
         term
             The terms tested, joined by " + ".

@@ -110,8 +110,8 @@ def regress(
     DataFrame
         In order of formula, group (sorted, "Overall" last) and term, with columns
 
-        by..., reference
-            The grouping columns, and the reference if there is one.
+        grouping columns, reference
+            Those of `by`, and the reference if there is one.
         part
             Of a zero-one-inflated beta model: `mean`, the logit of the mean of scores strictly between 0 and
             1; `zero` and `one`, the log of the share of these over that of the scores in between.
