@@ -3,6 +3,7 @@
 import base64
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from io import BytesIO
 from urllib.parse import quote
 
@@ -28,6 +29,8 @@ _PIXELS_PER_MM = 96 / MM_PER_INCH
 _PAPER = Paper((510.0, 694.0), {9: 4.5, 8: 4.0, 7: 3.5}, 1.05)
 #: A table of more lines, about half a sheet, begins where there is room and goes on on the next sheet.
 _LONG = 24
+#: Groups of so many rows stand whole on a sheet; larger ones are printed each under a head of its own.
+_WHOLE = 15
 
 
 def item_anchor(item: Item) -> str:
@@ -64,9 +67,10 @@ def _table(item: Item, rows: Rows) -> Markup:
     region = scrolling(Markup(html_table(rows, identifier=anchor)), _label(item))
     caption = _caption(item, rows.subtitle, item.caption)
     parts = parts_of(rows, _PAPER)
+    cut = [own for part, _ in parts for own in _printed_groups(part)]
     printed = None
-    if len(parts) > 1:
-        tables = (html_table(part, identifier=f"{anchor}-{i}") for i, (part, _) in enumerate(parts, 1))
+    if len(cut) > 1:
+        tables = (html_table(part, identifier=f"{anchor}-{i}") for i, part in enumerate(cut, 1))
         printed = element(
             "div", lines(*(element("div", Markup(t), class_="part") for t in tables)), class_="parts"
         )
@@ -84,6 +88,19 @@ def _table(item: Item, rows: Rows) -> Markup:
         class_=" ".join(kind for kind, there in kinds.items() if there) or None,
         style=f"--print-type: {points}pt; --labels: {labels:.1f}em",
     )
+
+
+def _printed_groups(rows: Rows) -> Iterator[Rows]:
+    """A table as it is printed: whole, or its groups of rows with their labels in a head that is repeated."""
+    starts = [i for i, row in enumerate(rows.body) if row.is_group]
+    ends = [*starts[1:], len(rows.body)]
+    if not starts or starts[0] or all(b - a <= _WHOLE + 1 for a, b in zip(starts, ends, strict=True)):
+        yield rows
+        return
+    for start, end in zip(starts, ends, strict=True):
+        label, *body = rows.body[start:end]
+        notes = rows.notes if end == len(rows.body) else ()
+        yield replace(rows, head=(*rows.head, label.cells), body=tuple(body), notes=notes)
 
 
 def _is_tight(rows: Rows, plan: Plan) -> bool:
