@@ -18,8 +18,11 @@ _SETTINGS = (
 )  # fmt: skip
 #: Columns of p-values, and those that say where one is only a bound.
 _FLOORS = {"p_value": "p_floor", "p_adjusted": "p_adjusted_floor"}
+#: An estimate and its limits have the same decimals, and no limit is shown without the other.
+_LIMITS = ("conf_low", "conf_high")
+_TOGETHER = ("estimate", *_LIMITS)
 #: What is shown first of estimates that are wider than the terminal, after what tells their rows apart.
-_FIRST = ("conf_low", "conf_high", "p_adjusted", "p_value", "n", "verdict", "std_error")
+_FIRST = (*_LIMITS, "p_adjusted", "p_value", "n", "verdict", "std_error")
 #: Rows that a terminal gets of a longer frame, and how many of them are its last, where averages stand.
 ROWS, _LAST = 60, 10
 _GAP = "  "
@@ -86,7 +89,9 @@ def _cells(frame: pd.DataFrame, name: Any) -> list[str]:
         floors = frame[_FLOORS[name]] if _FLOORS.get(name) in frame.columns else [None] * len(frame)
         text = [p_text(v, floor=floor) for v, floor in zip(values, floors, strict=True)]
     else:
-        text = column_text(values) if numeric else [number_text(v) for v in values]
+        along = [c for c in _TOGETHER if name in _TOGETHER and c in frame.columns]
+        others = [v for c in along for v in frame[c]]
+        text = column_text([*values, *others])[: len(values)] if numeric else list(map(number_text, values))
     cells = [printable(cell) for cell in (str(name), *text)]
     widest = max(map(len, cells))
     return [c.rjust(widest) if numeric else c.ljust(widest) for c in cells]
@@ -106,8 +111,9 @@ def _fitting(columns: dict[str, list[str]], width: int) -> tuple[dict[str, list[
     estimates = "estimate" in names
     fitting = names[: names.index("estimate") + 1] if estimates else names[:1]
     for name in dict.fromkeys([*(c for c in _FIRST if estimates and c in names), *names]):
-        if name not in fitting and room([*fitting, name]) <= width:
-            fitting.append(name)
+        own = [c for c in names if c in _LIMITS] if name in _LIMITS else [name]
+        if name not in fitting and room([*fitting, *own]) <= width:
+            fitting += own
     return {c: columns[c] for c in names if c in fitting}, [c for c in names if c not in fitting]
 
 

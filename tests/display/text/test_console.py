@@ -50,6 +50,11 @@ def test_a_column_has_the_same_decimals_throughout(values, expected):
     assert column_text(values) == expected
 
 
+def test_an_estimate_and_its_limits_have_the_same_decimals():
+    frame = pd.DataFrame({"estimate": [0.0502], "conf_low": [-0.00872], "conf_high": [0.1088]})
+    assert lines(frame)[1].split() == ["0.0502", "-0.0087", "0.1088"]
+
+
 def test_p_values_are_never_printed_as_zero():
     assert [p_text(p) for p in (0.0, 9.9e-4, 1e-3, 1.0)] == ["<0.001", "<0.001", "0.001", ">0.999"]
     assert number_text(None) == "—"
@@ -96,6 +101,8 @@ def test_columns_that_fit_are_shown_the_limits_before_others_and_the_rest_is_nam
     below = " ".join(text.split("also: ")[1].split())
     named = below.removesuffix(" (--all shows them)").split(", ")
     assert sorted([*header, *named, "conf_level"]) == sorted(frame.columns)
+    narrow = console_table(estimates(task="Consolidation of the lung"), 50).splitlines()[1].split()
+    assert len({"conf_low", "conf_high"} & set(narrow)) != 1
     # in the order of the frame
     assert header == [c for c in frame.columns if c in header]
 
