@@ -174,6 +174,7 @@ COMMANDS = (
                 "With random effects such as (1|case): also write their variances and shares to this file.",
                 Path | None,
             ),
+            _flag("joint", "Also write the test of every term as a whole to this file.", Path | None),
         ),
     ),
     Command(

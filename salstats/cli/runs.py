@@ -70,8 +70,8 @@ def run_significance_map(run: Run, source: Source) -> None:
 
 
 def run_regress(run: Run, source: Source) -> None:
-    """Normalize covariates first, where that is asked for; variances can be written, too."""
-    (listing,) = _listings(run, "components")
+    """Normalize covariates first, where asked for; variances and tests of terms can be written, too."""
+    components, joint = _listings(run, "components", "joint")
     import salstats as ss
 
     normalize, within = run.options.pop("normalize", None), run.options.pop("within", None)
@@ -83,9 +83,12 @@ def run_regress(run: Run, source: Source) -> None:
     (formulas,) = run.arguments
     formula = formulas if len(formulas) > 1 else formulas[0]
     terms = run.function(data, formula, **run.options)
-    if listing is not None:
+    if components is not None or joint is not None:
         model = ss.fit(data, formula, **_asked_of(ss.fit, run))
-        _write(model.variance_components(**_asked_of(model.variance_components, run)), listing, run)
+        if components is not None:
+            _write(model.variance_components(**_asked_of(model.variance_components, run)), components, run)
+        if joint is not None:
+            _write(model.joint(each=True), joint, run)
     run.deliver(terms)
 
 

@@ -20,12 +20,14 @@ def readings(tmp_path, monkeypatch, r_data):
 
 
 def test_terms_and_variances_are_written_as_the_functions_give_them(readings, tmp_path):
-    options = ["--errors", "kenward-roger", "--level", "0.9", "--components", "parts.csv", "-o", "terms.csv"]
+    written = ["--components", "parts.csv", "--joint", "joint.csv", "-o", "terms.csv"]
+    options = ["--errors", "kenward-roger", "--level", "0.9", *written]
     assert run(["regress", "readings.csv", FORMULA, *options]) == 0
     fit = ss.fit(readings, FORMULA, errors="kenward-roger")
     for file, expected in {
         "terms.csv": fit.tidy(level=0.9),
         "parts.csv": fit.variance_components(level=0.9),
+        "joint.csv": fit.joint(each=True),
     }.items():
         pd.testing.assert_frame_equal(pd.read_csv(file), expected, check_dtype=False, rtol=1e-9)
 
