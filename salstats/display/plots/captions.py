@@ -7,14 +7,13 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import SalstatsError
+from salstats.display.tables.marks import is_adjusted
 from salstats.display.text.format import STYLES, count_text, joined, level_text, noun, of_quantile
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import has_margins, margin_note, margin_text
 from salstats.display.text.vocabulary import INFERENCE, NO_INTERVAL, limits_name
-from salstats.stats.adjust import find_procedure
 from salstats.stats.advice import beyond_range
 from salstats.stats.intervals import find_interval
-from salstats.stats.models.errors import ERRORS
 from salstats.stats.models.families import FAMILIES, GAUSSIAN
 from salstats.stats.weighting import MEMBERS, weights_text
 
@@ -41,8 +40,8 @@ def has_limits(frame: pd.DataFrame) -> pd.Series:
     return frame["conf_low"].notna() & frame["conf_high"].notna()
 
 
-def interval_note(frame: pd.DataFrame) -> str:
-    """Sentence that says what the bars are: level, kind, unit."""
+def interval_note(frame: pd.DataFrame, *, beside_p: bool = False) -> str:
+    """Sentence that says what the bars are: level, kind, unit, beside adjusted P unadjusted."""
     rows = frame[has_limits(frame)]
     if rows.empty:
         return "No intervals were given."
@@ -58,7 +57,8 @@ def interval_note(frame: pd.DataFrame) -> str:
     if beyond_range(rows).any():
         without += "; values beyond the range of what is estimated are impossible: the interval does not fit"
     weighted = weights_text([w for w in distinct(rows, "weights") if MEMBERS not in w], units or "unit")
-    bars = f"Bars: {' '.join(t for t in (levels, joined(kinds, 'or')) if t)}{of_unit}{without}."
+    alone = "unadjusted" if beside_p and is_adjusted(frame) and "family_level" not in frame.columns else ""
+    bars = f"Bars: {' '.join(t for t in (alone, levels, joined(kinds, 'or')) if t)}{of_unit}{without}."
     whom = {INFERENCE.get(str(whose), "") for whose in rows.get("inference_to", [""])}
     return " ".join(text for text in (bars, weighted, *(whom if len(whom) == 1 else ())) if text)
 
@@ -102,19 +102,6 @@ def p_below(frame: pd.DataFrame, style: str) -> str:
     """Text such as "P < 0.05" with the level that goes with the intervals, as a style writes it."""
     text = f"{significance_level(frame):.10g}"
     return f"P < {text if STYLES[style].p_zero else text.removeprefix('0')}"
-
-
-def adjusted_note(frame: pd.DataFrame) -> str:
-    """Sentence that says how the adjusted P values were adjusted, if there are any."""
-    if "p_adjusted" not in frame.columns or frame["p_adjusted"].isna().all():
-        return ""
-    tests = [f"{count_text(n)} tests" for n in distinct(frame, "n_tests")]
-    names = [str(p) for p in distinct(frame, "procedure")]
-    if names == ["none"]:
-        return "P values not adjusted."
-    named = [known.label if (known := find_procedure(p)) else p for p in names]
-    how = ", ".join([*named, joined(tests, "or")] if tests else named)
-    return f"P values adjusted ({how})." if how else "P values adjusted."
 
 
 def margin_notes(frame: pd.DataFrame, labels: Labels, style: str, *, marked: bool) -> list[str]:
@@ -175,12 +162,6 @@ def effect_text(frame: pd.DataFrame, ratio: bool) -> str:
     links = {FAMILIES.get(str(name), GAUSSIAN).link for name in distinct(frame, "family")}
     link = links.pop() if len(links) == 1 else GAUSSIAN.link
     return link.ratio if ratio else link.effect
-
-
-def errors_note(frame: pd.DataFrame) -> str:
-    """Sentence that says which standard errors are behind the intervals."""
-    kinds = [ERRORS[k].brief if k in ERRORS else str(k) for k in distinct(frame, "errors")]
-    return f"Standard errors: {joined(kinds, 'or')}." if kinds else ""
 
 
 def without(empty: pd.DataFrame, columns: Iterable[str], what: str, names: Labels) -> str:

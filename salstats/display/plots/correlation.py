@@ -10,7 +10,7 @@ import plotnine as p9
 
 from salstats.checks import SalstatsError, check_columns, check_level, quoted
 from salstats.display.plots.axis_ticks import tick_texts
-from salstats.display.plots.captions import adjusted_note, distinct, scope_note
+from salstats.display.plots.captions import distinct, scope_note
 from salstats.display.plots.estimates import check_estimates, grouping_columns
 from salstats.display.plots.figure import figures
 from salstats.display.plots.legends import side
@@ -34,6 +34,7 @@ from salstats.display.plots.theme import (
     TEXT_PT,
     font,
 )
+from salstats.display.tables.notes import tested_note
 from salstats.display.text.format import MISSING, count_range, fixed_text, joined, p_used
 from salstats.display.text.labels import Labels
 from salstats.stats.coefficients import RECORDS as COEFFICIENTS
@@ -327,7 +328,7 @@ def _captions(tiles: pd.DataFrame, alpha: float | None, numbered: bool) -> list[
     weak = f"{'Grey on white' if numbered else 'White'}: P ≥ " if tiles["weak"].any() else "All P < "
     return [
         f"{weak}{alpha:.10g}." if tested else "",
-        (adjusted_note(tiles) or "P values not adjusted.") if tested else "",
+        (tested_note(tiles, None) or "P values not adjusted.") if tested else "",
         f"{MISSING}: undefined." if tiles["estimate"].isna().any() else "",
         f"n = {count_range(counts)} pairs." if counts else "",
     ]

@@ -10,7 +10,6 @@ import plotnine as p9
 
 from salstats.checks import SalstatsError, check_choice, check_count, warn
 from salstats.display.plots.captions import (
-    adjusted_note,
     distinct,
     has_limits,
     in_sentence,
@@ -26,6 +25,8 @@ from salstats.display.plots.figure_rows import place_rows
 from salstats.display.plots.legends import looks
 from salstats.display.plots.row_panels import figure_width, fitting_rows, row_figure
 from salstats.display.plots.theme import PALETTE
+from salstats.display.tables.marks import is_adjusted
+from salstats.display.tables.notes import count_note, tested_note
 from salstats.display.tables.placement import rows_of_term
 from salstats.display.text.format import MINUS, STYLES, interval_text, of_quantile, p_used
 from salstats.display.text.labels import LAST, Labels
@@ -114,9 +115,10 @@ def plot_decrease(
     named = Labels(labels, contrasts)
     drawing = prepare(pairs_as_methods(contrasts, named), "decrease", named)
     row, order = drawing.row, None
+    first = next(iter(drawing.methods), None) if drawing.row != "method" else None
     if sort != "labels" and row:
-        first = next(iter(drawing.methods), None)
         order = loss_order(drawing.frame, drawing.labels, row, first, by_verdict=sort == "significance")
+    rule = significance_rule(drawing.frame, style)
     term, columns = drawing.term or "percent_decrease", {}
     if text:
         decimals = TERMS[term].digits if digits is None else check_count(digits, "digits", 0)
@@ -136,16 +138,18 @@ def plot_decrease(
     colours = frame["method"].astype(str).map(own) if own else PALETTE[0]
     frame["fill"] = np.where(frame["conclusive"], colours, "white")
     frame["last"] = frame[row].astype(str).isin(LAST) if row else False
-    rule = significance_rule(frame, style)
+    by = f"significance ({rule}), then size," if rule and sort == "significance" else "size"
     filled = f"Filled marks: {rule}; hollow marks: not." if rule else ""
     return row_figure(
         frame,
         rows,
         x_title=contrast_title(frame, drawing.labels, term),
         notes=[
-            interval_note(frame),
+            interval_note(frame, beside_p=True),
             filled,
-            adjusted_note(frame),
+            sorted_note(frame, drawing.labels, by, first) if order else "",
+            count_note(frame, "pair", "incomplete"),
+            tested_note(frame, None),
             *margin_notes(frame, drawing.labels, style, marked=text),
             drawing.missing,
         ],
@@ -217,6 +221,15 @@ def loss_order(
     return lambda values: sorted(values, key=lambda v: places.get(v, (np.inf, 0.0)))
 
 
+def sorted_note(contrasts: pd.DataFrame, labels: Labels, by: str, method: object = None) -> str:
+    """Sentence on rows that `loss_order` sorted."""
+    metric = _first(contrasts, labels, "metric")
+    what = "decrease" if "percent_decrease" in distinct(contrasts, "term") else "difference"
+    of = f" in {labels.value('metric', metric)}" if metric else ""
+    to = f" to {in_sentence(labels.value('method', method))}" if method else ""
+    return f"Sorted by {by} of the {what}{of} from {reference_text(contrasts, labels)}{to}."
+
+
 def _first(frame: pd.DataFrame, labels: Labels, column: str) -> Any:
     """Value of a column that stands first, None where there is no such column."""
     return labels.order(column, frame[column])[0] if column in frame.columns else None
@@ -247,7 +260,7 @@ def interval_texts(frame: pd.DataFrame, digits: int, style: str) -> list[str]:
 def significance_rule(frame: pd.DataFrame, style: str) -> str:
     """What makes a contrast conclusive, empty where nothing does."""
     rules = ["interval excludes 0"] if has_limits(frame).any() else []
-    if adjusted_note(frame):
+    if is_adjusted(frame):
         rules.append(f"adjusted {p_below(frame, style)}")
     elif "verdict" not in frame.columns and distinct(frame, "p_value"):
         rules.append(p_below(frame, style))

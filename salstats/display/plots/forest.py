@@ -10,7 +10,6 @@ import plotnine as p9
 
 from salstats.checks import SalstatsError, ValueRangeError, check_choice, check_count, quoted
 from salstats.display.plots.captions import (
-    adjusted_note,
     axis_text,
     bars_on_log_axis,
     distinct,
@@ -37,6 +36,7 @@ from salstats.display.plots.figure_rows import Rows, closing, row_layout
 from salstats.display.plots.row_panels import fits, fitting_rows, row_figure
 from salstats.display.plots.text_fit import LABEL_CHARS, crossed, indented, short_labels
 from salstats.display.plots.theme import COLUMN_MM
+from salstats.display.tables.notes import tested_note
 from salstats.display.tables.placement import rows_of_term
 from salstats.display.text.format import STYLES, count_range, count_text, p_used, row_p_text
 from salstats.display.text.labels import LAST, Labels
@@ -150,11 +150,11 @@ def plot_forest(
         x_title=_axis_title(frame, named, term, ratio),
         notes=[
             scope_note(frame, named, [c for c in ("task",) if c not in levels]),
-            interval_note(frame),
+            interval_note(frame, beside_p=p_values),
             marginal_note(frame, named),
             compared,
             counts,
-            adjusted_note(frame) if p_values else "",
+            tested_note(frame, None) if p_values else "",
             *margin_notes(frame, named, style, marked=True),
             cut,
             missing,

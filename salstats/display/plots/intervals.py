@@ -11,7 +11,6 @@ from salstats.checks import ColumnError, SalstatsError, check_choice, quoted
 from salstats.display.plots.captions import (
     axis_text,
     distinct,
-    in_sentence,
     interval_note,
     margin_notes,
 )
@@ -19,8 +18,8 @@ from salstats.display.plots.decrease import (
     check_contrasts,
     contrast_title,
     loss_order,
-    reference_text,
     significance_rule,
+    sorted_note,
 )
 from salstats.display.plots.estimates import (
     Drawing,
@@ -35,6 +34,7 @@ from salstats.display.plots.estimates import (
 from salstats.display.plots.figure import figures
 from salstats.display.plots.figure_rows import place_rows
 from salstats.display.plots.row_panels import row_figure
+from salstats.display.tables.notes import count_note
 from salstats.display.tables.placement import rows_of_term
 from salstats.display.text.format import STYLES, fixed_text
 from salstats.display.text.labels import Labels
@@ -142,6 +142,7 @@ def plot_intervals(
         x_title=_axis_title(drawing),
         notes=[
             interval_note(frame),
+            count_note(frame),
             how,
             areas,
             chance,
@@ -183,14 +184,10 @@ def _by_decrease(
     if method is not None and method not in methods:
         raise SalstatsError(f"method={method!r} is not compared in decrease ({quoted(methods)})")
     method = method or next(iter(methods), None)
-    metric = next(iter(labels.order("metric", distinct(contrasts, "metric"))), None)
     order = loss_order(contrasts, labels, str(row), method)
-    what = f"the decrease in {labels.value('metric', metric)}" if metric else "the decrease"
-    to = f" to {in_sentence(labels.value('method', method))}" if methods else ""
-    base = reference_text(contrasts, labels)
     rule = significance_rule(contrasts, style)
     by = f"significance ({rule}), then size," if rule else "size"
-    return order, f"Sorted by {by} of {what} from {base}{to}."
+    return order, sorted_note(contrasts, labels, by, method)
 
 
 def _by_estimate(drawing: Drawing) -> Any:

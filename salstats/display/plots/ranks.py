@@ -112,6 +112,7 @@ def plot_ranks(
         scope_note(data, names, ("metric", "task")),
         _said_of(data),
         "Diamonds: rank by all cases.",
+        _blobs_note(frame, frequencies),
         _lines_note(data),
     ]
     if frequencies is not None:
@@ -247,7 +248,8 @@ def plot_significance(
             notes=[
                 scope_note(frame, names, ("metric", "task")),
                 "Dark: the method of the row is better than that of the column "
-                f"(one-sided P < {level:.10g}{how})."
+                f"(one-sided P < {level:.10g}{how}).",
+                "Numbers: that P." if size >= _SMALLEST_PT else "",
             ],
             further=below.height - BOTTOM_MM + LINE_MM,
         )
@@ -302,6 +304,14 @@ def _lines_note(frame: pd.DataFrame) -> str:
         return f"Lines: joint {100 * float(levels[0]):.10g}% confidence limits, from tests of every two."
     of = f" {count_text(made[0])}" if len(made) == 1 else ""
     return f"Lines: where the rank lies in {100 * float(levels[0]):.10g}% of{of} replicates."
+
+
+def _blobs_note(ranks: pd.DataFrame, frequencies: pd.DataFrame | None) -> str:
+    """What the blobs are, and marks between ranks."""
+    shown = [ranks["estimate"]] + ([] if frequencies is None else [frequencies["rank"]])
+    ties = "Between two ranks: methods that tie share their mean." if (pd.concat(shown) % 1).any() else ""
+    blobs = "" if frequencies is None else "Blobs: share of replicates with that rank."
+    return f"{blobs} {ties}".strip()
 
 
 def _said_of(frame: pd.DataFrame) -> str:

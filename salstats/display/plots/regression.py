@@ -13,7 +13,6 @@ from salstats.display.plots.captions import (
     bars_on_log_axis,
     distinct,
     effect_text,
-    errors_note,
     formulas_of,
     in_sentence,
     interval_note,
@@ -34,9 +33,10 @@ from salstats.display.plots.figure_rows import Rows, dodged, place_rows, row_lay
 from salstats.display.plots.legends import method_labels
 from salstats.display.plots.row_panels import row_figure
 from salstats.display.plots.text_fit import crossed, indented, short_labels, wrapped
+from salstats.display.tables.notes import count_note
 from salstats.display.text.format import MINUS
 from salstats.display.text.labels import Labels
-from salstats.display.text.models import term_names
+from salstats.display.text.models import model_note, term_names
 from salstats.display.text.terms import normalized_note, side_text, term_rows, with_reference_rows
 from salstats.stats.models.design import INTERCEPT
 from salstats.stats.models.tidying import is_coefficient
@@ -122,8 +122,9 @@ def plot_regression(
         x_title=_axis_title(drawing, ratio),
         notes=[
             scope_note(placed, named, [c for c in ("task",) if c != drawing.row]),
+            model_note(placed, named),
             interval_note(placed),
-            errors_note(placed),
+            count_note(placed, "observation", "incomplete"),
             normalized_note(placed, named),
             _gap_note(placed, named),
             # where terms are rows the reference is one of them

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 from great_tables import GT, html, loc, style
 
+from salstats import __version__
 from salstats.checks import SalstatsError
 from salstats.display.tables import notes
 from salstats.display.tables.fitting import on_page
@@ -68,7 +69,7 @@ _FORMATS = ".tex, .docx, .csv"
 def build(table: Table, table_id: str) -> GT:
     """The table as a great-tables object that carries its record; one that `turns` fits a page."""
     table = on_page(table)
-    below = (*table.notes, _abbreviations(table), table.symbols, notes.version_note())
+    below = (*table.notes, _abbreviations(table), table.symbols, version_note())
     table = replace(table, notes=tuple(note for note in below if note), symbols="")
     stub = [f"stub{i}" for i in range(len(table.stubhead))]
     names = [f"cell{i}" for i in range(len(table.columns))]
@@ -152,9 +153,14 @@ def plain(text: Any) -> str:
     return " ".join(unescape(without_tags).split())
 
 
+def version_note() -> str:
+    """What made the table."""
+    return f"salstats {__version__}."
+
+
 def signed_last(below: Sequence[Any]) -> list[Any]:
     """Notes with the version that made the table behind those that a user added."""
-    return sorted(below, key=lambda note: note == notes.version_note())
+    return sorted(below, key=lambda note: note == version_note())
 
 
 def _abbreviations(table: Table) -> str:

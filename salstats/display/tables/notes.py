@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from salstats import __version__
 from salstats.display.tables.marks import Best, adjustment, is_adjusted, numbers
 from salstats.display.tables.placement import grouping_columns, varies
 from salstats.display.text.format import (
@@ -361,11 +360,6 @@ def abbreviation_note(texts: Iterable[str]) -> str:
     words = set(re.findall(r"\w+", " ".join(texts)))
     known = [f"{short}, {long}" for short, long in ABBREVIATIONS.items() if short in words]
     return f"{'; '.join(sorted(known, key=str.casefold))}." if known else ""
-
-
-def version_note() -> str:
-    """What made the table."""
-    return f"salstats {__version__}."
 
 
 def estimates_note(

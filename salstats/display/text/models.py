@@ -111,10 +111,16 @@ def term_names(
     return names, f"Reference level: {joined(references)}." if references else ""
 
 
+def model_note(frame: pd.DataFrame, labels: Labels, over: str = "") -> str:
+    """The models behind estimates: "Linear regression, on Elongation; classical standard errors."."""
+    sides = dict.fromkeys(side_text(f, labels, random=False) for f in _distinct(frame, "formula"))
+    what = ", on ".join(filter(None, [kind_text(frame, labels), joined(list(sides), "or")]))
+    return f"{what}{over}{errors_text(frame)}" if sides else ""
+
+
 def marginal_note(frame: pd.DataFrame, labels: Labels) -> str:
     """The models that marginal estimates are of."""
     if not is_marginal(frame):
         return ""
-    sides = dict.fromkeys(side_text(f, labels, random=False) for f in _distinct(frame, "formula"))
     over = joined([_OVER.get(a, a) for a in _distinct(frame, "average")], "or")
-    return f"{kind_text(frame, labels)}, on {joined(list(sides), 'or')}; {over}{errors_text(frame)}"
+    return model_note(frame, labels, f"; {over}")

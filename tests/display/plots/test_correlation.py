@@ -80,10 +80,10 @@ def test_weak_coefficients_are_grey_on_white_by_the_adjusted_p_value_where_there
     assert figure.data["weak"].tolist() == [False, False, True]
     assert figure.data["shown"].tolist() == [0.62, -0.31, 0.0]
     assert inks(figure)["0.04"] != inks(figure)["−0.31"]
-    assert "Grey on white: P ≥ 0.05. P values not adjusted." in caption(figure)
+    assert "Grey on white: P ≥ 0.05. P values: two-sided; not adjusted for multiple tests." in caption(figure)
     adjusted = ss.plot_correlation(frame.assign(p_adjusted=[0.003, 0.12, 0.5]))
     assert adjusted.data["weak"].tolist() == [False, True, True]
-    assert "Grey on white: P ≥ 0.05. P values adjusted." in caption(adjusted)
+    assert "P values: two-sided; adjusted (for multiplicity)." in caption(adjusted)
 
 
 def test_alpha_moves_the_level_and_none_greys_nothing():
@@ -186,7 +186,9 @@ def test_what_is_the_same_everywhere_is_said():
 
 
 def test_it_is_said_where_all_are_significant_and_that_p_values_are_not_adjusted():
-    assert "All P < 0.05. P values not adjusted." in caption(ss.plot_correlation(matrix()))
+    assert "All P < 0.05. P values: two-sided; not adjusted for multiple tests." in caption(
+        ss.plot_correlation(matrix())
+    )
 
 
 LONG = {

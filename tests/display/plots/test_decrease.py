@@ -86,12 +86,13 @@ def test_rows_stand_by_size_significance_or_label_with_the_average_last():
 def test_conclusive_marks_are_filled_and_the_caption_says_so():
     figure = ss.plot_decrease(decreases(VALUES))
     assert fills(figure) == {"A": PALETTE[0], "B": "white", "C": PALETTE[0], "D": PALETTE[0]}
-    assert "Filled marks: interval excludes 0; hollow marks: not." in caption(figure)
+    assert "Filled marks: interval excludes 0; hollow marks: not. Sorted by" in caption(figure)
+    assert "Sorted" not in caption(ss.plot_decrease(decreases(VALUES), sort="labels"))
     adjusted = decreases(VALUES, verdict="inconclusive", p_value=0.001, p_adjusted=0.2, n_tests=8)
     figure = ss.plot_decrease(adjusted, style="radiology")
     assert set(fills(figure).values()) == {"white"}
     assert "interval excludes 0 and adjusted P < .05" in caption(figure)
-    assert "P values adjusted (8 tests)." in caption(figure)
+    assert "P values: two-sided; adjusted (8 tests)." in caption(figure)
 
 
 def test_text_beside_the_marks_is_estimate_and_interval():
@@ -205,7 +206,7 @@ def test_decreases_without_interval_are_filled_by_their_p_value_if_they_have_one
     frame = decreases(VALUES).drop(columns=["conf_low", "conf_high", "conf_level", "interval", "verdict"])
     figure = ss.plot_decrease(frame)
     assert set(fills(figure).values()) == {"white"}
-    assert caption(figure) == "No intervals were given."
+    assert caption(figure).startswith("No intervals were given. Sorted by size of the decrease in IoU")
     assert texts(figure)[1] == ["Decrease, %"]
     by_p_value = ss.plot_decrease(frame.assign(p_value=[0.01, 0.2, 0.04, 0.06]))
     assert [fill != "white" for fill in fills(by_p_value).values()] == [True, False, True, False]

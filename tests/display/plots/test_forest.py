@@ -81,7 +81,7 @@ def test_adjusted_p_values_are_taken_first_and_said():
     frame = subgroups().assign(p_value=0.01, p_adjusted=0.04, n_tests=4)
     figure = ss.plot_forest(frame, p_values=True)
     assert texts(figure)[0][2] == ["0.040"] * 4
-    assert "P values adjusted (4 tests)." in caption(figure)
+    assert "P values: two-sided; adjusted (4 tests)." in caption(figure)
     assert "adjusted" not in caption(ss.plot_forest(frame))
 
 

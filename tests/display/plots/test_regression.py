@@ -203,10 +203,11 @@ def test_bars_of_ratios_without_end_are_cut_and_it_is_said():
     assert "1" in drawn_texts(figure)
 
 
-def test_the_standard_errors_are_said():
+def test_the_model_and_its_standard_errors_are_said():
     frame = terms(errors="cluster", unit="patient")
     assert caption(ss.plot_regression(frame)) == (
-        "Bars: 95% t intervals, unit: patient. Standard errors: cluster-robust (CR1)."
+        "Linear regression, on Elongation + Relative size; standard errors clustered by patient (CR1). "
+        "Bars: 95% t intervals, unit: patient."
     )
 
 
