@@ -9,6 +9,7 @@ from math import ceil
 from typing import NamedTuple, TypeAlias
 
 from salstats.display.export.table_rows import Cell, Rows, cut, placed
+from salstats.display.text.packing import packed
 
 #: Widths of Helvetica's narrow and wide signs, and of the others, in ems.
 _NARROW, _WIDE, _OTHER = 0.3, 0.74, 0.556
@@ -114,9 +115,9 @@ def parts_of(rows: Rows, paper: Paper) -> list[tuple[Rows, Plan]]:
     blocks = [sum(own[a:b]) for a, b in pairwise(starts)]
     if max(blocks) > room:
         starts, blocks = list(range(rows.n_stub, len(own) + 1)), own[rows.n_stub :]
-    n_parts = len(_packed(blocks, room))
+    n_parts = len(packed(blocks, room))
     limits = (sum(blocks) / n_parts + k / 20 * room for k in range(20))
-    sizes = next(s for s in (_packed(blocks, min(limit, room)) for limit in limits) if len(s) == n_parts)
+    sizes = next(s for s in (packed(blocks, min(limit, room)) for limit in limits) if len(s) == n_parts)
     found, block = [], 0
     for size in sizes:
         found.append(cut(rows, starts[block], starts[block + size]))
@@ -133,18 +134,6 @@ def _block_starts(rows: Rows) -> list[int]:
         if len(starts) > 1:
             break
     return [*starts, len(rows.aligns)]
-
-
-def _packed(blocks: Sequence[float], room: float) -> list[int]:
-    """How many blocks in a row stand in each part."""
-    sizes, width = [0], 0.0
-    for block in blocks:
-        if sizes[-1] and width + block > room + 1e-6:
-            sizes.append(0)
-            width = 0.0
-        sizes[-1] += 1
-        width += block
-    return sizes
 
 
 def plan_of(rows: Rows, paper: Paper, settings: Sequence[Setting] = _SETTINGS) -> Plan:

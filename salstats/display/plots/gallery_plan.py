@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from salstats.display.plots.overlay_sheet import (
 )
 from salstats.display.plots.pages import PAGE_HEIGHT_MM
 from salstats.display.plots.text_fit import chars_in, text_mm, wrapped
+from salstats.display.text.packing import packed
 
 #: Width of a picture's box at least: in less of it a finding is not seen in print.
 LEAST_MM = 20.0
@@ -80,8 +82,8 @@ class Plan:
             n = len(bands) if height <= room else max(int(len(bands) * room / height), 1)
             parts = [bands[i : i + n] for i in range(0, len(bands), n)]
             units += [(part, height * len(part) / len(bands)) for part in parts]
-        packed = _packed([height for _, height in units], room)
-        stacks = [[band for unit in stack for band in units[unit][0]] for stack in packed]
+        ends = accumulate(packed([height for _, height in units], room), initial=0)
+        stacks = [[band for own, _ in units[start:end] for band in own] for start, end in pairwise(ends)]
         return [stacks[i : i + self.n_stacks] for i in range(0, len(stacks), self.n_stacks)]
 
 
@@ -105,7 +107,7 @@ def plan(
     plans = [p for n in range(1, min(most, len(names)) + 1) for p in _sized(beside, shown, width, side, n)]
     n_pages = []
     for p in plans:
-        n_stacks = len(_packed(_guessed(p, shapes), _GUESS_MM - p.title_mm))
+        n_stacks = len(packed(_guessed(p, shapes), _GUESS_MM - p.title_mm))
         n_pages.append(math.ceil(n_stacks / p.n_stacks))
     fewest = [p for p, n in zip(plans, n_pages, strict=True) if n == min(n_pages)]
     return max(fewest, key=lambda p: (p.box[0], -p.n_stacks))
@@ -150,16 +152,3 @@ def _guessed(layout: Plan, shapes: Sequence[tuple[int, int] | None]) -> list[flo
         max(len(layout.lines) * (height + more), lines_mm(name) + GAP_MM)
         for height, name in zip(heights, layout.rows.values(), strict=True)
     ]
-
-
-def _packed(heights: Sequence[float], room: float) -> list[list[int]]:
-    """Numbers of what stands on each page, in order."""
-    pages: list[list[int]] = []
-    left = 0.0
-    for number, height in enumerate(heights):
-        if not pages or height > left:
-            pages.append([])
-            left = room
-        pages[-1].append(number)
-        left -= height
-    return pages

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from copy import deepcopy
 from functools import partial
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.display.plots.theme import LINE_MM, MM_PER_INCH, figure_size
+from salstats.display.text.packing import packed
 
 #: Height of a journal's page in mm.
 PAGE_HEIGHT_MM = 247.0
@@ -78,7 +79,8 @@ def _cuts(edges: Sequence[float], ends: Sequence[float], room: float) -> list[tu
     """Top and bottom of each page's rows, as even as can be, at the ends of groups if these fit."""
     steps = [above - below for above, below in pairwise([0.0, *ends])]
     allowed = ends if steps and max(steps) <= room else edges
-    filled = _greedy(allowed, room)
+    counts = packed([above - below for above, below in pairwise([0.0, *allowed])], room)
+    filled = list(pairwise([0.0, *(allowed[n - 1] for n in accumulate(counts))]))
     wanted = np.linspace(0, edges[-1], len(filled) + 1)[1:-1]
     nearest = [min(allowed, key=partial(_distance, at)) for at in wanted]
     even = list(pairwise([0.0, *nearest, edges[-1]]))
@@ -88,16 +90,6 @@ def _cuts(edges: Sequence[float], ends: Sequence[float], room: float) -> list[tu
 def _distance(one: float, other: float) -> float:
     """How far two places are from each other."""
     return abs(one - other)
-
-
-def _greedy(edges: Sequence[float], room: float) -> list[tuple[float, float]]:
-    """Top and bottom of each page's rows, as many of them as each has room for."""
-    cuts, top = [], 0.0
-    for edge, below in pairwise([*edges, -np.inf]):
-        if top - below > room:
-            cuts.append((top, edge))
-            top = edge
-    return cuts
 
 
 def _part(
