@@ -53,7 +53,7 @@ def plot_box(
     labels : Mapping, optional
         Labels and order: `{"gradcam": "Grad-CAM"}`, `{"task": ["Edema", "Atelectasis"]}`.
     n_columns : int, optional
-        Panels side by side; by default two, which fit a journal's column.
+        Panels side by side; by default two, which fit a journal's column, or all three.
     width : float, optional
         Width of the figure in mm; by default 183 with panels side by side, else 89.
 

@@ -48,8 +48,8 @@ from salstats.display.text.labels import Labels
 _MARK, _BAR = 1.4, 0.5
 #: Height of a panel's title, of its axis, of the axis's title, and of the margins.
 _STRIP_MM, _AXIS_MM, _TITLE_MM, _MARGIN_MM = 6.0, 5.5, 4.0, 4.0
-#: Panel at least, beside text and side by side, and the height from which lines lead to its axis.
-_LEAST_MM, _PANEL_MM, _TALL_MM = 12.0, 20.0, 100.0
+#: Panel beside text at least, and better; side by side; and the height from which lines lead to its axis.
+_LEAST_MM, _ENOUGH_MM, _PANEL_MM, _TALL_MM = 12.0, 16.0, 20.0, 100.0
 #: Colour of those lines.
 _LINE = "#E4E4E4"
 #: Characters of labels' lines where longer ones leave no room for a panel.
@@ -119,7 +119,7 @@ def fitting_rows(
     def worth(one: tuple[pd.DataFrame, Rows, dict[str, Sequence[str]]]) -> tuple[int, float]:
         """As few words broken as can be, then a panel that is wide enough."""
         room = _room_for_panel(one[1], width, columns_mm(one[2]))
-        return -len(_words(one[1]) - words), min(room, _PANEL_MM)
+        return -len(_words(one[1]) - words), min(room, _ENOUGH_MM)
 
     return max(fitting, key=worth) if fitting else tried[-1]
 
@@ -147,9 +147,10 @@ def figure_width(n_columns: int, panels: Sequence[str]) -> float:
 
 
 def panels_of(panel: pd.Series, n_columns: int | None) -> tuple[list[str], str, int]:
-    """Titles of panels, two side by side by default, or one's as that of its axis; how many side by side."""
+    """Titles of panels, or one's as that of its axis; how many side by side, by default two or all three."""
     titles = list(panel.cat.categories)
-    n_columns = min(check_count(2 if n_columns is None else n_columns, "n_columns"), len(titles))
+    n_columns = 2 + (len(titles) == 3) if n_columns is None else check_count(n_columns, "n_columns")
+    n_columns = min(n_columns, len(titles))
     return (titles, "", n_columns) if len(titles) > 1 else ([""], titles[0], 1)
 
 

@@ -192,7 +192,7 @@ def test_nothing_is_cut_in_a_column_or_on_a_page(name, width):
 
 
 def assert_texts_keep_apart(drawn, renderer):
-    """Numbers of an axis and of its neighbour do not touch, nor do titles of panels."""
+    """Numbers of an axis and of its neighbour do not touch, nor do titles of panels, which are whole."""
     lines = {}
     for axes in drawn.axes:
         up = sorted((b.y0, b.y1) for b in boxes_of(axes.get_yticklabels(), renderer))
@@ -202,8 +202,9 @@ def assert_texts_keep_apart(drawn, renderer):
     for boxes in lines.values():
         across = sorted((b.x0, b.x1) for b in boxes)
         assert all(a[1] < b[0] for a, b in pairwise(across))
-    titles = boxes_of((t for t in drawn.findobj(plt.Text) if type(t).__name__ == "StripText"), renderer)
-    assert not any(a.overlaps(b) for a, b in combinations(titles, 2))
+    titles = [t for t in drawn.findobj(plt.Text) if type(t).__name__ == "StripText"]
+    assert not any("…" in title.get_text() for title in titles)
+    assert not any(a.overlaps(b) for a, b in combinations(boxes_of(titles, renderer), 2))
 
 
 @pytest.mark.parametrize("width", [None, 60, 89, 183])
@@ -230,7 +231,6 @@ def test_nothing_is_cut_or_too_high_texts_keep_apart_and_the_frame_stays_as_it_i
             plt.close(drawn)
     if shows_names and width is None:
         assert all(markup in words.replace(r"\$", "$") for markup in MARKUP)
-        assert "…" in words
 
 
 @pytest.mark.filterwarnings("ignore:Glyph")
