@@ -155,4 +155,4 @@ def legend_mm(texts: Sequence[str], width: float = COLUMN_MM) -> float:
     if not texts:
         return 0.0
     lines = max(text.count("\n") + 1 for text in texts)
-    return 1 + -(-len(texts) // legend_columns(texts, width)) * (lines * LINE_MM + _ROW_MM)
+    return 2 + -(-len(texts) // legend_columns(texts, width)) * (lines * LINE_MM + _ROW_MM)

@@ -21,7 +21,7 @@ from salstats.display.plots.text_fit import (
     wrapped,
     wrapped_texts,
 )
-from salstats.display.plots.theme import COLUMN_MM, LINE_MM, PAGE_MM, figure_size, theme_salstats
+from salstats.display.plots.theme import COLUMN_MM, LINE_MM, PAGE_MM, above, figure_size, theme_salstats
 from salstats.display.text.labels import Labels
 
 #: Room between panels, and for the numbers and title of the axes.
@@ -99,6 +99,8 @@ class PanelGrid:
                 plot_margin_top=EDGE_MM / self.width,
                 plot_margin_right=_RIGHT_MM / self.width,
                 legend_justification_top=self.side(keys),
+                legend_box_spacing=2.5 / self.width,
+                axis_title_x=p9.element_text(margin=above(1, self.width)),
             ),
             *self.facets("panel"),
             figure_size(self.width, whole),

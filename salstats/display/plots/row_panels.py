@@ -39,6 +39,7 @@ from salstats.display.plots.theme import (
     LINE_MM,
     PAGE_MM,
     PALETTE,
+    above,
     figure_size,
     theme_salstats,
 )
@@ -244,14 +245,14 @@ class RowPanels:
                 axis_ticks_major_y=nothing,
                 axis_line_y=nothing,
                 axis_text_y=p9.element_text(ma="right"),
-                axis_title_x=p9.element_text(ha=place(text_mm(x_title))),
+                axis_title_x=p9.element_text(ha=place(text_mm(x_title)), margin=above(1, width)),
                 legend_justification_top=place(keys),
                 panel_spacing_x=max((room + 2 * BEFORE_MM) / width, 0.05),
                 panel_spacing_y=2 / width,
                 plot_margin_right=(room + EDGE_MM) / width,
                 # plotnine takes these as parts of the width too
                 plot_margin_top=max(EDGE_MM, 0.0 if legend else head) / width,
-                legend_box_spacing=max(1.0, head) / width,
+                legend_box_spacing=max(2.0, head) / width,
             ),
             *([p9.theme(panel_grid_major_x=lines)] if self.rows.height > _TALL_MM else []),
             *([] if x_title else [p9.theme(axis_title_x=nothing)]),
@@ -284,12 +285,12 @@ def row_panels(
         return RowPanels(rows, {"": ""}, n_columns, width, room, heads)
     titles = wrapped_texts(panels, chars_in(length + BEFORE_MM, bold=True), None)
     # titles that are higher beside the headings of text stand above these
-    above = wrapped_texts(panels, chars_in(length + room - EDGE_MM, bold=True), None)
-    above = {title: text + "\n" * heads for title, text in above.items()}
+    over = wrapped_texts(panels, chars_in(length + room - EDGE_MM, bold=True), None)
+    over = {title: text + "\n" * heads for title, text in over.items()}
     if word > length or max(t.count("\n") for t in titles.values()) > max(
-        t.count("\n") for t in above.values()
+        t.count("\n") for t in over.values()
     ):
-        titles = above
+        titles = over
     return RowPanels(rows, titles, n_columns, width, room, heads)
 
 

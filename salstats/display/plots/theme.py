@@ -108,7 +108,7 @@ def theme_salstats(*, base_size: float = TEXT_PT, font_family: str | None = None
         plot_caption_position="plot",
         legend_position="top",
         legend_title=p9.element_blank(),
-        legend_text=p9.element_text(size=base_size, ma="left"),
+        legend_text=p9.element_text(size=base_size, ma="left", margin=dict.fromkeys("trbl", 1.7)),
         legend_key=p9.element_blank(),
         legend_background=p9.element_blank(),
         legend_margin=0,
@@ -133,5 +133,13 @@ def picture_look(width_mm: float, gap_mm: float, edge_mm: float) -> p9.theme:
 
 
 def figure_size(width_mm: float, height_mm: float) -> p9.theme:
-    """Part of a theme that gives a figure its physical size."""
-    return p9.theme(figure_size=(width_mm / MM_PER_INCH, height_mm / MM_PER_INCH))
+    """Part of a theme that gives a figure its physical size, and its caption room above."""
+    return p9.theme(
+        figure_size=(width_mm / MM_PER_INCH, height_mm / MM_PER_INCH),
+        plot_caption=p9.element_text(margin=above(1.3, width_mm)),
+    )
+
+
+def above(mm: float, width_mm: float) -> dict[str, Any]:
+    """Room above text in a figure of a width: plotnine takes it as a part of that."""
+    return {"t": mm / width_mm, "unit": "fig"}
