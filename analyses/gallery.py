@@ -16,6 +16,7 @@ import traceback
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -25,6 +26,7 @@ import plotnine as p9
 from gallery_items import FRAMES, ITEMS, Item
 from great_tables import GT
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.transforms import Affine2D, Bbox
 from PIL import Image
 
 import salstats as ss
@@ -35,6 +37,8 @@ from salstats.display.plots.figure import Figure
 WIDTHS_MM, DPI, MM_PER_INCH = (89, 183), 150, 25.4
 #: A journal's page, and what can be read in print.
 PAGE_MM, LEAST_PT = 247, 6.0
+#: What a letter's room has of rounding on each side.
+ROUNDING_PX = 0.5
 HEAD = """<!doctype html><meta charset="utf-8"><title>salstats: figures and tables</title><style>
 body {font: 14px/1.4 system-ui, sans-serif; margin: 2em; max-width: 1500px} h2 {margin-top: 2.5em}
 article {border-top: 1px solid #ccc; padding: 1em 0} pre {background: #f6f6f6; padding: .7em; overflow: auto}
@@ -61,15 +65,62 @@ def run(code: str, names: dict[str, Any]) -> Any:
     return eval(compile(last, "gallery", "eval"), names)
 
 
-def least_letters(figure: p9.ggplot) -> float:
-    """Smallest text of a figure in points, as it is drawn."""
-    drawn = figure.draw(show=False)
-    try:
-        FigureCanvasAgg(drawn).draw()
-        texts = [t for t in drawn.findobj(plt.Text) if t.get_visible() and t.get_text().strip()]
-        return min((t.get_fontsize() for t in texts), default=LEAST_PT)
-    finally:
-        plt.close(drawn)
+@dataclass
+class Line:
+    """A line of text as it is drawn, in pixels: its room, and that in its own direction."""
+
+    words: str
+    size: float
+    angle: float
+    room: Bbox
+    level: Bbox
+
+    def lies_on(self, other: "Line") -> bool:
+        """Whether two lines of text are printed on each other."""
+        turned = self.angle != other.angle or self.level.overlaps(other.level)
+        return bool(turned and self.room.overlaps(other.room))
+
+    def is_in(self, picture: Bbox) -> bool:
+        """Whether all of it can be seen."""
+        (x0, y0, x1, y1), own = picture.extents, self.room
+        return bool(x0 <= own.x0 and y0 <= own.y0 and own.x1 <= x1 and own.y1 <= y1)
+
+
+def lines_of(page: p9.ggplot) -> tuple[Bbox, list[Line]]:
+    """A picture's room and its lines of text."""
+    lines: list[Line] = []
+
+    def note(gc, x, y, words, prop, angle, ismath=False, mtext=None) -> None:  # type: ignore[no-untyped-def]
+        whole, _, _ = renderer.get_text_width_height_descent(words, prop, ismath)
+        wide, high, below = renderer.get_text_width_height_descent(words.lstrip(), prop, ismath)
+        turn = Affine2D().rotate_deg(angle)
+        x, y = turn.inverted().transform((x, renderer.height - y))
+        left, right = x + whole - wide, x + whole
+        level = Bbox.from_extents(left, y - below, right, y + high - below).padded(-ROUNDING_PX)
+        lines.append(Line(words, prop.get_size_in_points(), angle, level.transformed(turn), level))
+
+    # as wide in pixels as on paper, as saved figures are
+    with plt.rc_context({"text.hinting": "no_hinting"}):
+        drawn = (page + p9.theme(dpi=DPI)).draw(show=False)
+        try:
+            canvas = FigureCanvasAgg(drawn)
+            canvas.draw()
+            renderer = canvas.get_renderer()
+            renderer.draw_text = note
+            drawn.draw(renderer)
+        finally:
+            plt.close(drawn)
+    return drawn.bbox, [line for line in lines if line.words.strip()]
+
+
+def faults(page: p9.ggplot) -> list[str]:
+    """What is wrong with a page: its height, and letters that are too small, cut or printed on others."""
+    height, (picture, lines) = size_inches(page)[1] * MM_PER_INCH, lines_of(page)
+    wrong = [f"{height:.0f} mm high"] if height > PAGE_MM + 0.5 else []
+    wrong += [f"{a.words!r} in {a.size:.1f} pt" for a in lines if a.size < LEAST_PT - 0.01]
+    wrong += [f"{a.words!r} is cut" for a in lines if not a.is_in(picture)]
+    wrong += [f"{a.words!r} lies on {b.words!r}" for a, b in combinations(lines, 2) if a.lies_on(b)]
+    return list(dict.fromkeys(wrong))
 
 
 def see_figure(figure: Figure, stem: str, out: Path) -> list[Seen]:
@@ -80,11 +131,8 @@ def see_figure(figure: Figure, stem: str, out: Path) -> list[Seen]:
             file = out / f"{stem}-{width}-{number}.png"
             size = size_inches(page)
             save_figure_as(page, [file], size, DPI)
-            height, least = size[1] * MM_PER_INCH, least_letters(page)
-            wrong = [f"{height:.0f} mm high"] if height > PAGE_MM + 0.5 else []
-            wrong += [f"letters of {least:.1f} pt"] if least < LEAST_PT - 0.01 else []
             body = f'<img src="{file.name}" style="width:{width}mm" alt="">'
-            seen.append(Seen(body, f"{width} x {height:.0f} mm", tuple(wrong)))
+            seen.append(Seen(body, f"{width} x {size[1] * MM_PER_INCH:.0f} mm", tuple(faults(page))))
     return seen
 
 
