@@ -13,6 +13,15 @@ from salstats.display.report.model import Settings
 
 #: Scores of every method but the reference, and those that are defined, where a call names them.
 COMPARED, SCORED = "compared", "scored"
+#: What was given as labels, where a call names it.
+LABELS = "labels"
+
+
+class Named(str):
+    """A name that stands for a value in a call."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
 
 
 def call_text(function: Callable[..., object], *said: object, **options: object) -> str:
@@ -26,6 +35,16 @@ def call_text(function: Callable[..., object], *said: object, **options: object)
     given = (f"{name}={_literal(value)}" for name, value in options.items() if value is not None)
     texts = [str(data), *map(_literal, arguments), *given]
     return f"ss.{function.__name__}({', '.join(texts)})"
+
+
+def assigned(name: str, call: str) -> str:
+    """Python that gives the value of its last line a name.
+
+    >>> assigned("means", "ss.summarize(scores)")
+    'means = ss.summarize(scores)'
+    """
+    *before, last = call.splitlines()
+    return "\n".join([*before, f"{name} = {last}"])
 
 
 def loading(files: Iterable[object], reading: Mapping[str, Any] | None = None) -> str:
@@ -60,6 +79,8 @@ def beginning(settings: Settings, calls: Iterable[str]) -> str:
         lines.append(f"{COMPARED} = scores[scores['method'] != {settings.reference!r}]")
     if SCORED in used:
         lines.append(f"{SCORED} = scores[scores['score'].notna()]")
+    if LABELS in used:
+        lines.append(f"{LABELS} = {_literal(settings.named)}")
     imports = ["import salstats as ss"]
     if "pd" in used:
         imports.insert(0, "import pandas as pd")

@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, TypeAlias
 
 import pandas as pd
 import plotnine as p9
@@ -19,10 +19,10 @@ from salstats.display.report.analyses import (
     metric_order,
     several,
 )
-from salstats.display.report.calls import call_text
+from salstats.display.report.calls import COMPARED, LABELS, Named, assigned, call_text
 from salstats.display.report.comparisons import margin_sentences
 from salstats.display.report.examples import PICKS, Examples
-from salstats.display.report.model import Item, Section
+from salstats.display.report.model import Item, Section, Settings
 from salstats.display.report.results import result_sentences
 from salstats.display.report.wording import Words
 from salstats.display.text.format import joined
@@ -76,17 +76,21 @@ class Contents:
         return names
 
 
+#: What gives the call that draws a frame.
+Draw: TypeAlias = Callable[[pd.DataFrame, Contents], partial[Any]]
+
+
 @dataclass(frozen=True)
 class Show:
     """A table or figure that a report may show; texts have the slots of `Contents.names`.
 
-    `key` is the stem of its files, `draw` makes it of a frame, `frame` is the key of that frame, or gives it
-    with its Python call where there is one.
+    `key` is the stem of its files, `draw` gives the call that makes it of a frame, `frame` is the key of that
+    frame, or gives it with its Python call where there is one.
     """
 
     key: str
     title: str
-    draw: Callable[[pd.DataFrame, Contents], Any]
+    draw: Draw
     frame: str | Callable[[Contents], tuple[pd.DataFrame, str] | None]
     caption: str = ""
     alt: str = ""
@@ -112,28 +116,36 @@ def _picked(c: Contents) -> tuple[pd.DataFrame, str] | None:
     return c.shown.picks(c.compared, c.method, c.metric), f"{call}  # here only of cases with a map"
 
 
-def _draw_intervals(means: pd.DataFrame, c: Contents) -> p9.ggplot:
+def _styled(function: Callable[..., Any]) -> Draw:
+    return lambda frame, c: partial(function, frame, **c.style)
+
+
+def _labelled(function: Callable[..., Any]) -> Draw:
+    return lambda frame, c: partial(function, frame, labels=c.words.labels)
+
+
+def _draw_intervals(means: pd.DataFrame, c: Contents) -> partial[Any]:
     # methods stand in the order of their decreases, tasks in that of their AUROC
     others = {key: c.done.frames.get(key) for key in ("decrease", "auroc")}
     ordered = {k: f for k, f in others.items() if f is not None and (k == "decrease" or "task" in f.columns)}
-    return ss.plot_intervals(means, **ordered, **c.style)
+    return partial(ss.plot_intervals, means, **ordered, **c.style)
 
 
-def _draw_means(means: pd.DataFrame, c: Contents) -> Any:
+def _draw_means(means: pd.DataFrame, c: Contents) -> partial[Any]:
     reference = c.words.settings.reference
     differences = c.done.frames.get("difference")
-    return ss.table_estimates(
-        means, differences=differences, exclude=[reference] if reference else [], **c.style
+    return partial(
+        ss.table_estimates,
+        means,
+        differences=differences,
+        exclude=[reference] if reference else [],
+        **c.style,
     )
 
 
-def _draw_correlation(frame: pd.DataFrame, c: Contents) -> Any:
-    return ss.table_correlation(frame, **c.style)
-
-
-def _draw_examples(picks: pd.DataFrame, c: Contents) -> p9.ggplot:
+def _draw_examples(picks: pd.DataFrame, c: Contents) -> partial[Any]:
     assert c.shown is not None
-    return c.shown.figure(picks, c.scores, c.words.labels)
+    return partial(c.shown.figure, picks, c.scores, c.words.labels)
 
 
 @dataclass(frozen=True)
@@ -155,13 +167,13 @@ PARTS = (
         "cases", "Cases and scores", ("flow",),
         (
             Figure(
-                "flow", "Flow of cases", lambda f, c: ss.plot_flow(f, labels=c.words.labels), "flow",
+                "flow", "Flow of cases", _labelled(ss.plot_flow), "flow",
                 caption="Scores, cases and units at each step, and scores left out by reason.",
                 alt="Flow diagram of cases and scores; the same counts are in the file of this figure.",
             ),
             Table(
                 "description", "Scores by metric and method",
-                lambda f, c: ss.table_describe(f, **c.style), "describe",
+                _styled(ss.table_describe), "describe",
             ),
         ),
     ),
@@ -175,8 +187,8 @@ PARTS = (
             ),
             Figure(
                 "scores", "Distribution of {metrics} over cases",
-                lambda _, c: ss.plot_box(
-                    c.scores, reference=c.words.settings.reference, labels=c.words.labels
+                lambda _, c: partial(
+                    ss.plot_box, c.scores, reference=c.words.settings.reference, labels=c.words.labels
                 ),
                 _described,
                 alt="Box plots of scores by method; the numbers are in the file of this figure.",
@@ -188,16 +200,16 @@ PARTS = (
         (
             Table(
                 "decrease", "Percentage decrease from the {reference}",
-                lambda f, c: ss.table_decrease(f, **c.style), "decrease",
+                _styled(ss.table_decrease), "decrease",
             ),
             Figure(
                 "decrease_forest", "Percentage decrease from the {reference}",
-                lambda f, c: ss.plot_decrease(f, **c.style), "decrease",
+                _styled(ss.plot_decrease), "decrease",
                 alt=f"Percentage decreases from the {{reference}} with intervals; {_IN_TABLE}",
             ),
             Table(
                 "difference", "Difference from the {reference}",
-                lambda f, c: ss.table_decrease(f, **c.style), "difference",
+                _styled(ss.table_decrease), "difference",
             ),
         ),
     ),
@@ -206,18 +218,21 @@ PARTS = (
         (
             Table(
                 "auroc", "Discrimination of the classifier (AUROC)",
-                lambda f, c: ss.table_estimates(f, **c.style), "auroc",
+                _styled(ss.table_estimates), "auroc",
             ),
             Figure(
                 "confidence", "{metric} against {prob}",
-                lambda f, c: ss.plot_scatter(
-                    c.compared, "prob", c.metric, fit=f, labels=c.words.labels
+                lambda f, c: partial(
+                    ss.plot_scatter, c.compared, "prob", c.metric, fit=f, labels=c.words.labels
                 ),
                 "confidence",
                 caption="Linear models with standard errors clustered by {unit} (CR2).",
                 alt="Scatter plots of {metric} against {prob} with fitted lines.",
             ),
-            Table("correlation", "Rank correlation of scores with {prob}", _draw_correlation, "correlation"),
+            Table(
+                "correlation", "Rank correlation of scores with {prob}",
+                _styled(ss.table_correlation), "correlation",
+            ),
         ),
     ),
     Part(
@@ -225,16 +240,16 @@ PARTS = (
         (
             Figure(
                 "covariates", "Distribution of covariates{by_task}",
-                lambda f, c: ss.plot_letter_values(f, labels=c.words.labels), "covariates",
+                _labelled(ss.plot_letter_values), "covariates",
                 alt="Letter-value plots of the covariates.",
             ),
             Table(
                 "regression", "Regression of scores on covariates",
-                lambda f, c: ss.table_regression(f, **c.style), "regression",
+                _styled(ss.table_regression), "regression",
             ),
             Figure(
                 "coefficients", "Regression of scores on covariates",
-                lambda f, c: ss.plot_regression(f, labels=c.words.labels), "regression",
+                _labelled(ss.plot_regression), "regression",
                 alt=f"Coefficients with intervals; {_IN_TABLE}",
             ),
         ),
@@ -281,7 +296,8 @@ def _item(show: Show, contents: Contents, numbers: dict[str, int]) -> Item | Non
     if behind is None:
         return None
     (frame, call), kind = behind, type(show).__name__
-    display = show.draw(frame, contents)
+    drawing = show.draw(frame, contents)
+    display, call = drawing(), _drawn(show, call, drawing, contents)
     title, caption, alt = (text.format(**contents.names) for text in (show.title, show.caption, show.alt))
     if kind == "Figure":
         bare = [without_caption(page) for page in getattr(display, "pages", [display])]
@@ -289,6 +305,33 @@ def _item(show: Show, contents: Contents, numbers: dict[str, int]) -> Item | Non
         caption = " ".join(filter(None, (caption, bare[0][1])))
     numbers[kind] += 1
     return Item(show.key, f"{kind} {numbers[kind]}", title, display, frame, caption, alt, call)
+
+
+def _drawn(show: Show, call: str, drawing: partial[Any], contents: Contents) -> str:
+    """Calls that give the frames that a table or figure is drawn with, its own last, then its own call."""
+    if not hasattr(ss, drawing.func.__name__):
+        return call  # what draws maps is not at hand
+    own = show.frame if isinstance(show.frame, str) else "shown"
+    done = contents.done
+    names = {id(frame): key for key, frame in done.frames.items()}
+    names |= {
+        id(contents.scores): "scores",
+        id(contents.compared): COMPARED,
+        id(contents.words.labels): LABELS,
+    }
+
+    def named(value: object) -> object:
+        return Named(names[id(value)]) if id(value) in names else value
+
+    arguments = [named(value) for value in drawing.args]
+    options = {name: named(value) for name, value in drawing.keywords.items()}
+    if options.get("style") == Settings.style:
+        del options["style"]
+    others = [
+        str(v) for v in (*arguments, *options.values()) if isinstance(v, Named) and str(v) in done.calls
+    ]
+    before = [assigned(key, done.calls[key]) for key in others if key != own]
+    return "\n".join([*before, assigned(own, call), call_text(drawing.func, *arguments, **options)])
 
 
 def _sentences(part: Part, contents: Contents) -> tuple[str, ...]:

@@ -70,6 +70,12 @@ class Settings:
                 f"a report takes a seed, so that it can be made again: rng must be an int, not {self.seed!r}"
             )
 
+    @property
+    def named(self) -> dict[str, Any]:
+        """Labels as they were given, and the reference before the other methods."""
+        first = {} if self.reference is None else {"method": [self.reference]}
+        return first | dict(self.labels or {})
+
 
 @dataclass(frozen=True)
 class Item:
@@ -78,9 +84,9 @@ class Item:
     `key` is the stem of its files: "means" gives `tables/means.csv` or `figures/means.pdf`, and
     `frames/means.csv` of the unrounded `frame` behind it. `number` is "Table 2" or "Figure 1"; `display` is
     the table, or the pages of the figure; `caption` is what a reader needs to read a figure (a table's notes
-    are in the table), `alt` the figure in words, `call` the Python call that gives the frame. Once written,
-    it has the `content` that the page shows, a table's rows or the PNG of each page of a figure, and the
-    paths of its `files` relative to the page.
+    are in the table), `alt` the figure in words, `call` the Python that gives the frame and draws it. Once
+    written, it has the `content` that the page shows, a table's rows or the PNG of each page of a figure, and
+    the paths of its `files` relative to the page.
     """
 
     key: str

@@ -1,7 +1,6 @@
 """The report: run what the columns allow, and write one folder with a page."""
 
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -51,10 +50,7 @@ def write_report(
 
 def labels_of(scores: pd.DataFrame, settings: Settings) -> Labels:
     """Labels in which the reference leads the methods, unless the user ordered them."""
-    given: dict[str, Any] = dict(settings.labels or {})
-    if settings.reference is not None:
-        given = {"method": [settings.reference]} | given
-    labels = Labels(given, scores)
+    labels = Labels(settings.named, scores)
     for column in {"metric", "method", "task"} & set(scores.columns):
         # two values of one label would share a place in every table
         labels.categorical(scores[[column]].drop_duplicates(), column)

@@ -12,11 +12,12 @@ from salstats.display.report.calls import loading
 
 
 def pasted(code):
-    """What Python pasted at once gives: the value of its last line."""
+    """What Python pasted at once gives: the frame named before its last line, and the value of that."""
     *lines, last = ast.parse(code).body
     names = {}
     exec(compile(ast.Module(lines, []), "pasted", "exec"), names)
-    return eval(compile(ast.Expression(last.value), "pasted", "eval"), names)
+    shown = eval(compile(ast.Expression(last.value), "pasted", "eval"), names)
+    return names[lines[-1].targets[0].id], shown
 
 
 def odd_scores():
@@ -57,7 +58,9 @@ def test_every_call_shown_runs_and_gives_its_frame(scores, options, tmp_path, mo
     items = [item for section in report.sections for item in section.items]
     assert len(items) > 5
     for item in items:
-        frame = pasted(f"{report.code}\n{item.call}").reset_index(drop=True)
+        frame, display = pasted(f"{report.code}\n{item.call}")
+        assert type(display) is type(item.display[0] if isinstance(item.display, tuple) else item.display)
+        frame = frame.reset_index(drop=True)
         # of a decrease the P values are those of the differences
         columns = ["estimate", "conf_low", "conf_high"] if item.key.startswith("decrease") else list(frame)
         pd.testing.assert_frame_equal(frame[columns], item.frame[columns], check_dtype=False, obj=item.key)
