@@ -1,6 +1,7 @@
 """The flow of cases as a diagram in the manner of STARD: boxes, arrows, exclusions at the right."""
 
 from collections.abc import Hashable, Mapping
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -9,10 +10,12 @@ from matplotlib.markers import CARETDOWN, CARETRIGHT
 
 from salstats.checks import SalstatsError, ValueRangeError, check_columns, check_frame
 from salstats.display.plots.figure import figures
+from salstats.display.plots.pages import PAGE_HEIGHT_MM
 from salstats.display.plots.text_fit import caption, caption_chars, caption_mm, chars_in, wrapped
 from salstats.display.plots.theme import COLUMN_MM, MM_PER_PT, TEXT_PT, figure_size, font, theme_salstats
 from salstats.display.text.format import count_text, counted, joined, plural
 from salstats.display.text.labels import Labels
+from salstats.display.text.packing import packed
 from salstats.stats.carried import ABSENT, UNDEFINED
 from salstats.stats.case_flow import DEFINED, FILE, NO_ROW, OF_REFERENCE, PAIRS, ROWS
 
@@ -40,7 +43,7 @@ class _Box(NamedTuple):
 @figures
 def plot_flow(
     flow: pd.DataFrame, *, labels: Mapping[str, Any] | Labels | None = None, width: float = COLUMN_MM
-) -> p9.ggplot:
+) -> list[p9.ggplot]:
     """Flow diagram of cases and scores, with what is excluded and why.
 
     From what is in the file each metric has a chain of its own (metrics with the same numbers share theirs)
@@ -59,7 +62,7 @@ def plot_flow(
     Returns
     -------
     Figure
-        As wide as `width` and as high as its text.
+        As wide as `width` and as high as its text; chains that do not fit a page stand on further `pages`.
 
     Raises
     ------
@@ -100,9 +103,31 @@ def plot_flow(
     if _counts_scores(flow):
         unit = plural(_noun(str(file["unit"].iloc[0]), names))
         whose = "Cases" if unit == "cases" else f"Cases and {unit}"
-        note = caption([f"{whose} are counted as long as one of their scores is left."], caption_chars(width))
-    boxes, arrows = _sheet(first, chains, width - 2 * _MARGIN_MM, n_columns)
-    return _figure(boxes, arrows, width, note)
+        note = f"{whose} are counted as long as one of their scores is left."
+    room, chars = width - 2 * _MARGIN_MM, caption_chars(width)
+    height = PAGE_HEIGHT_MM - 2 * _MARGIN_MM - caption_mm(caption([note, "Page 10 of 12."], chars))
+    parts = _parts(first, chains, room, n_columns, height)
+    pages = [f"Page {n} of {len(parts)}." if len(parts) > 1 else "" for n in range(1, len(parts) + 1)]
+    return [
+        _figure(*_sheet(first, part, room, n_columns), width, caption([note, page], chars))
+        for part, page in zip(parts, pages, strict=True)
+    ]
+
+
+def _parts(
+    first: _Box, chains: list[list[_Box]], room: float, n_columns: int, height: float
+) -> list[list[list[_Box]]]:
+    """Chains of each page, whose file stands above them on a page of a height."""
+    column = (room + _GAP_MM) / n_columns
+    heights = [_GAP_MM + _depth(chain, column - _GAP_MM - _CHAIN_MM) for chain in chains]
+    rows = [max(heights[i : i + n_columns]) for i in range(0, len(chains), n_columns)]
+    ends = accumulate(packed(rows, height - _depth([first], room)), initial=0)
+    return [chains[start * n_columns : end * n_columns] for start, end in pairwise(ends)]
+
+
+def _depth(boxes: list[_Box], room: float) -> float:
+    """Height of boxes below each other."""
+    return -float(_placed(boxes, 0.0, room, 0.0)[0]["ymin"].min())
 
 
 def _groups(branches: pd.DataFrame, names: Labels) -> list[tuple[str, pd.DataFrame]]:

@@ -21,7 +21,7 @@ from salstats.display.plots.overlay_sheet import EDGE_MM, GAP_MM, HIGHEST, Place
 from salstats.display.plots.pages import PAGE_HEIGHT_MM
 from salstats.display.plots.picture import GROUND, geom_picture, tinted
 from salstats.display.plots.text_fit import caption, caption_chars, caption_mm
-from salstats.display.plots.theme import LINE_MM, MM_PER_PT, figure_size, picture_look, theme_salstats
+from salstats.display.plots.theme import LINE_MM, figure_size, picture_look, theme_salstats
 from salstats.display.text.format import joined
 from salstats.display.text.labels import Labels
 from salstats.study import Series
@@ -140,7 +140,6 @@ def overlay_figure(
         theme_salstats(),
         picture_look(sheet.width, GAP_MM, EDGE_MM - _MARK_MM),
         p9.theme(
-            plot_caption=p9.element_text(margin={"l": _MARK_MM / MM_PER_PT, "units": "pt"}),
             legend_key=p9.element_rect(fill=_KEY, color=_KEY),
             legend_key_width=12,
             legend_key_height=7,

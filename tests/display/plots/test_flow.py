@@ -9,6 +9,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError, ValueRangeError
+from salstats.display.plots.pages import PAGE_HEIGHT_MM
 from salstats.display.plots.theme import MM_PER_INCH
 
 SCORES = ss.datasets.load_simulated()
@@ -66,9 +67,11 @@ def test_the_boxes_say_what_the_flow_counts():
     assert caption(figure) == "Cases and patients are counted as long as one of their scores is left."
 
 
-def test_every_number_of_the_flow_that_is_left_stands_in_the_figure():
+def test_every_number_of_the_flow_that_is_left_stands_on_a_page_of_the_figure():
     flow = ss.case_flow(ragged(), reference="method 0")
-    shown = " ".join(nth_data(ss.plot_flow(flow), BOXES)["text"]).replace("\u00a0", " ")
+    pages = ss.plot_flow(flow).pages
+    assert all(size_mm(page)[1] <= PAGE_HEIGHT_MM for page in pages)
+    shown = " ".join(text for page in pages for text in nth_data(page, BOXES)["text"]).replace("\u00a0", " ")
     left = flow[~flow["excluded"] & (flow["stage"] != "file")]
     for column, noun in {"n_rows": "", "n_cases": " cases", "n_units": " patients"}.items():
         assert all(f"{n:,}{noun}" in shown for n in left[column])
