@@ -311,7 +311,8 @@ def _figure(boxes: pd.DataFrame, arrows: pd.DataFrame, width: float, note: str) 
         + theme_salstats()
         + p9.theme(axis_line=nothing, axis_text=nothing, axis_ticks=nothing, axis_title=nothing)
         + p9.theme(plot_margin=0, plot_margin_left=side, plot_margin_right=side)
-        + figure_size(width, 2 * _MARGIN_MM - lowest + caption_mm(note))
+        + p9.theme(plot_margin_bottom=_MARGIN_MM / width)
+        + figure_size(width, 3 * _MARGIN_MM - lowest + caption_mm(note))
     )
 
 

@@ -145,7 +145,7 @@ def panel_grid(
         n_columns = -(-n // -(-n // min(most, fitting)))
     columns = min(check_count(n_columns, "n_columns"), n, fitting)
     panel_width = (width - left - (columns - 1) * beside - _RIGHT_MM) / columns
-    texts = wrapped_texts(titles, chars_in(panel_width + 1, bold=True), None)
+    texts = wrapped_texts(titles, chars_in(panel_width, bold=True), None)
     return PanelGrid(texts, width, columns, panel_width, left, free)
 
 

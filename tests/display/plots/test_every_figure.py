@@ -204,7 +204,9 @@ def assert_texts_keep_apart(drawn, renderer):
         assert all(a[1] < b[0] for a, b in pairwise(across))
     titles = [t for t in drawn.findobj(plt.Text) if type(t).__name__ == "StripText"]
     assert not any("…" in title.get_text() for title in titles)
-    assert not any(a.overlaps(b) for a, b in combinations(boxes_of(titles, renderer), 2))
+    rooms = boxes_of(titles, renderer)
+    assert not any(a.overlaps(b) for a, b in combinations(rooms, 2))
+    assert all(room.x1 < drawn.bbox.x1 - 0.5 / 25.4 * drawn.dpi for room in rooms)
 
 
 @pytest.mark.parametrize("width", [None, 60, 89, 183])

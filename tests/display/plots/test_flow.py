@@ -1,5 +1,6 @@
 """The flow diagram: its boxes, numbers and words, and that every text lies within its box."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import plotnine as p9
@@ -141,6 +142,8 @@ def test_no_text_leaves_its_box_or_runs_into_another(names, width, saved):
     figure = (plot + p9.theme(figure_size=size, dpi=DPI)).draw(show=False)
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
+    (note,) = (t for t in figure.findobj(plt.Text) if t.get_text().startswith("Cases and"))
+    assert note.get_window_extent(canvas.get_renderer()).y0 > 0.5 * DPI / MM_PER_INCH
     for axes in figure.axes:
         boxes = [p.get_extents(axes.transData) for p in axes.collections[0].get_paths()]
         found = [t.get_window_extent(canvas.get_renderer()) for t in axes.texts if t.get_text()]
