@@ -25,7 +25,7 @@ body { margin: 1rem; background: #fff; }
     background: #fff linear-gradient(#000, #000) bottom / calc(100% - 8px) 1px no-repeat !important;
   }
   .gt_column_spanner {
-    position: sticky; left: LABELS; width: auto !important; border-bottom: 0 !important;
+    position: sticky; left: LABELS; right: 8px; width: auto !important; border-bottom: 0 !important;
   }
 }
 """

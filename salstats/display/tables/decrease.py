@@ -101,7 +101,8 @@ def table_decrease(
     needed = ("estimate", "method", "reference")
     every = check_display(decrease, digits, style, "decrease", needed)
     medians = [c.replace("mean", "median") for c in _MEANS]
-    if set(medians) <= set(every.columns):
+    average = "median" if set(medians) <= set(every.columns) else "mean"
+    if average == "median":
         every = every.rename(columns=dict(zip(medians, _MEANS, strict=True)))
     check_columns(every, _MEANS, "decrease")
     frame = rows_of_term(every, "difference")
@@ -115,7 +116,7 @@ def table_decrease(
         if sort == "size":
             slots = _by_size(slots, frame)
         # below its label, where that stands above its columns
-        own = "" if placement.columns else names.column("method")
+        own = "" if placement.columns else f"{names.column('method')}, {average}"
         metric = names.value("metric", frame["metric"].iloc[0]) if "metric" in placement.constant else ""
         values = _values(frame, names, (own, metric), n, (digits, percent_digits), style, adjust)
         table = fill(slots, values, names)
@@ -204,7 +205,7 @@ def _values(
         else []
     )
     values += [
-        Value(reference, means["reference_mean"]),
+        Value(reference + own[own.find(",") :] if own else reference, means["reference_mean"]),
         Value(own, means["method_mean"]),
         Value(notes.with_interval(gap, frame, beside_p=tested), gaps, underline=np.flatnonzero(differs)),
         *bounds_values(frame, digits[percent], style),

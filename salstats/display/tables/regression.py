@@ -193,7 +193,7 @@ def table_regression(
     )
     symbols = notes.paragraph(given.note, notes.dash_note(table.cells, n_references))
     over, across = (", ".join(names.column(c) for c in part) for part in (groups, beside))
-    table = replace(table, turns=True, axes=(over, across))
+    table = replace(table, turns=True, axes=(over, "" if p_values else across))
     return build(replace(table, notes=below, symbols=symbols, title=title), "salstats-regression")
 
 

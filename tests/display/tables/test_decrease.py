@@ -99,7 +99,7 @@ def test_every_two_methods_are_rows(scores, read):
     assert sorted(seen.rows) == [
         "Human benchmark − Grad-CAM", "Human benchmark − Occlusion", "Occlusion − Grad-CAM",
     ]  # fmt: skip
-    assert seen.head[-1][2:4] == ["Reference", "Method"]
+    assert seen.head[-1][2:4] == ["Reference, mean", "Method, mean"]
 
 
 def test_only_verdicts_are_underlined_and_the_note_says_when(decrease, read):
@@ -169,7 +169,7 @@ def test_more_than_three_methods_are_groups_of_rows(decrease, read):
 
 def test_without_tasks_methods_are_rows(scores, read):
     seen = read(ss.table_decrease(ss.difference(scores, reference="human", by="metric", n_replicates=99)))
-    assert seen.head == [["Method", "n", "Human benchmark", "Method", "Difference (95% CI)", "P"]]
+    assert seen.head == [["Method", "n", "Human benchmark, mean", "Method, mean", "Difference (95% CI)", "P"]]
     assert [row[0] for row in seen.body] == ["Grad-CAM", "Occlusion"] * 2
     assert seen.groups == ["IoU", "Hit rate"]
 
