@@ -136,14 +136,20 @@ def see_figure(figure: Figure, stem: str, out: Path) -> list[Seen]:
     return seen
 
 
-def see_table(table: GT, stem: str, out: Path) -> Seen:
-    """A table as it is printed, and its page for the browser."""
+def see_table(table: GT, stem: str, out: Path) -> list[Seen]:
+    """Every page of a table as it is printed, and its page for the browser."""
+    further = f"{stem}-[2-9].png"
+    for old in out.glob(further):
+        old.unlink()
     ss.save_table(table, out / f"{stem}.html", overwrite=True)
-    file = ss.save_table(table, out / f"{stem}.png", overwrite=True)
-    with Image.open(file) as picture:
-        width, height = (side / picture.info["dpi"][0] * MM_PER_INCH for side in picture.size)
-    body = f'<a href="{stem}.html"><img src="{file.name}" style="width:{width:.0f}mm" alt=""></a>'
-    return Seen(body, f"{width:.0f} x {height:.0f} mm")
+    first = ss.save_table(table, out / f"{stem}.png", overwrite=True)
+    seen = []
+    for file in (first, *sorted(out.glob(further))):
+        with Image.open(file) as picture:
+            width, height = (side / picture.info["dpi"][0] * MM_PER_INCH for side in picture.size)
+        body = f'<a href="{stem}.html"><img src="{file.name}" style="width:{width:.0f}mm" alt=""></a>'
+        seen.append(Seen(body, f"{width:.0f} x {height:.0f} mm"))
+    return seen
 
 
 def see(item: Item, frame: str, out: Path, names: dict[str, Any]) -> list[Seen]:
@@ -155,7 +161,7 @@ def see(item: Item, frame: str, out: Path, names: dict[str, Any]) -> list[Seen]:
         seen = []
         for number, one in enumerate(made):
             own = f"{stem}-{number}" if len(made) > 1 else stem
-            seen += [see_table(one, own, out)] if isinstance(one, GT) else see_figure(one, own, out)
+            seen += see_table(one, own, out) if isinstance(one, GT) else see_figure(one, own, out)
         return seen
     except Exception as error:  # one that fails is shown as failing, the others go on
         traceback.print_exc()

@@ -202,6 +202,9 @@ def _styles(gt: GT, table: Table, stub: Sequence[str], names: Sequence[str]) -> 
             looks.setdefault(" ".join(css for css, holds in said if holds), []).append(i)
         for css, rows in looks.items():
             gt = gt.tab_style(style.css(css), loc.body(columns=name, rows=rows)) if css else gt
+        if len(column.heading) < _LONG and "-" in column.heading and " " not in column.heading:
+            # "Grad-CAM" on one line
+            gt = gt.tab_style(style.css("white-space: nowrap;"), loc.column_labels(columns=name))
         if len(column.heading) > _LONG:
             gt = gt.tab_style(style.css("min-width: 9em; max-width: 14em;"), loc.column_labels(columns=name))
     long = [i for i, labels in enumerate(table.stub) if max(map(len, labels)) > 2 * _LONG]
