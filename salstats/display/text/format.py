@@ -19,8 +19,10 @@ MISSING = "—"
 MINUS = "\u2212"
 #: Levels of one, two and three stars, before any correction.
 STAR_LEVELS = (0.05, 0.01, 0.001)
-#: Spaces where no line ends, also in HTML: inside "P < 0.001", "n = 12" and "95% CI".
-_TOGETHER = re.compile(r"\b[Pn] (?:[<=>≤≥]|&[lg]t;) (?=[\d.])|(?<=%) (?=CIs?\b)|(?<=—,) |(?<=\d) of (?=\d)")
+#: Spaces where no line ends, also in HTML: inside "P < 0.001", "n = 12", "F(7, 133)" and "95% CI".
+_TOGETHER = re.compile(
+    r"\b[Pn] (?:[<=>≤≥]|&[lg]t;) (?=[\d.])|(?<=%) (?=CIs?\b)|(?<=—,) |(?<=\d) of (?=\d)|\bF\(\d+, (?=\d)"
+)
 
 
 @dataclass(frozen=True)
@@ -57,8 +59,8 @@ STYLES = {
 def unbroken(text: str, space: str = "\u00a0") -> str:
     r"""A text with other spaces where no line ends.
 
-    >>> unbroken("Mean (95% CI), P < 0.001")
-    'Mean (95%\xa0CI), P\xa0<\xa00.001'
+    >>> unbroken("Mean (95% CI), F(7, 133), P < 0.001")
+    'Mean (95%\xa0CI), F(7,\xa0133), P\xa0<\xa00.001'
     """
     return _TOGETHER.sub(lambda found: found[0].replace(" ", space), text)
 
