@@ -55,17 +55,7 @@ def _arranged(table: Table, groups: str, rows: str, columns: str) -> Table | Non
     ]
     if rows == "gc" and len(set(spanners)) == 1:
         groups, rows = "g", "c"
-    parents = _parents(table)
-    keys: dict[str, list[_Key]] = {
-        "g": [(group,) for group in table.groups or [""] * len(table.stub)],
-        "r": [(parents.get(i, ""), *stub) for i, stub in enumerate(table.stub)],
-        "o": [above[len(everywhere) :] for above in spanners],
-        "c": [(column.heading,) for column in table.columns],
-    }
-    if columns == "r":
-        # what a factor's own row says is P of the whole of it
-        factors = {i - 1 for i in table.indent if i - 1 not in table.indent}
-        keys["r"] = [(key[-1], "P") if i in factors else key for i, key in enumerate(keys["r"])]
+    keys = _axes(table, len(everywhere), split=columns == "r")
     texts = {axis: list(dict.fromkeys(own)) for axis, own in keys.items()}
     at = {axis: [texts[axis].index(key) for key in own] for axis, own in keys.items()}
     shown = range(len(table.cells)) if rows == "r" else [i for i, row in enumerate(table.cells) if any(row)]
@@ -120,6 +110,22 @@ def _arranged(table: Table, groups: str, rows: str, columns: str) -> Table | Non
         indent=kept(table.indent),
         foot=kept(table.foot),
     )
+
+
+def _axes(table: Table, n_everywhere: int, *, split: bool) -> dict[str, list[_Key]]:
+    """What each row (`g`, `r`) and column (`o`, `c`) of a table is of, without headings of all columns.
+
+    With `split` a factor's own row is one of P: what it says is P of the whole of it.
+    """
+    parents = _parents(table)
+    factors = {i - 1 for i in table.indent if i - 1 not in table.indent} if split else set()
+    rows = [(parents.get(i, ""), *stub) for i, stub in enumerate(table.stub)]
+    return {
+        "g": [(group,) for group in table.groups or [""] * len(table.stub)],
+        "r": [(key[-1], "P") if i in factors else key for i, key in enumerate(rows)],
+        "o": [column.spanners[n_everywhere:] for column in table.columns],
+        "c": [(column.heading,) for column in table.columns],
+    }
 
 
 def _parents(table: Table) -> dict[int, str]:
