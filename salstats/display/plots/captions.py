@@ -21,10 +21,6 @@ from salstats.stats.weighting import MEMBERS, weights_text
 _FARTHEST = 1000.0
 #: Groups without a value that a caption names.
 _NAMED = 4
-#: Labels of methods that are no names.
-_COMMON_NOUNS = (
-    "Human benchmark", "Saliency method", "Simulated annotator", "Radiologists", "Interobserver", "Occlusion",
-)  # fmt: skip
 
 
 def scope_note(frame: pd.DataFrame, labels: Labels, columns: Iterable[str]) -> str:
@@ -67,11 +63,6 @@ def _intervals(kind: str) -> str:
     """What intervals of a kind are called."""
     record = find_interval(kind)
     return f"{kind if record is None else record.brief or record.label} intervals"
-
-
-def in_sentence(label: str) -> str:
-    """Method's label as it stands inside a sentence."""
-    return label.lower() if label in _COMMON_NOUNS else label
 
 
 def ci_text(frame: pd.DataFrame) -> str:

@@ -12,7 +12,6 @@ from salstats.checks import SalstatsError, check_choice, check_count, warn
 from salstats.display.plots.captions import (
     distinct,
     has_limits,
-    in_sentence,
     interval_note,
     margin_notes,
     p_below,
@@ -31,7 +30,7 @@ from salstats.display.tables.placement import rows_of_term
 from salstats.display.text.format import MINUS, STYLES, interval_text, of_quantile, p_used
 from salstats.display.text.labels import LAST, Labels
 from salstats.display.text.margins import margin_marks, pairs_as_methods
-from salstats.display.text.vocabulary import CONTRASTS, TERMS
+from salstats.display.text.vocabulary import CONTRASTS, TERMS, in_sentence
 from salstats.metrics.registry import direction
 from salstats.stats.equivalence import split_verdicts
 

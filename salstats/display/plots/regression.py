@@ -14,7 +14,6 @@ from salstats.display.plots.captions import (
     distinct,
     effect_text,
     formulas_of,
-    in_sentence,
     interval_note,
     is_ratio,
     scope_note,
@@ -38,6 +37,7 @@ from salstats.display.text.format import MINUS
 from salstats.display.text.labels import Labels
 from salstats.display.text.models import model_note, term_names
 from salstats.display.text.terms import normalized_note, side_text, term_rows, with_reference_rows
+from salstats.display.text.vocabulary import in_sentence
 from salstats.stats.models.design import INTERCEPT
 from salstats.stats.models.tidying import is_coefficient
 from salstats.study import HUMAN

@@ -212,7 +212,7 @@ def _raters_note(frame: pd.DataFrame) -> str:
 def _count_nouns(frame: pd.DataFrame) -> tuple[str, str]:
     """What is counted in n and what its missing are."""
     if is_agreement(frame):
-        return "reading", "missing or of a case with one"
+        return "reading", "missing or the only one of a case"
     if "n_pairs" in frame.columns:
         return "pair", "incomplete"
     if "n_positive" in frame.columns:

@@ -158,9 +158,11 @@ def stars_of(frame: pd.DataFrame, stars: bool, n_tests: int | None, adjust: str 
                 "p_adjusted is missing where there is a p_value; adjust all rows together with adjust(), "
                 "or give n_tests"
             )
-        return Stars([star_text(v) for v in adjusted], star_note(adjusted=adjustment(frame, adjust)))
+        texts = [star_text(v) for v in adjusted]
+        return Stars(texts, star_note(adjusted=adjustment(frame, adjust), shown=any(texts)))
     family = max(int(np.count_nonzero(~np.isnan(p))) if n_tests is None else n_tests, 1)
-    return Stars([star_text(value, family) for value in p], star_note(family))
+    texts = [star_text(value, family) for value in p]
+    return Stars(texts, star_note(family, shown=any(texts)))
 
 
 def is_adjusted(frame: pd.DataFrame) -> bool:

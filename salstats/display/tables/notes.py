@@ -22,7 +22,7 @@ from salstats.display.text.format import (
     plural,
 )
 from salstats.display.text.labels import LAST, Labels
-from salstats.display.text.vocabulary import ABBREVIATIONS, INFERENCE, NO_INTERVAL, limits_name
+from salstats.display.text.vocabulary import ABBREVIATIONS, INFERENCE, NO_INTERVAL, in_sentence, limits_name
 from salstats.metrics.registry import METRICS
 from salstats.stats.advice import beyond_range
 from salstats.stats.carried import SEVERAL, missing_scores
@@ -270,7 +270,7 @@ def underline_note(
     differences: pd.DataFrame, n_marked: int, untested: int, labels: Labels, adjust: str | None = None
 ) -> str:
     """What underlined means, or that nothing is: against what, at which level, by which correction."""
-    reference = labels.value("reference", differences["reference"].iloc[0])
+    reference = in_sentence(labels.value("reference", differences["reference"].iloc[0]))
     when = significance(differences, adjustment(differences, adjust))
     same = " on the same cases" if is_paired(differences) else ""
     if not n_marked:

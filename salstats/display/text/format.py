@@ -271,8 +271,10 @@ def star_text(p_value: Any, n_tests: int = 1) -> str:
     return "*" * sum(p_value < level / family for level in STAR_LEVELS) if p_value == p_value else ""
 
 
-def star_note(n_tests: int = 1, adjusted: str | None = None) -> str:
-    """The footnote that says what the stars mean; `adjusted` is what the p-values were adjusted by.
+def star_note(n_tests: int = 1, adjusted: str | None = None, *, shown: bool = True) -> str:
+    """The footnote that says what the stars mean, or that none is `shown`.
+
+    `adjusted` is what the p-values were adjusted by.
 
     >>> star_note(4)
     '*P < 0.05/4; **P < 0.01/4; ***P < 0.001/4 (Bonferroni, 4 tests).'
@@ -281,6 +283,7 @@ def star_note(n_tests: int = 1, adjusted: str | None = None) -> str:
     """
     over = f"/{n_tests}" if n_tests > 1 else ""
     levels = "; ".join(f"{'*' * (i + 1)}P < {level}{over}" for i, level in enumerate(STAR_LEVELS))
+    levels = levels if shown else f"No star: no P < {STAR_LEVELS[0]}{over}"
     if adjusted is not None:
         return f"{levels}; P values adjusted ({adjusted})."
     if over:

@@ -197,7 +197,7 @@ class Labels:
             return last > 0, named.get(text, len(named) + last), rank, metrics.get(text, len(metrics))
 
         if all(isinstance(v, str) for v in distinct) and column not in ("term", *_METRIC_COLUMNS):
-            distinct.sort(key=lambda v: by_numbers(str(v)))
+            distinct.sort(key=lambda v: by_numbers(self.value(column, v)))
         return sorted(distinct, key=place)
 
     def methods(self, shown: Iterable[str]) -> list[str]:

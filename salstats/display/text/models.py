@@ -14,6 +14,7 @@ from salstats.display.text.terms import (
     term_rows,
     with_reference_rows,
 )
+from salstats.display.text.vocabulary import in_sentence
 from salstats.stats.adjust import INTERCEPT
 from salstats.stats.models.errors import ERRORS
 from salstats.stats.models.families import FAMILIES
@@ -68,7 +69,7 @@ def marginal_text(frame: pd.DataFrame, labels: Labels) -> str:
     terms = _distinct(frame, "term")
     against = _distinct(frame, "reference_level")
     what = "difference" if against else "mean"
-    what += f" from {labels.value('reference_level', against[0])}" if len(against) == 1 else ""
+    what += f" from {in_sentence(labels.value('reference_level', against[0]))}" if len(against) == 1 else ""
     if terms:
         what = "marginal effect" + (f" of {labels.term(terms[0])}" if len(terms) == 1 else "")
     # where the metric varies the outcome is the score

@@ -20,6 +20,11 @@ INFERENCE = {
     "readers and cases": "Intervals speak of readers and cases in general.",
 }
 
+#: Labels of methods that are no names.
+_COMMON_NOUNS = (
+    "Human benchmark", "Saliency method", "Simulated annotator", "Radiologists", "Interobserver", "Occlusion",
+)  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Term:
@@ -93,3 +98,8 @@ ABBREVIATIONS = {
 def limits_name(terms: Iterable[object]) -> str:
     """What stands behind "95%" of limits: "CI", or "of replicates"."""
     return "of replicates" if {str(t) for t in terms} <= _OF_REPLICATES else "CI"
+
+
+def in_sentence(label: str) -> str:
+    """Method's label as it stands inside a sentence."""
+    return label.lower() if label in _COMMON_NOUNS else label

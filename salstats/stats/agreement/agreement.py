@@ -63,6 +63,7 @@ def agreement(
         whether those with the same value are pairs (default), or readings in any order.
     by : str or sequence of str, optional
         Grouping columns; by default those of metric, method and task that are present, but `over`.
+        A single metric is named whatever they are.
     unit : str or list of str, optional
         What is independent; by default as for `summarize`.
     interval : str, optional
@@ -192,6 +193,10 @@ def agreement(
     # of a variant there is one estimate, of other kinds one per term of the record
     places = [0] if record.choices else [list(record.terms).index(term) for term in terms]
     keys = design.keys.iloc[group_of].reset_index(drop=True)
+    frame = design.codes.frame
+    if "metric" in frame.columns and over != "metric" and "metric" not in keys.columns:
+        # it is one, and what agrees
+        keys.insert(0, "metric", text_column([str(frame["metric"].iloc[0])] * len(keys)))
     if record.pairs:
         keys["pair"] = text_column(" - ".join(names) for names in named)
     _warn(keys, found, places, limits, np.array(counts), np.column_stack(sizes))

@@ -184,12 +184,12 @@ def test_significant_differences_are_underlined_and_the_note_says_against_what(i
     seen = read(ss.table_estimates(iou, differences=changed))
     assert seen.underline == {(task, column) for task in set(TASKS) - {"Edema"} for column in (0, 2)}
     assert (
-        "Underlined: differs from Human benchmark on the same cases (95% CI of the paired difference "
+        "Underlined: differs from human benchmark on the same cases (95% CI of the paired difference "
         "excludes 0 and adjusted P (Holm, 24 tests) is significant at the 5% level)."
     ) in seen.note
     none = read(ss.table_estimates(iou, differences=differences.assign(verdict="inconclusive")))
     assert not none.underline
-    assert "No difference from Human benchmark on the same cases was shown" in none.note
+    assert "No difference from human benchmark on the same cases was shown" in none.note
 
 
 def test_estimates_inside_their_margin_have_a_dagger(iou, scores, read):
@@ -401,7 +401,7 @@ def test_marginal_means_and_contrasts_name_their_outcome_and_their_model():
     grid = "levels of other factors count alike, numbers are held at their mean; t tests"
     for frame, heading, over in (
         (fit.means("method"), "IoU, mean (95% CI)", grid),
-        (fit.contrasts("method", reference="human"), "IoU, difference from Human benchmark (95% CI)", grid),
+        (fit.contrasts("method", reference="human"), "IoU, difference from human benchmark (95% CI)", grid),
         (
             fit.slopes("area_ratio"),
             "IoU, marginal effect of Relative size (95% CI)",
@@ -464,5 +464,5 @@ def test_figures_of_marginal_means_and_contrasts_name_their_outcome():
         assert draw(fit.means("method")).labels.x == "IoU, mean (95% CI)"
         assert (
             draw(fit.contrasts("method", reference="human")).labels.x
-            == "IoU, difference from Human benchmark (95% CI)"
+            == "IoU, difference from human benchmark (95% CI)"
         )

@@ -253,7 +253,7 @@ def test_methods_and_models_have_their_own_table(make, frames, several, as_publi
     row = next(cells for task, cells in cells_of(text) if task == "Cardiomegaly")
     assert ["bold" in cell for cell in row[:2]].count(True) == 1
     text = items["extended_data_3"].table.as_raw_html()
-    assert "Underlined: differs from Human benchmark" in text
+    assert "Underlined: differs from human benchmark" in text
     # the best model of each method: both methods of the first one
     bold = {task: ["bold" in cell for cell in cells] for task, cells in cells_of(text) if cells}
     assert any(sum(b) == 2 for b in bold.values())
