@@ -97,8 +97,7 @@ def comparison(frames: Frames) -> Made:
             {side.rstrip("_"): name for side, name in sides.items()},
             rows["item"] == "Extended Data 5-6",
         ),
-        ss.plot_intervals(both, labels={"iou": "Mean IoU"})
-        + p9.labs(x="Decrease from human benchmark, % (95% CI)")
+        ss.plot_intervals(both) + p9.labs(x="Decrease from human benchmark, % (95% CI)")
         if len(lost)
         else None,
         note=f"the sign shown changes in {int(signed['changed'].sum())} of the {len(signed)} rows that have "

@@ -11,7 +11,7 @@ from salstats.display.plots.overlay import image_note, overlay_figure
 from salstats.display.plots.overlay_picture import Picture
 from salstats.display.plots.overlay_sheet import Placed
 from salstats.display.plots.theme import COLUMN_MM
-from salstats.display.text.format import fixed_text
+from salstats.display.text.format import number_text
 from salstats.display.text.labels import Labels
 from salstats.images.masks import decode
 from salstats.images.shapes import dominant_rectangle
@@ -126,7 +126,8 @@ def _with_rectangle(study: Study, case: str, task: str, how: Look) -> Picture:
 
 def _corner(task: str, value: float, labels: Labels) -> str:
     """The text in a panel's corner."""
-    return f"{labels.value('task', task)} {fixed_text(value, 0 if value == round(value) else 2)}"
+    # the smallest of relative sizes is no 0.00
+    return f"{labels.value('task', task)} {number_text(int(value) if value == int(value) else value, 3)}"
 
 
 def _study(frames: Frames) -> Study:
