@@ -181,13 +181,19 @@ def article(item: Item, seen: Sequence[Seen], said: Sequence[str]) -> str:
     return f'{head}<div class="shown">{shown}</div></article>\n'
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def parser_of(description: str | None) -> argparse.ArgumentParser:
+    """Parser of a script that draws into a folder."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
         "-o", "--output", type=Path, required=True, metavar="OUT", help="folder to write into"
     )
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = parser_of(__doc__)
     parser.add_argument("--only", default="", help="regular expression of the code or frame to show")
     options = parser.parse_args(argv)
     options.output.mkdir(parents=True, exist_ok=True)

@@ -77,6 +77,16 @@ class Item:
     frames: tuple[str, ...] = ("embedded",)
 
 
+def _with_outcomes(by: str, shown: str) -> str:
+    """Code that correlates covariates with outcomes by something and shows what was found."""
+    return f"""
+        import pandas as pd
+        pairs = [(x, y) for x in ["prob", "area_ratio", "elongation"] for y in ["iou", "hit"]]
+        found = pd.concat([ss.correlate(scores, x, y, by={by}) for x, y in pairs])
+        ss.{shown}(found, labels=labels)
+        """
+
+
 ITEMS = (
     Item("table_describe", """ss.table_describe(ss.describe(scores), labels=labels)""", SHAPED),
     Item("plot_flow", """ss.plot_flow(ss.case_flow(scores, reference="human"), labels=labels)""", SHAPED),
@@ -278,32 +288,17 @@ ITEMS = (
     ),
     Item(
         "table_correlation",
-        """
-        import pandas as pd
-        pairs = [(x, y) for x in ["prob", "area_ratio", "elongation"] for y in ["iou", "hit"]]
-        found = pd.concat([ss.correlate(scores, x, y, by=["method", "task"]) for x, y in pairs])
-        ss.table_correlation(found, labels=labels)
-        """,
+        _with_outcomes('["method", "task"]', "table_correlation"),
         SHAPED,
     ),
     Item(
         "plot_correlation, covariates by outcomes",
-        """
-        import pandas as pd
-        pairs = [(x, y) for x in ["prob", "area_ratio", "elongation"] for y in ["iou", "hit"]]
-        found = pd.concat([ss.correlate(scores, x, y, by="method") for x, y in pairs])
-        ss.plot_correlation(found, labels=labels)
-        """,
+        _with_outcomes('"method"', "plot_correlation"),
         SHAPED,
     ),
     Item(
         "plot_correlation, covariates by outcomes of methods and findings",
-        """
-        import pandas as pd
-        pairs = [(x, y) for x in ["prob", "area_ratio", "elongation"] for y in ["iou", "hit"]]
-        found = pd.concat([ss.correlate(scores, x, y, by=["method", "task"]) for x, y in pairs])
-        ss.plot_correlation(found, labels=labels)
-        """,
+        _with_outcomes('["method", "task"]', "plot_correlation"),
         SHAPED,
     ),
     Item(

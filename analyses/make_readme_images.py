@@ -6,11 +6,11 @@ coverage.png into OUT; the picture of the table needs Chromium.
 Example: python analyses/make_readme_images.py -o analyses/images --overwrite
 """
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from gallery import parser_of
 from PIL import Image
 
 import salstats as ss
@@ -43,12 +43,7 @@ def shrink(file: Path) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "-o", "--output", type=Path, required=True, metavar="OUT", help="folder to write into"
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--overwrite", action="store_true", help="replace files that are there")
     options = parser.parse_args(argv)
     scores = ss.datasets.load_digits_scores()

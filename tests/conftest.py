@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -69,3 +70,18 @@ def synth1_scores(synth1) -> pd.DataFrame:
         )
     ]
     return pd.concat(parts, ignore_index=True)
+
+
+@pytest.fixture
+def scores() -> pd.DataFrame:
+    """Two methods on three cases, one score missing, rows labelled as after a selection."""
+    return pd.DataFrame(
+        {
+            "case": ["b", "a", "c"] * 2,
+            "task": "Edema",
+            "method": ["gradcam"] * 3 + ["human"] * 3,
+            "metric": "iou",
+            "score": [0.5, 0.25, np.nan, 0.75, 1.0, 0.0],
+        },
+        index=[3, 1, 4, 15, 9, 2],
+    )

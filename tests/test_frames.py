@@ -16,22 +16,6 @@ from salstats.checks import ColumnError, InputFileError, SalstatsError, Salstats
 from salstats.files.frame_files import WRITABLE_SUFFIXES, check_output
 from salstats.frames import check_scores
 
-
-@pytest.fixture
-def scores():
-    """Two methods on three cases, one score missing, rows labelled as after a selection."""
-    return pd.DataFrame(
-        {
-            "case": ["b", "a", "c"] * 2,
-            "task": "Edema",
-            "method": ["gradcam"] * 3 + ["human"] * 3,
-            "metric": "iou",
-            "score": [0.5, 0.25, np.nan, 0.75, 1.0, 0.0],
-        },
-        index=[3, 1, 4, 15, 9, 2],
-    )
-
-
 # check_scores
 
 

@@ -14,21 +14,6 @@ SCORES = f"{HEADER}\n007,NA,g,iou,0.5\n7,NA,g,iou,0.25\n007,b,g,iou,0.75\n"
 STUDY = "oracles/chexlocalize/study/expected"
 
 
-@pytest.fixture
-def scores():
-    """Two methods on three cases, one score missing, rows labelled as after a selection."""
-    return pd.DataFrame(
-        {
-            "case": ["b", "a", "c"] * 2,
-            "task": "Edema",
-            "method": ["gradcam"] * 3 + ["human"] * 3,
-            "metric": "iou",
-            "score": [0.5, 0.25, np.nan, 0.75, 1.0, 0.0],
-        },
-        index=[3, 1, 4, 15, 9, 2],
-    )
-
-
 def test_covariates_of_a_file_are_joined_on_case_and_task_as_text(text_file):
     features = text_file("task,case,size\nb,007,3\nNA,7,2\nNA,007,1\n", "features.csv")
     frame = ss.read_scores(text_file(SCORES), join=features)
