@@ -218,7 +218,7 @@ class RowPanels:
     ) -> list[Any]:
         """Axis, theme, titles, panels and size of a figure with rows, and room for text beside the panels."""
         width, room = self.width, self.room
-        x_title = wrapped(x_title, chars_in(width - 2 * EDGE_MM), 2)
+        x_title = wrapped(x_title, chars_in(0.96 * width - EDGE_MM), 2)
         note = caption(notes, caption_chars(width))
         height = -(-len(self.titles) // self.n_columns) * self._panel + _MARGIN_MM
         height += _TITLE_MM + LINE_MM * x_title.count("\n") if x_title else 0
@@ -276,20 +276,21 @@ def row_panels(
     """Panels of rows, as many side by side as have room beside the columns of text, `n_columns` at most."""
     n_columns, width = min(n_columns, len(panels)), width or figure_width(n_columns, panels)
     room = columns_mm(columns or {})
-    word = max(text_mm(word, bold=True) for title in panels for word in [*title.split(), ""]) - BEFORE_MM
-    while n_columns > 1 and _room_for_panel(rows, width, room, n_columns) < max(_PANEL_MM, word - room):
+    word = max(text_mm(word, bold=True) for title in panels for word in [*title.split(), ""])
+    least = max(_PANEL_MM, word + BEFORE_MM - EDGE_MM - room)
+    while n_columns > 1 and _room_for_panel(rows, width, room, n_columns) < least:
         n_columns -= 1
     length = _room_for_panel(rows, width, room, n_columns)
     heads = max((heading.count("\n") + 1 for heading in columns or {}), default=0)
     if not any(panels):
         return RowPanels(rows, {"": ""}, n_columns, width, room, heads)
-    titles = wrapped_texts(panels, chars_in(length + BEFORE_MM, bold=True), None)
+    # panels are narrower by the gaps between them
+    own = length - BEFORE_MM + (BEFORE_MM - EDGE_MM) / n_columns
+    titles = wrapped_texts(panels, chars_in(own, bold=True), None)
     # titles that are higher beside the headings of text stand above these
-    over = wrapped_texts(panels, chars_in(length + room - EDGE_MM, bold=True), None)
+    over = wrapped_texts(panels, chars_in(own + room, bold=True), None)
     over = {title: text + "\n" * heads for title, text in over.items()}
-    if word > length or max(t.count("\n") for t in titles.values()) > max(
-        t.count("\n") for t in over.values()
-    ):
+    if word > own or max(t.count("\n") for t in titles.values()) > max(t.count("\n") for t in over.values()):
         titles = over
     return RowPanels(rows, titles, n_columns, width, room, heads)
 
