@@ -204,7 +204,10 @@ PARTS = (
             ),
             Figure(
                 "decrease_forest", "Percentage decrease from the {reference}",
-                _styled(ss.plot_decrease), "decrease",
+                lambda f, c: partial(
+                    ss.plot_decrease, f, n_columns=min(f["metric"].nunique(), 2), **c.style
+                ),
+                "decrease",
                 alt=f"Percentage decreases from the {{reference}} with intervals; {_IN_TABLE}",
             ),
             Table(
