@@ -23,6 +23,7 @@ from salstats.display.plots.text_fit import crossed, short_labels
 from salstats.display.text.format import count_text, interval_text, joined
 from salstats.display.text.labels import Labels
 from salstats.display.text.terms import model_text
+from salstats.stats.carried import absent_observations
 from salstats.stats.coefficients import RECORDS as COEFFICIENTS
 from salstats.stats.models.formulas import parse_formula
 from salstats.stats.wide import wide_table
@@ -81,7 +82,8 @@ def drawn_points(
     keys = used[[*groups, *colours]].astype(str).assign(panel=points["panel"], group=points["group"])
     outcome, few = is_outcome(points["y"].to_numpy()), is_few(points["x"].to_numpy())
     points = _spread(points, outcome, few)
-    n_left_out = int((~complete).sum())
+    # nobody misses the score of a finding that is not there
+    n_left_out = int((~complete).sum()) - len(absent_observations(frame, (x, y), [*groups, *colours]))
     texts = {str(value): text for value, text in (short[colour] if colour else {"": ""}).items()}
     return Drawn(points, keys.drop_duplicates(), groups, colour, texts, outcome, few, n_left_out)
 

@@ -66,7 +66,7 @@ class Contents:
             "metrics": joined([labels.value("metric", m) for m in metric_order(self.scores)]),
             "and_task": " and task" if tasks else "",
             "by_task": " by task" if tasks else "",
-            "reference": self.words.method(settings.reference or "").removeprefix("the "),
+            "reference": self.words.method(settings.reference or ""),
             "unit": settings.unit,
             "metric": labels.value("metric", self.metric),
             "method": labels.value("method", self.method),
@@ -196,22 +196,22 @@ PARTS = (
         ),
     ),
     Part(
-        "contrasts", "Comparison with the {reference}", ("decrease", "difference"),
+        "contrasts", "Comparison with {reference}", ("decrease", "difference"),
         (
             Table(
-                "decrease", "Percentage decrease from the {reference}",
+                "decrease", "Percentage decrease from {reference}",
                 _styled(ss.table_decrease), "decrease",
             ),
             Figure(
-                "decrease_forest", "Percentage decrease from the {reference}",
+                "decrease_forest", "Percentage decrease from {reference}",
                 lambda f, c: partial(
                     ss.plot_decrease, f, n_columns=min(f["metric"].nunique(), 2), **c.style
                 ),
                 "decrease",
-                alt=f"Percentage decreases from the {{reference}} with intervals; {_IN_TABLE}",
+                alt=f"Percentage decreases from {{reference}} with intervals; {_IN_TABLE}",
             ),
             Table(
-                "difference", "Difference from the {reference}",
+                "difference", "Difference from {reference}",
                 _styled(ss.table_decrease), "difference",
             ),
         ),
