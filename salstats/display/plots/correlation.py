@@ -165,6 +165,8 @@ def plot_correlation(
                 scope_note(frame, names, [c for c in groups if c not in own]),
                 *_captions(tiles, alpha, bool(numbers)),
             ],
+            # captions begin where names of rows do
+            indent=max(below.beyond - left, 0.0),
             further=below.height + _LEGEND_MM - BOTTOM_MM + above * LINE_MM * (title.count("\n") + 1),
         )
         + p9.theme(

@@ -84,9 +84,13 @@ class PanelGrid:
         notes: Iterable[str] = (),
         legend: Sequence[str] = (),
         further: float = 0.0,
+        indent: float = 0.0,
     ) -> list[Any]:
-        """Theme, titles, caption, panels of a height and size of a figure with something `further` in mm."""
-        note = caption(notes, caption_chars(self.width))
+        """Theme, titles, caption, panels of a height and size of a figure with something `further` in mm.
+
+        `indent` is how far right of the figure's edge the caption begins.
+        """
+        note = caption(notes, caption_chars(self.width - indent))
         keys = legend_width(legend, legend_columns(legend, self.width)) if legend else 0.0
         x = wrapped(x, chars_in(self.width - self.left - 2), 2)
         y = wrapped(y, chars_in(self.height(height) - BOTTOM_MM), 2)

@@ -76,7 +76,7 @@ def test_tasks_stand_in_the_order_of_the_labels_or_of_the_estimates():
     frame = estimates(tasks=["A", "B", "C", "Average"])
     assert row_labels(ss.plot_intervals(frame)) == ["A", "B", "C", "Average"]
     labels = {"task": {"C": "Third"}, "A": "First"}
-    assert row_labels(ss.plot_intervals(frame, labels=labels)) == ["Third", "First", "B", "Average"]
+    assert row_labels(ss.plot_intervals(frame, labels=labels)) == ["Third", "B", "First", "Average"]
     assert row_labels(ss.plot_intervals(frame, sort="estimate")) == ["C", "B", "A", "Average"]
 
 
