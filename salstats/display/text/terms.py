@@ -144,7 +144,9 @@ def term_rows(frame: pd.DataFrame, labels: Labels) -> list[TermRow]:
     places: dict[str | None, int] = {}
     references = set(frame["term"]) - set(frame.loc[frame["estimate"].notna(), "term"])
     for column, known in levels.items():
-        order = labels.order(column, pd.Categorical(list(known), list(known)))
+        # an order that is not the alphabet's was chosen
+        chosen = list(known) != sorted(known)
+        order = labels.order(column, pd.Categorical(list(known), list(known)) if chosen else list(known))
         # what others are compared with stands first, unless it is given a place
         first = [v for v in order if known[v].term in references and v not in labels.named(column)]
         order = [*first, *(v for v in order if v not in first)]

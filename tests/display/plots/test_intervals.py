@@ -83,7 +83,7 @@ def test_tasks_stand_in_the_order_of_the_labels_or_of_the_estimates():
 def test_the_auroc_stands_behind_the_task_and_the_caption_says_so():
     areas = pd.DataFrame({"task": ["Edema", "Nodule"], "term": "auroc", "estimate": [0.9666, np.nan]})
     figure = ss.plot_intervals(estimates(), auroc=areas, labels={"Edema": "Pulmonary oedema, left"})
-    assert row_labels(figure) == ["Pulmonary oedema, left (0.97)", "Nodule"]
+    assert row_labels(figure) == ["Nodule", "Pulmonary oedema, left (0.97)"]
     assert caption(figure).endswith("In parentheses: AUROC of the classifier.")
 
 
