@@ -90,11 +90,14 @@ def in_pieces(
 def end_with(parent: int) -> None:
     """End this process, which works for another one, soon after that one, however it ends.
 
-    Where it is killed nobody tells its workers, which would wait for minutes and keep its streams open.
+    Where it is killed nobody tells its workers, which would wait for minutes and keep its streams open. Not
+    on Windows, where an orphan keeps the number of its parent, and a launcher may stand between the two.
     """
+    if sys.platform == "win32":
+        return
 
     def watch() -> None:
-        # an orphan gets another parent; Windows leaves the number as it is
+        # an orphan gets another parent
         while os.getppid() == parent:
             time.sleep(_LOOK_EVERY)
         os._exit(1)

@@ -1,6 +1,7 @@
 """The command line: a command is made when it is asked for, runs, and fails in one line."""
 
 import inspect
+import io
 import os
 import re
 import signal
@@ -32,6 +33,10 @@ def _terminate(number: int, _: object) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; bad usage and bad input give one line on stderr and exit code 2."""
     signal.signal(signal.SIGTERM, _terminate)
+    # a pipe of Windows has a code page, which lacks most letters
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     sys.exit(run(sys.argv[1:] if arguments is None else list(arguments)))
 
 
@@ -200,9 +205,9 @@ def _summary(command: Any) -> str:
     import ast
 
     package = Path(__file__).parents[1]
-    stub = (package / "__init__.pyi").read_text()
+    stub = (package / "__init__.pyi").read_text("utf-8")
     (module,) = re.findall(rf"^from \.(\S+) import {command.function} as", stub, re.M)
-    tree = ast.parse(package.joinpath(*module.split(".")).with_suffix(".py").read_text())
+    tree = ast.parse(package.joinpath(*module.split(".")).with_suffix(".py").read_text("utf-8"))
     docs = {
         node.name: ast.get_docstring(node) or "" for node in tree.body if isinstance(node, ast.FunctionDef)
     }

@@ -39,6 +39,8 @@ UNKNOWN = ("", "NA", "NaN", "nan")
 MADE = re.compile(r"[A-Za-z0-9._+-]+~[0-9a-f]{16}\.npy")
 #: Characters of a name that a file's name keeps, and how many of them.
 _UNSAFE, _LONGEST = re.compile(r"[^A-Za-z0-9._+-]+"), 40
+#: Names of Windows' devices, whatever stands behind a dot.
+_DEVICE = re.compile(r"(?i)^(con|prn|aux|nul|com\d|lpt\d)(?=\.|$)")
 #: A whole number as pandas writes a column that has empty cells, too.
 _WHOLE = re.compile(r"(\d+)\.0")
 
@@ -339,5 +341,6 @@ def _is_number(value: Any) -> bool:
 
 
 def _slug(name: str) -> str:
-    """A name as a part of a file's name: plain letters, no dots or dashes in front."""
-    return _UNSAFE.sub("-", name).strip(".-")[:_LONGEST] or "x"
+    """A name as a part of a file's name: plain letters, no dots or dashes in front, no dot at the end."""
+    plain = _UNSAFE.sub("-", name).strip(".-")[:_LONGEST].rstrip(".")
+    return _DEVICE.sub(r"\1_", plain) or "x"

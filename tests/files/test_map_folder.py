@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -34,7 +35,7 @@ KEY = MapKey("a", "Edema", "gradcam")
 #: Names that are no names of files, or are alike where case or form of letters do not count.
 ODD_NAMES = (
     "../../etc/x", "/abs", "a/b", "a\\b", "C:x", "with blank", "plus+and.dot", "\u00e4", "a\u0308", "A", "a",
-    "a-b", "con", ".hidden", "-", "\u2026", "x" * 500, "a,b", 'a "quoted" name', "~",
+    "a-b", "con", "NUL", "com1.x", ".hidden", "-", "\u2026", "x" * 500, "a,b", 'a "quoted" name', "~",
 )  # fmt: skip
 
 
@@ -106,7 +107,7 @@ class TestWhatIsWritten:
 
     def test_any_name_has_a_file_of_its_own_inside_the_folder(self, folder):
         wanted = [MapKey(name, other, "m") for name in ODD_NAMES for other in ("t", "T/..")]
-        wanted += [MapKey("a", "t", name, model=name) for name in ODD_NAMES]
+        wanted += [MapKey("a", "t", name, model=model) for name in ODD_NAMES for model in (name, None)]
         with MapFolder(folder) as maps:
             for number, key in enumerate(wanted):
                 add(maps, key, np.full((1, 1), number))
@@ -114,6 +115,8 @@ class TestWhatIsWritten:
         # also where upper and lower case, or two forms of one letter, are the same name
         assert len({name.lower() for name in found}) == len(wanted)
         assert all(name.isascii() for name in found)
+        # Windows keeps these names for devices
+        assert not [name for name in found if re.search(r"(?i)/(con|nul|com1)[./]", name)]
         assert names(folder.parent) == ["maps"]
         _, rows = table(folder)
         assert [(r["case"], r["task"], r["method"], r["model"] or None) for r in rows] == [
