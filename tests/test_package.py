@@ -4,6 +4,7 @@ import inspect
 import os
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -83,10 +84,28 @@ def test_the_unpacked_wheel_finds_its_data(wheel, tmp_path):
     assert "--printed" in run.stdout
 
 
+def in_repository(*options):
+    """Files that git knows, with what its options add; a skip in an unpacked sdist, which has no history."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("no checkout of the repository")
+    command = ["git", "ls-files", "-z", *options]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return done.stdout.split("\0")[:-1]
+
+
+def test_sdist_holds_the_repository_and_what_its_tests_need(tmp_path):
+    from hatchling.builders.sdist import SdistBuilder
+
+    known = set(in_repository("--cached", "--others", "--exclude-standard"))
+    with tarfile.open(next(SdistBuilder(str(ROOT)).build(directory=str(tmp_path)))) as sdist:
+        held = {name.partition("/")[2] for name in sdist.getnames()}
+    assert held - known == {"PKG-INFO"}
+    left_out = {n for n in known - held if (ROOT / n).exists()}
+    assert {n.split("/")[0] for n in left_out} <= {".ci", ".pre-commit-config.yaml"}
+
+
 def test_no_large_file_and_no_foreign_data_in_the_repository():
-    tracked = subprocess.run(
-        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout.splitlines()
+    tracked = in_repository()
     sizes = {name: (ROOT / name).stat().st_size for name in tracked if (ROOT / name).exists()}
     # the embedded study has a limit of its own, for all of it: tests/datasets/test_digits_data.py
     assert not [name for name, size in sizes.items() if size > 500_000 and "data/digits/" not in name]
