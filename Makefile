@@ -10,4 +10,4 @@ slow:
 bench:
 	pytest -m bench --benchmark-columns=min,median,rounds
 docs:
-	python -m sphinx -W --keep-going -b html docs docs/_build/html
+	python -m sphinx -W --keep-going -j 2 -b html docs docs/_build/html

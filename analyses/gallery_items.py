@@ -479,6 +479,18 @@ ITEMS = (
         ("images of unequal size",),
     ),
     Item(
+        "plot_curves",
+        """
+        import pandas as pd
+        from salstats import explain as ex
+        canvases = {file.stem: file for file in sorted((study_folder / "images").glob("*.png"))}
+        network = ex.digits_network("residual")
+        walks = [walk(network, canvases, study_folder, steps=20) for walk in (ex.insertion, ex.deletion)]
+        ss.plot_curves(ss.mean_curves(pd.concat(walks)))
+        """,
+        ("images",),
+    ),
+    Item(
         "plot_thresholds",
         """
         ss.plot_thresholds(ss.tune(study))

@@ -28,14 +28,21 @@ exclude_patterns = ["_build", "_gallery", "gallery/*.ipynb"]
 html_theme = "pydata_sphinx_theme"
 html_title = "salstats"
 html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_favicon = "_static/logo.svg"
 html_show_sourcelink = False
+html_copy_source = False
+html_sidebars = {"index": [], "**": ["sidebar-nav-bs"]}
+html_context = {"default_mode": "auto"}
 html_theme_options = {
-    "navigation_with_keys": False,
+    "logo": {"image_light": "_static/logo.svg", "image_dark": "_static/logo.svg", "text": "salstats"},
     "show_toc_level": 2,
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 6,
     "footer_start": ["copyright"],
     "footer_end": [],
 }
+copybutton_exclude = ".linenos, .gp, .go"
+copybutton_selector = "div.highlight-python pre, div.highlight-ipython3 pre, div.highlight-bash pre"
 autosummary_generate = True
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
@@ -45,18 +52,29 @@ nb_execution_mode = "cache"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_merge_streams = True
+# a page writes its files where nobody commits them
+nb_execution_in_temp = True
 
-gallery.write_scripts(gallery.HERE / "_gallery")
+gallery.write_scripts(gallery.HERE / "_gallery", gallery.HERE / "gallery")
 sphinx_gallery_conf = {
     "examples_dirs": "_gallery",
     "gallery_dirs": "gallery",
-    "filename_pattern": "example_",
+    "subsection_order": [f"_gallery/{name}" for name in gallery.SECTIONS],
+    "within_subsection_order": "gallery.position",
+    "filename_pattern": "",
     "image_scrapers": ("gallery.scrape",),
-    "capture_repr": ("__repr__",),
+    "thumbnail_size": gallery.THUMBNAIL_PX,
+    "capture_repr": (),
+    # reference pages of figures and tables show where they stand in the gallery
+    "backreferences_dir": "gallery/backreferences",
+    "doc_module": ("salstats",),
+    "notebook_extensions": set(),
     "download_all_examples": False,
-    "show_memory": False,
     "min_reported_time": 1e9,
     "show_signature": False,
+    # a page of times would load its scripts from the web
+    "write_computation_times": False,
     "abort_on_example_error": True,
+    "parallel": True,
 }
 default_role = "py:obj"
