@@ -1,7 +1,7 @@
-"""The table and the figures of the README, made from the embedded digits study and the coverage atlas.
+"""The picture of the README and those of the pages, from the embedded digits study and the coverage atlas.
 
-Digits, network and maps are real, the annotator is simulated. Writes table.png, figure.png, gallery.png and
-coverage.png into OUT; the picture of the table needs Chromium.
+Digits, network and maps are real, the annotator is simulated. Writes readme.png (maps beside intervals),
+gallery.png and coverage.png into OUT.
 
 Example: python analyses/make_readme_images.py -o analyses/images --overwrite
 """
@@ -18,7 +18,9 @@ from salstats.checks import SalstatsError
 from salstats.display.text.labels import Labels
 from salstats.scoring.figures import examples_of
 
-WIDTH_MM, DPI, TABLE_PX = 183, 120, 1100
+WIDTH_MM, DPI = 183, 120
+#: The README's picture: maps, and what is left beside them for intervals, at a finer grain.
+MAPS_MM, BESIDE_MM, README_DPI = 122, 78, 160
 ONLY = {"dataset": "textured", "model": "residual"}
 #: Four of the study's eight methods, so that a picture fits a screen.
 METHODS = {
@@ -28,18 +30,26 @@ METHODS = {
     "integrated_gradients": "Integrated Gradients",
     "rise": "RISE",
 }
-#: Two of these, for the table.
-IN_TABLE = ("gradcam", "integrated_gradients")
-#: Colours of the picture of overlays: enough for its shades, and half the bytes.
+#: Three of these, for the README.
+FEW = ("gradcam", "integrated_gradients", "rise", "human")
+#: Colours of a picture of overlays: enough for its shades, and half the bytes.
 COLOURS = 256
 
 
+def beside(left: Path, right: Path, file: Path) -> None:
+    """Two pictures of one height as one."""
+    with Image.open(left) as one, Image.open(right) as other:
+        both = Image.new("RGB", (one.width + other.width, one.height), "white")
+        both.paste(one, (0, 0))
+        both.paste(other, (one.width, 0))
+    both.save(file)
+
+
 def shrink(file: Path) -> None:
-    """Bring a picture of black on white to the width of a README and few greys."""
+    """Bring a picture to fewer colours."""
     with Image.open(file) as image:
-        height = round(image.height * TABLE_PX / image.width)
-        small = image.convert("L").resize((TABLE_PX, height), Image.Resampling.LANCZOS)
-    small.quantize(16).save(file, optimize=True)
+        few = image.convert("RGB").quantize(COLOURS, method=Image.Quantize.FASTOCTREE)
+    few.save(file, optimize=True)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -49,31 +59,42 @@ def main(argv: Sequence[str] | None = None) -> int:
     scores = ss.datasets.load_digits_scores()
     for column, value in ONLY.items():
         scores = scores[scores[column] == value]
-    scores = scores[scores["method"].isin(METHODS) & scores["metric"].isin(["iou", "hit"])]
-    means = ss.summarize(scores, average="task")
-    decrease = ss.percent_decrease(scores, reference="human", average="task", adjust="holm")
-    auroc = ss.auroc(scores, "prob", "label", by="task")
-    labels = {"method": METHODS, "human": METHODS["human"]}
-    figure = ss.plot_intervals(means, decrease=decrease, auroc=auroc, labels=labels)
-    iou = decrease[(decrease["metric"] == "iou") & decrease["method"].isin(IN_TABLE)]
-    table = ss.table_decrease(
-        iou, labels=labels, title="Decrease of IoU from the simulated annotator (handwritten digits)"
-    )
+    scores = scores[scores["method"].isin(METHODS) & (scores["metric"] == "iou")]
     examples = ss.datasets.digits_examples()
-    gallery = examples_of(ss.read_study(examples), examples / "images")
+    study = ss.read_study(examples)
+    gallery = examples_of(study, examples / "images")
     picks = gallery.picks(scores, "gradcam", "iou")
+    labels = {"method": METHODS, "human": METHODS["human"], "task": [*picks["task"]]}
     overlays = gallery.figure(picks, scores, Labels(labels))
+    few = scores[scores["method"].isin(FEW)]
+    maps = ss.plot_gallery(
+        study,
+        picks,
+        methods=FEW,
+        scores=few,
+        metric="iou",
+        images=examples / "images",
+        labels=labels,
+        width=MAPS_MM,
+    )
+    means = ss.summarize(few, average="task")
+    means = means[means["task"].isin([*picks["task"], "Average"])]
+    intervals = ss.plot_intervals(means, labels=labels, width=BESIDE_MM)
     try:
-        options.output.mkdir(parents=True, exist_ok=True)
+        out = options.output
+        out.mkdir(parents=True, exist_ok=True)
+        left, right = out / "left.png", out / "readme.png"
+        ss.save_figure(maps, left, dpi=README_DPI)
+        with Image.open(left) as image:
+            height = image.height / README_DPI * 25.4
+        ss.save_figure(intervals, right, height=height, dpi=README_DPI, overwrite=options.overwrite)
+        beside(left, right, right)
+        left.unlink()
         coverage = ss.plot_coverage(ss.datasets.load_coverage(), width=WIDTH_MM)
-        for name, drawn in {"figure": figure, "gallery": overlays, "coverage": coverage}.items():
-            file = options.output / f"{name}.png"
-            ss.save_figure(drawn, file, width=WIDTH_MM, dpi=DPI, overwrite=options.overwrite)
-        ss.save_table(table, options.output / "table.png", overwrite=options.overwrite)
-        shrink(options.output / "table.png")
-        with Image.open(options.output / "gallery.png") as image:
-            few = image.convert("RGB").quantize(COLOURS, method=Image.Quantize.FASTOCTREE)
-        few.save(options.output / "gallery.png", optimize=True)
+        for name, drawn in {"gallery": overlays, "coverage": coverage}.items():
+            ss.save_figure(drawn, out / f"{name}.png", width=WIDTH_MM, dpi=DPI, overwrite=options.overwrite)
+        for name in ("readme", "gallery"):
+            shrink(out / f"{name}.png")
     except (SalstatsError, OSError) as error:
         print(f"make_readme_images: {error}", file=sys.stderr)
         return 2

@@ -2,8 +2,11 @@
 
 import contextlib
 import io
+import os
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -27,17 +30,32 @@ def name(page):
 
 
 def blocks_of(page):
-    """Code of a page and what it prints; every Python block has both."""
+    """Python and shell of a page and what they print; every Python block says it."""
     text = page.read_text()
-    blocks = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, flags=re.DOTALL)
-    assert len(blocks) == text.count("```python"), name(page)
+    blocks = re.findall(r"```(python|bash)\n([^`]*?)```\n\n```text\n(.*?)```", text, flags=re.DOTALL)
+    assert sum(language == "python" for language, *_ in blocks) == text.count("```python"), name(page)
     return blocks
+
+
+def printed_by(language, code, namespace):
+    """What a block prints; the shell finds the commands of this environment."""
+    if language == "bash":
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        shell = ["bash", "-euo", "pipefail", "-c", code]
+        return subprocess.run(
+            shell, env={**os.environ, "PATH": path}, stdout=subprocess.PIPE, text=True, check=True
+        ).stdout
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(code, namespace)  # our own page
+    return printed.getvalue()
 
 
 def commands_of(page):
     """The commands of a page, each as its words."""
     shells = re.findall(r"```(?:bash|sh|console)\n(.*?)```", page.read_text(), flags=re.DOTALL)
-    lines = "\n".join(shells).replace("\\\n", " ").splitlines()
+    lines = re.sub(r"^cat >.*?^END$", "", "\n".join(shells), flags=re.DOTALL | re.MULTILINE)
+    lines = re.split(r"\n| \| | 2>&1", lines.replace("\\\n", " "))
     words = (shlex.split(line.removeprefix("$ "), comments=True) for line in lines)
     return [w[1:] for w in words if w[:1] == ["salstats"]]
 
@@ -68,7 +86,7 @@ def with_blocks():
 # findings that are rare in a made-up study, a recording that is discarded
 @pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
 @pytest.mark.parametrize("page", with_blocks())
-def test_every_python_block_prints_what_stands_below_it(page, tmp_path, monkeypatch, request):
+def test_every_block_prints_what_stands_below_it(page, tmp_path, monkeypatch, request):
     if any(mark.name == "torch" for mark in request.node.iter_markers()):
         pytest.importorskip("torch", reason="needs the explain extra")
     for says, fixture in FOLDERS.items():
@@ -76,11 +94,8 @@ def test_every_python_block_prints_what_stands_below_it(page, tmp_path, monkeypa
             request.getfixturevalue(fixture)
     monkeypatch.chdir(tmp_path)
     namespace: dict = {}
-    for code, expected in blocks_of(page):
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            exec(code, namespace)  # our own page
-        assert printed.getvalue().split() == expected.split()
+    for language, code, expected in blocks_of(page):
+        assert printed_by(language, code, namespace).split() == expected.split()
         assert expected.strip()
 
 
@@ -98,8 +113,13 @@ def test_commands_and_their_options_exist(page, words, capsys):
         assert options <= known | {"--help"}
 
 
-def test_the_readme_is_one_page_with_two_commands_that_do_everything():
+def test_links_of_the_readme_lead_to_files():
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", (ROOT / "README.md").read_text())
+    assert links
+    assert [link for link in links if not (ROOT / link).is_file()] == []
+
+
+def test_two_commands_of_the_readme_do_everything():
     text = (ROOT / "README.md").read_text()
     commands = re.findall(r"^python3 -m venv .+ && .+$", text, flags=re.MULTILINE)
     assert [c.split(" && ")[-1] for c in commands] == ["salstats demo", "pytest -n auto"]
-    assert text.index("percent_decrease(") < text.index("## ")
