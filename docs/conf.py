@@ -51,6 +51,8 @@ myst_heading_anchors = 3
 nb_execution_mode = "cache"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
+# what a page writes is not left in the repository
+nb_execution_in_temp = True
 nb_merge_streams = True
 # a page writes its files where nobody commits them
 nb_execution_in_temp = True

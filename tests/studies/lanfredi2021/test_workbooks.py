@@ -105,6 +105,13 @@ def test_all_108_printed_numbers_are_reproduced(made, tables, shared):
     assert np.abs(expected - found).max() < 5e-4
 
 
+@pytest.mark.parametrize("name", ["printed", "design"])
+def test_the_page_of_the_study_shows_what_a_run_writes(made, name):
+    written = made[0] / ("printed.csv" if name == "printed" else "tables/design.csv")
+    shown = Path(__file__).resolve().parents[3] / "docs" / "papers" / f"lanfredi2021_{name}.csv"
+    assert written.read_text(encoding="utf-8-sig") == shown.read_text(encoding="utf-8")
+
+
 def test_unrounded_values_equal_r(tables, oracle):
     rows = joint_rows(tables, oracle)
     assert len(rows) == 26
