@@ -357,8 +357,10 @@ def how_note(frame: pd.DataFrame, labels: Labels) -> str:
 
 def abbreviation_note(texts: Iterable[str]) -> str:
     """The abbreviations that occur in the texts, spelled out in alphabetical order."""
-    words = set(re.findall(r"\w+", " ".join(texts)))
-    known = [f"{short}, {long}" for short, long in ABBREVIATIONS.items() if short in words]
+    # the longer first: "Insertion AUC" is no AUC
+    shorts = "|".join(sorted(ABBREVIATIONS, key=len, reverse=True))
+    found = set(re.findall(rf"\b(?:{shorts})\b", " ".join(texts)))
+    known = [f"{short}, {long}" for short, long in ABBREVIATIONS.items() if short in found]
     return f"{'; '.join(sorted(known, key=str.casefold))}." if known else ""
 
 

@@ -60,6 +60,7 @@ def test_levels_that_differ_are_said_and_adjusted_ones_are_short():
 
 def test_abbreviations_are_whole_words_only():
     assert notes.abbreviation_note(["SDX, IoUs"]) == ""
+    assert notes.abbreviation_note(["Insertion AUC"]) == "Insertion AUC, area under the insertion curve."
     assert (
         notes.abbreviation_note(["IoU (95% CI)"]) == "CI, confidence interval; IoU, intersection over union."
     )
