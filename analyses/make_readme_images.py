@@ -1,7 +1,7 @@
-"""The picture of the README and those of the pages, from the embedded digits study and the coverage atlas.
+"""The picture of the README and those of the pages, from the embedded digits study.
 
-Digits, network and maps are real, the annotator is simulated. Writes readme.png (maps beside intervals),
-gallery.png and coverage.png into OUT.
+Digits, network and maps are real, the annotator is simulated. Writes readme.png (maps beside intervals)
+and gallery.png into OUT.
 
 Example: python analyses/make_readme_images.py -o analyses/images --overwrite
 """
@@ -90,9 +90,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         ss.save_figure(intervals, right, height=height, dpi=README_DPI, overwrite=options.overwrite)
         beside(left, right, right)
         left.unlink()
-        coverage = ss.plot_coverage(ss.datasets.load_coverage(), width=WIDTH_MM)
-        for name, drawn in {"gallery": overlays, "coverage": coverage}.items():
-            ss.save_figure(drawn, out / f"{name}.png", width=WIDTH_MM, dpi=DPI, overwrite=options.overwrite)
+        ss.save_figure(overlays, out / "gallery.png", width=WIDTH_MM, dpi=DPI, overwrite=options.overwrite)
         for name in ("readme", "gallery"):
             shrink(out / f"{name}.png")
     except (SalstatsError, OSError) as error:

@@ -2,10 +2,13 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import salstats
+from salstats.cli.signatures import named
 
 sys.path.insert(0, str(Path(__file__).parent))
+import commands
 import gallery
 
 project = "salstats"
@@ -30,6 +33,7 @@ html_title = "salstats"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_favicon = "_static/logo.svg"
+templates_path = ["_templates"]
 html_show_sourcelink = False
 html_copy_source = False
 html_sidebars = {"index": [], "**": ["sidebar-nav-bs"]}
@@ -44,9 +48,11 @@ html_theme_options = {
 copybutton_exclude = ".linenos, .gp, .go"
 copybutton_selector = "div.highlight-python pre, div.highlight-ipython3 pre, div.highlight-bash pre"
 autosummary_generate = True
+# not on the page of `fit` where a file system does not tell F from f
+autosummary_filename_map = {"salstats.Fit": "salstats.Fit-class"}
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
-myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 nb_execution_mode = "cache"
 nb_execution_raise_on_error = True
@@ -57,6 +63,7 @@ nb_merge_streams = True
 # a page writes its files where nobody commits them
 nb_execution_in_temp = True
 
+commands.write_pages(gallery.HERE / "reference" / "commands")
 gallery.write_scripts(gallery.HERE / "_gallery", gallery.HERE / "gallery")
 sphinx_gallery_conf = {
     "examples_dirs": "_gallery",
@@ -80,3 +87,12 @@ sphinx_gallery_conf = {
     "parallel": True,
 }
 default_role = "py:obj"
+
+
+def setup(app: Any) -> None:
+    """Docstrings name the choices of a record as `--help` does."""
+
+    def name_choices(*event: Any) -> None:
+        event[-1][:] = named("\n".join(event[-1])).split("\n")
+
+    app.connect("autodoc-process-docstring", name_choices)

@@ -34,6 +34,7 @@ from .scoring.gaze_sampling import sampled_scores as sampled_scores
 from .stats.adjust import adjust as adjust
 from .stats.rescaling import normalize as normalize
 from .stats.models.fit import fit as fit
+from .stats.models.fit import Fit as Fit
 from .stats.models.regression import regress as regress
 from .stats.models.quantile_regression import quantile_regress as quantile_regress
 from .stats.models.joint_tests import joint_test as joint_test
@@ -82,6 +83,7 @@ from .display.tables.regression import table_regression as table_regression
 from .display.tables.correlation import table_correlation as table_correlation
 from .display.tables.power import table_power as table_power
 from .display.export.table_files import save_table as save_table
+from .display.plots.figure import Figure as Figure
 from .display.plots.intervals import plot_intervals as plot_intervals
 from .display.plots.decrease import plot_decrease as plot_decrease
 from .display.plots.readers import plot_readers as plot_readers

@@ -1,6 +1,7 @@
 """The house: imports go down only, and each folder knows only what it may."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -51,3 +52,9 @@ def test_imports_go_down_only(path):
 def test_no_module_seeds_the_global_generator():
     for path in MODULES:
         assert "np.random.seed" not in path.read_text(), path.name
+
+
+def test_the_drawing_of_the_house_has_every_folder():
+    drawing = (ROOT.parent / "docs" / "developers" / "house.svg").read_text()
+    drawn = {*re.findall(r'font-weight="bold">(\w+)<', drawing)}
+    assert drawn == {*FLOORS} - {"__main__"}

@@ -246,7 +246,7 @@ def descriptions(function: Callable[..., Any]) -> dict[str, str]:
             text = f"{choices[1].replace(chr(34), '')}. {text}"
         for name in names.split(", "):
             of = getattr(ss, elsewhere[1], None) if elsewhere else None
-            described[name] = (of and of is not function and descriptions(of).get(name)) or _named(text)
+            described[name] = (of and of is not function and descriptions(of).get(name)) or named(text)
     return described
 
 
@@ -291,7 +291,7 @@ def for_shell(text: str, words: Mapping[str, str], *, optional: bool = False) ->
     return plain(text).strip()
 
 
-def _named(text: str) -> str:
+def named(text: str) -> str:
     """Put the names of intervals, and of a model's families and errors, in the place of what gives them."""
 
     def names(call: re.Match[str]) -> str:

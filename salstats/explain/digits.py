@@ -107,9 +107,9 @@ def digits_network(architecture: str = "residual", *, seed: int = 0) -> Network:
     Returns
     -------
     Network
-        For `make_maps` and `explain_ensemble`; `.open()` gives the torch.nn.Module. It takes grey canvases of
-        64 x 64 pixels, from 0 to 1; its ten outputs are the tasks "digit 0" to "digit 9", each with a
-        probability of its own.
+        For `make_maps` and `explain_ensemble`; `Network.open` gives the torch.nn.Module. It takes grey
+        canvases of 64 x 64 pixels, from 0 to 1; its ten outputs are the tasks "digit 0" to "digit 9", each
+        with a probability of its own.
 
     Raises
     ------

@@ -157,7 +157,7 @@ def within_case_sd(
         "term": "within_case_sd",
         **{name: found[name].to_numpy() for name in found},
         "conf_level": level,
-        "interval": interval,
+        "interval": options.interval.name,
         "unit": units.name,
         **inference_to(scores, units.codes, keys),
         "n": twice,

@@ -40,7 +40,7 @@ def test_the_interval_is_that_of_resampled_patients(frame):
     draws = np.random.default_rng(0).integers(0, 20, (200, 20))
     rows = frame[frame["method"] == "lime"]
     found = within_case_sd(rows, draws=draws).iloc[0]
-    assert found["unit"] == "patient"
+    assert (found["unit"], found["interval"]) == ("patient", "percentile")
     variances = rows.groupby(["patient", "case"])["score"].var().groupby("patient").mean().to_numpy()
     roots = np.sqrt(variances[draws].mean(axis=1))
     assert found["std_error"] == pytest.approx(roots.std(ddof=1), rel=ROUNDING)

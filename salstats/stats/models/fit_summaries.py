@@ -91,7 +91,7 @@ def fit_statistics(
         what a family estimates beside its coefficients
             By its name: `precision`, and the cutpoints of an ordered beta model; with `correlation` the
             `alpha` of two rows of a unit and the `scale`, the mean of squared Pearson residuals.
-        reml, singular, n_...
+        reml, singular, `n_...`
             Of mixed models: whether the likelihood is the restricted one, of which `deviance` is minus twice;
             whether a variance is 0 or effects are correlated by 1 or -1; and the number of groups of each
             random effect, as `n_reader`.

@@ -145,7 +145,7 @@ def regress(
             is any, are those of them without an outcome as the finding is absent.
         family, errors, exponentiated
             As they were used; with `exponentiated` the estimate and its limits are ratios. `correlation` too,
-        where there is one.
+            where there is one.
         reference_level
             Where a formula has text in it: the level that a level of it is compared with.
         singular
