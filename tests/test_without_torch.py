@@ -44,6 +44,16 @@ def test_explain_says_what_to_install(tmp_path):
     assert "torch, pytorch_grad_cam, captum" in done.stderr
 
 
+def test_making_maps_on_the_command_line_says_what_to_install(tmp_path):
+    (tmp_path / "images").mkdir()
+    arguments = ["make-maps", "images", "--network", "densenet121", "-o", "maps"]
+    done = run(f"from salstats.cli.app import main\nmain({arguments})", tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("salstats: error: salstats.explain needs torch")
+    assert done.stderr.endswith("pip install 'salstats[explain]' brings it\n")
+    assert run("from salstats.cli.app import main\nmain(['make-maps', '--help'])", tmp_path).returncode == 0
+
+
 def test_importing_the_package_does_not_import_the_extra(tmp_path):
     code = "import sys, salstats.cli.app\nprint([m for m in ('torch', 'captum') if m in sys.modules])"
     done = subprocess.run(

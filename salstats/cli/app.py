@@ -8,11 +8,14 @@ import signal
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from salstats.cli.doctor import doctor
+from salstats.cli.make_maps import make_maps
 from salstats.cli.reproduce import reproduce
 
 #: Characters of a message at most.
@@ -46,7 +49,7 @@ def run(arguments: list[str]) -> int:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            app = make_app(next((a for a in arguments if not a.startswith("-")), ""), flags)
+            app = make_app(next((a for a in _typed(arguments) if not a.startswith("-")), ""), flags)
             code = app(arguments, prog_name="salstats", standalone_mode=False) or 0
             # a reader that went away is met here, not after the exit code is decided
             sys.stdout.flush()
@@ -85,6 +88,13 @@ def run(arguments: list[str]) -> int:
     return int(code)
 
 
+def _typed(arguments: list[str]) -> list[str]:
+    """The arguments, or those of the line that a shell wants completed."""
+    if "_SALSTATS_COMPLETE" not in os.environ:
+        return arguments
+    return (os.environ.get("_TYPER_COMPLETE_ARGS") or os.environ.get("COMP_WORDS", "")).split()[1:]
+
+
 def _line(message: str, flags: Mapping[str, str]) -> str:
     """Put a message in one line, cut where a cell is long, without what could tell a terminal to do."""
     from salstats.checks import printable
@@ -119,7 +129,7 @@ def in_flags(message: str, flags: Mapping[str, str]) -> str:
         # what a message is about stands at its start, or behind the file
         subject = rf"(^|: )({known})(?= (?:must|names|lacks)\b)"
         message = re.sub(subject, lambda found: found[1] + flags[found[2]], message, count=1)
-    return re.sub(rf"\b({known})=(?=['\w (,]|$)", flag, message) if known else message
+    return re.sub(rf"\b({known})=(?=['\w (,-]|$)", flag, message) if known else message
 
 
 def make_app(wanted: str, flags: dict[str, str] | None = None) -> typer.Typer:
@@ -127,30 +137,28 @@ def make_app(wanted: str, flags: dict[str, str] | None = None) -> typer.Typer:
 
     Where none is of that name, all have the first line of their help. Its parameters go into `flags`.
     """
-    from salstats.cli.commands import COMMANDS
+    from salstats.cli.commands import COMMANDS, GROUPS
 
     app = typer.Typer(
-        help=_ABOUT, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
-        rich_markup_mode="rich", context_settings={"help_option_names": ["--help", "-h"]},
+        help=_ABOUT, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="rich",
+        context_settings={"help_option_names": ["--help", "-h"]},
     )  # fmt: skip
     app.callback(invoke_without_command=True)(_top)
-    listed = wanted not in {command.name for command in COMMANDS}
-    for command in COMMANDS:
-        if command.name == wanted:
+    commands = {command.name: command for command in (*COMMANDS, *_OWN)}
+    for command in sorted(commands.values(), key=lambda c: list(GROUPS).index(c.group)):
+        if isinstance(command, _Own):
+            body, text = command.body, None
+            if command.name == wanted and flags is not None:
+                flags |= {name: f"--{name.replace('_', '-')}" for name in inspect.signature(body).parameters}
+        elif command.name == wanted:
             body, text = _made(command, flags)
         else:
-            body, text = _nothing, _summary(command) if listed else ""
-        app.command(command.name, help=text, epilog=f"Example: salstats {command.name} {command.example}")(
-            body
-        )
-    app.command("demo", epilog="Example: salstats demo -o salstats-demo")(demo)
-    # a study has options of its own, which are not typer's
-    own = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
-    app.command(
-        "reproduce",
-        context_settings={**own, "obj": {} if flags is None else flags},
-        epilog="Example: salstats reproduce saporta2022 --data CheXlocalize --split val -o out",
-    )(reproduce)
+            body, text = _nothing, "" if wanted in commands else _summary(command)
+        app.command(
+            command.name, help=text, rich_help_panel=GROUPS[command.group],
+            epilog=f"Example: salstats {command.name} {command.example}".rstrip(),
+            context_settings=_ALL_ITS_OWN | {"obj": flags} if command.name == "reproduce" else None,
+        )(body)  # fmt: skip
     return app
 
 
@@ -202,16 +210,12 @@ def _nothing() -> None:
 
 def _summary(command: Any) -> str:
     """Give the first line of help of a command whose function need not be imported for that."""
-    import ast
-
     package = Path(__file__).parents[1]
     stub = (package / "__init__.pyi").read_text("utf-8")
     (module,) = re.findall(rf"^from \.(\S+) import {command.function} as", stub, re.M)
-    tree = ast.parse(package.joinpath(*module.split(".")).with_suffix(".py").read_text("utf-8"))
-    docs = {
-        node.name: ast.get_docstring(node) or "" for node in tree.body if isinstance(node, ast.FunctionDef)
-    }
-    return docs[command.function].split("\n")[0].replace("`", "")
+    source = package.joinpath(*module.split(".")).with_suffix(".py").read_text("utf-8")
+    (line,) = re.findall(rf'^def {command.function}\(.*?"""(.*?)(?:"""|\n)', source, re.M | re.S)
+    return str(line).replace("`", "")
 
 
 def _top(
@@ -242,3 +246,32 @@ def demo(
     from salstats.cli.demo import run_demo
 
     run_demo(out, overwrite=overwrite)
+
+
+@dataclass(frozen=True)
+class _Own:
+    """A command that is no public function with a file before it: its options are those of its own body."""
+
+    name: str
+    group: str
+    body: Callable[..., None]
+    example: str
+
+
+_OWN = (
+    _Own(
+        "make-maps",
+        "score",
+        make_maps,
+        "images --network salstats.explain:digits_network --methods gradcam -o maps",
+    ),
+    _Own("demo", "reproduce", demo, "-o salstats-demo"),
+    _Own("reproduce", "reproduce", reproduce, "saporta2022 --data CheXlocalize --split val -o out"),
+    _Own("doctor", "reproduce", doctor, ""),
+)
+#: Of a study, which has options of its own that are not typer's.
+_ALL_ITS_OWN: dict[str, Any] = {
+    "allow_extra_args": True,
+    "ignore_unknown_options": True,
+    "help_option_names": [],
+}

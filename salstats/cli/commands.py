@@ -11,16 +11,19 @@ from pathlib import Path
 from typing import Any
 
 from salstats.cli import runs
+from salstats.cli.showing import FIGURES, TABLES, run_plot, run_table
 from salstats.cli.signatures import Option, argument, descriptions, option, options_of, plain
-from salstats.cli.sources import GAZE, SCORES, STUDY, TABLE, Run, Source
+from salstats.cli.sources import GAZE, SCORES, STUDY, TABLE, Run, Source, read_frame
 
 
 @dataclass(frozen=True)
 class Command:
     """A command."""
 
-    #: What it is called, and the public function that it calls.
+    #: What it is called, and under which heading of the help it stands.
     name: str
+    group: str
+    #: The public function that it calls.
     function: str
     source: Source
     #: What stands below its help.
@@ -33,8 +36,9 @@ class Command:
     without: tuple[str, ...] = ()
     #: Options that the function does not have.
     more: tuple[Option, ...] = ()
-    #: Help of `-o` where it must be given.
+    #: Help of `-o` where it is no file of a frame, and whether without it something is printed.
     out: str = ""
+    prints: bool = False
     run: Callable[[Run, Source], None] = runs.write_frame_of
 
 
@@ -43,6 +47,16 @@ def _flag(name: str, help_text: str, kind: Any = str | None) -> Option:
     return option(name, kind, None, help_text)
 
 
+#: Headings of the help, in the order in which a study goes through them.
+GROUPS = {
+    "read": "Read",
+    "score": "Score maps",
+    "estimate": "Estimate",
+    "model": "Model",
+    "compare": "Compare",
+    "report": "Report",
+    "reproduce": "Reproduce",
+}
 #: Options of tables of means and of gaps to a reference.
 _BOUNDS = (
     option(
@@ -53,7 +67,9 @@ _BOUNDS = (
 
 
 COMMANDS = (
+    Command("read", "read", "read_scores", SCORES, "scores.csv --sep , -o long.parquet", run=runs.run_read),
     Command(
+        "score",
         "score",
         "score",
         STUDY,
@@ -72,24 +88,8 @@ COMMANDS = (
         ),
     ),
     Command(
-        "overlap", "reader_overlap", STUDY, "study -o overlap.csv --metrics dice,iou", run=runs.run_with_bar
-    ),
-    Command("features", "features", STUDY, "study -o features.csv", run=runs.run_with_bar),
-    Command("tune", "tune", STUDY, "study -o thresholds.csv --what threshold", run=runs.run_tune),
-    Command(
-        "segment",
-        "segment",
-        STUDY,
-        "study -o masks.json",
-        flags={"method": "of"},
-        out="Write .json, as the CheXlocalize release.",
-        run=runs.run_segment,
-    ),
-    Command(
-        "rates", "pooled_rates", SCORES, "scores.csv --by method,task -o rates.csv", flags={"rates": "rate"}
-    ),
-    Command(
         "gaze",
+        "score",
         "score_gaze",
         GAZE,
         "gaze -o scores.csv --maps gradcam=maps --metrics ncc,auc --jobs 2",
@@ -98,9 +98,35 @@ COMMANDS = (
             _flag("recordings", "Also write the recordings, used and left out, to this file.", Path | None),
         ),
     ),
-    Command("read", "read_scores", SCORES, "scores.csv --sep , -o long.parquet", run=runs.run_read),
+    Command(
+        "overlap",
+        "score",
+        "reader_overlap",
+        STUDY,
+        "study -o overlap.csv --metrics dice,iou",
+    ),
+    Command(
+        "features",
+        "score",
+        "features",
+        STUDY,
+        "study -o features.csv",
+    ),
+    Command("tune", "score", "tune", STUDY, "study -o thresholds.csv --what threshold", run=runs.run_tune),
+    Command(
+        "segment",
+        "score",
+        "segment",
+        STUDY,
+        "study -o masks.json",
+        flags={"method": "of"},
+        out="Write .json, as the CheXlocalize release.",
+        run=runs.run_segment,
+    ),
+    Command("describe", "estimate", "describe", SCORES, "scores.csv --by metric,method"),
     Command(
         "summarize",
+        "estimate",
         "summarize",
         SCORES,
         "scores.csv --by metric,method --unit patient -o means.csv",
@@ -108,59 +134,39 @@ COMMANDS = (
         run=runs.run_bounded,
     ),
     Command(
-        "decrease",
-        "percent_decrease",
+        "medians",
+        "estimate",
+        "medians",
         SCORES,
-        "scores.csv --reference human --average task -o decrease.csv",
-        more=_BOUNDS,
-        run=runs.run_bounded,
+        "scores.csv --by metric,method --quantile 0.5 -o medians.csv",
     ),
     Command(
-        "difference",
-        "difference",
+        "rates",
+        "estimate",
+        "pooled_rates",
         SCORES,
-        "scores.csv --reference human --test t --adjust holm --bounds",
-        more=_BOUNDS,
-        run=runs.run_bounded,
-    ),
-    Command("ranks", "rank_stability", SCORES, "scores.csv --scheme mean --unit patient -o ranks.csv"),
-    Command(
-        "significance-map",
-        "significance_map",
-        SCORES,
-        "scores.csv --by metric --limits limits.csv -o tests.csv",
-        more=(_flag("limits", "Also write the confidence limits of ranks to this file.", Path | None),),
-        run=runs.run_significance_map,
-    ),
-    Command("rank-agreement", "rank_agreement", SCORES, "scores.csv --over task -o tau.csv"),
-    Command(
-        "mrmc",
-        "mrmc",
-        SCORES,
-        "scores.csv --reference human --readers random",
-        run=runs.run_mrmc,
-        more=(
-            _flag("components", "Also write variances and covariances, from which power plans.", Path | None),
-            _flag("each_reader", "Also write the figure of each reader with each method.", Path | None),
-        ),
-    ),
-    Command("medians", "medians", SCORES, "scores.csv --by metric,method --quantile 0.5 -o medians.csv"),
-    Command(
-        "median-difference",
-        "median_difference",
-        SCORES,
-        "scores.csv --reference human --by metric -o gaps.csv",
+        "scores.csv --by method,task -o rates.csv",
+        flags={"rates": "rate"},
     ),
     Command(
-        "power",
-        "power",
+        "auroc",
+        "estimate",
+        "auroc",
         TABLE,
-        "pilot.csv --reference human --n-cases 50,100,200 --effect -0.05 --jobs 2",
-        flags={"n_readers": "n-readers", "n_studies": "studies"},
-        run=runs.run_power,
+        "scores.csv prob label --by task",
+        arguments={"score": "SCORE", "label": "LABEL"},
+    ),
+    Command(
+        "agreement",
+        "estimate",
+        "agreement",
+        SCORES,
+        "scores.csv --over method --kind krippendorff --measured ordinal -o alpha.csv",
+        flags={"scale": "measured"},
     ),
     Command(
         "regress",
+        "model",
         "regress",
         TABLE,
         'scores.csv "iou ~ area_ratio" --normalize area_ratio --adjust holm',
@@ -179,6 +185,7 @@ COMMANDS = (
     ),
     Command(
         "quantile-regress",
+        "model",
         "quantile_regress",
         TABLE,
         'scores.csv "iou ~ area_ratio" --quantile 0.5 --by method',
@@ -186,33 +193,98 @@ COMMANDS = (
     ),
     Command(
         "correlate",
+        "model",
         "correlate",
         TABLE,
         "scores.csv iou prob --by method,task --test spearman",
         arguments={"x": "X", "y": "Y"},
     ),
-    Command("describe", "describe", SCORES, "scores.csv --by metric,method"),
     Command(
-        "auroc",
-        "auroc",
-        TABLE,
-        "scores.csv prob label --by task",
-        arguments={"score": "SCORE", "label": "LABEL"},
-    ),
-    Command(
-        "agreement",
-        "agreement",
+        "decrease",
+        "compare",
+        "percent_decrease",
         SCORES,
-        "scores.csv --over method --kind krippendorff --measured ordinal -o alpha.csv",
-        flags={"scale": "measured"},
+        "scores.csv --reference human --average task -o decrease.csv",
+        more=_BOUNDS,
+        run=runs.run_bounded,
     ),
     Command(
+        "difference",
+        "compare",
+        "difference",
+        SCORES,
+        "scores.csv --reference human --test t --adjust holm --bounds",
+        more=_BOUNDS,
+        run=runs.run_bounded,
+    ),
+    Command(
+        "median-difference",
+        "compare",
+        "median_difference",
+        SCORES,
+        "scores.csv --reference human --by metric -o gaps.csv",
+    ),
+    Command(
+        "mrmc",
+        "compare",
+        "mrmc",
+        SCORES,
+        "scores.csv --reference human --readers random",
+        run=runs.run_mrmc,
+        more=(
+            _flag("components", "Also write variances and covariances, from which power plans.", Path | None),
+            _flag("each_reader", "Also write the figure of each reader with each method.", Path | None),
+        ),
+    ),
+    Command(
+        "ranks", "compare", "rank_stability", SCORES, "scores.csv --scheme mean --unit patient -o ranks.csv"
+    ),
+    Command("rank-agreement", "compare", "rank_agreement", SCORES, "scores.csv --over task -o tau.csv"),
+    Command(
+        "significance-map",
+        "compare",
+        "significance_map",
+        SCORES,
+        "scores.csv --by metric --limits limits.csv -o tests.csv",
+        more=(_flag("limits", "Also write the confidence limits of ranks to this file.", Path | None),),
+        run=runs.run_significance_map,
+    ),
+    Command(
+        "power",
+        "compare",
+        "power",
+        TABLE,
+        "pilot.csv --reference human --n-cases 50,100,200 --effect -0.05 --jobs 2",
+        flags={"n_readers": "n-readers", "n_studies": "studies"},
+        run=runs.run_power,
+    ),
+    Command(
+        "table",
+        "report",
+        "save_table",
+        Source("FRAME", "What a command such as summarize wrote.", TABLES.options, read_frame),
+        "means.csv --label gradcam=Grad-CAM -o table.docx",
+        run=run_table,
+        out="Write .html, .tex, .docx, .csv or .png; else print it.",
+        prints=True,
+    ),
+    Command(
+        "plot",
+        "report",
+        "save_figure",
+        Source("FRAME", "What a command such as decrease wrote.", FIGURES.options, read_frame),
+        "decrease.csv -o fig.pdf --width 89",
+        run=run_plot,
+        out="Write .pdf, .svg, .png or .tif.",
+    ),
+    Command(
+        "report",
         "report",
         "report",
         SCORES,
         "scores.csv --reference human -o report",
         flags={"labels": "label"},
-        without=("inputs", "code", "study", "images", "overwrite"),
+        without=("inputs", "code", "study", "images"),
         out="Folder to make.",
         run=runs.run_report,
     ),
@@ -229,10 +301,12 @@ def options(command: Command, function: Callable[..., Any]) -> list[Option]:
     ]
     output = ("-o", "--output")
     text = command.out or "Write .csv, .parquet or .xlsx; else print a table."
-    kind, default = (Path, inspect.Parameter.empty) if command.out else (Path | None, None)
+    must = bool(command.out) and not command.prints
+    kind, default = (Path, inspect.Parameter.empty) if must else (Path | None, None)
     out = option("out", kind, default, text, *output)
     replace = option("overwrite", bool, False, "Replace the output if it exists.", "--overwrite")
-    own = [] if command.name == "read" else options_of(function, without=command.without, flags=command.flags)
+    without = ("overwrite", *command.without)
+    own = [] if command.name == "read" else options_of(function, without=without, flags=command.flags)
     # `--wide` is an option for reading
     whole = option(
         "whole", bool, False, "Print every column and row, also those a terminal has no room for.", "--all"

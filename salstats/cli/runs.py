@@ -141,23 +141,17 @@ def run_score(run: Run, source: Source) -> None:
     pdc = {name: run.options.pop(f"pdc_{name}", None) for name in ("form", "alpha", "beta")}
     given = {name: value for name, value in pdc.items() if value is not None}
     study = source.read(run)
-    frame = run.call(study, pdc=given or None, progress=True)
+    frame = run.call(study, pdc=given or None)
     run.deliver(frame)
     say_reasons(frame, len(study))
 
 
-def run_with_bar(run: Run, source: Source) -> None:
-    """Call the function with a bar of progress."""
-    check_out(run)
-    run.deliver(run.call(source.read(run), progress=True))
-
-
 def run_power(run: Run, source: Source) -> None:
-    """Plan with a bar of progress, and say what a Methods section would."""
+    """Plan, and say what a Methods section would."""
     check_out(run)
     from salstats.display.text.planning import power_sentence
 
-    frame = run.call(source.read(run), progress=True)
+    frame = run.call(source.read(run))
     run.deliver(frame)
     typer.echo(power_sentence(frame), err=True)
 
@@ -165,7 +159,7 @@ def run_power(run: Run, source: Source) -> None:
 def run_tune(run: Run, source: Source) -> None:
     """Tune, and say what was chosen."""
     check_out(run)
-    frame = run.call(source.read(run), progress=True)
+    frame = run.call(source.read(run))
     run.deliver(frame)
     say_chosen(frame, run.options.get("what", "threshold"))
 
@@ -177,7 +171,7 @@ def run_segment(run: Run, source: Source) -> None:
     check_target(run.out or "", (".json",), overwrite=run.overwrite)
     import salstats as ss
 
-    made = run.call(source.read(run), progress=True)
+    made = run.call(source.read(run))
     ss.write_masks(made, run.out or "", overwrite=run.overwrite)
 
 
@@ -187,7 +181,7 @@ def run_gaze(run: Run, source: Source) -> None:
     import salstats as ss
 
     study = source.read(run)
-    frame = run.call(study, progress=True)
+    frame = run.call(study)
     looks = ss.recordings(study)
     if listing is not None:
         _write(looks, listing, run)

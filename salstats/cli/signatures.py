@@ -83,11 +83,13 @@ def options_of(
     without: Iterable[str] = (),
     flags: Mapping[str, str] | None = None,
     panel: str | None = None,
+    either: bool = False,
 ) -> list[Option]:
     """Make an option of each keyword-only parameter of a public function, but those `without`.
 
     `flags` are by parameter, where one is another word; `panel` is a heading in the help, below which options
-    have no default of their own: only those given are passed on.
+    have no default of their own: only those given are passed on. With `either` what may be on or off can be
+    told to be off, whatever it is by default.
     """
     described, parameters = descriptions(function), inspect.signature(function).parameters
     words = {name: f"--{word_of(name, flags)}" for name in parameters}
@@ -101,7 +103,10 @@ def options_of(
         text = f"Of {', '.join(known)}." if known else text
         if name == "adjust":
             text = f"{', '.join(_procedures())}. {text}"
-        made.append(_option(parameter, words[name], text, panel))
+        flag = words[name]
+        if bool in _members(parameter.annotation) and (either or parameter.default is not False):
+            flag = f"{flag}/--no-{flag[2:]}"
+        made.append(_option(parameter, flag, text, panel))
     return made
 
 
@@ -161,8 +166,10 @@ def _option(parameter: inspect.Parameter, flag: str, text: str, panel: str | Non
     shown: dict[str, Any] = {}
     if bool in kinds:
         kind = bool | None if type(None) in kinds else bool
-        flag = flag if default is False else f"{flag}/--no-{flag[2:]}"
-    elif name in _FORMS and (name in _ONE_TEXT or _takes_many(kinds)):
+    elif any(getattr(k, "__name__", "") == "DataFrame" for k in kinds):
+        # a frame is a file
+        kind = Path | None
+    elif name in _FORMS and (name in _ONE_TEXT or _takes_many(kinds)) and not _other_word(name, kinds):
         reader, example = _FORMS[name]
         kind = str | None if name in _ONE_TEXT else list[str] | None
         value = partial(reader, flag=flag, example=example)
@@ -171,6 +178,7 @@ def _option(parameter: inspect.Parameter, flag: str, text: str, panel: str | Non
         # of dicts the docstring says how they are written in Python
         whole = reader in (by_method, by_name, spacing)
         said = text.rstrip(".") if whole else re.split(r"[:;.](?: |$)", text)[0]
+        said = re.sub(r",? such as {.*$", "", said)
         text = f"{said}; such as {example}."
     elif listed := next((k for k in (int, float) if _is_list_of(kinds, k)), None):
         kind, value = list[str] | None, partial(numbers, flag=flag, kind=listed)
@@ -200,6 +208,11 @@ def _option(parameter: inspect.Parameter, flag: str, text: str, panel: str | Non
         return None if given is None else value(given)
 
     return Option(name, flag.partition("/")[0], made, read)
+
+
+def _other_word(name: str, kinds: Sequence[Any]) -> bool:
+    """Whether a parameter is no mapping of columns, but columns of a table."""
+    return name == "columns" and not any(get_origin(kind) is Mapping for kind in kinds)
 
 
 def _says_none(given: Any, text: str) -> bool:

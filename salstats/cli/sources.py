@@ -35,8 +35,13 @@ class Run:
     function: Callable[..., Any]
 
     def call(self, data: Any, **options: Any) -> Any:
-        """Call the public function on what was read."""
-        return self.function(data, *self.arguments, **self.options, **options)
+        """Call the public function on what was read; who waits for it at a terminal sees that it works."""
+        if "progress" in inspect.signature(self.function).parameters:
+            return self.function(data, *self.arguments, **self.options, **options, progress=True)
+        from salstats.jobs import waiting
+
+        with waiting("Computing"):
+            return self.function(data, *self.arguments, **self.options, **options)
 
     def deliver(self, frame: "pd.DataFrame") -> None:
         """Write a frame to its file, or print it; say what must be said of its metrics."""
@@ -47,8 +52,10 @@ class Run:
             typer.echo(note, err=True)
         if self.out is not None:
             from salstats.files.frame_files import write_frame
+            from salstats.jobs import waiting
 
-            write_frame(frame, self.out, overwrite=self.overwrite)
+            with waiting("Writing"):
+                write_frame(frame, self.out, overwrite=self.overwrite)
             return
         from salstats.display.text.console import print_frame
 
@@ -135,6 +142,19 @@ def _gaze_options() -> list[Option]:
     return options_of(ss.read_gaze, panel="Reading the recordings")
 
 
+def read_frame(run: Run) -> "pd.DataFrame":
+    """Read the frame of another command."""
+    return frame_of(run.path)
+
+
+def frame_of(path: Path) -> "pd.DataFrame":
+    """A frame that was written; of rows that are of no method, as a test of all, the cell is empty."""
+    from salstats.readers.tables import read_table
+
+    frame = read_table(path).typed().reset_index(drop=True)
+    return frame.replace("", float("nan"))
+
+
 @dataclass(frozen=True)
 class Source:
     """What a command reads: an argument, the options for reading it, and the reader."""
@@ -142,7 +162,15 @@ class Source:
     metavar: str
     help: str
     options: Callable[[], list[Option]]
-    read: Callable[[Run], Any]
+    reader: Callable[[Run], Any]
+
+    def read(self, run: Run) -> Any:
+        """What the run is on."""
+        # pandas comes with it, and `--help` must not wait for that
+        from salstats.jobs import waiting
+
+        with waiting("Reading"):
+            return self.reader(run)
 
 
 _FILE = "CSV, TSV, Parquet or XLSX file."

@@ -6,7 +6,8 @@ methods, presets             the record of each method, and what published studi
 cams, gradients, multipliers, perturbations, superpixels, attention
                              what computes them; each takes a `Request` (request) and gives raw attributions
 baselines                    what stands where a pixel is not shown
-networks, checkpoints        a network with its tasks; its trained weights
+networks, checkpoints, torchvision_networks
+                             a network with its tasks; its trained weights
 layers, tapping              the layers of a network, and what they give in a pass
 inputs, forward              images and targets, checked; passes through a model
 making, reductions           `explain`: from attributions to maps

@@ -13,6 +13,7 @@ from .presets import list_presets as list_presets
 from .presets import preset_arguments as preset_arguments
 from .networks import Network as Network
 from .checkpoints import load_checkpoint as load_checkpoint
+from .torchvision_networks import torchvision_network as torchvision_network
 from .ensembles import EnsembleMaps as EnsembleMaps
 from .ensembles import explain_ensemble as explain_ensemble
 from .map_runs import make_maps as make_maps

@@ -20,6 +20,8 @@ INTERPOLATIONS = {
 }
 #: What the values of an image are divided by.
 RESCALES = ("type", "image", "none")
+#: By which images are shifted and scaled in most trainings: mean and SD of ImageNet's red, green and blue.
+IMAGENET: dict[str, Any] = {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}
 #: Brightness of red, green and blue (ITU-R BT.601, as Pillow's conversion to grey).
 _LUMA = np.array([0.299, 0.587, 0.114], np.float32)
 

@@ -1,5 +1,7 @@
 """The command line: each command writes the frame of its function; bad input is one line and no file."""
 
+import contextlib
+import os
 import re
 import shlex
 import subprocess
@@ -14,12 +16,13 @@ from tests_support import error_line, quick
 import salstats as ss
 from salstats.checks import SalstatsWarning
 from salstats.cli.app import in_flags, make_app, run
+from salstats.cli.commands import GROUPS
 
 COMMANDS = [
     *("score", "features", "tune", "segment", "rates", "gaze", "read", "summarize", "decrease"),
     *("overlap", "ranks", "significance-map", "rank-agreement", "agreement", "power"),
     *("difference", "mrmc", "regress", "correlate", "describe", "auroc", "report", "demo", "reproduce"),
-    *("medians", "median-difference", "quantile-regress"),
+    *("medians", "median-difference", "quantile-regress", "table", "plot", "make-maps", "doctor"),
 ]
 #: Each command with the arguments that it needs.
 MINIMAL = {
@@ -121,11 +124,57 @@ def test_a_list_of_studies_takes_no_more(capsys):
     assert "extra" in error_line(capsys)
 
 
-def test_help_lists_every_command(capsys):
+def test_help_lists_every_command_under_one_heading(capsys):
     assert {command.name for command in make_app("").registered_commands} == set(COMMANDS)
     assert run(["--help"]) == 0
     out = capsys.readouterr().out
-    assert all(re.search(rf"\b{command}\b", out) for command in COMMANDS)
+    headings = re.findall(r"^╭─ (.+?) ─", out, re.M)
+    assert headings == ["Options", *GROUPS.values()]
+    for command in COMMANDS:
+        assert len(re.findall(rf"^│ {command} ", out, re.M)) == 1
+
+
+@pytest.mark.parametrize(
+    ("terminal", "no_colour", "coloured"), [(True, "", True), (True, "1", False), (False, "", False)]
+)
+def test_help_is_coloured_on_a_terminal_only(terminal, no_colour, coloured):
+    pty = pytest.importorskip("pty")
+    drop = ("NO_COLOR", "FORCE_COLOR", "GITHUB_ACTIONS", "PY_COLORS")
+    env = {k: v for k, v in os.environ.items() if k not in drop} | {"TERM": "xterm-256color"}
+    ours, theirs = pty.openpty() if terminal else os.pipe()[::1]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "salstats", "--help"], stdout=theirs, env=env | {"NO_COLOR": no_colour}
+    )
+    os.close(theirs)
+    shown = b""
+    # a terminal whose other side is gone is an error
+    with contextlib.suppress(OSError):
+        while part := os.read(ours, 1 << 16):
+            shown += part
+    os.close(ours)
+    assert process.wait() == 0
+    assert b"Usage" in shown
+    # 30 to 37 and 90 to 97 are colours; bold and dim are none
+    assert bool(re.search(rb"\x1b\[(?:\d;)?[39][0-7]m", shown)) == coloured
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("salstats summ", ["summarize"]),
+        ("salstats me", ["medians", "median-difference"]),
+        ("salstats plot --a", ["--as", "--alpha", "--auroc"]),
+        ("salstats decrease scores.csv --refer", ["--reference"]),
+    ],
+)
+def test_a_shell_completes_commands_and_options(typed, expected):
+    words = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
+    process = subprocess.run(
+        [sys.executable, "-c", "from salstats.cli.app import main; main()"],
+        env=os.environ | words | {"_SALSTATS_COMPLETE": "complete_bash"},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert sorted(process.stdout.split()) == sorted(expected)
 
 
 # success

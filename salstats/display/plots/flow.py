@@ -81,6 +81,8 @@ def plot_flow(
     'Figure'
     """
     check_columns(check_frame(flow, "flow"), _COLUMNS, "flow")
+    # 0 and 1 where it was read from a file
+    flow = flow.assign(excluded=flow["excluded"].astype(bool))
     if not width >= _NARROWEST_MM:
         raise ValueRangeError(f"width must be at least {_NARROWEST_MM:.0f} mm, not {width!r}")
     file = flow[flow["stage"] == FILE]

@@ -194,6 +194,8 @@ def plot_significance(
     names = Labels(labels, significance)
     frame = check_frame(significance, "significance").reset_index(drop=True)
     check_columns(frame, ["method", "reference", "better", "p_adjusted"], "significance")
+    # 0 and 1 where it was read from a file
+    frame = frame.assign(better=frame["better"].astype(bool))
     groups = [c for c in grouping_columns(frame) if c != "method"]
     check_distinct(frame, [*groups, "method", "reference"], "significance")
     won = frame.groupby("method", observed=True)["better"].mean()

@@ -1,0 +1,219 @@
+"""Maps of a folder of images on the command line; torch is imported when there is something to make."""
+
+import ast
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from salstats.cli.values import equations, number, numbers, split
+
+#: Images that are taken from a folder.
+_ENDINGS = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp")
+_NETWORK = "Network"
+
+
+def make_maps(
+    images: Annotated[
+        Path, typer.Argument(metavar="IMAGES", help="Folder of images; a file's name is its case.")
+    ],
+    network: Annotated[
+        list[str],
+        typer.Option(
+            metavar="NAME|MODULE:FUNCTION",
+            help="A network of torchvision such as densenet121, with --weights; or the Python function that "
+            "returns a salstats.explain.Network, from this folder or from what is installed.",
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Option("-o", "--output", help="Folder of maps to make, or one to go on with.")
+    ],
+    methods: Annotated[
+        list[str] | None,
+        typer.Option("--methods", "--method", metavar="A,B,...", help="Saliency methods. (default: gradcam)"),
+    ] = None,
+    tasks: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="A,B,...",
+            help="Tasks in the order of the outputs, or Edema=3,Effusion=7 with each's own.",
+        ),
+    ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="Of one method, such as rise.n_masks=500; may be repeated."),
+    ] = None,
+    resolution: Annotated[
+        str, typer.Option(help="network (maps as small as they come) or image (at the image's).")
+    ] = "network",
+    seed: Annotated[str, typer.Option(metavar="<int>", help="Of methods that draw at random.")] = "0",
+    batch_size: Annotated[
+        str | None, typer.Option(metavar="<int>", help="Images in a forward pass; fewer need less memory.")
+    ] = None,
+    device: Annotated[str | None, typer.Option(help="Such as cpu or cuda. (default: what is there)")] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Make maps anew that are there; else a run goes on.")
+    ] = False,
+    weights: Annotated[
+        Path | None, typer.Option(rich_help_panel=_NETWORK, help="What torch.save wrote.")
+    ] = None,
+    outputs: Annotated[
+        str | None,
+        typer.Option(metavar="<int>", rich_help_panel=_NETWORK, help="How many. (default: one per task)"),
+    ] = None,
+    probability: Annotated[
+        str,
+        typer.Option(
+            rich_help_panel=_NETWORK, help="What makes them of the outputs: sigmoid, softmax or none."
+        ),
+    ] = "sigmoid",
+    layer: Annotated[
+        str | None,
+        typer.Option(rich_help_panel=_NETWORK, help="Of CAMs, by its name. (default: the last grid)"),
+    ] = None,
+    size: Annotated[
+        str, typer.Option(rich_help_panel=_NETWORK, help="Of its input: 224, or 224x320 (height x width).")
+    ] = "224",
+    fit: Annotated[
+        str, typer.Option(rich_help_panel=_NETWORK, help="How an image is laid in: stretch, inside or cover.")
+    ] = "stretch",
+    mean: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="R,G,B", rich_help_panel=_NETWORK, help="Taken off each channel. (default: ImageNet's)"
+        ),
+    ] = None,
+    std: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="R,G,B", rich_help_panel=_NETWORK, help="Each is divided by it. (default: ImageNet's)"
+        ),
+    ] = None,
+) -> None:
+    """Saliency maps of a folder of images, from a network, into a folder that score reads; needs torch."""
+    explain = _explain()
+    named = _tasks(tasks)
+    cases = _cases(images)
+    own: dict[str, Any] = {"probability": probability, "layer": layer}
+    if outputs is not None:
+        own["n_outputs"] = _whole(outputs, "--outputs")
+    prepared = _preparation(size, fit, mean=mean, std=std)
+    networks = []
+    for one in network:
+        if ":" in one:
+            if weights is not None:
+                raise typer.BadParameter(
+                    "--weights belongs to a network by name; MODULE:FUNCTION brings its own"
+                )
+            networks.append(_called(one))
+            continue
+        if weights is None or named is None:
+            raise typer.BadParameter(
+                f"--network {one} needs --weights, the file of its training, and --tasks"
+            )
+        networks.append(explain.torchvision_network(one, weights, tasks=named, preparation=prepared, **own))
+    given = {} if batch_size is None else {"batch_size": _whole(batch_size, "--batch-size")}
+    explain.make_maps(
+        out,
+        cases,
+        networks,
+        tasks=named,
+        methods=split(methods) or ["gradcam"],
+        options=_options(option or []),
+        resolution=resolution,
+        rng=_whole(seed, "--seed"),
+        device=device,
+        overwrite=overwrite,
+        **given,
+    )
+    print(f"Maps of {len(cases)} images written to {out}: salstats score {out} --truth FILE -o scores.csv")
+
+
+def _explain() -> Any:
+    """The torch side, or an error that says what brings it."""
+    from salstats.checks import SalstatsError
+
+    try:
+        # only here: it needs the extra
+        return import_module("salstats.explain")
+    except ModuleNotFoundError as error:
+        raise SalstatsError(str(error)) from error
+
+
+def _whole(text: str, flag: str) -> int:
+    """A whole number."""
+    return int(number(text, flag, int))
+
+
+def _tasks(given: Sequence[str] | None) -> list[str] | dict[str, int] | None:
+    """Tasks in the order of the outputs, or each with its own."""
+    names = split(given)
+    if names is None or not any("=" in name for name in names):
+        return names
+    found = equations(names, "--tasks", "Edema=3,Effusion=7")
+    return {task: _whole(place, f"--tasks {task}=") for task, place in found.items()}
+
+
+def _cases(folder: Path) -> dict[str, Path]:
+    """The images in a folder, and below it, by case: `a/b.png` is a_b."""
+    from salstats.checks import InputFileError
+
+    if not folder.is_dir():
+        raise InputFileError(f"{folder}: no such folder of images")
+    files = [f for f in sorted(folder.rglob("*")) if f.suffix.lower() in _ENDINGS and f.is_file()]
+    cases: dict[str, Path] = {}
+    for file in files:
+        case = "_".join(file.relative_to(folder).with_suffix("").parts)
+        if case in cases:
+            raise InputFileError(f"{cases[case]} and {file} are both case {case}; rename one of them")
+        cases[case] = file
+    if not cases:
+        raise InputFileError(
+            f"{folder}: no image in it; it should hold files ending in {', '.join(_ENDINGS)}"
+        )
+    return cases
+
+
+def _called(path: str) -> Any:
+    """What a Python function returns, or the network that bears the name."""
+    from salstats.checks import SalstatsError
+
+    module, _, name = path.partition(":")
+    # as `python -m` does, and a program that is installed does not
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        found = getattr(import_module(module), name)
+        return found() if callable(found) else found
+    # whatever the user's own code raises
+    except Exception as error:
+        raise SalstatsError(f"--network {path}: {type(error).__name__}: {error}") from error
+    finally:
+        sys.path.remove(str(Path.cwd()))
+
+
+def _preparation(size: str, fit: str, **channels: Sequence[str] | None) -> Any:
+    """What is done to images before a network by name sees them."""
+    from salstats.images.preparation import IMAGENET, Preparation
+
+    height, _, width = size.partition("x")
+    shape = (_whole(height, "--size"), _whole(width or height, "--size"))
+    given = {name: tuple(numbers(v, f"--{name}", float)) for name, v in channels.items() if v}
+    return Preparation(shape, fit=fit, **(IMAGENET | given))
+
+
+def _options(given: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Options of single methods, numbers and lists as Python writes them, all else as text."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, text in equations(given, "--option", "rise.n_masks=500").items():
+        method, dot, option = name.partition(".")
+        if not (method and dot and option):
+            raise typer.BadParameter(f"--option '{name}={text}' should read like rise.n_masks=500")
+        try:
+            value = ast.literal_eval(text)
+        except (ValueError, SyntaxError):
+            value = text
+        found.setdefault(method, {})[option] = value
+    return found

@@ -1,0 +1,68 @@
+"""`salstats make-maps`: networks by a Python path, and of torchvision with weights, to a folder of maps."""
+
+import re
+import shlex
+
+import pytest
+from tests_support import error_line
+
+import salstats as ss
+from salstats.cli.app import run
+
+
+@pytest.fixture
+def images(tmp_path, monkeypatch):
+    """The working folder, with three canvases in `images`."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "images").mkdir()
+    for file in sorted((ss.datasets.digits_examples() / "images").glob("*.png"))[:3]:
+        (tmp_path / "images" / file.name).write_bytes(file.read_bytes())
+    return tmp_path
+
+
+@pytest.mark.torch
+def test_the_example_of_the_help_makes_the_maps_of_python(images, capsys, monkeypatch):
+    pytest.importorskip("torch", reason="needs the explain extra")
+    monkeypatch.setenv("COLUMNS", "300")
+    run(["make-maps", "--help"])
+    example = re.search(r"Example: salstats (.*)", capsys.readouterr().out).group(1)
+    assert run(shlex.split(example)) == 0
+    cases = {file.stem: file for file in (images / "images").iterdir()}
+    ss.explain.make_maps("python", cases, ss.explain.digits_network(), progress=False)
+    made, expected = (sorted((images / f).rglob("*.npy")) for f in ("maps", "python"))
+    assert len(made) == 30
+    assert [m.read_bytes() for m in made] == [e.read_bytes() for e in expected]
+
+
+@pytest.mark.torch
+def test_a_network_of_torchvision_has_its_weights_and_outputs(images, capsys):
+    torch = pytest.importorskip("torch", reason="needs the explain extra")
+    models = pytest.importorskip("torchvision.models", reason="needs the explain extra")
+    torch.save(models.squeezenet1_1(num_classes=4).state_dict(), "best.pt")
+    call = "make-maps images --network squeezenet1_1 --weights best.pt --size 64 -o maps --tasks"
+    assert run([*shlex.split(call), "Edema,Effusion"]) == 2
+    assert "weights of another network" in error_line(capsys)
+    assert run([*shlex.split(call), "Edema,Effusion", "--outputs", "4"]) == 0
+    study = ss.read_study("maps")
+    assert set(study.tasks) == {"Edema", "Effusion"}
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("images --network densenet121", "needs --weights"),
+        ("images --network nonsense --weights a.pt --tasks Edema", "torchvision has no network 'nonsense'"),
+        ("images --network nothing:here", "--network nothing:here: ModuleNotFoundError"),
+        ("images --network mine:broken", "--network mine:broken: RuntimeError: no such weights"),
+        ("none --network salstats.explain:digits_network", "none: no such folder of images"),
+        ("images --network salstats.explain:digits_network --methods nothing", "nothing"),
+        ("images --network salstats.explain:digits_network --option rise=5", "rise.n_masks=500"),
+    ],
+)
+def test_what_cannot_be_made_is_one_line_and_no_folder(images, capsys, arguments, said):
+    pytest.importorskip("torch", reason="needs the explain extra")
+    (images / "mine.py").write_text("def broken():\n    raise RuntimeError('no such weights')\n")
+    assert run(["make-maps", *shlex.split(arguments), "-o", "maps"]) == 2
+    assert said in error_line(capsys)
+    assert not (images / "maps").exists()

@@ -1,0 +1,121 @@
+"""Single tables and figures: the kind is told by the frame that a command wrote, or said."""
+
+import csv
+import re
+import shlex
+
+import pandas as pd
+import pytest
+from PIL import Image
+from tests_support import error_line
+
+import salstats as ss
+from salstats.cli.app import run
+
+#: A command, and what its frame is shown as in a table and in a figure ("" where that has to be said).
+FRAMES = {
+    "summarize scores.csv --by metric,method": ("estimates", "intervals"),
+    "describe scores.csv": ("describe", ""),
+    "auroc scores.csv prob label --by task": ("estimates", "intervals"),
+    "decrease scores.csv --reference human --replicates 50": ("decrease", "decrease"),
+    "difference scores.csv --reference human --replicates 50": ("decrease", "decrease"),
+    "regress scores.csv 'iou ~ prob'": ("regression", "regression"),
+    "quantile-regress scores.csv 'iou ~ prob'": ("regression", "regression"),
+    "correlate scores.csv iou prob": ("correlation", "correlation"),
+    "ranks scores.csv --by metric --replicates 50": ("estimates", "ranks"),
+    "significance-map scores.csv --by metric --test t": ("", "significance"),
+    "power one.csv --reference human --by method --n-cases 50,100 --effect -0.05 --studies 40": (
+        "power",
+        "power",
+    ),
+    "read scores.csv": ("", "box"),
+}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The working folder, with `scores.csv` in it."""
+    monkeypatch.chdir(tmp_path)
+    scores = ss.datasets.load_simulated()
+    ss.write_frame(scores, "scores.csv")
+    ss.write_frame(scores.query("metric == 'iou' and task == 'Edema'"), "one.csv")
+    return tmp_path
+
+
+@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.parametrize("command", FRAMES)
+def test_the_file_of_a_command_is_shown_as_what_it_is(folder, capsys, command):
+    table, figure = FRAMES[command]
+    assert run([*shlex.split(command), "-o", "frame.csv"]) == 0
+    frame = ss.read_data("frame.csv")
+    for what, kind, out in (("table", table, "table.html"), ("plot", figure, "figure.svg")):
+        capsys.readouterr()
+        code = run([what, "frame.csv", "-o", out])
+        if not kind:
+            assert code == 2
+            assert re.search(r"--as|plot_\w+\(\) draws", error_line(capsys))
+            assert not (folder / out).exists()
+            continue
+        assert code == 0, capsys.readouterr().err
+        made = getattr(ss, f"{what}_{kind}")(frame)
+        save = ss.save_table if what == "table" else ss.save_figure
+        expected = save(made, f"expected-{out}")
+        assert (folder / out).read_text().split("<body", 1)[-1] == expected.read_text().split("<body", 1)[-1]
+
+
+@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+def test_a_frame_with_two_sides_asks_which_and_is_told(folder, capsys):
+    readers = [ss.read_scores("one.csv").assign(reader=name) for name in ("ann", "bob")]
+    readers[1]["score"] = readers[1]["score"].round(1)
+    both = pd.concat(readers, ignore_index=True)
+    ss.write_frame(ss.mrmc(both, reference="human"), "mrmc.csv")
+    assert run(["plot", "mrmc.csv", "-o", "fig.svg"]) == 2
+    assert "--as intervals or decrease" in error_line(capsys)
+    for kind in ("intervals", "decrease"):
+        assert run(["plot", "mrmc.csv", "--as", kind, "-o", f"{kind}.svg"]) == 0
+    assert (folder / "intervals.svg").read_text() != (folder / "decrease.svg").read_text()
+
+
+def test_options_are_those_of_the_kind(folder, capsys):
+    assert run(shlex.split("summarize scores.csv --by metric,method -o means.csv")) == 0
+    options = "--no-bold --digits 2 --columns method --label gradcam=CAM --title Means"
+    assert run(["table", "means.csv", *shlex.split(options), "-o", "table.csv"]) == 0
+    means = ss.read_data("means.csv")
+    options = {
+        "bold": False,
+        "digits": 2,
+        "columns": "method",
+        "labels": {"gradcam": "CAM"},
+        "title": "Means",
+    }
+    made = ss.save_table(ss.table_estimates(means, **options), "expected.csv")
+    assert (folder / "table.csv").read_bytes() == made.read_bytes()
+    capsys.readouterr()
+    for arguments, said in (
+        ("table means.csv --matrix", "--matrix is no option of a table --as estimates"),
+        ("table means.csv --as nothing", "--as nothing is none of correlation, decrease"),
+        ("plot means.csv -o fig.gif", "its name must end in .pdf"),
+        ("table means.csv -o means.csv --overwrite", "this command reads it"),
+        ("table means.csv --differences d.csv -o means.html", "d.csv: no such file"),
+    ):
+        assert run(shlex.split(arguments)) == 2
+        assert said in error_line(capsys)
+
+
+def test_a_figure_is_as_wide_as_told(folder):
+    assert run(shlex.split("summarize scores.csv --by metric,method -o means.csv")) == 0
+    assert run(shlex.split("plot means.csv -o fig.png --width 89 --dpi 100")) == 0
+    with Image.open("fig.png") as picture:
+        assert picture.width == round(89 / 25.4 * 100)
+
+
+def test_a_table_without_a_file_is_printed(folder, capsys):
+    assert run(shlex.split("decrease scores.csv --reference human --replicates 50 -o decrease.csv")) == 0
+    capsys.readouterr()
+    assert run(["table", "decrease.csv"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    edema = next(line for line in out.splitlines() if "Edema" in line)
+    made = ss.save_table(ss.table_decrease(ss.read_data("decrease.csv")), "decrease-table.csv")
+    cells = next(row for row in csv.reader(made.read_text("utf-8-sig").splitlines()) if "Edema" in row)
+    assert edema.split() == " ".join(cells).split()
