@@ -43,8 +43,9 @@ def test_a_network_of_torchvision_has_its_weights_and_outputs(images, capsys):
     assert run([*shlex.split(call), "Edema,Effusion"]) == 2
     assert "weights of another network" in error_line(capsys)
     assert run([*shlex.split(call), "Edema,Effusion", "--outputs", "4"]) == 0
-    study = ss.read_study("maps")
-    assert set(study.tasks) == {"Edema", "Effusion"}
+    made = ss.read_data("maps/maps.csv")
+    assert set(made["task"]) == {"Edema", "Effusion"}
+    assert set(made["model"]) == {"squeezenet1_1"}
 
 
 @pytest.mark.torch
