@@ -87,6 +87,8 @@ sphinx_gallery_conf = {
     "parallel": True,
 }
 default_role = "py:obj"
+# quotes and hyphens of what is typed stay as they are typed
+smartquotes = False
 
 
 def setup(app: Any) -> None:

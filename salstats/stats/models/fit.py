@@ -46,9 +46,9 @@ def fit(
     Returns
     -------
     Fit
-        `tidy()`, `glance()`, `augment()`, `joint()`, `predict()`, `means()`, `contrasts()`, `slopes()` and
-        `effects()` are frames of it, of mixed models `variance_components()` and `random_effects()` too; it
-        never changes.
+        It gives frames: `Fit.tidy`, `Fit.glance`, `Fit.augment`, `Fit.joint`, `Fit.predict`, `Fit.means`,
+        `Fit.contrasts`, `Fit.slopes`, `Fit.effects`; of mixed models also `Fit.variance_components` and
+        `Fit.random_effects`. It never changes.
 
     Raises
     ------
