@@ -657,6 +657,14 @@ def test_a_reader_that_goes_away_is_no_error(folder, monkeypatch, arguments, unb
     assert process.wait() == 0
 
 
+def test_a_pipe_with_a_code_page_gets_what_it_lacks_in_escapes(folder):
+    (folder / "odd.csv").write_text("case,method,metric,score\na,Ö ≥ 2,iou,0.5\nb,Ö ≥ 2,iou,0.7\n", "utf-8")
+    environment = os.environ | {"PYTHONIOENCODING": "cp1252"}
+    done = salstats("describe", "odd.csv", env=environment, encoding="cp1252")
+    assert done.returncode == 0
+    assert "Ö \\u2265 2" in done.stdout
+
+
 def test_a_file_s_name_tells_a_terminal_nothing(capsys, folder):
     assert run(["describe", "no\x1b[31m\x07.csv"]) == 2
     said = error_line(capsys)
