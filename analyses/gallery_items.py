@@ -162,15 +162,6 @@ ITEMS = (
         """ss.plot_box(scores.query("metric == 'iou' and method == 'gradcam'"), labels=labels)""",
         ("embedded", "long names"),
     ),
-    Item(
-        "plot_scatter of one method in a colour of its own",
-        """
-        one = scores.query("metric == 'iou' and method == 'gradcam' and task == 'Cardiomegaly'")
-        own = labels | {"colours": {"gradcam": "darkgreen"}}
-        ss.plot_scatter(one, "area_ratio", "score", labels=own)
-        """,
-        ("embedded", "long names"),
-    ),
     Item("plot_box of two metrics", """ss.plot_box(scores, labels=labels)"""),
     Item(
         "plot_letter_values",
@@ -277,6 +268,15 @@ ITEMS = (
         SHAPED,
     ),
     Item(
+        "plot_scatter of one method in a colour of its own",
+        """
+        one = scores.query("metric == 'iou' and method == 'gradcam' and task == 'Cardiomegaly'")
+        own = labels | {"colours": {"gradcam": "darkgreen"}}
+        ss.plot_scatter(one, "area_ratio", "score", labels=own)
+        """,
+        ("embedded", "long names"),
+    ),
+    Item(
         "plot_scatter with lines and correlations",
         """
         one = scores.query("metric == 'iou'")
@@ -379,7 +379,7 @@ ITEMS = (
         ("embedded", "long names"),
     ),
     Item(
-        "readers",
+        "readers and cases",
         """
         readings = scores.query("metric == 'iou'").rename(columns={"task": "reader"})
         found = ss.mrmc(readings, reference="human")
@@ -402,7 +402,7 @@ ITEMS = (
         ("embedded", "long names"),
     ),
     Item(
-        "plan",
+        "planning a study",
         """
         pilot = scores.query("metric == 'iou' and method in ['gradcam', 'human']")
         asked = {"effect": [-0.05, -0.1], "n_cases": [20, 40, 80, 160]}

@@ -42,7 +42,8 @@ def site() -> Path:
 @pytest.fixture(scope="session")
 def pages(site) -> list[Path]:
     """Every page but the listings of source code."""
-    return [p for p in sorted(site.rglob("*.html")) if "_modules" not in p.relative_to(site).parts]
+    apart = {"_modules", "_static"}
+    return [p for p in sorted(site.rglob("*.html")) if apart.isdisjoint(p.relative_to(site).parts)]
 
 
 @pytest.fixture(scope="session")
