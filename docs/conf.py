@@ -26,8 +26,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-# a notebook that sphinx-gallery writes is not a page of myst-nb
-exclude_patterns = ["_build", "_gallery", "gallery/*.ipynb"]
+exclude_patterns = ["_build", "_gallery"]
 html_theme = "pydata_sphinx_theme"
 html_title = "salstats"
 html_static_path = ["_static"]
@@ -45,8 +44,12 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
+# code, without the prompts of docstrings; what it printed is not copied
 copybutton_exclude = ".linenos, .gp, .go"
-copybutton_selector = "div.highlight-python pre, div.highlight-ipython3 pre, div.highlight-bash pre"
+copybutton_selector = ", ".join(
+    f"div.{name} pre"
+    for name in ("highlight-python", "highlight-Python", "highlight-ipython3", "highlight-bash", "doctest")
+)
 autosummary_generate = True
 # not on the page of `fit` where a file system does not tell F from f
 autosummary_filename_map = {"salstats.Fit": "salstats.Fit-class"}
@@ -60,8 +63,6 @@ nb_execution_timeout = 300
 # what a page writes is not left in the repository
 nb_execution_in_temp = True
 nb_merge_streams = True
-# a page writes its files where nobody commits them
-nb_execution_in_temp = True
 
 commands.write_pages(gallery.HERE / "reference" / "commands")
 gallery.write_scripts(gallery.HERE / "_gallery", gallery.HERE / "gallery")
