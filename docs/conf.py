@@ -1,5 +1,6 @@
 """How the site is built: `make docs`, offline, with every warning an error."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -60,8 +61,9 @@ myst_heading_anchors = 3
 nb_execution_mode = "cache"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
-# what a page writes is not left in the repository
+# what a page writes is not left in the repository; what it reads of it lies here
 nb_execution_in_temp = True
+os.environ["SALSTATS_DOCS"] = str(Path(__file__).parent)
 nb_merge_streams = True
 
 commands.write_pages(gallery.HERE / "reference" / "commands")
