@@ -29,7 +29,7 @@ def sentences_of(scores, **options):
     """Every sentence of a report on scores as one text."""
     report = composed(scores, **options)
     results = [text for section in report.sections for text in section.sentences]
-    return " ".join([*report.summary, *results, *report.methods, *report.warnings])
+    return " ".join([*results, *report.methods, *report.warnings])
 
 
 class _Text(HTMLParser):

@@ -31,7 +31,7 @@ def test_a_report_takes_less_than_three_times_its_statistics(scores, tmp_path):
     assert len(scores) == N_ROWS
 
     def statistics():
-        assert len(run_analyses(*settled(scores, Settings())).frames) == 10
+        assert len(run_analyses(*settled(scores, Settings())).frames) == 11
 
     def whole():
         ss.report(scores, tmp_path / "report", overwrite=True)

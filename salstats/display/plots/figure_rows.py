@@ -124,7 +124,10 @@ def place_rows(
     frame, labels, row = drawing.frame, drawing.labels, drawing.row
     values = labels.order(row, frame[row]) if row else [""]
     texts = short_labels(labels, row, values, chars) if row else {"": ""}
-    n_last = closing(values)
+    # people are no rank among methods
+    apart = [v for v in values if row == "method" and v in drawing.references]
+    values = [v for v in values if v not in apart] + apart
+    n_last = len(apart) or closing(values)
     first, last = values[: len(values) - n_last], values[len(values) - n_last :]
     values = [*(order(first) if order else first), *last]
     shown = [f"{texts[v]} {(suffixes or {}).get(v, '')}".rstrip() for v in values]

@@ -41,6 +41,7 @@ from salstats.display.text.labels import Labels
 from salstats.display.text.margins import pairs_as_methods
 from salstats.display.text.models import is_marginal, marginal_text
 from salstats.display.text.vocabulary import CONTRASTS
+from salstats.metrics.registry import direction
 
 SORTS = ("auto", "decrease", "estimate", "labels")
 #: Panels side by side; more start a new line.
@@ -86,8 +87,8 @@ def plot_intervals(
         `{"task": ["Edema", "Atelectasis"]}`. Every figure takes colours of methods here too:
         `{"colours": {"gradcam": "#004488"}}`.
     sort : {"auto", "decrease", "estimate", "labels"}
-        By `decrease`; by the estimate of the first metric and method, largest first; in the labels'
-        order. By default by `decrease` where it is given, else in the labels' order.
+        By `decrease`; by the estimate of the first metric and method, the best first, of an unknown metric
+        the largest; in the labels' order. By default by `decrease` where it is given, else by labels.
     style : {"nature", "radiology", "ama", "brackets"}
         How numbers are written.
     width : float, optional
@@ -191,12 +192,13 @@ def _by_decrease(
 
 
 def _by_estimate(drawing: Drawing) -> Any:
-    """What sorts the rows by the estimate of the first metric and method, largest first."""
+    """What sorts the rows by the estimate of the first metric and method, the best first."""
     frame, row, labels = drawing.frame, drawing.row, drawing.labels
     for column in (c for c in ("metric", "method") if c in frame.columns and c != row):
         order = list(drawing.methods) if column == "method" else labels.order(column, frame[column])
         frame = frame[frame[column] == order[0]]
-    sizes = dict(zip(frame[row], -frame["estimate"], strict=True)) if row else {}
+    sign = 1 if "metric" in frame.columns and direction(frame["metric"].iloc[0]) < 0 else -1
+    sizes = dict(zip(frame[row], sign * frame["estimate"], strict=True)) if row else {}
     return lambda values: sorted(values, key=lambda v: sizes.get(v, np.inf))
 
 

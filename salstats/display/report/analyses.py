@@ -12,6 +12,8 @@ import salstats as ss
 from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, check_columns, quoted
 from salstats.display.report.calls import COMPARED, SCORED, call_text
 from salstats.display.report.model import Settings
+from salstats.display.report.ranking import compared_rows, first_means
+from salstats.display.report.wording import pooled_rows
 from salstats.display.text.format import joined
 from salstats.display.text.labels import LAST, Labels
 from salstats.frames import DEFAULT_BY, IDENTIFIER_COLUMNS, ColumnCodes, check_scores, warn_of_range
@@ -19,6 +21,7 @@ from salstats.jobs import not_counting
 from salstats.metrics.registry import has_true_zero, known_metric
 from salstats.stats.equivalence import check_margin, split_verdicts
 from salstats.stats.intervals import names_of
+from salstats.stats.paired_tests import TESTS
 from salstats.stats.units import Unit, resolve_unit
 from salstats.study import HUMAN
 
@@ -211,13 +214,40 @@ def run_analyses(
     by = [c for c in DEFAULT_BY if c in scores.columns]
     of_means = settings.interval if settings.interval in names_of("mean") else None
     done.run("means", ss.summarize, scores, by=by, **drawn | {"interval": of_means})
+    options = drawn | {"test": settings.test}
+    _run_best(done, scores, settings, options)
     if reference is not None:
-        _run_contrasts(done, scores, settings, {"reference": reference, **drawn, "test": settings.test})
+        _run_contrasts(done, scores, settings, {"reference": reference, **options})
     if "prob" in scores.columns:
         _run_confidence(done, scores, settings)
     if settings.covariates:
         _run_covariates(done, scores, settings)
     return done
+
+
+def _run_best(done: Analyses, scores: pd.DataFrame, settings: Settings, options: dict[str, Any]) -> None:
+    """Compare every method with the one that has the best first mean, where there are several.
+
+    Bonferroni's procedure over these comparisons makes up for choosing that method by the same scores.
+    """
+    best = compared_rows(first_means(done.frames["means"], settings.reference), settings.reference)
+    if len(best) < 2:
+        return
+    metric, reference = (str(best[c].iloc[0]) for c in ("metric", "method"))
+    compared, own = compared_methods(scores, settings), _compared(settings)
+    by = [c for c in ("metric", "task") if c in scores.columns]
+    options = {"by": by, "reference": reference, **options}
+
+    def gaps() -> pd.DataFrame:
+        found = ss.difference(compared[compared["metric"] == metric], **options)
+        found = found[pooled_rows(found)].reset_index(drop=True) if options["average"] else found
+        return ss.adjust(found, procedure="bonferroni") if "p_value" in found.columns else found
+
+    rows = f"{own}[{own}['metric'] == {metric!r}]"
+    found = "found[found['task'] == 'Average']" if options["average"] else "found"
+    if settings.test != TESTS[-1]:
+        found = call_text(ss.adjust, found, procedure="bonferroni")
+    done.attempt("best", f"found = {done.call(ss.difference, rows, **options)}\n{found}", gaps)
 
 
 def _run_contrasts(done: Analyses, scores: pd.DataFrame, settings: Settings, options: dict[str, Any]) -> None:
@@ -278,7 +308,8 @@ def _run_confidence(done: Analyses, scores: pd.DataFrame, settings: Settings) ->
             procedure=settings.adjust,
         ),
     )
-    formula = f"{_name(metrics[0])} ~ prob"
+    first = first_means(done.frames["means"], settings.reference)["metric"].iloc[0]
+    formula = f"{_name(str(first))} ~ prob"
     done.run("confidence", ss.fit_line, compared, formula, of=of, by=by, unit=unit, level=level)
 
 

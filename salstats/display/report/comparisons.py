@@ -83,7 +83,7 @@ def headline(frame: pd.DataFrame, words: Words) -> str:
     """All methods against the reference on one metric: averaged over tasks, or in the only one."""
     pooled = pooled_rows(frame)
     rows = words.ordered(frame[pooled] if pooled.any() else frame)
-    n_methods, states = rows["method"].nunique(), _states(rows)
+    n_methods, states = rows["method"].nunique(), states_of(rows)
     clauses = []
     for state in _PHRASES:
         chosen = rows[states == state]
@@ -99,7 +99,7 @@ def _method(rows: pd.DataFrame, frame: pd.DataFrame, words: Words) -> str:
     """Verdict on one method and metric: in which tasks, and averaged over them."""
     pooled = pooled_rows(rows)
     single, average = rows[~pooled], rows[pooled]
-    name, states = words.method(rows["method"].iloc[0]), _states(single)
+    name, states = words.method(rows["method"].iloc[0]), states_of(single)
     if len(single) == 1:
         several = "task" in frame.columns and frame["task"][~pooled_rows(frame)].nunique() > 1
         place = f" in {words.tasks(single['task'])[0]}" if several else ""
@@ -113,7 +113,7 @@ def _method(rows: pd.DataFrame, frame: pd.DataFrame, words: Words) -> str:
     ]
     text = f"{_start(frame, words)} {name} {joined(clauses)}"
     if len(average) and not set(order) <= {"unpaired"}:
-        phrase = _phrase(_states(average).iloc[0], frame)
+        phrase = _phrase(states_of(average).iloc[0], frame)
         text += f";{_average(rows)} it {phrase}{_estimates(average, [''], frame, words)}"
     return f"{text}."
 
@@ -133,7 +133,7 @@ def _average(frame: pd.DataFrame) -> str:
     return " averaged over tasks," if every else " averaged over the tasks with pairs,"
 
 
-def _states(rows: pd.DataFrame) -> pd.Series:
+def states_of(rows: pd.DataFrame) -> pd.Series:
     """Each row's state: its verdict in words, or why there is none."""
     metric = str(rows["metric"].iloc[0]) if len(rows) else ""
     judged = {verdict: verdict_word(metric, verdict) for verdict in ("lower", "higher")}

@@ -19,13 +19,16 @@ from salstats.display.report.analyses import (
     metric_order,
     several,
 )
-from salstats.display.report.calls import COMPARED, LABELS, Named, assigned, call_text
+from salstats.display.report.calls import COMPARED, LABELS, Named, assigned, beginning, call_text
 from salstats.display.report.comparisons import margin_sentences
 from salstats.display.report.examples import PICKS, Examples
+from salstats.display.report.main_result import main_sentences
 from salstats.display.report.model import Item, Section, Settings
+from salstats.display.report.ranking import first_means
 from salstats.display.report.results import result_sentences
-from salstats.display.report.wording import Words
+from salstats.display.report.wording import Words, pooled_rows
 from salstats.display.text.format import joined
+from salstats.display.text.margins import has_margins
 
 
 @dataclass(frozen=True)
@@ -43,9 +46,22 @@ class Contents:
         return compared_methods(self.scores, self.words.settings)
 
     @cached_property
+    def first(self) -> pd.DataFrame:
+        """Means on the first metric, by which methods are ranked."""
+        return first_means(self.done.frames["means"], self.words.settings.reference)
+
+    @property
     def metric(self) -> str:
         """First metric, that scores are drawn and cases picked by."""
-        return metric_order(self.compared)[0]
+        return str(self.first["metric"].iloc[0])
+
+    @cached_property
+    def contrasts(self) -> str:
+        """Key of the contrasts that are shown: decreases where every metric has them, and no margin."""
+        decrease, difference = (self.done.frames.get(key) for key in ("decrease", "difference"))
+        if decrease is None or difference is None or has_margins(difference):
+            return "difference"
+        return "decrease" if set(difference["metric"]) == set(decrease["metric"]) else "difference"
 
     @cached_property
     def method(self) -> str:
@@ -66,11 +82,15 @@ class Contents:
             "metrics": joined([labels.value("metric", m) for m in metric_order(self.scores)]),
             "and_task": " and task" if tasks else "",
             "by_task": " by task" if tasks else "",
+            "over_tasks": ", averaged over tasks" if tasks else "",
+            "contrast": "Percentage decrease" if self.contrasts == "decrease" else "Difference",
             "reference": self.words.method(settings.reference or ""),
             "unit": settings.unit,
             "metric": labels.value("metric", self.metric),
             "method": labels.value("method", self.method),
         }
+        if "best" in self.done.frames:
+            names["best"] = self.words.method(self.done.frames["best"]["reference"].iloc[0])
         if "prob" in self.scores.columns:
             names |= {"prob": self.words.column("prob"), "confidence": labels.column("prob")}
         return names
@@ -85,7 +105,7 @@ class Show:
     """A table or figure that a report may show; texts have the slots of `Contents.names`.
 
     `key` is the stem of its files, `draw` gives the call that makes it of a frame, `frame` is the key of that
-    frame, or gives it with its Python call where there is one.
+    frame, or gives it with its Python call where there is one; `place` is that of an `Item`.
     """
 
     key: str
@@ -94,6 +114,7 @@ class Show:
     frame: str | Callable[[Contents], tuple[pd.DataFrame, str] | None]
     caption: str = ""
     alt: str = ""
+    place: str = "page"
 
 
 class Table(Show):
@@ -107,6 +128,25 @@ class Figure(Show):
 def _described(c: Contents) -> tuple[pd.DataFrame, str]:
     unit = c.words.settings.unit
     return ss.describe(c.scores, unit=unit), c.done.call(ss.describe, "scores", unit=unit)
+
+
+def _ranked(c: Contents) -> tuple[pd.DataFrame, str]:
+    rows = f"means['metric'] == {c.metric!r}"
+    if pooled_rows(c.done.frames["means"]).any():
+        rows = f"({rows}) & (means['task'] == 'Average')"
+    bare = ".drop(columns='task')" if "task" in c.scores.columns else ""
+    return c.first, f"{assigned('means', c.done.calls['means'])}\nmeans[{rows}]{bare}"
+
+
+def _compared(c: Contents) -> tuple[pd.DataFrame, str] | None:
+    if c.contrasts not in c.done.frames:
+        return None
+    frame, call = c.done.frames[c.contrasts], c.done.calls[c.contrasts]
+    pooled = pooled_rows(frame)
+    if not pooled.any():
+        return frame, call
+    key = c.contrasts
+    return frame[pooled].reset_index(drop=True), f"{assigned(key, call)}\n{key}[{key}['task'] == 'Average']"
 
 
 def _picked(c: Contents) -> tuple[pd.DataFrame, str] | None:
@@ -129,6 +169,12 @@ def _draw_intervals(means: pd.DataFrame, c: Contents) -> partial[Any]:
     others = {key: c.done.frames.get(key) for key in ("decrease", "auroc")}
     ordered = {k: f for k, f in others.items() if f is not None and (k == "decrease" or "task" in f.columns)}
     return partial(ss.plot_intervals, means, **ordered, **c.style)
+
+
+def _draw_ranking(means: pd.DataFrame, c: Contents) -> partial[Any]:
+    reference = c.words.settings.reference
+    named = {"reference": reference} if reference in set(means["method"]) else {}
+    return partial(ss.plot_intervals, means, sort="estimate", **named, **c.style)
 
 
 def _draw_means(means: pd.DataFrame, c: Contents) -> partial[Any]:
@@ -160,38 +206,15 @@ class Part:
 
 #: The end of a page's caption.
 _PAGE = re.compile(r" ?Page \d+ of \d+\.$")
-_IN_TABLE = "the numbers are in the table above."
-#: Sections in their order; a report has those for which there is something to show.
+_IN_FILES = "the numbers are in the files below."
+#: Sections in their order, the first the summary; a report has those for which there is something to show.
 PARTS = (
     Part(
-        "cases", "Cases and scores", ("flow",),
+        "summary", "Summary", (),
         (
             Figure(
-                "flow", "Flow of cases", _labelled(ss.plot_flow), "flow",
-                caption="Scores, cases and units at each step, and scores left out by reason.",
-                alt="Flow diagram of cases and scores; the same counts are in the file of this figure.",
-            ),
-            Table(
-                "description", "Scores by metric and method",
-                _styled(ss.table_describe), "describe",
-            ),
-        ),
-    ),
-    Part(
-        "means", "Localisation", ("means",),
-        (
-            Table("means", "{metrics} by method{and_task}", _draw_means, "means"),
-            Figure(
-                "intervals", "Mean {metrics} by method{and_task}", _draw_intervals, "means",
-                alt=f"Means of {{metrics}} with intervals; {_IN_TABLE}",
-            ),
-            Figure(
-                "scores", "Distribution of {metrics} over cases",
-                lambda _, c: partial(
-                    ss.plot_box, c.scores, reference=c.words.settings.reference, labels=c.words.labels
-                ),
-                _described,
-                alt="Box plots of scores by method; the numbers are in the file of this figure.",
+                "ranking", "Mean {metric} by method{over_tasks}", _draw_ranking, _ranked,
+                alt=f"Mean {{metric}} of each method with its interval, the best on top; {_IN_FILES}",
             ),
         ),
     ),
@@ -199,20 +222,68 @@ PARTS = (
         "contrasts", "Comparison with {reference}", ("decrease", "difference"),
         (
             Table(
-                "decrease", "Percentage decrease from {reference}",
-                _styled(ss.table_decrease), "decrease",
+                "contrasts", "{contrast} from {reference}{over_tasks}",
+                _styled(ss.table_decrease), _compared,
             ),
             Figure(
-                "decrease_forest", "Percentage decrease from {reference}",
+                "decrease_forest", "Percentage decrease from {reference}{by_task}",
                 lambda f, c: partial(
                     ss.plot_decrease, f, n_columns=min(f["metric"].nunique(), 2), **c.style
                 ),
                 "decrease",
-                alt=f"Percentage decreases from {{reference}} with intervals; {_IN_TABLE}",
+                alt=f"Percentage decreases from {{reference}} with intervals; {_IN_FILES}",
+                place="more",
+            ),
+            Table(
+                "decrease", "Percentage decrease from {reference}",
+                _styled(ss.table_decrease), "decrease", place="file",
             ),
             Table(
                 "difference", "Difference from {reference}",
-                _styled(ss.table_decrease), "difference",
+                _styled(ss.table_decrease), "difference", place="file",
+            ),
+        ),
+    ),
+    Part(
+        "means", "Localisation", ("means",),
+        (
+            Figure(
+                "intervals", "Mean {metrics} by method{and_task}", _draw_intervals, "means",
+                alt=f"Means of {{metrics}} with intervals; {_IN_FILES}",
+            ),
+            Figure(
+                "scores", "Distribution of {metrics} over cases",
+                lambda _, c: partial(
+                    ss.plot_box, c.scores, reference=c.words.settings.reference, labels=c.words.labels
+                ),
+                _described,
+                alt=f"Box plots of scores by method; {_IN_FILES}",
+                place="more",
+            ),
+            Table("means", "{metrics} by method{and_task}", _draw_means, "means", place="file"),
+            Table(
+                "best", "{metric}: difference from {best}, the best mean",
+                _styled(ss.table_decrease), "best", place="file",
+            ),
+        ),
+    ),
+    Part(
+        "covariates", "What goes with the scores", ("regression",),
+        (
+            Figure(
+                "coefficients", "Regression of scores on covariates",
+                _labelled(ss.plot_regression), "regression",
+                alt=f"Coefficients with intervals; {_IN_FILES}",
+            ),
+            Figure(
+                "covariates", "Distribution of covariates{by_task}",
+                _labelled(ss.plot_letter_values), "covariates",
+                alt="Letter-value plots of the covariates.",
+                place="more",
+            ),
+            Table(
+                "regression", "Regression of scores on covariates",
+                _styled(ss.table_regression), "regression", place="file",
             ),
         ),
     ),
@@ -234,26 +305,7 @@ PARTS = (
             ),
             Table(
                 "correlation", "Rank correlation of scores with {prob}",
-                _styled(ss.table_correlation), "correlation",
-            ),
-        ),
-    ),
-    Part(
-        "covariates", "What goes with the scores", ("regression",),
-        (
-            Figure(
-                "covariates", "Distribution of covariates{by_task}",
-                _labelled(ss.plot_letter_values), "covariates",
-                alt="Letter-value plots of the covariates.",
-            ),
-            Table(
-                "regression", "Regression of scores on covariates",
-                _styled(ss.table_regression), "regression",
-            ),
-            Figure(
-                "coefficients", "Regression of scores on covariates",
-                _labelled(ss.plot_regression), "regression",
-                alt=f"Coefficients with intervals; {_IN_TABLE}",
+                _styled(ss.table_correlation), "correlation", place="file",
             ),
         ),
     ),
@@ -264,6 +316,21 @@ PARTS = (
                 "examples", "Cases picked by the {metric} of {method}", _draw_examples, _picked,
                 caption="The worst, the median and the best {metric} of {method} among the cases at hand.",
                 alt="Saliency maps over their images, with the outline of the truth and the score.",
+            ),
+        ),
+    ),
+    Part(
+        "cases", "Cases and scores", ("flow",),
+        (
+            Table(
+                "description", "Scores by metric and method",
+                _styled(ss.table_describe), "describe",
+            ),
+            Figure(
+                "flow", "Flow of cases", _labelled(ss.plot_flow), "flow",
+                caption="Scores, cases and units at each step, and scores left out by reason.",
+                alt="Flow diagram of cases and scores; the same counts are in the file of this figure.",
+                place="more",
             ),
         ),
     ),
@@ -282,7 +349,7 @@ def sections(contents: Contents) -> tuple[Section, ...]:
                 contents.done.skipped[show.key] = str(error)
             else:
                 items += [item] if item else []
-        if items:
+        if items or part is PARTS[0]:
             title = part.title.format(**contents.names)
             found.append(Section(part.key, title, _sentences(part, contents), tuple(items)))
     return tuple(found)
@@ -307,7 +374,9 @@ def _item(show: Show, contents: Contents, numbers: dict[str, int]) -> Item | Non
         display = tuple(page for page, _ in bare)
         caption = " ".join(filter(None, (caption, bare[0][1])))
     numbers[kind] += 1
-    return Item(show.key, f"{kind} {numbers[kind]}", title, display, frame, caption, alt, call)
+    number = f"{kind} {numbers[kind]}"
+    code = f"{beginning(contents.words.settings, [call])}\n\n{call}"
+    return Item(show.key, number, title, display, frame, caption, alt, code, show.place)
 
 
 def _drawn(show: Show, call: str, drawing: partial[Any], contents: Contents) -> str:
@@ -338,8 +407,10 @@ def _drawn(show: Show, call: str, drawing: partial[Any], contents: Contents) -> 
 
 
 def _sentences(part: Part, contents: Contents) -> tuple[str, ...]:
-    """Sentences of a section's frames, each said once."""
+    """Sentences of a section's frames, each said once; those of the summary are on all of them."""
     frames, found = contents.done.frames, list[str]()
+    if part is PARTS[0]:
+        return main_sentences(frames, contents.words)
     for key in part.told:
         frame = frames.get(key, pd.DataFrame())
         if key == "difference":

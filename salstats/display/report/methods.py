@@ -36,7 +36,10 @@ _UNITS = {
     "patient": "patient, as a patient can contribute several cases (images): all scores of a patient",
 }
 #: What the rows of a frame are called.
-_NOUNS = {"means": "mean scores", "decrease": "percentage decreases", "difference": "differences"}
+_NOUNS = {
+    "means": "mean scores", "decrease": "percentage decreases", "difference": "differences",
+    "best": "differences from the best method",
+}  # fmt: skip
 
 
 def methods_text(frames: Mapping[str, pd.DataFrame], words: Words, scores: pd.DataFrame) -> tuple[str, ...]:
@@ -50,6 +53,8 @@ def methods_text(frames: Mapping[str, pd.DataFrame], words: Words, scores: pd.Da
     speaks_of = [frame["inference_to"] for frame in frames.values() if "inference_to" in frame.columns]
     known |= {"weights": _weights(words), "bounds": _flag(any(bound_sentences(frames["means"], words)))}
     known["fixed_readers"] = _flag(any(column.eq(THESE_READERS).any() for column in speaks_of))
+    if "best" in frames:
+        known |= _best(frames["best"], words)
     if "difference" in frames:
         known |= _contrasts(frames, words)
     if "regression" in frames:
@@ -226,6 +231,25 @@ def _interval(kind: str, nouns: Sequence[str], words: Words) -> str:
     return f"The {words.level}% confidence intervals of {joined(nouns)} were {how}."
 
 
+def _best(frame: pd.DataFrame, words: Words) -> Known:
+    """How the method with the best mean was compared with the others."""
+    adjusted = words.procedure(frame) and frame["n_tests"].max() > 1
+    return {
+        "best_metric": words.metric(str(frame["metric"].iloc[0])),
+        "n_others": count_text(frame["n_tests"].max()) if adjusted else None,
+        "test": _tests(frame, words),
+    }
+
+
+def _tests(frame: pd.DataFrame, words: Words) -> str:
+    """How differences were tested."""
+    tests = frame["test"].value_counts()
+    how = [TESTS[str(name)].note for name in tests.index]
+    if len(how) > 1:
+        how[1:] = [f"Of {count_text(n)} of them: {note}" for n, note in zip(tests[1:], how[1:], strict=True)]
+    return " ".join(how).format(unit=words.unit, replicates=count_text(words.settings.n_replicates))
+
+
 def _contrasts(frames: Mapping[str, pd.DataFrame], words: Words) -> Known:
     """How methods were compared with the reference."""
     frame, decrease = frames["difference"], frames.get("decrease")
@@ -234,10 +258,6 @@ def _contrasts(frames: Mapping[str, pd.DataFrame], words: Words) -> Known:
         rule = f" and its {words.p_name(frame)} was below {words.alpha}"
     if frame["interval"].isin(BOOTSTRAP).any():
         rule += ", and no more than 1% of its replicates were undefined"
-    tests = frame["test"].value_counts()
-    how = [TESTS[str(name)].note for name in tests.index]
-    if len(how) > 1:
-        how[1:] = [f"Of {count_text(n)} of them: {note}" for n, note in zip(tests[1:], how[1:], strict=True)]
     lacking = set(frame["metric"]) - set(decrease["metric"]) if decrease is not None else set()
     return {
         "reference": words.method(words.settings.reference),
@@ -245,7 +265,7 @@ def _contrasts(frames: Mapping[str, pd.DataFrame], words: Words) -> Known:
         "decrease": _flag(decrease is not None),
         "averaged_decrease": _flag(decrease is not None and pooled_rows(decrease).any()),
         "without_zero": words.metrics(words.labels.order("metric", sorted(lacking))) if lacking else None,
-        "test": " ".join(how).format(unit=words.unit, replicates=count_text(words.settings.n_replicates)),
+        "test": _tests(frame, words),
         "adjusted": _adjustment("differences", frame, words),
         "margin": margin_text(frame, words.labels) if has_margins(frame) else None,
         "margin_adjusted": ", adjusted likewise as a family of its own," if words.procedure(frame) else "",

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -84,9 +84,10 @@ class Item:
     `key` is the stem of its files: "means" gives `tables/means.csv` or `figures/means.pdf`, and
     `frames/means.csv` of the unrounded `frame` behind it. `number` is "Table 2" or "Figure 1"; `display` is
     the table, or the pages of the figure; `caption` is what a reader needs to read a figure (a table's notes
-    are in the table), `alt` the figure in words, `call` the Python that gives the frame and draws it. Once
-    written, it has the `content` that the page shows, a table's rows or the PNG of each page of a figure, and
-    the paths of its `files` relative to the page.
+    are in the table), `alt` the figure in words, `call` the Python that gives the frame and draws it. Its
+    `place` is "page", or "more" where it is folded away once more, or "file" where the page only links its
+    files. Once written, it has the `content` that the page shows, a table's rows or the PNG of each page of a
+    figure, and the paths of its `files` relative to the page.
     """
 
     key: str
@@ -97,6 +98,7 @@ class Item:
     caption: str = ""
     alt: str = ""
     call: str = ""
+    place: str = "page"
     content: Any = None
     files: tuple[str, ...] = ()
 
@@ -120,18 +122,15 @@ class Section:
 class Report:
     """Everything the page says, in its order.
 
-    `summary` are the main results, `sections` all of them, `methods` paragraphs and references,
-    `not_covered` guideline, item and what an author has to add, `warnings` what the analyses warned of,
-    `counts` what was counted and how many, `provenance` settings, versions and digests by name, `code` what
-    the Python calls begin with.
+    The first of the `sections` is the summary; `methods` are paragraphs and references, `not_covered`
+    guideline, item and what an author has to add, `warnings` what the analyses warned of, `counts` what was
+    counted and how many, `provenance` settings, versions and digests by name.
     """
 
     title: str
-    summary: tuple[str, ...]
     sections: tuple[Section, ...]
     methods: tuple[str, ...]
     not_covered: tuple[tuple[str, str, str], ...]
     warnings: tuple[str, ...] = ()
     counts: tuple[tuple[str, str], ...] = ()
-    provenance: tuple[tuple[str, str], ...] = field(default=())
-    code: str = ""
+    provenance: tuple[tuple[str, str], ...] = ()

@@ -113,45 +113,35 @@
     dialog.showModal();
   };
 
-  // --- where the reader is ---------------------------------------------------------------------
-  const followReader = () => {
-    const links = [...document.querySelectorAll(".contents a.part")];
-    const headings = links.map((link) => document.getElementById(link.hash.slice(1)));
-    let chosen = null;
-    const mark = (link) => {
-      for (const other of links) {
-        if (other === link) other.setAttribute("aria-current", "true");
-        else other.removeAttribute("aria-current");
-      }
-    };
-    const follow = () => {
-      if (chosen) return;
-      // a line near the top, which sinks to the bottom over the last screen so that short parts get their turn
-      const left = root.scrollHeight - innerHeight - scrollY;
-      const line = 120 + Math.max(0, innerHeight - 120 - left);
-      const passed = headings.filter((heading) => heading.getBoundingClientRect().top <= line);
-      mark(links[Math.max(0, passed.length - 1)]);
-    };
-    // a part that was chosen stays marked until the reader scrolls on
-    for (const link of links) {
-      link.addEventListener("click", () => { chosen = link; mark(link); });
-    }
-    for (const kind of ["wheel", "touchmove", "keydown"]) {
-      addEventListener(kind, () => { chosen = null; }, { passive: true });
-    }
-    addEventListener("scroll", follow, { passive: true });
-    addEventListener("resize", follow, { passive: true });
-    follow();
+  // --- parts: opened by their anchors, all at once, and for print -------------------------------
+  const folded = (among) => [...document.querySelectorAll(`details${among}:not([open])`)];
+
+  // also a heading, which stands in what folds its part
+  const reveal = () => {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!target) return;
+    for (let at = target.closest("details"); at; at = at.parentElement.closest("details")) at.open = true;
+    target.scrollIntoView();
+    target.focus({ preventScroll: true });
   };
 
-  // --- the contents: always open beside the text, folded above it on a narrow screen ------------
-  const foldContents = () => {
-    const contents = document.querySelector(".contents details");
-    const wide = matchMedia("(min-width: 64rem)");
-    const fold = () => { contents.open = wide.matches; };
-    wide.addEventListener("change", fold);
-    contents.addEventListener("click", (event) => { if (event.target.closest("a")) fold(); });
-    fold();
+  const openAll = () => {
+    const button = document.getElementById("open-all");
+    const toggle = () => {
+      const closed = folded(".part");
+      const found = closed.length ? closed : document.querySelectorAll("details.part");
+      found.forEach((details) => { details.open = closed.length > 0; });
+    };
+    const name = () => { button.textContent = folded(".part").length ? "Open all" : "Fold all"; };
+    button.addEventListener("click", toggle);
+    // a toggle event does not bubble
+    document.addEventListener("toggle", name, true);
+    let unfolded = [];
+    addEventListener("beforeprint", () => {
+      unfolded = folded(".part:not(.apart)");
+      unfolded.forEach((details) => { details.open = true; });
+    });
+    addEventListener("afterprint", () => unfolded.forEach((details) => { details.open = false; }));
   };
 
   // --- only what scrolls takes the focus -------------------------------------------------------
@@ -162,16 +152,6 @@
     };
     const watcher = new ResizeObserver((entries) => entries.forEach((entry) => check(entry.target)));
     document.querySelectorAll(".scroll").forEach((region) => watcher.observe(region));
-  };
-
-  // --- print shows what is folded away ---------------------------------------------------------
-  const unfoldForPrint = () => {
-    let folded = [];
-    addEventListener("beforeprint", () => {
-      folded = [...document.querySelectorAll("details:not([open])")];
-      folded.forEach((details) => { details.open = true; });
-    });
-    addEventListener("afterprint", () => folded.forEach((details) => { details.open = false; }));
   };
 
   document.addEventListener("DOMContentLoaded", () => {
@@ -185,9 +165,13 @@
         : event.target.closest("main .picture img")?.closest("figure");
       if (figure) enlarge(figure);
     });
-    foldContents();
-    followReader();
+    openAll();
     watchRegions();
-    unfoldForPrint();
+    addEventListener("hashchange", reveal);
+    // the same anchor again
+    document.addEventListener("click", (event) => {
+      if (event.target.closest("a")?.hash === location.hash) reveal();
+    });
+    if (location.hash) reveal();
   });
 })();

@@ -7,12 +7,11 @@ from string import Template
 from typing import NamedTuple
 
 import salstats
-from salstats.display.report.model import Item, Report, Section
+from salstats.display.report.model import Report, Section
 from salstats.display.report.page_items import (
-    code_block,
     copy_button,
-    item_anchor,
     item_block,
+    item_files,
     linked,
     scrolling,
     tools,
@@ -25,17 +24,22 @@ _INPUT = "Input"
 
 
 class _Part(NamedTuple):
-    """One part of the page: its anchor and heading, what stands below it, and its tables and figures."""
+    """One part of the page: its anchor and heading, what stands below it, and a hint at that.
+
+    It is folded away, and of the `apart` nothing is printed unless it is open.
+    """
 
     anchor: str
     title: str
     content: Markup
-    items: tuple[Item, ...] = ()
+    hint: str = ""
+    apart: bool = False
 
 
 def render_page(report: Report) -> str:
     """Report as one HTML page with everything it shows inside; the same report always gives the same page."""
-    parts = [_summary(report), *map(_section, report.sections), *_closing(report)]
+    summary, *sections = report.sections
+    parts = [*map(_section, sections), *_closing(report)]
     script = _asset("page.js")
     source = dict(report.provenance).get(_INPUT)
     made = f"salstats {salstats.__version__}"
@@ -47,7 +51,7 @@ def render_page(report: Report) -> str:
         script=script,
         title=escaped(report.title),
         made=escaped(f"{made} · made from {source}" if source else made),
-        contents=lines(*map(_contents_entry, parts)),
+        summary=_summary(summary, report),
         parts=lines(*map(_part, parts)),
     )
 
@@ -58,45 +62,48 @@ def _asset(name: str) -> str:
 
 
 def _part(part: _Part) -> Markup:
-    """Part of the page under its heading."""
+    """Part of the page, folded away under its heading."""
     heading = element("h2", part.title, id=part.anchor, tabindex=-1)
-    return element("section", "\n", lines(heading, part.content), "\n", aria_labelledby=part.anchor)
+    hint = element("span", part.hint, class_="hint") if part.hint else None
+    kind = "part apart" if part.apart else "part"
+    folded = element("details", element("summary", heading, hint), "\n", part.content, class_=kind)
+    return element("section", "\n", folded, "\n", aria_labelledby=part.anchor)
 
 
-def _contents_entry(part: _Part) -> Markup:
-    """Part in the table of contents, and under it its tables and figures by number, titles as hints."""
-    items = [
-        element("li", element("a", item.number, href=f"#{item_anchor(item)}", title=item.title), " ")
-        for item in part.items
-    ]
-    link = element("a", part.title, href=f"#{part.anchor}", class_="part")
-    return element("li", link, element("ul", items) if items else None)
-
-
-def _summary(report: Report) -> _Part:
-    """Main results, what was counted, and whether there is anything to heed."""
-    sentences = [element("li", linked(sentence)) for sentence in report.summary]
-    said = element("ul", sentences, class_="key", id="summary-text") if sentences else None
-    copy = tools(copy_button("summary-text", "Copy text", "Summary")) if sentences else None
+def _summary(section: Section, report: Report) -> Markup:
+    """Figure, main results, what was counted, and whether there is anything to heed: the first screen."""
+    sentences = [element("li", linked(sentence)) for sentence in section.sentences]
+    said = element("ul", sentences, class_="key", id="summary-text")
     heed = None
     if report.warnings:
         link = element("a", counted(len(report.warnings), "warning"), href="#warnings")
         heed = element("p", link, " to read before these results are used.", class_="heed")
     counts = [element("div", element("dt", name), element("dd", value)) for name, value in report.counts]
     found = element("dl", counts, class_="counts") if counts else None
-    code = code_block("python-begin", "Python: what all calls begin with", "Beginning of calls", report.code)
-    return _Part("summary", "Summary", lines(said, copy, heed, found, code if report.code else None))
+    copy = tools(copy_button("summary-text", "Copy text", "Summary"))
+    text = element("div", "\n", lines(said, found, heed, copy), "\n")
+    heading = element("h2", section.title, id="summary", tabindex=-1)
+    first = element("div", "\n", lines(*map(item_block, section.items), text), "\n", class_="first")
+    return element("section", "\n", lines(heading, first), "\n", aria_labelledby="summary")
 
 
 def _section(section: Section) -> _Part:
-    """One part of the results: its sentences, then its tables and figures."""
+    """One part of the results: its tables and figures, its sentences, and more folded away."""
     anchor = f"section-{section.key}"
     name = f"{anchor}-text"
     sentences = [[element("span", linked(text), class_="sentence"), " "] for text in section.sentences]
     text = (
         [element("p", sentences, id=name), tools(copy_button(name, "Copy text", "Text"))] if sentences else []
     )
-    return _Part(anchor, section.title, lines(*text, *map(item_block, section.items)), section.items)
+    shown = [item for item in section.items if item.place == "page"]
+    others = [item for item in section.items if item.place != "page"]
+    more = None
+    if others:
+        said = "; ".join(f"{item.title} ({item.number})" for item in others)
+        blocks = (item_files(item) if item.place == "file" else item_block(item) for item in others)
+        more = element("details", element("summary", f"More: {said}"), "\n", lines(*blocks), class_="more")
+    hint = ", ".join(item.number for item in section.items)
+    return _Part(anchor, section.title, lines(*map(item_block, shown), *text, more), hint)
 
 
 def _closing(report: Report) -> list[_Part]:
@@ -110,11 +117,12 @@ def _closing(report: Report) -> list[_Part]:
     rows = element("tbody", (_row(name, value) for name, value in report.provenance))
     table = element("div", _prose(settings, ("Setting", "Value"), rows), id="provenance-table")
     copy = tools(copy_button("provenance-table", "Copy table", settings, table=True))
+    n_warnings, n_asked = (str(len(found)) for found in (report.warnings, report.not_covered))
     parts = (
-        (_Part("methods", "Methods", methods), report.methods),
-        (_Part("warnings", "Warnings", warned if report.warnings else none), True),
-        (_Part("not-covered", "Not covered", asked), report.not_covered),
-        (_Part("provenance", settings, lines(table, copy)), report.provenance),
+        (_Part("methods", "Methods", methods, "Text for a paper"), report.methods),
+        (_Part("warnings", "Warnings", warned if report.warnings else none, n_warnings), True),
+        (_Part("not-covered", "Not covered", asked, f"{n_asked} items", True), report.not_covered),
+        (_Part("provenance", settings, lines(table, copy), apart=True), report.provenance),
     )
     return [part for part, there in parts if there]
 

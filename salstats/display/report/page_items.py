@@ -3,7 +3,6 @@
 import base64
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from io import BytesIO
 from urllib.parse import quote
 
@@ -11,7 +10,6 @@ from PIL import Image
 
 from salstats.display.export.table_html import html_table
 from salstats.display.export.table_rows import Rows
-from salstats.display.export.table_widths import Paper, Plan, parts_of, widths_of
 from salstats.display.plots.theme import MM_PER_INCH
 from salstats.display.report.model import Item
 from salstats.display.text.format import unbroken
@@ -23,14 +21,6 @@ _FILE_NAMES = {"csv": "CSV", "html": "HTML", "tex": "TeX", "docx": "Word", "pdf"
 #: Figures are drawn with the small type of print; on a screen they are shown this much larger.
 _ENLARGED = 1.35
 _PIXELS_PER_MM = 96 / MM_PER_INCH
-#: Width in print of a sheet's text in points, upright (180 mm) and on its side (245 mm), as far as A4 and
-#: Letter both have it; the space at each side of a column by size of type; how much wider than it is
-#: measured type may be.
-_PAPER = Paper((510.0, 694.0), {9: 4.5, 8: 4.0, 7: 3.5}, 1.05)
-#: A table of more lines, about half a sheet, begins where there is room and goes on on the next sheet.
-_LONG = 24
-#: Groups of so many rows stand whole on a sheet; larger ones are printed each under a head of its own.
-_WHOLE = 15
 
 
 def item_anchor(item: Item) -> str:
@@ -42,6 +32,12 @@ def item_block(item: Item) -> Markup:
     """Table or figure with its number, title, caption and tools."""
     shown = _table(item, item.content) if isinstance(item.content, Rows) else _picture(item, item.content)
     return element("div", "\n", lines(shown, _tools(item)), "\n", class_="item")
+
+
+def item_files(item: Item) -> Markup:
+    """Number and title of a table or figure that is only linked, with its files and its Python call."""
+    heading = element("h3", element("span", f"{item.number}.", class_="number"), " ", item.title)
+    return element("div", "\n", lines(heading, _tools(item)), "\n", id=item_anchor(item), class_="item")
 
 
 def _caption(item: Item, *texts: str, **attributes: str) -> Markup:
@@ -58,54 +54,11 @@ def _label(item: Item) -> str:
 
 
 def _table(item: Item, rows: Rows) -> Markup:
-    """Table under its number and title, in a region of its own that scrolls sideways.
-
-    On paper it is set as in a document, across the sheet where it is too wide for it; one that is still too
-    wide is printed in parts.
-    """
+    """Table under its number and title, in a region of its own that scrolls sideways."""
     anchor = item_anchor(item)
     region = scrolling(Markup(html_table(rows, identifier=anchor)), _label(item))
     caption = _caption(item, rows.subtitle, item.caption)
-    parts = parts_of(rows, _PAPER)
-    cut = [own for part, _ in parts for own in _printed_groups(part)]
-    printed = None
-    if len(cut) > 1:
-        tables = (html_table(part, identifier=f"{anchor}-{i}") for i, part in enumerate(cut, 1))
-        printed = element(
-            "div", lines(*(element("div", Markup(t), class_="part") for t in tables)), class_="parts"
-        )
-    kinds = {
-        "wide": parts[0][1].turned,
-        "tight": any(_is_tight(*part) for part in parts),
-        "long": any(sum(plan.n_lines(r.cells) for r in part.body) > _LONG for part, plan in parts),
-    }
-    points, labels = min(plan.points for _, plan in parts), widths_of(rows, 0)[0][0]
-    return element(
-        "figure",
-        lines(caption, region, printed),
-        id=anchor,
-        tabindex=-1,
-        class_=" ".join(kind for kind, there in kinds.items() if there) or None,
-        style=f"--print-type: {points}pt; --labels: {labels:.1f}em",
-    )
-
-
-def _printed_groups(rows: Rows) -> Iterator[Rows]:
-    """A table as it is printed: whole, or its groups of rows with their labels in a head that is repeated."""
-    starts = [i for i, row in enumerate(rows.body) if row.is_group]
-    ends = [*starts[1:], len(rows.body)]
-    if not starts or starts[0] or all(b - a <= _WHOLE + 1 for a, b in zip(starts, ends, strict=True)):
-        yield rows
-        return
-    for start, end in zip(starts, ends, strict=True):
-        label, *body = rows.body[start:end]
-        notes = rows.notes if end == len(rows.body) else ()
-        yield replace(rows, head=(*rows.head, label.cells), body=tuple(body), notes=notes)
-
-
-def _is_tight(rows: Rows, plan: Plan) -> bool:
-    """Whether a column is narrower than its longest word."""
-    return any(own + 1e-6 < least for own, least in zip(plan.widths, widths_of(rows, 1)[1], strict=True))
+    return element("figure", lines(caption, region), id=anchor, tabindex=-1)
 
 
 def _picture(item: Item, pages: Sequence[bytes]) -> Markup:
@@ -143,14 +96,19 @@ def _png_size(png: bytes) -> tuple[int, int, float]:
 
 def _tools(item: Item) -> Markup:
     """What can be done with a table or figure: copy, enlarge, its files, its Python call."""
-    anchor = item_anchor(item)
-    if item.is_table:
+    anchor, buttons = item_anchor(item), list[Markup]()
+    if item.place == "file":
+        pass
+    elif item.is_table:
         buttons = [copy_button(anchor, "Copy table", item.number, table=True)]
     else:
         enlarge = element("button", "Enlarge", type="button", class_="scripted", data_enlarge=anchor)
         buttons = [enlarge, copy_button(f"{anchor}-caption", "Copy caption", f"Caption of {item.number}")]
     links = element("span", "Files: ", list(_file_links(item)), class_="files") if item.files else None
-    call = code_block(f"{anchor}-call", "Python call", f"Call of {item.number}", item.call)
+    name, what = f"{anchor}-call", f"Call of {item.number}"
+    code = element("pre", element("code", item.call), id=name)
+    copy = copy_button(name, "Copy code", what)
+    call = element("details", element("summary", "Python call"), code, copy, class_="call")
     return lines(tools(buttons, links), call if item.call else None)
 
 
@@ -164,17 +122,6 @@ def _file_links(item: Item) -> Iterator[Markup]:
         text += f" of page {page[1]}" if page else ""
         yield element("a", text, href=quote(path), aria_label=f"{text}, {item.number}")
         yield Markup(" ")
-
-
-def code_block(name: str, title: str, what: str, code: str) -> Markup:
-    """Python behind a table or figure, or before them all, folded away; `what` names it once copied."""
-    return element(
-        "details",
-        element("summary", title),
-        element("pre", element("code", code), id=name, data_of=what),
-        copy_button(name, "Copy code", what),
-        class_="call",
-    )
 
 
 def linked(text: str) -> Markup:

@@ -7,7 +7,6 @@ import pandas as pd
 from salstats.checks import check_count, warn
 from salstats.display.export.figure_files import FigureJobs
 from salstats.display.report.analyses import Analyses, run_analyses, settled, several
-from salstats.display.report.calls import beginning
 from salstats.display.report.contents import Contents, sections
 from salstats.display.report.examples import Examples
 from salstats.display.report.folder import write_folder
@@ -15,7 +14,6 @@ from salstats.display.report.guidelines import not_covered
 from salstats.display.report.methods import methods_references, methods_text
 from salstats.display.report.model import Report, Settings
 from salstats.display.report.provenance import provenance_rows
-from salstats.display.report.results import summary_sentences
 from salstats.display.report.wording import Words
 from salstats.display.text.format import count_text, plural
 from salstats.display.text.labels import Labels
@@ -64,17 +62,15 @@ def compose(scores: pd.DataFrame, done: Analyses, words: Words, examples: Exampl
     paragraphs = methods_text(done.frames, words, scores)
     notes = [f"Not shown: {name}. {words.printed(reason, scores)}" for name, reason in done.skipped.items()]
     if settings.reference is None and several(scores, "method"):
-        notes.append("Methods were not compared: no reference was named, and no method is called human.")
+        notes.append("No reference was named and no method is called human: methods were compared with none.")
     return Report(
         title=settings.title,
-        summary=summary_sentences(done.frames, words),
         sections=shown,
         methods=(*paragraphs, *methods_references(paragraphs)),
         not_covered=not_covered(done.frames),
         warnings=(*done.warnings, *notes),
         counts=counts(scores, settings),
         provenance=provenance_rows(words, scores),
-        code=beginning(settings, [item.call for section in shown for item in section.items]),
     )
 
 

@@ -97,9 +97,15 @@ TEMPLATE = (
             when="averaged_decrease",
         ),
         Said("It was not taken of {without_zero}, whose zero does not mean that there is nothing."),
+        Said("The method with the best mean {best_metric} was compared with each of the others likewise."),
         Said("{test}"),
         Said("They are those of the differences, which a percentage decrease shares.", when="decrease"),
         Said("{adjusted}"),
+        Said(
+            "Those of the best method were adjusted by Bonferroni's procedure over the {n_others} "
+            "comparisons, so that with {level}% confidence the truly best method is it, or one not shown to "
+            "be worse (Gupta 1965)."
+        ),
         Said(
             "Differences were also tested against a margin, to lie {margin}, by one-sided tests on either "
             "side that has a bound, each the one that the interval inverts (Schuirmann 1987): a method was "

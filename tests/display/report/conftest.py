@@ -72,11 +72,11 @@ def sample_means() -> pd.DataFrame:
 
 @pytest.fixture(scope="session")
 def sample_tables(sample_means, rows_from) -> dict[str, Rows]:
-    """A narrow table, one too wide for any screen, and one with a spanner and a group of rows."""
+    """A narrow table, one too wide for a phone, and one with a spanner and a group of rows."""
     columns = sample_means[["estimate", "conf_low", "conf_high"]]
     text = [interval_text(*row) for row in columns.itertuples(index=False, name=None)]
     narrow = sample_means.assign(text=text).pivot(index="task", columns="method", values="text")
-    wide = pd.concat([narrow.add_suffix(f" {i}") for i in range(5)], axis=1)
+    wide = pd.concat([narrow.add_suffix(f" {i}") for i in range(2)], axis=1)
     wide.index = [LONG_TASK, *wide.index[1:]]
     p_values = [p_text(0.00001), p_text(0.04), "—"]
     slopes = pd.DataFrame({"b": ["−0.425"] * 3, "P": p_values}, index=["Elongation", "Size", "Age"])
@@ -105,6 +105,7 @@ def sample_files() -> dict[str, tuple[str, ...]]:
         "means": ("tables/means.csv", "tables/means.html", "tables/means.tex", "frames/means.csv"),
         "intervals": ("figures/intervals.pdf", "figures/intervals.png", "frames/intervals.csv"),
         "small": ("figures/small.pdf", "figures/small.png"),
+        "linked": ("tables/linked.csv",),
         "wide": ("tables/wide.csv", "tables/a name & more.docx"),
     }
 
@@ -115,30 +116,36 @@ def sample_report(sample_means, sample_tables, sample_figures, sample_files) -> 
     call = 'ss.summarize(scores, by=["metric", "method", "task"], unit="patient", n_replicates=10_000)'
 
     def item(key: str, number: str, title: str, **texts: str) -> Item:
-        content = sample_tables.get(key) or (sample_figures[key],)
+        content = sample_tables.get(key) or (sample_figures[key],) if key != "linked" else None
         files = sample_files.get(key, ())
         return Item(key, number, title, None, sample_means, content=content, files=files, **texts)
 
+    first = item("small", "Figure 1", "The best method first", alt="The same intervals.")
     means = item("means", "Table 1", "Mean IoU by task and method", call=call)
     intervals = item(
         "intervals",
-        "Figure 1",
+        "Figure 2",
         "Mean IoU by task and method",
         caption="Points are means over cases, bars their 95% bootstrap intervals; units are patients.",
         alt="Intervals of three methods by task; the human benchmark lies to the right.",
         call=call,
     )
-    small = item("small", "Figure 2", "The same at a column's width", alt="The same intervals.")
-    wide = item("wide", "Table 2", "Every method five times over", call=call)
+    wide = item("wide", "Table 2", "Every method twice", call=call, place="more")
     spanner = item("spanner", "Table 3", "Regression on elongation")
+    linked = item("linked", "Table 4", "Regression in full", call=call, place="file")
     return Report(
         title="Saliency maps and the human benchmark: scores.csv",
-        summary=(
-            "The human benchmark reached a mean IoU of 0.566 [95% CI 0.526, 0.606].",
-            "Grad-CAM reached 0.321 [95% CI 0.298, 0.345], 43.3% [95% CI 38.6, 48.1] below it.",
-            "The gap was largest for Lung Lesion and smallest for Enlarged Cardiomediastinum.",
-        ),
         sections=(
+            Section(
+                "summary",
+                "Summary",
+                (
+                    "Grad-CAM had the best mean IoU of 2 methods, 0.321 [95% CI 0.298, 0.345].",
+                    "That was 56.7% [95% CI 51.9, 61.4] of the mean of the human benchmark.",
+                    "Scores were lower where elongation was larger.",
+                ),
+                (first,),
+            ),
             Section(
                 "means",
                 "Localisation by method and task",
@@ -147,13 +154,13 @@ def sample_report(sample_means, sample_tables, sample_figures, sample_files) -> 
                     "Grad-CAM++ lay below it in all 10.",
                     "Intervals are percentile bootstrap intervals over patients.",
                 ),
-                (means, intervals, small),
+                (means, intervals),
             ),
             Section(
                 "regression",
                 "What makes it worse",
                 ("IoU fell with elongation (slope −0.425, P < 0.001).",),
-                (wide, spanner),
+                (spanner, wide, linked),
             ),
             Section("agreement", "Agreement between metrics", ("IoU and hit agreed (ρ = 0.71).",)),
         ),

@@ -13,7 +13,7 @@ COVARIATES = {"n_instances", "area_ratio", "elongation", "irrectangularity"}
 
 
 def test_without_a_reference_there_is_no_comparison(small):
-    assert set(frames_of(small[small["method"] != "human"])) == {"flow", "describe", "means"}
+    assert set(frames_of(small[small["method"] != "human"])) == {"flow", "describe", "means", "best"}
 
 
 def test_human_is_the_reference_unless_another_is_named(small):

@@ -58,11 +58,15 @@ def test_every_call_shown_runs_and_gives_its_frame(scores, options, tmp_path, mo
     items = [item for section in report.sections for item in section.items]
     assert len(items) > 5
     for item in items:
-        frame, display = pasted(f"{report.code}\n{item.call}")
+        frame, display = pasted(item.call)
         assert type(display) is type(item.display[0] if isinstance(item.display, tuple) else item.display)
         frame = frame.reset_index(drop=True)
         # of a decrease the P values are those of the differences
-        columns = ["estimate", "conf_low", "conf_high"] if item.key.startswith("decrease") else list(frame)
+        columns = (
+            ["estimate", "conf_low", "conf_high"]
+            if item.key in ("decrease", "decrease_forest", "contrasts")
+            else list(frame)
+        )
         pd.testing.assert_frame_equal(frame[columns], item.frame[columns], check_dtype=False, obj=item.key)
 
 

@@ -15,10 +15,15 @@ import salstats as ss
 from salstats.checks import ColumnError, InputFileError, SalstatsError
 from salstats.cli.app import run
 
-TABLES = {"description", "means", "decrease", "difference", "auroc", "correlation", "regression"}
-FIGURES = {"flow", "intervals", "scores", "decrease_forest", "confidence", "covariates", "coefficients"}
+TABLES = {
+    "description", "contrasts", "best", "means", "decrease", "difference", "auroc", "correlation",
+    "regression",
+}  # fmt: skip
+FIGURES = {
+    "ranking", "flow", "intervals", "scores", "decrease_forest", "confidence", "covariates", "coefficients",
+}  # fmt: skip
 ANALYSES = {
-    "flow", "describe", "means", "decrease", "difference", "auroc", "correlation", "confidence",
+    "flow", "describe", "means", "best", "decrease", "difference", "auroc", "correlation", "confidence",
     "covariates", "regression",
 }  # fmt: skip
 

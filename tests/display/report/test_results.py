@@ -1,41 +1,18 @@
 """Result sentences as a whole: the summary, every number, form and claims in every corner."""
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
-from report_frames import SETTINGS, faults, five_tasks, said, simulated_frames
+from report_frames import SETTINGS, faults, said, simulated_frames
 from report_text import composed
 
 import salstats as ss
-from salstats.display.report.results import result_sentences, summary_sentences
+from salstats.display.report.results import result_sentences
 from salstats.display.report.wording import Words
 from salstats.display.text.labels import Labels
 
 WORDS = Words(SETTINGS, Labels())
-
-
-def test_summary_is_the_counts_two_metrics_and_the_slopes():
-    counts, iou, hit, slopes = summary_sentences(simulated_frames(), WORDS)
-    assert counts.startswith(
-        "The analysis included 4,158 scores (4,080 of them defined) of 194 cases of 140 patients"
-    )
-    for text, metric in ((iou, "IoU"), (hit, "hit rate")):
-        assert text.startswith(f"On {metric}, compared with the human benchmark, averaged over tasks,")
-    assert slopes.startswith("Of 16 slopes of scores")
-
-
-def test_summary_without_a_reference_gives_the_means():
-    frames = {k: v for k, v in simulated_frames().items() if k in ("flow", "means")}
-    text = summary_sentences(frames, Words(replace(SETTINGS, reference=None), Labels()))
-    assert text[1].startswith("On IoU, the mean score averaged over 5 tasks was")
-
-
-def test_summary_takes_the_difference_where_a_metric_has_no_percentage():
-    ncc = five_tasks().assign(metric="ncc", term="difference", estimate=-0.1, conf_low=-0.2, conf_high=-0.05)
-    text = summary_sentences({"flow": simulated_frames()["flow"], "difference": ncc}, WORDS)
-    assert text[1].startswith("On NCC, compared with the human benchmark, averaged over tasks,")
 
 
 def test_frames_without_words_and_empty_frames_have_no_sentences():
@@ -132,7 +109,7 @@ def test_sentences_keep_their_form_and_claim_nothing_more_in_every_corner(name):
     )
     results = [text for section in report.sections for text in section.sentences]
     assert len(results) >= len(report.sections)
-    for text in (*report.summary, *results):
+    for text in results:
         assert not faults(text), f"{text!r} {faults(text)}"
     # what was done may be told of "no difference"
     for text in (t for t in report.methods if "doi" not in t and "https:" not in t):

@@ -1,0 +1,153 @@
+"""The first sentences of a report: which method is best, how far it is from people, what scores go with."""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import pandas as pd
+
+from salstats.display.report.associations import of_gaps, outcomes
+from salstats.display.report.comparisons import states_of
+from salstats.display.report.ranking import compared_rows, first_means
+from salstats.display.report.wording import Words, decimals, listed, pooled_rows
+from salstats.display.text.format import counted, fixed_text, joined
+from salstats.metrics.registry import direction
+
+#: Frames of a report by key.
+Frames = Mapping[str, pd.DataFrame]
+#: States of a comparison in which a method lies behind, or ahead.
+_BEHIND, _AHEAD = ("worse", "lower"), ("better", "higher")
+#: Decimals of a share in percent, as tables have those of a decrease.
+_SHARE = 1
+
+
+def main_sentences(frames: Frames, words: Words) -> tuple[str, ...]:
+    """What stands first, on the first metric on which a compared method has a mean."""
+    means = first_means(frames["means"], words.settings.reference)
+    best = compared_rows(means, words.settings.reference)
+    metric = str(means["metric"].iloc[0])
+    if best.empty:
+        return (f"On {words.metric(metric)}, no method had a defined score.",)
+    first = str(best["method"].iloc[0])
+    found = " ".join([_slopes(metric, frames, words), *_confidence(metric, frames, words)])
+    return _best(means, best, frames, words), _distance(first, metric, frames, words), found
+
+
+def _best(means: pd.DataFrame, best: pd.DataFrame, frames: Frames, words: Words) -> str:
+    """Which method has the best mean, and whether the others were shown to be worse."""
+    metric, reference = str(best["metric"].iloc[0]), words.settings.reference
+    others = [m for m in words.labels.order("method", means["method"].astype(str)) if m != reference]
+    others.remove(str(best["method"].iloc[0]))
+    top = best[best["estimate"] == best["estimate"].iloc[0]]
+    names = listed([words.method(m) for m in top["method"]], "methods")
+    over = " averaged over tasks" if pooled_rows(frames["means"]).any() else ""
+    digits = decimals(means["estimate"])
+    text = words.estimates(best.iloc[:1], digits)[0]
+    start = f"On {words.metric(metric)}, {names}"
+    if not others:
+        return f"{start} had a mean score of {text}{over}; there was no other method to compare it with."
+    way = "best" if direction(metric) else "highest"
+    smaller = " (smaller is better)" if direction(metric) < 0 else ""
+    had = "had"
+    if len(top) > 1:
+        had, text = "shared", fixed_text(best["estimate"].iloc[0], digits)
+    of = f"mean score of {len(others) + 1} methods, {text}{over}{smaller}"
+    return f"{start} {had} the {way} {of}; {_others(others, frames, words)}."
+
+
+def _others(others: list[str], frames: Frames, words: Words) -> str:
+    """Whether other methods than the best were shown to score worse."""
+    if "best" not in frames:
+        return "whether others score worse could not be tested"
+    rows = frames["best"]
+    state = dict(zip(rows["method"].astype(str), states_of(rows), strict=True))
+    word = "lower" if {"lower", "higher"} & set(state.values()) else "worse"
+    ahead = [words.method(m) for m in others if state.get(m) in _AHEAD]
+    left = [words.method(m) for m in others if state.get(m) not in _BEHIND]
+    if ahead:
+        was = "was" if len(ahead) == 1 else "were"
+        above = "higher" if word == "lower" else "better"
+        return (
+            f"but {listed(ahead, 'methods')} {was} shown to score {above} on the cases that both have, so it "
+            "is open which is best"
+        )
+    if not left:
+        who = words.method(others[0]) if len(others) == 1 else "each of the others"
+        return f"{who} was shown to score {word}"
+    if len(left) == len(others) > 1:
+        return f"none of the others was shown to score {word}, so it is open which is best"
+    was = "was" if len(left) == 1 else "were"
+    return f"{listed(left, 'methods')} {was} not shown to score {word}, so it is open which of them is best"
+
+
+def _distance(method: str, metric: str, frames: Frames, words: Words) -> str:
+    """How far the best method is from the reference: its share of that mean, or the difference."""
+    reference, name = words.settings.reference, words.method(method)
+    if reference is None:
+        return "No human benchmark was named to compare methods with."
+    other = words.method(reference)
+    for key in ("decrease", "difference"):
+        frame = frames.get(key, pd.DataFrame(columns=["method", "metric"]))
+        rows = frame[(frame["method"].astype(str) == method) & (frame["metric"].astype(str) == metric)]
+        rows = rows[pooled_rows(rows)] if pooled_rows(rows).any() else rows
+        if rows.empty or rows["estimate"].isna().any() or (key == "decrease" and _no_share(rows)):
+            continue
+        state = states_of(rows).iloc[0]
+        shown = f"shown to score {state}" if state in (*_BEHIND, *_AHEAD) else "not shown to differ"
+        start = f"The mean score of {name}"
+        if key == "difference":
+            gap = words.estimates(rows.drop(columns="p_value", errors="ignore"))[0]
+            return f"{start} minus that of {other} was {gap}; {name} was {shown}."
+        smaller = " (smaller is better)" if direction(metric) < 0 else ""
+        share = words.estimates(_shares(rows), _SHARE)[0]
+        return f"{start} was {share} of that of {other}{smaller}; {name} was {shown}."
+    return f"No mean score of {name} could be compared with that of {other}."
+
+
+def _no_share(rows: pd.DataFrame) -> bool:
+    """Whether a share of the reference's mean has no plain reading."""
+    return not (rows["reference_mean"] > 0).all()
+
+
+def _shares(decreases: pd.DataFrame) -> pd.DataFrame:
+    """What is left of the reference's mean, in percent, of decreases as tables print them."""
+    printed = decreases[["estimate", "conf_low", "conf_high"]].astype(float).round(_SHARE)
+    left = {"estimate": 100 - printed["estimate"]}
+    left |= {"conf_low": 100 - printed["conf_high"], "conf_high": 100 - printed["conf_low"]}
+    return decreases.assign(**left).drop(columns="p_value", errors="ignore")
+
+
+def _slopes(metric: str, frames: Frames, words: Words) -> str:
+    """With which covariates the scores of methods went, and in how many of these."""
+    name, columns = words.metric(metric), [words.column(c) for c in words.settings.covariates or ()]
+    if not columns:
+        return "What scores depend on was not examined, since they came without covariates."
+    rows = frames.get("regression", pd.DataFrame())
+    if len(rows):
+        rows = rows[(outcomes(rows) == metric) & ~of_gaps(rows)]
+        rows = rows[~np.isnan(words.p_values(rows))]
+    if rows.empty:
+        return f"Whether scores on {name} go with {listed(columns, 'covariates')} could not be tested."
+    shown, clauses = rows[words.shown(rows)], []
+    for way, some in (("higher", shown["estimate"] > 0), ("lower", shown["estimate"] < 0)):
+        found = shown[some]["term"].value_counts(sort=False)
+        said = []
+        for term in (c for c in words.settings.covariates or () if c in found.index):
+            n = int((rows["term"] == term).sum())
+            share = f" ({found[term]} of {counted(n, 'method')})" if n > 1 else ""
+            said.append(f"{words.column(term)}{share}")
+        if said:
+            clauses.append(f"{way} where {joined(said, 'or')} was larger")
+    if clauses:
+        return f"Scores on {name} were {', and '.join(clauses)}."
+    return f"Scores on {name} were not shown to go with {listed(columns, 'covariates')}."
+
+
+def _confidence(metric: str, frames: Frames, words: Words) -> Iterator[str]:
+    """Yield in how many groups scores were shown to be correlated with the model's confidence."""
+    rows = frames.get("correlation", pd.DataFrame(columns=["x"]))
+    rows = rows[rows["x"] == metric]
+    n = int((~np.isnan(words.p_values(rows))).sum()) if len(rows) else 0
+    if n:
+        shown = int(words.shown(rows).sum())
+        name = words.column(str(rows["y"].iloc[0]))
+        yield f"A correlation with {name} was shown in {shown or 'none'} of {counted(n, 'test')}."

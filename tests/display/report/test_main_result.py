@@ -1,0 +1,168 @@
+"""The first sentences of a report say what its tables say, whatever the scores."""
+
+import re
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from report_frames import faults
+
+from salstats.checks import SalstatsError
+from salstats.display.report.analyses import run_analyses, settled
+from salstats.display.report.main_result import main_sentences
+from salstats.display.report.model import Settings
+from salstats.display.report.report import labels_of
+from salstats.display.report.wording import Words
+from salstats.metrics.registry import known_metric
+
+#: As many times as a better score is larger, 0 where nobody knows.
+DIRECTION = {"iou": 1, "hit": 1, "ncc": 1, "hd95": -1, "odd_one": 0}
+METHODS = ("cam", "lime", "rise", "shap")
+LABELS = {"cam": "CAM", "lime": "LIME", "rise": "RISE", "shap": "SHAP"}
+HUMAN = "the human benchmark"
+
+
+def odd_scores(metric, n_methods, n_tasks, n_cases, human, levels, undefined, seed):
+    """Scores of few cases on a coarse scale, so that methods tie; `human` moves people up or down."""
+    rng = np.random.default_rng(seed)
+    methods = [*METHODS[:n_methods], *([] if human is None else ["human"])]
+    rows = [(f"c{c}", f"t{t}", m) for c in range(n_cases) for t in range(n_tasks) for m in methods]
+    scores = pd.DataFrame(rows, columns=["case", "task", "method"])
+    score = rng.integers(0, levels, len(scores)) / max(levels - 1, 1)
+    score += np.where(
+        scores["method"] == "human", human or 0.0, 0.1 * (scores["method"] == "cam") * (seed % 3)
+    )
+    score = np.where(rng.random(len(scores)) < undefined, np.nan, score.clip(0, 1))
+    size = scores["case"].map({f"c{c}": (7 * c) % 5 for c in range(n_cases)})
+    return scores.assign(metric=metric, score=score, size=size)
+
+
+def named(text):
+    """Methods that a text names."""
+    return {m for m, label in LABELS.items() if re.search(rf"\b{label}\b", text)}
+
+
+def judged(rows, metric):
+    """Methods by whether they were shown to be worse or better than the reference of each row."""
+    sign = DIRECTION[metric] or 1
+    sides = rows["verdict"].astype(str).map({"lower": -sign, "higher": sign}).fillna(0)
+    method = rows["method"].astype(str)
+    return set(method[sides < 0]), set(method[sides > 0])
+
+
+def check_best(text, frames, metric, compared):
+    """The first sentence against the means and the differences from the best."""
+    means = frames["means"]
+    average = means[means["task"] == "Average"] if (means["task"] == "Average").any() else means
+    own = average[average["method"].isin(compared)].set_index("method")["estimate"]
+    goodness = own * (DIRECTION[metric] or 1)
+    top = set(goodness.index[goodness == goodness.max()])
+    first, _, rest = text.partition(";")
+    assert named(first) == top
+    assert any(f"{own[min(top)]:.{d}f}" in first for d in (1, 2, 3, 4, 5, 6))
+    if len(own) == 1:
+        # nothing is claimed of methods without a score
+        assert not named(rest)
+        assert "was shown" not in rest
+        return
+    assert ("smaller is better" in first) == (DIRECTION[metric] < 0)
+    worse, better = judged(frames["best"], metric)
+    others = set(own.index) - {str(frames["best"]["reference"].iloc[0])}
+    if better:
+        assert named(rest) == better
+        assert "open which is best" in rest
+    elif "none of the others" in rest:
+        assert not worse
+    elif "not shown" in rest:
+        assert named(rest) == others - worse
+        assert "open which" in rest
+    else:
+        assert worse == others
+        assert "open" not in rest
+
+
+def check_distance(text, frames, metric, best):
+    """The second sentence against the decrease, or the difference."""
+    difference = frames["difference"]
+    pooled = difference["task"] == "Average"
+    own = (pooled if pooled.any() else True) & (difference["method"] == best)
+    row = difference[own].iloc[0]
+    worse, better = judged(difference[own], metric)
+    said = {"worse": worse, "lower": worse, "better": better, "higher": better}
+    if row["estimate"] != row["estimate"]:
+        assert "could be compared" in text
+    elif found := re.search(r"shown to score (\w+)", text):
+        assert said[found[1]] == {best}
+    else:
+        assert "not shown to differ" in text
+        assert not worse | better
+    if found := re.search(r"was (−?[\d,.]+)%", text):
+        decrease = frames["decrease"]
+        same = (decrease["method"] == best) & (decrease["task"] == row["task"])
+        left = float(found[1].replace("−", "-").replace(",", ""))
+        assert left + round(decrease.loc[same, "estimate"].iloc[0], 1) == pytest.approx(100, abs=0.051)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    drawn=st.tuples(
+        st.sampled_from(sorted(DIRECTION)),
+        st.integers(1, 4),  # methods
+        st.integers(1, 2),  # tasks
+        st.integers(1, 8),  # cases
+        st.sampled_from([None, -0.4, 0.0, 0.4]),  # no people, or how far they are ahead
+        st.sampled_from([1, 2, 3, 50]),  # levels of the scale
+        st.sampled_from([0.0, 0.3, 0.9, 1.0]),  # share that is undefined
+        st.integers(0, 30),
+    )
+)
+@example(drawn=("iou", 3, 2, 8, 0.4, 1, 0.0, 0))  # all tie
+@example(drawn=("hd95", 3, 1, 8, -0.4, 50, 0.0, 1))  # smaller is better, people far ahead
+@example(drawn=("iou", 2, 1, 8, -0.4, 50, 0.0, 2))  # people behind
+@example(drawn=("iou", 1, 1, 6, None, 50, 0.0, 3))  # one method
+@example(drawn=("ncc", 4, 2, 8, 0.4, 50, 0.3, 4))  # without a true zero
+@example(drawn=("iou", 3, 1, 1, 0.4, 50, 0.0, 5))  # one unit
+@example(drawn=("odd_one", 3, 1, 7, 0.4, 50, 0.3, 6))  # nobody knows what is better
+@example(drawn=("iou", 3, 2, 8, 0.4, 50, 1.0, 7))  # all undefined
+def test_first_sentences_agree_with_the_tables(drawn):
+    metric, n_methods, _, n_cases, human, *_ = drawn
+    scores = odd_scores(*drawn)
+    options = {"interval": "t", "n_replicates": 19, "covariates": ["size"] if n_cases > 4 else None}
+    if n_cases == 1 or scores["score"].isna().all():
+        with pytest.raises(SalstatsError):
+            settled(scores, Settings(**options))
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        used, chosen = settled(scores, Settings(**options))
+        frames = run_analyses(used, chosen).frames
+    sentences = main_sentences(frames, Words(chosen, labels_of(used, chosen)))
+    assert not [fault for text in sentences for fault in faults(text)]
+    compared = set(METHODS[:n_methods])
+    means = frames["means"]
+    if means[means["method"].isin(compared)]["estimate"].isna().all():
+        assert sentences[0].endswith("no method had a defined score.")
+        return
+    best, distance, found = sentences
+    means = means[means["estimate"].notna() | (means["task"] != "Average")]
+    check_best(best, frames, metric, compared & set(means.dropna(subset="estimate")["method"]))
+    if human is None:
+        assert "No human benchmark" in distance
+    else:
+        check_distance(distance, frames, metric, min(named(distance)))
+        assert named(distance) <= named(best.partition(";")[0])
+        assert HUMAN in distance
+    slopes = frames.get("regression", pd.DataFrame(columns=["reference", "p_adjusted", "estimate"]))
+    if "reference" in slopes:
+        slopes = slopes[slopes["reference"].isna()]
+    shown = int((slopes["p_adjusted"] < 0.05).sum()) if len(slopes) else 0
+    assert ("higher where" in found or "lower where" in found) == (shown > 0)
+
+
+def test_metrics_of_the_test_have_the_directions_of_the_registry():
+    for name, sign in DIRECTION.items():
+        known = known_metric(name)
+        assert (0 if known is None else known.direction) == sign
