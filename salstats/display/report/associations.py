@@ -5,17 +5,16 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from salstats.display.report.wording import WRITTEN, Words, decimals, listed, spread
+from salstats.display.report.wording import WRITTEN, Words, listed, spread
 from salstats.display.text.format import counted
 from salstats.display.text.labels import Labels
 from salstats.stats.models.formulas import parse_formula
 
 
 def regression_sentences(frame: pd.DataFrame, words: Words) -> Iterator[str]:
-    """Yield how many slopes were shown to differ from 0, and these; of scores, then of gaps."""
+    """Yield how many slopes were shown to differ from 0, of scores, then of gaps."""
     for rows in _kinds(frame):
-        yield from slope_count(rows, words)
-        yield from _shown(rows[words.shown(rows)], words)
+        yield from _slope_count(rows, words)
     p = words.p_values(frame)
     if words.shown(frame).any():
         given = " in the same task" if with_task(frame) else ""
@@ -53,9 +52,8 @@ def with_task(frame: pd.DataFrame) -> bool:
     return any("task" in parse_formula(f).columns for f in frame["formula"].unique())
 
 
-def slope_count(frame: pd.DataFrame, words: Words) -> Iterator[str]:
+def _slope_count(rows: pd.DataFrame, words: Words) -> Iterator[str]:
     """Yield how many slopes of scores, or of gaps alone, have a P value below the level."""
-    rows = _kinds(frame)[0]
     of = "scores"
     if of_gaps(rows).any():
         of = f"gaps ({words.method(rows['reference'].iloc[0])} minus the method)"
@@ -64,24 +62,6 @@ def slope_count(frame: pd.DataFrame, words: Words) -> Iterator[str]:
     had = f"{shown or 'none'} had {words.below(rows)}{family}"
     if n:
         yield f"Of {counted(n, 'slope')} of {of} on covariates, {had}."
-
-
-def _shown(rows: pd.DataFrame, words: Words) -> Iterator[str]:
-    """Yield one sentence per metric and covariate on slopes shown to differ from 0."""
-    gaps = of_gaps(rows).any()
-    for metric, of_metric in words.by_metric(rows.assign(outcome=outcomes(rows)), "outcome"):
-        for covariate in of_metric["term"].unique():
-            chosen = words.ordered(of_metric[of_metric["term"] == covariate])
-            name, parts = words.column(str(covariate)), []
-            for word, some in (("higher", chosen["estimate"] > 0), ("lower", chosen["estimate"] < 0)):
-                if some.any():
-                    names = [words.method(m) for m in chosen["method"][some]]
-                    texts = words.estimates(chosen[some], decimals(chosen["estimate"]))
-                    said = spread(texts, names, chosen["estimate"][some], "methods")
-                    slope = "a slope of" if len(names) <= WRITTEN else "slopes"
-                    parts.append(f"{word} where {name} was larger, with {slope} {said}")
-            what = "the gap was" if gaps else "scores were"
-            yield f"On {words.metric(metric)}, {what} {'; and '.join(parts)}."
 
 
 def correlation_sentences(frame: pd.DataFrame, words: Words) -> Iterator[str]:

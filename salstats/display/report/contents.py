@@ -173,7 +173,7 @@ def _draw_intervals(means: pd.DataFrame, c: Contents) -> partial[Any]:
 
 def _draw_ranking(means: pd.DataFrame, c: Contents) -> partial[Any]:
     reference = c.words.settings.reference
-    named = {"reference": reference} if reference in set(means["method"]) else {}
+    named: dict[str, Any] = {"reference": reference} if reference in set(means["method"]) else {}
     return partial(ss.plot_intervals, means, sort="estimate", **named, **c.style)
 
 
