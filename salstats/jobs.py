@@ -17,8 +17,6 @@ _PIECES_PER_JOB = 8
 _LARGEST_PIECE = 20
 #: Seconds between two looks of a worker at whether its parent is there.
 _LOOK_EVERY = 0.5
-#: Seconds after which one is told that work goes on.
-_PATIENCE = 1.0
 
 
 def in_pieces(
@@ -169,29 +167,6 @@ def counting(total: int | None, label: str, *, progress: bool) -> Iterator[Calla
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=total)
         yield lambda n, label=None: bar.update(task, advance=n, description=label)
-
-
-@contextmanager
-def waiting(label: str) -> Iterator[None]:
-    """Say on stderr, where that is a terminal, that long work goes on whose parts nobody counts."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
-    bar.add_task(label, total=None)
-    late = threading.Timer(_PATIENCE, bar.start)
-    late.daemon = True
-    late.start()
-    try:
-        yield
-    finally:
-        late.cancel()
-        late.join()
-        bar.stop()
 
 
 def not_counting(n: int, label: str | None = None) -> None:

@@ -1,6 +1,5 @@
 """Work on several cores: processes that end with the one they work for."""
 
-import io
 import signal
 import subprocess
 import sys
@@ -15,7 +14,7 @@ import pytest
 from map_folders import write_map_folder
 
 from salstats.checks import SalstatsError
-from salstats.jobs import in_pieces, waiting
+from salstats.jobs import in_pieces
 
 #: A command whose work takes minutes: python -c SCRIPT FOLDER.
 SCRIPT = textwrap.dedent("""
@@ -85,16 +84,3 @@ def test_what_opencv_cannot_do_is_a_sentence_that_names_the_cases(jobs):
 
     with pytest.raises(SalstatsError, match=r"OpenCV cannot work on an image.*case 'a'"):
         in_pieces(work, [SimpleNamespace(case="a")], jobs=jobs, progress=False, label="")
-
-
-@pytest.mark.parametrize(
-    ("terminal", "seconds", "said"), [(True, 1.5, True), (True, 0, False), (False, 1.5, False)]
-)
-def test_long_work_is_said_on_a_terminal_only(monkeypatch, terminal, seconds, said):
-    stream = io.StringIO()
-    stream.isatty = lambda: terminal
-    monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setenv("TERM", "xterm")
-    with waiting("Computing"):
-        time.sleep(seconds)
-    assert ("Computing" in stream.getvalue()) == said

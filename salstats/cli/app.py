@@ -17,6 +17,7 @@ import typer
 from salstats.cli.doctor import doctor
 from salstats.cli.make_maps import make_maps
 from salstats.cli.reproduce import reproduce
+from salstats.cli.waiting import waiting
 
 #: Characters of a message at most.
 _LONGEST = 2000
@@ -151,7 +152,9 @@ def make_app(wanted: str, flags: dict[str, str] | None = None) -> typer.Typer:
             if command.name == wanted and flags is not None:
                 flags |= {name: f"--{name.replace('_', '-')}" for name in inspect.signature(body).parameters}
         elif command.name == wanted:
-            body, text = _made(command, flags)
+            # what it calls is imported for its options
+            with waiting("Loading"):
+                body, text = _made(command, flags)
         else:
             body, text = _nothing, "" if wanted in commands else _summary(command)
         app.command(
@@ -243,7 +246,8 @@ def demo(
     ] = False,
 ) -> None:
     """Run the main job on the embedded study (digits and networks real, annotator simulated)."""
-    from salstats.cli.demo import run_demo
+    with waiting("Loading"):
+        from salstats.cli.demo import run_demo
 
     run_demo(out, overwrite=overwrite)
 

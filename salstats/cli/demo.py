@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 import salstats as ss
+from salstats.cli.waiting import waiting
 from salstats.display.report.folder import check_folder
 from salstats.display.text.console import print_frame
 from salstats.display.text.labels import Labels
@@ -38,7 +39,8 @@ def run_demo(
     """
     target = check_folder(free_folder(overwrite=overwrite) if out is None else Path(out), overwrite=overwrite)
     # the demo says by itself who is simulated, in words and labels
-    every = ss.datasets.load_digits_scores().drop(columns="human_label")
+    with waiting("Reading"):
+        every = ss.datasets.load_digits_scores().drop(columns="human_label")
     own = every[(every["dataset"] == ONLY["dataset"]) & (every["model"] == ONLY["model"])]
     scores = own[own["metric"].isin(METRICS)].reset_index(drop=True)
     print(
@@ -47,7 +49,9 @@ def run_demo(
     )
     print(f"\nScores in: {len(scores)} rows")
     print_frame(scores.loc[scores["label"] == 1, SHOWN].head(4))
-    for call, table in shown(scores, own):
+    with waiting("Computing"):
+        printed = shown(scores, own)
+    for call, table in printed:
         print(f"\n{call}")
         print_frame(table)
     print("\nAll of it, with tables and figures for a paper: ss.report(scores, ...) or salstats report")

@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+from salstats.cli.waiting import waiting
+
 _HELP = ("--help", "-h")
 
 
@@ -18,8 +20,9 @@ def reproduce(
         print(context.get_help())
         return
     # pandas comes with them, and `--help` must not wait for that
-    from salstats.checks import run_of_command
-    from salstats.studies import engine
+    with waiting("Loading"):
+        from salstats.checks import run_of_command
+        from salstats.studies import engine
 
     if key == "list":
         if context.args:

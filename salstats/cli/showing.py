@@ -15,6 +15,7 @@ import typer
 
 from salstats.cli.signatures import Option, option, options_of, word_of
 from salstats.cli.sources import Run, Source, frame_of
+from salstats.cli.waiting import waiting
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,8 +84,6 @@ class Shown:
 
     def make(self, run: Run, source: Source) -> Any:
         """The table or figure of the file of a run."""
-        from salstats.jobs import waiting
-
         frame = source.read(run)
         kinds, given = self.kinds(), dict(run.reading)
         kind = given.pop("kind", None) or self.kind_of(frame, run.path)
@@ -160,7 +159,6 @@ def run_table(run: Run, source: Source) -> None:
     import salstats as ss
     from salstats.display.export.table_files import TABLE_SUFFIXES
     from salstats.files.outputs import check_target
-    from salstats.jobs import waiting
 
     if run.out is not None:
         check_target(run.out, TABLE_SUFFIXES, overwrite=run.overwrite)
@@ -177,7 +175,6 @@ def run_plot(run: Run, source: Source) -> None:
     import salstats as ss
     from salstats.display.export.figure_files import FIGURE_SUFFIXES
     from salstats.files.outputs import check_target
-    from salstats.jobs import waiting
 
     out = check_target(run.out or "", FIGURE_SUFFIXES, overwrite=run.overwrite)
     figure = FIGURES.make(run, source)

@@ -10,6 +10,7 @@ import typer
 
 from salstats.cli.signatures import Option, option, options_of
 from salstats.cli.values import split
+from salstats.cli.waiting import waiting
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,8 +39,6 @@ class Run:
         """Call the public function on what was read; who waits for it at a terminal sees that it works."""
         if "progress" in inspect.signature(self.function).parameters:
             return self.function(data, *self.arguments, **self.options, **options, progress=True)
-        from salstats.jobs import waiting
-
         with waiting("Computing"):
             return self.function(data, *self.arguments, **self.options, **options)
 
@@ -52,7 +51,6 @@ class Run:
             typer.echo(note, err=True)
         if self.out is not None:
             from salstats.files.frame_files import write_frame
-            from salstats.jobs import waiting
 
             with waiting("Writing"):
                 write_frame(frame, self.out, overwrite=self.overwrite)
@@ -166,9 +164,6 @@ class Source:
 
     def read(self, run: Run) -> Any:
         """What the run is on."""
-        # pandas comes with it, and `--help` must not wait for that
-        from salstats.jobs import waiting
-
         with waiting("Reading"):
             return self.reader(run)
 

@@ -25,6 +25,7 @@ from salstats.display.tables.record import Column, Table
 from salstats.display.text.format import count_text, fixed_text
 from salstats.files.frame_files import write_frame
 from salstats.files.output_folder import checked_folder, replacing_folder
+from salstats.jobs import counting
 
 #: The published studies by key; each has a folder here, whose `STUDY` declares it.
 KEYS = ("lanfredi2021", "mrxai2025", "saliency_bench", "saporta2022")
@@ -238,16 +239,23 @@ def reproduce(key: str, arguments: Sequence[str]) -> int:
     compared: list[pd.DataFrame] = []
     with warnings.catch_warnings(record=True) as caught, FigureJobs(options.jobs) as figures:
         warnings.simplefilter("always", SalstatsWarning)
-        opened = declared.open(options)
+        with counting(None, "Reading", progress=True):
+            opened = declared.open(options)
         for sentence in missing(opened.items, opened.there):
             print(sentence, flush=True)
             warn(sentence)
-        results = list(make_items(opened.items, opened.there, opened.load(), compared))
+        data = opened.load()
+        with counting(len(opened.items), "Tables", progress=True) as count:
+            results = []
+            for result in make_items(opened.items, opened.there, data, compared):
+                results.append(result)
+                count(1)
         said = [str(w.message) for w in caught if issubclass(w.category, SalstatsWarning)]
         not_made = dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, NotMade))
         if not results:
             raise SalstatsError("; ".join(not_made) or "no result can be made")
-        _write_all(results, compared, folder, said, figures)
+        with counting(None, "Writing", progress=True):
+            _write_all(results, compared, folder, said, figures)
     for sentence in not_made:
         print(sentence)
     print(f"{len(results)} items in {folder}; {INDEX} lists their files.")

@@ -1,0 +1,22 @@
+"""Who waits at a terminal is told that work goes on; a pipe is told nothing."""
+
+import io
+import sys
+import time
+
+import pytest
+
+from salstats.cli.waiting import waiting
+
+
+@pytest.mark.parametrize(
+    ("terminal", "seconds", "said"), [(True, 1.5, True), (True, 0, False), (False, 1.5, False)]
+)
+def test_long_work_is_said_on_a_terminal_only(monkeypatch, terminal, seconds, said):
+    stream = io.StringIO()
+    stream.isatty = lambda: terminal
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setenv("TERM", "xterm")
+    with waiting("Computing"):
+        time.sleep(seconds)
+    assert ("Computing" in stream.getvalue()) == said
