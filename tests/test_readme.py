@@ -9,7 +9,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 import typer
 
@@ -22,7 +21,7 @@ PAGES = [
     *sorted((ROOT / "docs").glob("[!_]*/*.md")),
 ]
 #: What a page says where it reads a folder that is not embedded, and the fixture that brings that.
-FOLDERS = {'read_study("chexlocalize"': "chexlocalize", 'read_gaze("reflacx"': "reflacx"}
+FOLDERS = {'read_study("chexlocalize"': "chexlocalize"}
 
 
 def name(page):
@@ -63,18 +62,6 @@ def commands_of(page):
 @pytest.fixture
 def chexlocalize(made_up, tmp_path):
     (tmp_path / "chexlocalize").symlink_to(made_up / "inputs", target_is_directory=True)
-
-
-@pytest.fixture
-def reflacx(shared, tmp_path):
-    inputs = shared / "oracles" / "gaze" / "inputs"
-    (tmp_path / "reflacx").symlink_to(inputs / "main_data", target_is_directory=True)
-    with np.load(inputs / "maps.npz") as maps:
-        for folder, kind in (("gradcam", "sono"), ("lungs", "lungs256")):
-            (tmp_path / folder).mkdir()
-            for key in maps.files:
-                if key.endswith(f"_{kind}"):
-                    np.save(tmp_path / folder / f"{key.removesuffix(f'_{kind}')}.npy", maps[key])
 
 
 def with_blocks():
