@@ -391,6 +391,8 @@ def _drawn(show: Show, call: str, drawing: partial[Any], contents: Contents) -> 
         id(contents.compared): COMPARED,
         id(contents.words.labels): LABELS,
     }
+    # a frame that is none of the analyses' own
+    names.setdefault(id(drawing.args[0]), own)
 
     def named(value: object) -> object:
         return Named(names[id(value)]) if id(value) in names else value
