@@ -166,6 +166,15 @@ def test_a_factor_is_a_heading_with_its_levels_below_and_a_dash_for_the_referenc
     ]
 
 
+@pytest.mark.parametrize("chosen", [None, ["T 2", "T 10", "T 1"]])
+def test_levels_stand_in_the_order_of_their_numbers_or_in_that_of_a_categorical(chosen, read):
+    frame = pd.DataFrame({"task": 8 * ["T 10", "T 2", "T 1"], "iou": np.random.default_rng(0).random(24)})
+    if chosen:
+        frame["task"] = pd.Categorical(frame["task"], chosen)
+    seen = read(ss.table_regression(ss.regress(frame, "iou ~ task", by=())))
+    assert [row[0] for row in seen.body][1:4] == (chosen or ["T 1", "T 2", "T 10"])
+
+
 def test_a_factor_of_one_term_is_whole_in_the_heading(scaled, quietly, read):
     two = scaled[scaled["task"].isin(["Edema", "Consolidation"])]
     terms = quietly(ss.regress, two, "iou ~ task", by="method").rename(columns={"method": "site"})
