@@ -187,6 +187,11 @@ def _spanners(gt: GT, columns: Sequence[Column], names: Sequence[str]) -> GT:
     return gt
 
 
+def _is_hyphened(text: str) -> bool:
+    """Whether a label is a word such as "Grad-CAM", which stands on one line."""
+    return len(text) < _LONG and "-" in text and " " not in text
+
+
 def _styles(gt: GT, table: Table, stub: Sequence[str], names: Sequence[str]) -> GT:
     """Mark cells, set rows apart, put decimal points below each other, and let long labels wrap."""
     for j, (name, column) in enumerate(zip(names, table.columns, strict=True)):
@@ -202,18 +207,19 @@ def _styles(gt: GT, table: Table, stub: Sequence[str], names: Sequence[str]) -> 
             looks.setdefault(" ".join(css for css, holds in said if holds), []).append(i)
         for css, rows in looks.items():
             gt = gt.tab_style(style.css(css), loc.body(columns=name, rows=rows)) if css else gt
-        if len(column.heading) < _LONG and "-" in column.heading and " " not in column.heading:
-            # "Grad-CAM" on one line
+        if _is_hyphened(column.heading):
             gt = gt.tab_style(style.css("white-space: nowrap;"), loc.column_labels(columns=name))
         if len(column.heading) > _LONG:
             gt = gt.tab_style(style.css("min-width: 9em; max-width: 14em;"), loc.column_labels(columns=name))
     long = [i for i, labels in enumerate(table.stub) if max(map(len, labels)) > 2 * _LONG]
+    whole = [i for i, labels in enumerate(table.stub) if _is_hyphened(labels[-1])]
     for css, where in (
         (_RULE_ABOVE, table.apart and loc.stub(rows=sorted(table.apart))),
         # every line of a label is set in
         ("padding-left: 23px;", table.indent and loc.stub(rows=sorted(table.indent))),
         ("vertical-align: top;", len(stub) > 1 and loc.stub()),
         *(("text-align: right;", is_counted(table) and where) for where in (loc.stub(), loc.stubhead())),
+        ("white-space: nowrap;", whole and loc.stub(rows=whole)),
         ("min-width: 14em; max-width: 22em;", long and loc.stub(rows=long)),
     ):
         gt = gt.tab_style(style.css(css), where) if where else gt
