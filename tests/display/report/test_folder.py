@@ -17,7 +17,8 @@ def write(folder, title="First", *, overwrite=False):
     """Write a report of one table."""
     frame = ss.describe(ss.datasets.load_simulated(), by=["metric", "method"])
     item = Item("description", "Table 1", "Scores", ss.table_describe(frame), frame)
-    report = Report(title, (), (Section("cases", "Cases", items=(item,)),), (), ())
+    sections = (Section("summary", "Summary"), Section("cases", "Cases", items=(item,)))
+    report = Report(title, sections, (), ())
     folder = check_folder(Path(folder), overwrite=overwrite)
     with FigureJobs(1) as figures:
         return write_folder(report, folder, figures)
