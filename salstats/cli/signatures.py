@@ -166,7 +166,7 @@ def _option(parameter: inspect.Parameter, flag: str, text: str, panel: str | Non
     shown: dict[str, Any] = {}
     if bool in kinds:
         kind = bool | None if type(None) in kinds else bool
-    elif any(getattr(k, "__name__", "") == "DataFrame" for k in kinds):
+    elif name not in _FORMS and any(getattr(k, "__name__", "") == "DataFrame" for k in kinds):
         # a frame is a file
         kind = Path | None
     elif name in _FORMS and (name in _ONE_TEXT or _takes_many(kinds)) and not _other_word(name, kinds):

@@ -64,10 +64,9 @@ def test_the_demo_prints_its_calls_and_that_the_annotator_is_simulated(tmp_path,
 
 def test_the_demo_has_every_analysis_and_cases_to_look_at(demo):
     folder, frames = demo
-    begin = re.search(
-        r'id="python-begin"[^>]*><code>(.*?)</code>', (folder / "index.html").read_text("utf-8"), re.DOTALL
-    )
-    assert ast.parse(unescape(begin[1]))
+    calls = re.findall(r'-call"><code>(.*?)</code>', (folder / "index.html").read_text("utf-8"), re.DOTALL)
+    assert all(ast.parse(unescape(call)).body for call in calls)
+    assert calls
     assert {"flow", "means", "decrease", "difference", "auroc", "correlation", "regression"} <= set(frames)
     assert (folder / "figures" / f"{EXAMPLES}.png").stat().st_size > 0
     picks = pd.read_csv(folder / "frames" / f"{EXAMPLES}.csv")
