@@ -27,7 +27,7 @@ def doctor() -> None:
     ):
         print(f"\n{heading}")
         for name, text in lines:
-            print(f"  {name:<20}{text}")
+            print(f"  {name:<24}{text}")
 
 
 def _requirements(extra: str = "") -> list[tuple[str, str]]:
