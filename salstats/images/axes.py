@@ -7,20 +7,12 @@ from scipy import sparse
 
 
 class Axis(NamedTuple):
-    """The pixels of one axis among a map's samples: bilinear interpolation with half-pixel centres.
+    """The pixels of one axis among a map's samples: bilinear interpolation with half-pixel centres."""
 
-    Attributes
-    ----------
-    low, high : ndarray of int64, one per pixel
-        The samples before and after it; the last one twice at the end.
-    part : ndarray of float64, one per pixel
-        How far along it lies between them.
-    n_samples : int
-    """
-
+    # low, high: one per pixel, the samples before and after it; the last one twice at the end
     low: np.ndarray
     high: np.ndarray
-    part: np.ndarray
+    part: np.ndarray  # one per pixel, how far along it lies between them
     n_samples: int
 
     @classmethod

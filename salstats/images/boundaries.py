@@ -47,8 +47,6 @@ def nearest(
     Pixels are flat positions in an array of a shape, `steps` the distance from one row to the next and from
     one column to the next. NaN where none are held.
 
-    Notes
-    -----
     By a Euclidean distance transform, looked up at the pixels asked; or, where the points are few for the
     array (under one pixel in a hundred, as the outlines of large areas are), by a search in a k-d tree.
 

@@ -21,32 +21,19 @@ _LEAST, _ROUNDS = 1e-7, 100_000
 
 
 class Patterns(NamedTuple):
-    """What readers decide, and on how many pixels.
+    """What readers decide, and on how many pixels."""
 
-    Attributes
-    ----------
-    decisions : ndarray of bool, shape (n_patterns, n_readers)
-        Distinct patterns: which readers mark a pixel.
-    counts : ndarray of int, shape (n_patterns,)
-        Pixels of each.
-    """
-
-    decisions: np.ndarray
-    counts: np.ndarray
+    decisions: np.ndarray  # (n_patterns, n_readers), distinct patterns: which readers mark a pixel
+    counts: np.ndarray  # (n_patterns,), pixels of each
 
 
 class Verdict(NamedTuple):
-    """What a rule makes of the patterns.
+    """What a rule makes of the patterns."""
 
-    Attributes
-    ----------
-    probability : ndarray of float64, shape (n_patterns,)
-        That a pixel of the pattern is marked in truth; the mask is where it exceeds a half.
-    sensitivity, specificity : ndarray of float64, shape (n_readers,)
-        Of each reader, as the rule estimates them; NaN where it does not, or has no pixel to.
-    """
-
+    # (n_patterns,), that a pixel of the pattern is marked in truth; the mask is where it exceeds a half
     probability: np.ndarray
+    # sensitivity, specificity: (n_readers,), of each reader, as the rule estimates them; NaN where it does
+    # not, or has no pixel to
     sensitivity: np.ndarray
     specificity: np.ndarray
 
@@ -67,17 +54,10 @@ class Rule:
 
 @dataclass(frozen=True)
 class Consensus:
-    """Several readers' masks as one.
+    """Several readers' masks as one."""
 
-    Attributes
-    ----------
-    mask : Rle
-        Where the probability exceeds a half.
-    sensitivity, specificity : ndarray of float64, shape (n_readers,)
-        As of `Verdict`.
-    """
-
-    mask: Rle
+    mask: Rle  # where the probability exceeds a half
+    # sensitivity, specificity: (n_readers,), as of `Verdict`
     sensitivity: np.ndarray
     specificity: np.ndarray
     _lengths: np.ndarray
@@ -111,14 +91,10 @@ def staple(patterns: Patterns) -> Verdict:
     of each other, marked in truth with the probability of the mean decision of all readers over the whole
     image. Rounds begin with the share of readers who mark a pixel, as in SimpleITK.
 
-    Notes
-    -----
     The prior is taken over the whole image, so that a wider margin of background makes specificities larger
     and the mask grow. Where nobody marks anything, or all mark everything, there is nothing to estimate:
     the mask is what all say.
 
-    References
-    ----------
     Warfield SK, Zou KH, Wells WM. Simultaneous truth and performance level estimation (STAPLE): an algorithm
     for the validation of image segmentation. IEEE Transactions on Medical Imaging 2004.
     doi:10.1109/TMI.2004.828354

@@ -31,8 +31,6 @@ def inner_regions(mask: np.ndarray, *, least: float = 0.02) -> np.ndarray:
     A network that segments lungs also marks specks, and the dark beside the body. These would widen the
     hull. `least` is the share of the image that a region must have; one of exactly this size stays.
 
-    Notes
-    -----
     As in the study's code, regions are 4-connected when their size is taken, and 8-connected, after the
     small ones are gone, when those at the border go. That code also fills small holes, which changes no
     hull.
@@ -57,8 +55,6 @@ def inner_regions(mask: np.ndarray, *, least: float = 0.02) -> np.ndarray:
 def convex_hull(mask: np.ndarray) -> np.ndarray:
     """Convex hull of a mask; empty where that is.
 
-    Notes
-    -----
     A pixel stands for the middles of its four edges, (row ± 1/2, col) and (row, col ± 1/2), as in
     scikit-image's `convex_hull_image`. The hull is that of all these points, and a pixel belongs to it if
     its centre lies inside or on the border. Counted in half pixels all of them are whole numbers, so
@@ -117,8 +113,6 @@ def from_padded_square(mask: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     This cuts the padding off and gives each pixel of the image, (height, width), its nearest pixel of the
     rest. ShapeError where the mask is not a square.
 
-    Notes
-    -----
     As in the study's code: with `crop = (S - S * side / longest side) / 2` for each side, rows and columns
     from `ceil(crop)` up to but without `S - floor(crop)` are kept, of which there may be one more than
     the padded image has. Pixel k of n takes pixel `floor(k * kept / n)` of those kept: the nearest by

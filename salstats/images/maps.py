@@ -45,13 +45,9 @@ class SaliencyOnImage:
     ShapeError, ValueRangeError
         The map does not have two dimensions, or holds NaN or infinity; the shape or an option is not one.
 
-    Notes
-    -----
     Computed in float64 at the map's own size and in float32 at the image's. Against the CheXlocalize
     scripts, whose float32 sums are fused on some processors, single pixels on the edge of a mask can differ.
 
-    References
-    ----------
     Saporta, A. et al. (2022). Benchmarking saliency methods for chest X-ray interpretation. Nature Machine
     Intelligence 4, 867-878. doi:10.1038/s42256-022-00536-x
 

@@ -12,8 +12,6 @@ def above_otsu(grey: np.ndarray) -> np.ndarray:
     The level is the first that maximises q1 q2 (m1 - m2)^2 over 256 levels in double precision, q the shares
     of the two classes and m their means, as OpenCV has it; 0 where the image has one value only.
 
-    References
-    ----------
     Otsu, N. (1979). A threshold selection method from gray-level histograms. IEEE Transactions on Systems,
     Man, and Cybernetics 9(1), 62-66. doi:10.1109/TSMC.1979.4310076
 

@@ -34,8 +34,6 @@ def polygons_rle(polygons: Sequence[Any], shape: tuple[int, int], *, where: str 
     ValueRangeError
         A polygon has fewer than two vertices, or one that is no place on an image.
 
-    Notes
-    -----
     Pillow draws (`ImageDraw.polygon`), and its releases differ: from 11.2.1 on they give the masks that
     the data set was published with. Vertices are cut to whole pixels towards zero, and the outline
     belongs to the mask. OpenCV's `fillPoly` and pycocotools' `frPyObjects` draw other masks (68 to 270

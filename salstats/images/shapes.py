@@ -51,8 +51,6 @@ def shape_features(
         Elongation and irrectangularity are NaN where the rectangle has no area (a single pixel, a
         straight line); both and the perimeter are NaN where the mask is empty.
 
-    Notes
-    -----
     Contours are OpenCV's with every boundary pixel (`RETR_LIST`, `CHAIN_APPROX_NONE`). They run through
     the centres of the boundary pixels: 10 x 20 pixels are a rectangle of 9 x 19, of elongation 19/9.
     Rectangles are computed in single precision, so elongation and irrectangularity have about six digits
@@ -66,8 +64,6 @@ def shape_features(
     neighbours: pixels with a background neighbour above, below, left or right (outside the image is
     background), linked with steps of 1 and sqrt(2). A single pixel has perimeter 0.
 
-    References
-    ----------
     Saporta A, Gui X, Agrawal A, et al. Benchmarking saliency methods for chest X-ray interpretation.
     Nature Machine Intelligence 2022. https://doi.org/10.1038/s42256-022-00536-x
 

@@ -38,22 +38,13 @@ TOLERANCE = 2.0
 
 @dataclass(frozen=True, eq=False)
 class SurfaceDistances:
-    """The distances between the points of a mask and those of the truth, and the metrics made of them.
+    """The distances between the points of a mask and those of the truth, and the metrics made of them."""
 
-    Attributes
-    ----------
-    to_truth : ndarray of float64, shape (n_mask,)
-        From each of the mask's points to the nearest of the truth's, in row-major order; NaN where the truth
-        is empty. Its largest is the directed Hausdorff distance from mask to truth.
-    to_mask : ndarray of float64, shape (n_truth,)
-        From each of the truth's points to the nearest of the mask's.
-    diagonal : float
-        Diagonal of the image, longer than any distance in it, in the same unit.
-    """
-
+    # (n_mask,), from each of the mask's points to the nearest of the truth's, in row-major order; NaN where
+    # the truth is empty. Its largest is the directed Hausdorff distance from mask to truth.
     to_truth: np.ndarray
-    to_mask: np.ndarray
-    diagonal: float
+    to_mask: np.ndarray  # (n_truth,), from each of the truth's points to the nearest of the mask's
+    diagonal: float  # diagonal of the image, longer than any distance in it, in the same unit
 
     def hausdorff(self, *, undefined: str = "nan") -> float:
         """Largest of all distances, as `hausdorff` gives it."""

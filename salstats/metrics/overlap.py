@@ -38,14 +38,9 @@ DILATION = 0.02
 
 
 class Counts(NamedTuple):
-    """Pixels by what mask and truth say of them; numbers, or arrays of them in one shape.
+    """Pixels by what mask and truth say of them; numbers, or arrays of them in one shape."""
 
-    Attributes
-    ----------
-    tp, fp, fn, tn : int or ndarray
-        Marked by both, by the mask only, by the truth only, by neither.
-    """
-
+    # tp, fp, fn, tn: marked by both, by the mask only, by the truth only, by neither
     tp: Any
     fp: Any
     fn: Any

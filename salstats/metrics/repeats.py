@@ -13,21 +13,13 @@ _STRIP = 65_536
 
 
 class Agreement(NamedTuple):
-    """How alike maps are.
+    """How alike maps are."""
 
-    Attributes
-    ----------
-    sd : float
-        Mean over the pixels of the standard deviation between the maps, with divisor k - 1.
-    iou : float
-        Mean overlap of two masks, over all pairs of which one marks anything; NaN where there is none.
-    ncc : float
-        Mean of Pearson's correlation of two maps over the pixels, over all pairs that both vary; NaN where
-        there is none.
-    """
-
-    sd: float
+    sd: float  # mean over the pixels of the standard deviation between the maps, with divisor k - 1
+    # mean overlap of two masks, over all pairs of which one marks anything; NaN where there is none
     iou: float
+    # mean of Pearson's correlation of two maps over the pixels, over all pairs that both vary; NaN where
+    # there is none
     ncc: float
 
 

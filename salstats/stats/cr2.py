@@ -13,26 +13,16 @@ from salstats.stats.estimands import ratio
 
 
 class Robust(NamedTuple):
-    """Variances and their degrees of freedom (n_rows,), and what each unit does to each estimate.
+    """Variances and their degrees of freedom (n_rows,), and what each unit does to each estimate."""
 
-    Attributes
-    ----------
-    variance, df : ndarray, shape (n_rows,)
-        NaN where no cell of the estimate has two units.
-    influence : ndarray, shape (n_units, n_rows)
-        A unit's residuals in the estimate, unadjusted; they sum to 0.
-    leverage : ndarray, shape (n_units, n_rows)
-        Share of a unit in the estimate; they sum to 1.
-    spread_df : ndarray, shape (n_rows,)
-        Degrees of freedom of a sum of squares that spread as those of the units do. They are few where a few
-        units hold most of the variance, which Satterthwaite's do not see: sparse scores, units far larger
-        than others.
-    """
-
+    # variance, df: (n_rows,), NaN where no cell of the estimate has two units
     variance: np.ndarray
     df: np.ndarray
-    influence: np.ndarray
-    leverage: np.ndarray
+    influence: np.ndarray  # (n_units, n_rows), a unit's residuals in the estimate, unadjusted; they sum to 0
+    leverage: np.ndarray  # (n_units, n_rows), share of a unit in the estimate; they sum to 1
+    # (n_rows,), degrees of freedom of a sum of squares that spread as those of the units do. They are few
+    # where a few units hold most of the variance, which Satterthwaite's do not see: sparse scores, units far
+    # larger than others.
     spread_df: np.ndarray
 
 
@@ -64,8 +54,6 @@ def cr2(
     squares : ndarray, shape (n_units, n_cells), optional
         Sums of squared weights.
 
-    References
-    ----------
     Bell RM, McCaffrey DF. Bias reduction in standard errors for linear regression with multi-stage samples.
     Survey Methodology 2002;28:169-181. Pustejovsky JE, Tipton E. Small-sample methods for cluster-robust
     variance estimation. J Bus Econ Stat 2018. doi:10.1080/07350015.2016.1247004

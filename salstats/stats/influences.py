@@ -13,8 +13,6 @@ def influences(first: np.ndarray, second: np.ndarray, test: str) -> np.ndarray:
     They sum to 0, and their mean over a resampled set of pairs is how far the correlation moves. Of ranks a
     pair counts twice: by its own product, and by moving the ranks of the pairs above it.
 
-    References
-    ----------
     Croux C, Dehon C. Influence functions of the Spearman and Kendall correlation measures. Stat Methods Appl
     2010. doi:10.1007/s10260-010-0142-z
     """

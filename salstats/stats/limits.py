@@ -67,15 +67,11 @@ def bca_probabilities(
     Shape (2, n_rows), NaN where all replicates lie on one side of the estimate, or a unit cannot be left
     out. `jackknife` (n_units, n_rows) equals the estimate for a unit that has no part in it.
 
-    Notes
-    -----
     z0 = Phi^-1(share of replicates below the estimate, ties counted half);
     a = sum(L^3) / (6 sum(L^2)^1.5) with L = estimate - jackknife, as `empinf(type = "jack")` of R's
     boot. `boot.ci` itself takes regression estimates of L and interpolates quantiles on the normal
     scale; rsample's `int_bca` counts ties as below.
 
-    References
-    ----------
     Efron B. Better bootstrap confidence intervals. JASA 1987. doi:10.1080/01621459.1987.10478410
     """
     n_defined = (~np.isnan(replicates)).sum(axis=0)
@@ -139,8 +135,6 @@ def studentized_log(
     it (delta method). There are no limits of an estimate at or below 0; such replicates lie infinitely far
     below it.
 
-    References
-    ----------
     Davison AC, Hinkley DV. Bootstrap Methods and their Application. Cambridge University Press 1997,
     section 5.4. doi:10.1017/CBO9780511802843
 
@@ -176,8 +170,6 @@ def effective_size(
     and, as Korn & Graubard do, times (t quantile with n - 1 over that with n_units - 1) squared. At a
     share of exactly 0 or 1 the design effect cannot be seen, and the number of units is taken.
 
-    References
-    ----------
     Korn EL, Graubard BI. Confidence intervals for proportions with small expected number of positive
     counts estimated from survey data. Survey Methodology 1998;24:193-201.
     """
@@ -247,8 +239,6 @@ def fieller(
     reject: the roots of theta^2 (r^2 - t^2 v_r) - 2 theta (m r - t^2 c) + m^2 - t^2 v_m. It is unbounded
     where the reference's mean does not differ from 0.
 
-    References
-    ----------
     Fieller EC. Some problems in interval estimation. JRSS B 1954. doi:10.1111/j.2517-6161.1954.tb00159.x
     """
     t2 = t_quantile(df, level) ** 2

@@ -70,8 +70,6 @@ def step_down(family: Drawn) -> np.ndarray:
     Of the hypotheses from a row on down, the share of draws whose largest statistic is at least the row's,
     and no less than the P value of the row before.
 
-    References
-    ----------
     Westfall PH, Young SS. Resampling-Based Multiple Testing. Wiley 1993. Romano JP, Wolf M. Stepwise multiple
     testing as formalized data snooping. Econometrica 2005;73:1237-1282.
     doi:10.1111/j.1468-0262.2005.00615.x
@@ -90,8 +88,6 @@ def step_down_min_p(family: Drawn) -> np.ndarray:
     Where rows' draws reach differently far, as with a few large units, max-t lets those that reach furthest
     decide for all.
 
-    References
-    ----------
     Ge Y, Dudoit S, Speed TP. Resampling-based multiple testing for microarray data analysis. Test 2003.
     doi:10.1007/BF02595811
     """
@@ -104,8 +100,6 @@ def joint_level(family: Drawn, level: float) -> float:
     Single-step and balanced (Beran 1988): 1 less the largest P value that, as the smallest of the rows', no
     more than 1 - level of the draws have; Bonferroni's level where that is lower.
 
-    References
-    ----------
     Beran R. Balanced simultaneous confidence sets. J Am Stat Assoc 1988;83:679-686.
     doi:10.1080/01621459.1988.10478649
     """

@@ -100,8 +100,6 @@ def inverted(shares: Shares, alpha: float | np.ndarray) -> tuple[np.ndarray, np.
 
     NaN where it does at none.
 
-    References
-    ----------
     Woodruff RS. Confidence intervals for medians and other position measures. J Am Stat Assoc
     1952;47:635-646. https://doi.org/10.1080/01621459.1952.10483443
 
@@ -126,8 +124,6 @@ def of_difference(
     levels: limits are nested. Where a limit is an end of the range, nothing is known of r, and distances are
     added. The last number is 1 minus the highest level whose limits leave 0 out.
 
-    References
-    ----------
     Zou GY, Donner A. Construction of confidence limits about effect measures: a general approach. Stat Med
     2008;27:1693-1702. https://doi.org/10.1002/sim.3095
     """

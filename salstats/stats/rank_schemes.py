@@ -21,27 +21,17 @@ Aggregate = Callable[[np.ndarray], np.ndarray]
 
 
 class Scored(NamedTuple):
-    """Defined scores of the methods of one group, a row each.
+    """Defined scores of the methods of one group, a row each."""
 
-    Attributes
-    ----------
-    scores : ndarray of float64, shape (n_rows,)
-    methods, units, observations : ndarray of int, shape (n_rows,)
-        Whose, of which unit, and of what: methods meet on the same observation.
-    n_methods : int
-    sign : int
-        1 where more is better, -1 where less is.
-    alpha : float
-        Level of tests.
-    """
-
-    scores: np.ndarray
+    scores: np.ndarray  # (n_rows,)
+    # methods, units, observations: (n_rows,), whose, of which unit, and of what: methods meet on the same
+    # observation
     methods: np.ndarray
     units: np.ndarray
     observations: np.ndarray
     n_methods: int
-    sign: int
-    alpha: float
+    sign: int  # 1 where more is better, -1 where less is
+    alpha: float  # level of tests
 
     def table(self) -> tuple[np.ndarray, np.ndarray]:
         """Mean score of each observation (n_observations, n_methods), and the observations' units."""

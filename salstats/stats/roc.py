@@ -55,8 +55,6 @@ def roc_area(
     (Obuchowski 1997). Negative dependence within clusters can take it to 0 and below. `df` is then
     min(I10, I01) - 1: as for means of two samples with unequal variances, the smaller one is the safe choice.
 
-    References
-    ----------
     Sun X, Xu W. Fast implementation of DeLong's algorithm. IEEE Signal Process Lett 2014;21:1389-1393.
     https://doi.org/10.1109/LSP.2014.2337313
     """

@@ -121,8 +121,6 @@ def worth_units(sums: np.ndarray, squares: np.ndarray) -> np.ndarray:
 
     A unit's weight is that of its scores, whatever their number.
 
-    References
-    ----------
     Kish L. Survey Sampling. Wiley 1965, section 11.7.
     """
     weight = squares / np.where(sums > 0, sums, 1.0)

@@ -18,23 +18,15 @@ _EQUAL = 1e-11
 
 
 class Contrast(NamedTuple):
-    """What is compared, per estimate: `own - theta * other`, whose units' parts are flipped.
+    """What is compared, per estimate: `own - theta * other`, whose units' parts are flipped."""
 
-    Attributes
-    ----------
-    own, other : ndarray, shape (n_rows,)
-        Means; of a difference `own` is the difference itself and `other` is 1.
-    own_parts, other_parts : ndarray, shape (n_units, n_rows)
-        Influences of the units on them, which sum to 0.
-    leverage : ndarray, shape (n_units, n_rows)
-        Shares of the units, which sum to 1.
-    """
-
+    # own, other: (n_rows,), means; of a difference `own` is the difference itself and `other` is 1
     own: np.ndarray
     other: np.ndarray
+    # own_parts, other_parts: (n_units, n_rows), influences of the units on them, which sum to 0
     own_parts: np.ndarray
     other_parts: np.ndarray
-    leverage: np.ndarray
+    leverage: np.ndarray  # (n_units, n_rows), shares of the units, which sum to 1
 
 
 class Flipped(NamedTuple):
@@ -90,8 +82,6 @@ def flip(
     (`complete` signs hold the data themselves, drawn ones do not). Discrete scores, such as hits, make the
     P value that counts them whole far too large; of two paired 0/1 scores this is McNemar's mid-P.
 
-    References
-    ----------
     Cameron AC, Gelbach JB, Miller DL. Bootstrap-based improvements for inference with clustered errors.
     Rev Econ Stat 2008. doi:10.1162/rest.90.3.414. Fagerland MW, Lydersen S, Laake P. The McNemar test for
     binary matched-pairs data: mid-p and asymptotic are better than exact conditional. BMC Med Res Methodol

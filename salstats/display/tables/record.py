@@ -12,75 +12,44 @@ _SIGNS = f"<>{MINUS}"
 
 @dataclass(frozen=True)
 class Column:
-    """A column of cells.
-
-    Attributes
-    ----------
-    heading : str
-        Its heading.
-    spanners : tuple of str
-        Headings above it that it shares with its neighbours, from the outermost; empty text is none.
-    align : {"point", "left", "right"}
-        `point` puts the decimal points of leading numbers below each other.
-    """
+    """A column of cells."""
 
     heading: str
+    # headings above it that it shares with its neighbours, from the outermost; empty text is none
     spanners: tuple[str, ...] = ()
+    # `point` puts the decimal points of leading numbers below each other
     align: Literal["point", "left", "right"] = "point"
 
 
 @dataclass(frozen=True)
 class Table:
-    """What a table says, in the order it says it; every format is written from this.
+    """What a table says, in the order it says it; every format is written from this."""
 
-    Attributes
-    ----------
-    stubhead : tuple of str
-        Heading of each column of row labels.
-    stub : list of tuple of str
-        Labels of each row; equal ones below each other are merged, but for the last column.
-    columns : list of Column
-        The columns of cells.
-    cells : list of list of str
-        Texts by row and column.
-    groups : list of str
-        Label of each row's group, or empty where rows are not grouped.
-    bold, underline : set of (int, int)
-        Row and column of marked cells.
-    apart : set of int
-        Rows with a thin rule above.
-    indent : set of int
-        Rows whose label is set in from that of the row above them.
-    foot : set of int
-        Rows of other numbers than those above, which begin below each other.
-    notes : sequence of str
-        Paragraphs below the table, what is said of all of it before statistics; empty ones are left out.
-    symbols : str
-        What marks in cells mean, said below the abbreviations.
-    title, subtitle : str or None
-        Heading of the table.
-    turns : bool
-        Rows, columns and groups may change places where the table is wider than a page, see `on_page`; notes
-        then name outcomes and methods, not rows and columns.
-    axes : (str, str)
-        What groups and headings are values of, which heads them where they become row labels.
-    """
-
-    stubhead: tuple[str, ...]
+    stubhead: tuple[str, ...]  # heading of each column of row labels
+    # labels of each row; equal ones below each other are merged, but for the last column
     stub: list[tuple[str, ...]]
     columns: list[Column]
-    cells: list[list[str]]
+    cells: list[list[str]]  # texts by row and column
+    # label of each row's group, or empty where rows are not grouped
     groups: list[str] = field(default_factory=list)
+    # bold, underline: row and column of marked cells
     bold: set[tuple[int, int]] = field(default_factory=set)
     underline: set[tuple[int, int]] = field(default_factory=set)
-    apart: set[int] = field(default_factory=set)
+    apart: set[int] = field(default_factory=set)  # rows with a thin rule above
+    # rows whose label is set in from that of the row above them
     indent: set[int] = field(default_factory=set)
+    # rows of other numbers than those above, which begin below each other
     foot: set[int] = field(default_factory=set)
+    # paragraphs below the table, what is said of all of it before statistics; empty ones are left out
     notes: Sequence[str] = ()
-    symbols: str = ""
+    symbols: str = ""  # what marks in cells mean, said below the abbreviations
+    # title, subtitle: heading of the table
     title: str | None = None
     subtitle: str | None = None
+    # rows, columns and groups may change places where the table is wider than a page, see `on_page`; notes
+    # then name outcomes and methods, not rows and columns
     turns: bool = False
+    # what groups and headings are values of, which heads them where they become row labels
     axes: tuple[str, str] = ("", "")
 
 

@@ -175,8 +175,6 @@ def by_jackknife(readings: Readings, kernel: Kernel, level: float) -> Found:
     scores it is worth; where nothing varies, or a unit cannot be left out, see `_worth`. The test of no
     agreement is that which the limits invert.
 
-    References
-    ----------
     Wilson EB. Probable inference, the law of succession, and statistical inference. JASA 1927.
     doi:10.1080/01621459.1927.10502953
 

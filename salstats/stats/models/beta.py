@@ -19,8 +19,6 @@ def beta_regression(matrix: np.ndarray, response: np.ndarray, intercept: bool) -
     information is the expected one and the leverage that of its weights, as in R's betareg (statsmodels'
     BetaModel takes the observed information).
 
-    References
-    ----------
     Ferrari SLP, Cribari-Neto F. Beta regression for modelling rates and proportions. J Appl Stat
     2004;31:799-815. https://doi.org/10.1080/0266476042000214501
     """

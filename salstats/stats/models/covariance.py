@@ -80,8 +80,6 @@ def heteroscedastic(
     moves (`unidentified`) no kind is defined. The others have the estimate and the sum over the other rows
     that they would have without it, so that its term in hc2 and hc3, 0 / 0, is left out.
 
-    References
-    ----------
     MacKinnon JG, White H. Some heteroskedasticity-consistent covariance matrix estimators with improved
     finite sample properties. J Econometrics 1985;29:305-325. https://doi.org/10.1016/0304-4076(85)90158-7
     """
@@ -100,8 +98,6 @@ def cluster_robust(
 
     The sandwich of cluster sums (CR0), times Stata's G / (G - 1) * (n - 1) / (n - k) if `corrected` (CR1).
 
-    References
-    ----------
     Cameron AC, Miller DL. A practitioner's guide to cluster-robust inference. J Hum Resour
     2015;50:317-372. https://doi.org/10.3368/jhr.50.2.317
     """
@@ -154,8 +150,6 @@ def bias_reduced(
     With the `power` -1 instead of -1/2 this is the covariance of Mancl and DeRouen (CR3 without the factor
     (G - 1) / G), which is too large rather than too small where clusters are few.
 
-    References
-    ----------
     Mancl LA, DeRouen TA. A covariance estimator for GEE with improved small-sample properties. Biometrics
     2001;57:126-134. https://doi.org/10.1111/j.0006-341X.2001.00126.x
 

@@ -35,8 +35,6 @@ def exchangeable(
     `step` holds rows and errors times the root of R^-1 A^-1, which are uncorrelated by the model, so that
     what is known of least squares holds of them.
 
-    References
-    ----------
     Liang KY, Zeger SL. Longitudinal data analysis using generalized linear models. Biometrika
     1986;73:13-22. https://doi.org/10.1093/biomet/73.1.13
 

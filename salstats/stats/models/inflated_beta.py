@@ -24,8 +24,6 @@ def inflated_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> 
     columns. A part whose lump is not there is left out: a zero-inflated or a one-inflated beta model, or a
     beta model. The information is the expected one.
 
-    References
-    ----------
     Ospina R, Ferrari SLP. Inflated beta distributions. Statistical Papers 2010;51:111-126.
     https://doi.org/10.1007/s00362-008-0125-4
     """

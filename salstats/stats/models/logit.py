@@ -103,8 +103,6 @@ def separates(matrix: np.ndarray, response: np.ndarray) -> bool:
     A linear program finds b with x'b >= 0 for y = 1, x'b <= 0 for y = 0, x'b = 0 for fractions between, and
     not all x'b = 0.
 
-    References
-    ----------
     Konis K. Linear programming algorithms for detecting separated data in binary logistic regression
     models. DPhil thesis, University of Oxford 2007.
     https://ora.ox.ac.uk/objects/uuid:8f9ee0d0-d78e-4101-9ab4-f9cbceed2a2a

@@ -21,8 +21,6 @@ def ordered_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> S
     moves all three together, so that a coefficient is one number. Where no score is 0, or none is 1, that
     end has no cutpoint. The information is the expected one.
 
-    References
-    ----------
     Kubinec R. Ordered beta regression: a parsimonious, well-fitting model for continuous data with lower
     and upper bounds. Political Analysis 2023;31:519-536. https://doi.org/10.1017/pan.2022.20
     """

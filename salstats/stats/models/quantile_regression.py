@@ -37,8 +37,6 @@ def regression_quantile(matrix: np.ndarray, response: np.ndarray, quantile: floa
     It is found from its dual, the largest sum of y a with X'a = (1 - q) X'1 and 0 <= a <= 1, by HiGHS; where
     several planes are as good it is one of them, as in R's `rq`.
 
-    References
-    ----------
     Koenker R, Bassett G. Regression quantiles. Econometrica 1978;46:33-50. https://doi.org/10.2307/1913643
     """
     if matrix.shape[1] < 2 and (matrix == matrix[:1]).all():
@@ -98,8 +96,6 @@ class ScoreTest(NamedTuple):
         a coefficient above the value makes t positive. Rows of a unit may hang together as they like, and the
         outcome may have any distribution.
 
-        References
-        ----------
         Gutenbrunner C, Jureckova J, Koenker R, Portnoy S. Tests of linear hypotheses based on regression
         rank scores. J Nonparametric Stat 1993;2:307-331. https://doi.org/10.1080/10485259308832561
 

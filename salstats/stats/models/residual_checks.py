@@ -36,8 +36,6 @@ def smooth_curve(x: np.ndarray, y: np.ndarray, *, robust: bool = True) -> tuple[
     defaults of R's `lowess`. Nothing comes back for fewer than 3 distinct values. `robust=False` is for what
     can take two values only, whose rarer one would be taken for outliers; R's `plot.lm` does the same.
 
-    References
-    ----------
     Cleveland WS. Robust locally weighted regression and smoothing scatterplots. J Am Stat Assoc
     1979;74:829-836. https://doi.org/10.1080/01621459.1979.10481038
     """

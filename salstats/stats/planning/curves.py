@@ -21,36 +21,18 @@ _LEAST, _CONF_LEVEL = 2, 0.95
 
 @dataclass(frozen=True)
 class Curve:
-    """Studies of one effect and of any size.
+    """Studies of one effect and of any size."""
 
-    Attributes
-    ----------
-    keys : dict
-        Columns that name it: groups, effect, readers.
-    plan : Plan
-        What studies are to show.
-    tested : float
-        The effect that is tested: of a decrease that is to differ from 0 the difference.
-    precision, of_tested : callable
-        By number of units, of the estimate and of what is tested.
-    bounds : pair of float, optional
-        Of the margin.
-    cases_per_unit : float
-        Cases that a unit has on average.
-    metric : str
-        What the scores are.
-    draw : callable, optional
-        Studies by number of units, for simulation.
-    """
-
-    keys: Mapping[str, Any]
-    plan: Plan
-    tested: float
+    keys: Mapping[str, Any]  # columns that name it: groups, effect, readers
+    plan: Plan  # what studies are to show
+    tested: float  # the effect that is tested: of a decrease that is to differ from 0 the difference
+    # precision, of_tested: by number of units, of the estimate and of what is tested
     precision: Callable[[Any], formulas.Precision]
     of_tested: Callable[[Any], formulas.Precision]
-    bounds: tuple[float, float] | None = None
-    cases_per_unit: float = 1.0
-    metric: str = ""
+    bounds: tuple[float, float] | None = None  # of the margin
+    cases_per_unit: float = 1.0  # cases that a unit has on average
+    metric: str = ""  # what the scores are
+    # studies by number of units, for simulation
     draw: Callable[[int], Draw] | None = field(default=None, repr=False)
 
     def power(self, n_units: int) -> float:

@@ -94,25 +94,16 @@ def fewest(power: Callable[[int], float], target: float, least: int) -> int | No
 
 @dataclass(frozen=True)
 class Components:
-    """Variance components of the Obuchowski-Rockette model.
+    """Variance components of the Obuchowski-Rockette model."""
 
-    Attributes
-    ----------
-    var, cov1, cov2, cov3 : float
-        Variance of a reader's figure with a method over samples of `n_cases` cases, and covariances of one
-        reader with two methods, of two readers with one method, and of both different.
-    var_tr : float
-        Variance of the interaction of readers and methods.
-    n_cases : float
-        Cases that the former are of; they shrink in proportion.
-    """
-
+    # var, cov1, cov2, cov3: variance of a reader's figure with a method over samples of `n_cases` cases, and
+    # covariances of one reader with two methods, of two readers with one method, and of both different
     var: float
     cov1: float
     cov2: float
     cov3: float
-    var_tr: float
-    n_cases: float
+    var_tr: float  # variance of the interaction of readers and methods
+    n_cases: float  # cases that the former are of; they shrink in proportion
 
 
 def hillis(
@@ -128,8 +119,6 @@ def hillis(
     Who is not random is fixed: results speak of these readers, or of these cases. With fixed readers the
     test is one of z. Negative components count as 0.
 
-    References
-    ----------
     Hillis SL, Obuchowski NA, Berbaum KS. Power estimation for multireader ROC methods: an updated and unified
     approach. Acad Radiol 2011. doi:10.1016/j.acra.2010.09.007
     """

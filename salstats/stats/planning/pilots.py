@@ -14,23 +14,15 @@ _STEEPEST = 600.0
 
 @dataclass(frozen=True)
 class Pilot:
-    """Pairs of one method with the reference, in the order of their units.
+    """Pairs of one method with the reference, in the order of their units."""
 
-    Attributes
-    ----------
-    own, other : ndarray, shape (n_pairs,)
-        Scores of the method and of the reference; NaN where undefined.
-    starts, sizes : ndarray, shape (n_units,)
-        First pair of each unit, and how many it has.
-    n_cases : int
-        Cases; several readers of a case make several pairs.
-    """
-
+    # own, other: (n_pairs,), scores of the method and of the reference; NaN where undefined
     own: np.ndarray
     other: np.ndarray
+    # starts, sizes: (n_units,), first pair of each unit, and how many it has
     starts: np.ndarray
     sizes: np.ndarray
-    n_cases: int
+    n_cases: int  # cases; several readers of a case make several pairs
 
     @classmethod
     def of(cls, own: np.ndarray, other: np.ndarray, units: np.ndarray, cases: np.ndarray) -> "Pilot":
@@ -100,8 +92,6 @@ def tilt(parts: np.ndarray) -> np.ndarray:
     ndarray, shape (n_units,)
         NaN where all parts lie on one side of 0.
 
-    References
-    ----------
     Efron B. Nonparametric standard errors and confidence intervals. Can J Stat 1981. doi:10.2307/3314608
     """
     if not parts.any():

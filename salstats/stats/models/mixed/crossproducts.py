@@ -20,20 +20,12 @@ _STEP = 1.15
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Batch:
-    """Blocks of one size: their part of Z'Z, then of Z'D and Z'W, with D the dense part of Z.
+    """Blocks of one size: their part of Z'Z, then of Z'D and Z'W, with D the dense part of Z."""
 
-    Attributes
-    ----------
-    products : ndarray, shape (n_blocks, size, size + n_dense + n_outer)
-    start : int
-        Where its columns start among all columns.
-    fill, source : ndarray of int
-        Positions of a (n_blocks, size, size) array, and those of the terms' covariances, put one behind the
-        other, that stand there.
-    """
-
-    products: np.ndarray
-    start: int
+    products: np.ndarray  # (n_blocks, size, size + n_dense + n_outer)
+    start: int  # where its columns start among all columns
+    # fill, source: positions of a (n_blocks, size, size) array, and those of the terms' covariances, put one
+    # behind the other, that stand there
     fill: np.ndarray
     source: np.ndarray
 
@@ -52,25 +44,16 @@ class Batch:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Crossproducts:
-    """Z'Z, Z'W and W'W of a mixed model, W being the model matrix and the response.
-
-    Attributes
-    ----------
-    batches : tuple of Batch
-    rest : ndarray, shape (n_dense + n_outer, n_dense + n_outer)
-        Crossproducts of the dense columns of Z and of W.
-    columns : tuple of ndarray of int, each of shape (n_levels, n_effects)
-        Where each term's columns are: those of the batches come first, then the dense ones.
-    dense : tuple of int
-        Terms whose columns are dense, in order.
-    n_rows, n_columns : int
-        Columns of Z, with the padding of blocks.
-    """
+    """Z'Z, Z'W and W'W of a mixed model, W being the model matrix and the response."""
 
     batches: tuple[Batch, ...]
+    # (n_dense + n_outer, n_dense + n_outer), crossproducts of the dense columns of Z and of W
     rest: np.ndarray
+    # (n_levels, n_effects), where each term's columns are: those of the batches come first, then the dense
+    # ones
     columns: tuple[np.ndarray, ...]
-    dense: tuple[int, ...]
+    dense: tuple[int, ...]  # terms whose columns are dense, in order
+    # n_rows, n_columns: columns of Z, with the padding of blocks
     n_rows: int
     n_columns: int
 

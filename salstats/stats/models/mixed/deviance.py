@@ -17,57 +17,32 @@ from salstats.stats.models.mixed.terms import RandomTerm
 
 
 class Reduced(NamedTuple):
-    """Products with V^-1 between them.
+    """Products with V^-1 between them."""
 
-    Attributes
-    ----------
-    log_det : float
-        Log determinant of V.
-    blocks : list of ndarray, shape (n_blocks, size, size)
-        Of the columns of each batch, before the dense ones are in V.
-    beside : ndarray, shape (n_columns, n_dense)
-        Of all columns and the dense ones, likewise.
-    loadings : ndarray, shape (n_dense, n_columns)
-        Products of the columns have loadings' loadings taken away where the dense ones are in V.
-    outer : ndarray, shape (n_columns, n_outer)
-        Of all columns and W, with all in V.
-    inner : ndarray, shape (n_outer, n_outer)
-        Of W, with all in V.
-    """
-
-    log_det: float
+    log_det: float  # log determinant of V
+    # (n_blocks, size, size), of the columns of each batch, before the dense ones are in V
     blocks: list[np.ndarray]
-    beside: np.ndarray
+    beside: np.ndarray  # (n_columns, n_dense), of all columns and the dense ones, likewise
+    # (n_dense, n_columns), products of the columns have loadings' loadings taken away where the dense ones
+    # are in V
     loadings: np.ndarray
-    outer: np.ndarray
-    inner: np.ndarray
+    outer: np.ndarray  # (n_columns, n_outer), of all columns and W, with all in V
+    inner: np.ndarray  # (n_outer, n_outer), of W, with all in V
 
 
 class Evaluated(NamedTuple):
-    """A model at given relative covariances.
+    """A model at given relative covariances."""
 
-    Attributes
-    ----------
-    deviance : float
-        -2 log likelihood, restricted or not, at the best coefficients and, unless it was given, sigma.
-    coefficients : ndarray, shape (p,)
-    factor : ndarray, shape (p, p)
-        Lower Cholesky factor of X'V^-1 X.
-    rss : float
-        (y - X b)' V^-1 (y - X b).
-    gradients : list of ndarray, shape (n_effects, n_effects)
-        Derivatives of the deviance by the relative covariance of each term: d deviance = trace(gradient
-        d Sigma).
-    residuals, design : list of ndarray, shapes (n_levels, n_effects) and (n_levels, n_effects, p)
-        Z'V^-1 (y - X b) and Z'V^-1 X of each term.
-    reduced : Reduced
-    """
-
+    # -2 log likelihood, restricted or not, at the best coefficients and, unless it was given, sigma
     deviance: float
-    coefficients: np.ndarray
-    factor: np.ndarray
-    rss: float
+    coefficients: np.ndarray  # (p,)
+    factor: np.ndarray  # (p, p), lower Cholesky factor of X'V^-1 X
+    rss: float  # (y - X b)' V^-1 (y - X b)
+    # (n_effects, n_effects), derivatives of the deviance by the relative covariance of each term: d deviance
+    # = trace(gradient d Sigma)
     gradients: list[np.ndarray]
+    # residuals, design: (n_levels, n_effects) and (n_levels, n_effects, p), Z'V^-1 (y - X b) and Z'V^-1 X of
+    # each term
     residuals: list[np.ndarray]
     design: list[np.ndarray]
     reduced: Reduced

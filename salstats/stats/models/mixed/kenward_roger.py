@@ -33,39 +33,23 @@ if TYPE_CHECKING:
 
 
 class Adjustment(NamedTuple):
-    """What is known of the coefficients' covariance over sigma^2, C = (X'V^-1 X)^-1.
+    """What is known of the coefficients' covariance over sigma^2, C = (X'V^-1 X)^-1."""
 
-    Attributes
-    ----------
-    covariance, adjusted : ndarray, shape (p, p)
-        C, and what Kenward and Roger make of it.
-    changes : ndarray, shape (m + 1, p, p)
-        Derivatives of C by the variances and covariances, that of the residuals first.
-    weights : ndarray, shape (m + 1, m + 1)
-        Covariance of the estimates of those, by the expected information.
-    """
-
+    # covariance, adjusted: (p, p), C, and what Kenward and Roger make of it
     covariance: np.ndarray
     adjusted: np.ndarray
+    # (m + 1, p, p), derivatives of C by the variances and covariances, that of the residuals first
     changes: np.ndarray
-    weights: np.ndarray
+    weights: np.ndarray  # (m + 1, m + 1), covariance of the estimates of those, by the expected information
 
 
 class KenwardRoger(NamedTuple):
-    """The coefficients' adjusted covariance (p, p), and tests of combinations of them.
+    """The coefficients' adjusted covariance (p, p), and tests of combinations of them."""
 
-    Attributes
-    ----------
-    covariance : ndarray, shape (p, p)
-    df : ndarray, shape (k,)
-        Degrees of freedom of each combination's t test, its standard error by the adjusted covariance.
-    test : FTest
-        That all combinations are zero.
-    """
-
-    covariance: np.ndarray
+    covariance: np.ndarray  # (p, p)
+    # (k,), degrees of freedom of each combination's t test, its standard error by the adjusted covariance
     df: np.ndarray
-    test: FTest
+    test: FTest  # that all combinations are zero
 
 
 def kenward_roger(solution: MixedSolution, contrasts: np.ndarray) -> KenwardRoger:

@@ -28,29 +28,19 @@ _SINGULAR = 1e-4
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Scaled:
-    """The model as it is computed: an orthogonal model matrix, effects and a response of about one size.
-
-    Attributes
-    ----------
-    products : Crossproducts
-    terms : tuple of RandomTerm
-        With columns of mean square 1, which are orthogonal where the effects are correlated.
-    bases : tuple of ndarray, shape (n_effects, n_effects)
-        Lower triangular: a term's matrix times this is the scaled one, and this times its Lambda is Lambda.
-    to_coefficients : ndarray, shape (p, p)
-        Coefficients of the model matrix are this times those of the orthogonal one.
-    least_squares : ndarray, shape (p,)
-        What was taken from the response: coefficients of ordinary least squares.
-    unit : float
-        What the response was then divided by.
-    """
+    """The model as it is computed: an orthogonal model matrix, effects and a response of about one size."""
 
     products: Crossproducts
+    # with columns of mean square 1, which are orthogonal where the effects are correlated
     terms: tuple[RandomTerm, ...]
+    # (n_effects, n_effects), lower triangular: a term's matrix times this is the scaled one, and this times
+    # its Lambda is Lambda
     bases: tuple[np.ndarray, ...]
+    # (p, p), coefficients of the model matrix are this times those of the orthogonal one
     to_coefficients: np.ndarray
+    # (p,), what was taken from the response: coefficients of ordinary least squares
     least_squares: np.ndarray
-    unit: float
+    unit: float  # what the response was then divided by
 
     def factors(self, theta: np.ndarray) -> list[np.ndarray]:
         """Lambda of the scaled effects at theta of the effects as they are."""
@@ -60,35 +50,20 @@ class Scaled:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MixedSolution:
-    """A fitted linear mixed model.
+    """A fitted linear mixed model."""
 
-    Attributes
-    ----------
-    matrix, response, terms
-        What it was fitted to.
-    reml : bool
-    coefficients : ndarray, shape (p,)
-    covariance : ndarray, shape (p, p)
-        sigma^2 (X'V^-1 X)^-1.
-    theta : ndarray
-        The lower triangles, by columns, of each term's Lambda, in order of the terms; sigma^2 Lambda Lambda'
-        is the covariance of its effects.
-    sigma : float
-        Standard deviation of the residuals.
-    log_likelihood : float
-        Restricted or not.
-    converged : bool
-    """
-
+    # matrix, response, terms: what it was fitted to
     matrix: np.ndarray
     response: np.ndarray
     terms: tuple[RandomTerm, ...]
     reml: bool
-    coefficients: np.ndarray
-    covariance: np.ndarray
+    coefficients: np.ndarray  # (p,)
+    covariance: np.ndarray  # (p, p), sigma^2 (X'V^-1 X)^-1
+    # the lower triangles, by columns, of each term's Lambda, in order of the terms; sigma^2 Lambda Lambda' is
+    # the covariance of its effects
     theta: np.ndarray
-    sigma: float
-    log_likelihood: float
+    sigma: float  # standard deviation of the residuals
+    log_likelihood: float  # restricted or not
     converged: bool
     scaled: Scaled
 

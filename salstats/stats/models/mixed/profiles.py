@@ -34,46 +34,26 @@ Valued = tuple[float, np.ndarray]
 
 
 class VarianceLimit(NamedTuple):
-    """A standard deviation, correlation or share with its limits.
+    """A standard deviation, correlation or share with its limits."""
 
-    Attributes
-    ----------
-    term : int or None
-        Which term; None: the residuals.
-    kind : str
-        "sd", "correlation", or "share" of the variance of a response.
-    effects : tuple of str
-        Of whom: one, a pair, or, of a share, all of the term.
-    estimate, conf_low, conf_high : float
-        A limit is NaN where none was found.
-    """
-
-    term: int | None
-    kind: str
-    effects: tuple[str, ...]
+    term: int | None  # which term; None: the residuals
+    kind: str  # "sd", "correlation", or "share" of the variance of a response
+    effects: tuple[str, ...]  # of whom: one, a pair, or, of a share, all of the term
+    # estimate, conf_low, conf_high: a limit is NaN where none was found
     estimate: float
     conf_low: float
     conf_high: float
 
 
 class _Quantity(NamedTuple):
-    """A smooth function of theta and log sigma, and how it is shown.
-
-    Attributes
-    ----------
-    value : callable
-        The value and its derivatives by theta and log sigma.
-    shown : callable
-        The value as it is shown, which rises with it.
-    low, high : float or None
-        A limit that is known without a search.
-    """
+    """A smooth function of theta and log sigma, and how it is shown."""
 
     term: int | None
     kind: str
     effects: tuple[str, ...]
-    value: Callable[[np.ndarray], Valued]
-    shown: Callable[[float], float]
+    value: Callable[[np.ndarray], Valued]  # the value and its derivatives by theta and log sigma
+    shown: Callable[[float], float]  # the value as it is shown, which rises with it
+    # low, high: a limit that is known without a search
     low: float | None = None
     high: float | None = None
 

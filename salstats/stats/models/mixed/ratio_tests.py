@@ -19,21 +19,12 @@ from salstats.stats.models.mixed.terms import RandomTerm
 
 
 class LikelihoodRatio(NamedTuple):
-    """A likelihood-ratio test.
+    """A likelihood-ratio test."""
 
-    Attributes
-    ----------
-    statistic : float
-        Twice the difference of the log likelihoods, of both models as the first was fitted.
-    df : int
-        Variances and covariances that the smaller model lacks.
-    p_value : float
-        Where one variance is tested: half of chi-squared's with df and half of that with df - 1, as a
-        variance cannot be negative. Else of chi-squared with df, as lmerTest's `ranova`; too large.
-    """
-
-    statistic: float
-    df: int
+    statistic: float  # twice the difference of the log likelihoods, of both models as the first was fitted
+    df: int  # variances and covariances that the smaller model lacks
+    # where one variance is tested: half of chi-squared's with df and half of that with df - 1, as a variance
+    # cannot be negative. Else of chi-squared with df, as lmerTest's `ranova`; too large.
     p_value: float
 
 

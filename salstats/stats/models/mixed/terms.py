@@ -9,28 +9,14 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RandomTerm:
-    """Effects that vary over the levels of a factor, `(1 + method | reader)`.
+    """Effects that vary over the levels of a factor, `(1 + method | reader)`."""
 
-    Attributes
-    ----------
-    name : str
-        The factor, such as "reader" or "patient:case".
-    effects : tuple of str
-        What varies, such as "(Intercept)" and "method[human]".
-    codes : ndarray of int, shape (n,)
-        Level of each row, 0 ... n_levels - 1, each of which occurs.
-    n_levels : int
-    matrix : ndarray, shape (n, n_effects)
-    correlated : bool
-        False: the effects are independent of each other.
-    """
-
-    name: str
-    effects: tuple[str, ...]
-    codes: np.ndarray
+    name: str  # the factor, such as "reader" or "patient:case"
+    effects: tuple[str, ...]  # what varies, such as "(Intercept)" and "method[human]"
+    codes: np.ndarray  # (n,), level of each row, 0 ... n_levels - 1, each of which occurs.
     n_levels: int
-    matrix: np.ndarray
-    correlated: bool = True
+    matrix: np.ndarray  # (n, n_effects)
+    correlated: bool = True  # False: the effects are independent of each other
 
     @cached_property
     def places(self) -> tuple[np.ndarray, np.ndarray]:
