@@ -24,15 +24,6 @@ def boundary(mask: np.ndarray, *, neighbours: int = 4) -> np.ndarray:
     `neighbours` says what beside means: 4 (above, below, left and right) or 8 (the diagonals too). It is
     `mask & ~binary_erosion(mask)`, with a cross as medpy's `connectivity=1` and MONAI, or a square as
     `connectivity=2`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.images.boundaries import boundary
-    >>> boundary(np.ones((3, 4), dtype=bool)).astype(int)
-    array([[1, 1, 1, 1],
-           [1, 0, 0, 1],
-           [1, 1, 1, 1]])
     """
     pixels = np.ascontiguousarray(mask).view(np.uint8)
     inside = cv2.erode(pixels, _NEIGHBOURS[neighbours], borderType=cv2.BORDER_CONSTANT, borderValue=0)
@@ -53,13 +44,6 @@ def nearest(
     Squared distances in pixels are whole numbers, which OpenCV's single precision gives exactly below 512
     pixels; farther points are searched for. Where the diagonal is over 4096 pixels, or rows and columns are
     spaced differently, the transforms are SciPy's, in double precision.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.images.boundaries import nearest
-    >>> nearest(np.array([0, 5]), np.array([2]), (2, 3), (1.0, 1.0))
-    array([2., 1.])
     """
     if not held.size:
         return np.full(asked.shape, np.nan)

@@ -63,20 +63,6 @@ class CenterBias:
 
     ricbl/etsaliencymaps, src/get_center_bias.py at commit bd4b71d (whose bias of an image always includes
     that image's own maps).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.images.center_bias import Box, CenterBias
-    >>> bias = CenterBias({"a": Box(0, 0, 2, 2), "b": Box(0, 0, 2, 2)}, {"a": (2, 2), "b": (2, 3)})
-    >>> bias.add("a", np.array([[1, 0], [0, 0]]))
-    >>> bias.add("b", np.array([[0, 0, 0], [0, 0, 1]]))
-    >>> bias.average
-    array([[0.5, 0. , 0. ],
-           [0. , 0. , 1. ]])
-    >>> bias.on_image("b", without=[np.array([[0, 0, 0], [0, 0, 1]])])
-    (array([[1., 0., 0.],
-           [0., 0., 0.]]), 2)
     """
 
     average_box: Box

@@ -71,15 +71,7 @@ class Consensus:
 
 
 def majority(patterns: Patterns) -> Verdict:
-    """Share of the readers who mark a pixel; marked is what more than half of them mark.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.images.consensus import Patterns, majority
-    >>> majority(Patterns(np.array([[1, 1, 0], [0, 0, 1]], bool), np.array([2, 3]))).probability.round(2)
-    array([0.67, 0.33])
-    """
+    """Share of the readers who mark a pixel; marked is what more than half of them mark."""
     unknown = np.full(patterns.decisions.shape[1], np.nan)
     return Verdict(patterns.decisions.mean(axis=1), unknown, unknown)
 
@@ -98,14 +90,6 @@ def staple(patterns: Patterns) -> Verdict:
     Warfield SK, Zou KH, Wells WM. Simultaneous truth and performance level estimation (STAPLE): an algorithm
     for the validation of image segmentation. IEEE Transactions on Medical Imaging 2004.
     doi:10.1109/TMI.2004.828354
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.images.consensus import Patterns, staple
-    >>> decisions = np.array([[0, 0, 0], [1, 1, 0], [1, 1, 1], [0, 0, 1]], bool)
-    >>> staple(Patterns(decisions, np.array([80, 10, 5, 5]))).probability.round(3)
-    array([0., 1., 1., 0.])
     """
     marks, counts = patterns.decisions, patterns.counts.astype(np.float64)
     n_pixels, truth = counts.sum(), marks.mean(axis=1)
@@ -162,17 +146,6 @@ def consensus(readers: Sequence[np.ndarray | Rle], how: str = "majority") -> Con
     ------
     ShapeError, ValueRangeError, SalstatsError
         Masks of several shapes, or none; an array that is no mask; an unknown rule.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.images.consensus import consensus
-    >>> from salstats.images.masks import decode
-    >>> found = consensus([np.array([[1, 1, 0, 0]]), np.array([[0, 1, 1, 0]]), np.array([[0, 1, 0, 0]])])
-    >>> decode(found.mask).astype(int)
-    array([[0, 1, 0, 0]])
-    >>> found.probability.round(2)
-    array([[0.33, 1.  , 0.33, 0.  ]])
     """
     rule = RULES[check_choice(how, tuple(RULES), "truth")]
     given = [m if isinstance(m, Rle) else masks.encode(m) for m in readers]

@@ -22,13 +22,6 @@ class Fixations:
     ------
     ShapeError, ValueRangeError
         The four do not have these shapes with one n, or a value is out of its range; fixations count from 0.
-
-    Examples
-    --------
-    >>> from salstats.images.fixations import Fixations
-    >>> fixations = Fixations([[2, 1], [2, 3]], [0.2, 0.6], [[1, 1], [1, 1]], [[0, 0, 5, 5], [0, 0, 5, 5]])
-    >>> len(fixations)
-    2
     """
 
     # (n, 2), (row, col) in pixels of the image, whose pixel k has its centre at k. A point may lie outside
@@ -93,14 +86,6 @@ def fixation_map(fixations: Fixations, shape: tuple[int, int]) -> np.ndarray:
     https://doi.org/10.48550/arXiv.2112.11716
 
     ricbl/etsaliencymaps, src/generate_heatmap_eyetracking.py at commit bd4b71d (which sums in float32).
-
-    Examples
-    --------
-    >>> from salstats.images.fixations import Fixations, fixation_map
-    >>> fixations = Fixations([[0, 1]], [0.2], [[1, 0.5]], [[0, 0, 2, 3]])
-    >>> fixation_map(fixations, (2, 4)).round(3)
-    array([[0.066, 0.49 , 0.066, 0.   ],
-           [0.04 , 0.297, 0.04 , 0.   ]])
     """
     height, width = check_shape(shape)
     weight = fixations.duration

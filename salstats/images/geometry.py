@@ -134,12 +134,6 @@ class Geometry:
         Where the input is the whole image (`fills`), this is the resizing of `score`: half-pixel centres,
         no antialiasing. The weights are the same, the order of the sums is not: values agree to single
         precision.
-
-        Examples
-        --------
-        >>> from salstats.images.geometry import Geometry
-        >>> Geometry((1, 6), (4, 4), (1, 1), (0, -1)).to_image([[1.0, 2.0, 3.0, 4.0]])
-        array([[1., 1., 2., 3., 4., 1.]], dtype=float32)
         """
         grid = check_saliency(saliency).astype(np.float32)
         height, width = self.image_shape if shape is None else check_shape(shape)

@@ -34,14 +34,6 @@ def inner_regions(mask: np.ndarray, *, least: float = 0.02) -> np.ndarray:
     As in the study's code, regions are 4-connected when their size is taken, and 8-connected, after the
     small ones are gone, when those at the border go. That code also fills small holes, which changes no
     hull.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.images.hulls import inner_regions
-    >>> mask = np.array([[0, 0, 0, 0, 0], [1, 0, 1, 1, 0], [1, 0, 0, 0, 0], [0, 0, 0, 1, 0], [0, 0, 0, 0, 0]])
-    >>> inner_regions(mask, least=0.05).astype(int)[1]
-    array([0, 0, 1, 1, 0])
     """
     array = check_mask(mask)
     regions, _ = ndimage.label(array)
@@ -59,15 +51,6 @@ def convex_hull(mask: np.ndarray) -> np.ndarray:
     scikit-image's `convex_hull_image`. The hull is that of all these points, and a pixel belongs to it if
     its centre lies inside or on the border. Counted in half pixels all of them are whole numbers, so
     nothing depends on rounding. The hull of a hull may be a little larger: its own edges' middles count.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.images.hulls import convex_hull
-    >>> convex_hull(np.array([[1, 0, 0, 0], [0, 0, 0, 0], [1, 0, 0, 1]])).astype(int)
-    array([[1, 0, 0, 0],
-           [1, 1, 1, 0],
-           [1, 1, 1, 1]])
     """
     array = check_mask(mask)
     hull = np.zeros(array.shape, bool)
@@ -118,14 +101,6 @@ def from_padded_square(mask: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     the padded image has. Pixel k of n takes pixel `floor(k * kept / n)` of those kept: the nearest by
     corners, not by centres. (Its library computes this in single precision, which at some sizes takes the
     pixel before.)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.images.hulls import from_padded_square
-    >>> from_padded_square(np.eye(4, dtype=bool), (2, 4)).astype(int)
-    array([[0, 1, 0, 0],
-           [0, 0, 1, 0]])
     """
     array = check_mask(mask)
     height, width = check_shape(shape)

@@ -7,15 +7,7 @@ import numpy as np
 
 
 def resize(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """A map at an image's size (height, width) in float32: bilinear, half-pixel centres, no antialiasing.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.images.map_steps import resize
-    >>> resize(np.array([[0.0, 4.0]]), (1, 4))
-    array([[0., 1., 3., 4.]], dtype=float32)
-    """
+    """A map at an image's size (height, width) in float32: bilinear, half-pixel centres, no antialiasing."""
     height, width = shape
     # a value beyond single precision becomes infinite, which is found where scores are made
     with np.errstate(over="ignore"):
@@ -28,13 +20,6 @@ def resize_in_range(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     """A finite map at another size as `resize` does, in float64 and its own range, however far from 0.
 
     It is resized between 0 and 1, where single precision loses no order worth the name.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.images.map_steps import resize_in_range
-    >>> resize_in_range(1e8 + np.array([[0.0, 4.0]]), (1, 4)) - 1e8
-    array([[0., 1., 3., 4.]])
     """
     values = np.asarray(saliency, np.float64)
     low, high = values.min(), values.max()
@@ -76,28 +61,12 @@ def box_filter(values: np.ndarray, size: int) -> np.ndarray:
 
 
 def float32_below(threshold: float) -> np.float32:
-    """Largest float32 that is not above a number: the same float32 values exceed both.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.images.map_steps import float32_below
-    >>> np.array([0.3, 0.4, 0.5], np.float32) > float32_below(0.4)  # 0.4 in float32 is more than 0.4
-    array([False,  True,  True])
-    """
+    """Largest float32 that is not above a number: the same float32 values exceed both."""
     nearest = np.float32(threshold)
     return nearest if float(nearest) <= threshold else np.nextafter(nearest, np.float32(-np.inf))
 
 
 def grey_levels(values: np.ndarray) -> np.ndarray:
-    """Values from 0 to 1 as grey levels: `uint8(255 * x)`, truncated.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.images.map_steps import grey_levels
-    >>> grey_levels(np.array([[0.0, 0.5, 0.999, 1.0]], np.float32))
-    array([[  0, 127, 254, 255]], dtype=uint8)
-    """
+    """Values from 0 to 1 as grey levels: `uint8(255 * x)`, truncated."""
     grey = np.empty(values.shape, np.uint8)
     return np.multiply(values, np.float32(255), out=grey, casting="unsafe")

@@ -50,22 +50,6 @@ class SaliencyOnImage:
 
     Saporta, A. et al. (2022). Benchmarking saliency methods for chest X-ray interpretation. Nature Machine
     Intelligence 4, 867-878. doi:10.1038/s42256-022-00536-x
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.images.maps import SaliencyOnImage
-    >>> from salstats.images.masks import encode
-    >>> laid = SaliencyOnImage(np.array([[0.0, 0.0], [0.0, 2.0]]), (4, 4))
-    >>> laid.peak
-    (3, 3)
-    >>> laid.mask(0.5).astype(int)
-    array([[0, 0, 0, 0],
-           [0, 0, 0, 0],
-           [0, 0, 1, 1],
-           [0, 0, 1, 1]])
-    >>> laid.counts(encode(np.eye(4, dtype=bool)), 0.5)
-    (2, 2, 2, 10)
     """
 
     def __init__(
@@ -171,17 +155,6 @@ class SaliencyOnImage:
         """Counts at many thresholds from one pass over the map.
 
         For each threshold from 0 to 1, in any order, a row of tp, fp, fn, tn as `counts` gives them.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from salstats.images.maps import SaliencyOnImage
-        >>> from salstats.images.masks import encode
-        >>> laid = SaliencyOnImage(np.array([[0.0, 1.0, 2.0, 3.0]]), (1, 4))
-        >>> laid.counts_at(encode(np.array([[0, 0, 1, 1]])), [0.2, 0.5, 0.9])
-        array([[2, 1, 0, 1],
-               [2, 0, 0, 2],
-               [1, 0, 1, 2]])
         """
         starts, ends = self._runs(truth)
         checked = [check_threshold(t) for t in thresholds]

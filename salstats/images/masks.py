@@ -108,12 +108,6 @@ def runs(rle: Rle) -> tuple[np.ndarray, np.ndarray]:
     """Where the foreground runs start and end: half-open, in increasing order.
 
     They are flat positions counted down the columns: pixel (row, col) is at `col * height + row`.
-
-    Examples
-    --------
-    >>> from salstats.images.masks import Rle, runs
-    >>> runs(Rle.from_coco({"size": [2, 3], "counts": [1, 2, 3]}))
-    (array([1]), array([3]))
     """
     bounds = np.cumsum(unpack(rle.counts)[0])
     ends = bounds[1::2]
@@ -124,13 +118,6 @@ def encode(mask: np.ndarray) -> Rle:
     """Run-length code of a mask, an array (M, N) of bool or of 0 and 1.
 
     Raises ShapeError unless it has two dimensions, ValueRangeError where it holds something else.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.images.masks import encode
-    >>> encode(np.eye(2, 3, dtype=bool)).to_coco()
-    {'size': [2, 3], 'counts': '01200'}
     """
     array = check_mask(mask)
     shape = check_shape(array.shape)
@@ -153,15 +140,7 @@ def check_mask(mask: object, name: str = "mask") -> np.ndarray:
 
 
 def bounding_box(mask: np.ndarray) -> tuple[slice, slice] | None:
-    """Rows and columns that hold a mask's pixels; None where it is empty.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.images.masks import bounding_box
-    >>> bounding_box(np.array([[0, 0, 0], [0, 1, 1]], dtype=bool))
-    (slice(1, 2, None), slice(1, 3, None))
-    """
+    """Rows and columns that hold a mask's pixels; None where it is empty."""
     rows = np.flatnonzero(mask.any(axis=1))
     if not len(rows):
         return None
@@ -186,15 +165,7 @@ def encode_box(box: np.ndarray, corner: tuple[int, int], shape: tuple[int, int])
 
 
 def decode(rle: Rle) -> np.ndarray:
-    """Mask of a run-length code: a new array of bool, in row-major order.
-
-    Examples
-    --------
-    >>> from salstats.images.masks import Rle, decode
-    >>> decode(Rle((2, 3), b"01200")).astype(int)
-    array([[1, 0, 0],
-           [0, 1, 0]])
-    """
+    """Mask of a run-length code: a new array of bool, in row-major order."""
     lengths = unpack(rle.counts)[0]
     height, width = rle.shape
     columns = np.repeat((np.arange(len(lengths)) & 1).astype(np.uint8), lengths).reshape(width, height)
@@ -203,52 +174,24 @@ def decode(rle: Rle) -> np.ndarray:
 
 
 def empty(shape: tuple[int, int]) -> Rle:
-    """Mask of a shape in which nothing is marked.
-
-    Examples
-    --------
-    >>> from salstats.images.masks import area, empty
-    >>> area(empty((2, 3)))
-    0
-    """
+    """Mask of a shape in which nothing is marked."""
     height, width = check_shape(shape)
     return Rle((height, width), pack(np.array([height * width]), (height, width)))
 
 
 def area(rle: Rle) -> int:
-    """How many pixels a mask marks, without decoding it.
-
-    Examples
-    --------
-    >>> from salstats.images.masks import Rle, area
-    >>> area(Rle((2, 3), b"123"))
-    2
-    """
+    """How many pixels a mask marks, without decoding it."""
     return int(coco.area(_coco(rle)))
 
 
 def intersection(a: Rle, b: Rle) -> int:
-    """How many pixels two masks share, without decoding them; ShapeError where they differ in shape.
-
-    Examples
-    --------
-    >>> from salstats.images.masks import Rle, intersection
-    >>> intersection(Rle((2, 3), b"123"), Rle((2, 3), b"024"))
-    1
-    """
+    """How many pixels two masks share, without decoding them; ShapeError where they differ in shape."""
     _check_shapes([a, b])
     return int(coco.area(coco.merge([_coco(a), _coco(b)], True)))
 
 
 def union_of(masks: Sequence[Rle]) -> Rle:
-    """Mask of every pixel that any of some masks marks, without decoding them; one at least, of one shape.
-
-    Examples
-    --------
-    >>> from salstats.images.masks import Rle, area, union_of
-    >>> area(union_of([Rle((2, 3), b"123"), Rle((2, 3), b"024")]))
-    3
-    """
+    """Mask of every pixel that any of some masks marks, without decoding them; one at least, of one shape."""
     _check_shapes(masks)
     return Rle(masks[0].shape, coco.merge([_coco(m) for m in masks], False)["counts"])
 
@@ -270,13 +213,6 @@ def contains(rle: Rle, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
 
     A fraction lies in the pixel it falls into: row 2.7 is in row 2. A point outside the image is not marked
     (negative numbers count nothing from the end).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.images.masks import Rle, contains
-    >>> contains(Rle((2, 3), b"123"), np.array([0, 1.9, -1]), np.array([1, 0, 0]))
-    array([ True,  True, False])
     """
     height, width = rle.shape
     inside = (rows >= 0) & (rows < height) & (cols >= 0) & (cols < width)

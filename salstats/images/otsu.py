@@ -14,14 +14,6 @@ def above_otsu(grey: np.ndarray) -> np.ndarray:
 
     Otsu, N. (1979). A threshold selection method from gray-level histograms. IEEE Transactions on Systems,
     Man, and Cybernetics 9(1), 62-66. doi:10.1109/TSMC.1979.4310076
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.images.otsu import above_otsu
-    >>> above_otsu(np.array([[10, 10, 12], [200, 210, 12]], np.uint8)).astype(int)
-    array([[0, 0, 0],
-           [1, 1, 0]])
     """
     _, above = cv2.threshold(np.ascontiguousarray(grey), 0, 1, cv2.THRESH_BINARY | cv2.THRESH_OTSU)
     return np.asarray(above).reshape(grey.shape).view(bool)
@@ -34,16 +26,6 @@ def refill(mask: np.ndarray) -> np.ndarray:
     is foreground with none among its 8 neighbours. What lies in a hole is filled with it. The CheXlocalize
     scripts draw every contour of more than one point filled (`heatmap_to_segmentation.py`, commit 2a79492),
     which comes to the same.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.images.otsu import refill
-    >>> ring = np.array([[1, 1, 1, 0, 0], [1, 0, 1, 0, 1], [1, 1, 1, 0, 0]], bool)
-    >>> refill(ring).astype(int)
-    array([[1, 1, 1, 0, 0],
-           [1, 1, 1, 0, 0],
-           [1, 1, 1, 0, 0]])
     """
     grey = np.ascontiguousarray(mask).view(np.uint8)
     contours, tree = cv2.findContours(grey, cv2.RETR_CCOMP, cv2.CHAIN_APPROX_SIMPLE)
@@ -71,13 +53,6 @@ def jet_smoothed(grey: np.ndarray, size: int) -> np.ndarray:
     filter and the negative. The grey of jet does not rise with the level: the negative is 217 at level 0,
     29 at level 96 and 240 at level 255, so that what is bright afterwards is mostly *background*. Here to
     reproduce the scripts (`heatmap_to_segmentation.py`, commit 2a79492), not to be used.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.images.otsu import jet_smoothed
-    >>> jet_smoothed(np.array([[0, 96, 255]], np.uint8), 1)
-    array([[217,  29, 240]], dtype=uint8)
     """
     ramp = np.arange(256, dtype=np.uint8)[None]
     # OpenCV's colours are blue, green, red; the scripts read them as red, green, blue

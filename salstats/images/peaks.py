@@ -18,15 +18,6 @@ def maxima(saliency: np.ndarray, shape: tuple[int, int], *, every: bool = True) 
 
     Of a finite map of float64 it gives the value and the points, (row, col) in row-major order, shape (k, 2):
     every maximum, or only the first.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.images.peaks import maxima
-    >>> maxima(np.array([[0.0, 1.0, 1.0]]), (1, 6))
-    (1.0, array([[0, 3],
-           [0, 4],
-           [0, 5]]))
     """
     rows, cols = Axis.of(saliency.shape[0], shape[0]), Axis.of(saliency.shape[1], shape[1])
     slack = rounding(saliency)

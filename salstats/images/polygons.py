@@ -38,15 +38,6 @@ def polygons_rle(polygons: Sequence[Any], shape: tuple[int, int], *, where: str 
     the data set was published with. Vertices are cut to whole pixels towards zero, and the outline
     belongs to the mask. OpenCV's `fillPoly` and pycocotools' `frPyObjects` draw other masks (68 to 270
     pixels away, on average, on polygons of the size of findings).
-
-    Examples
-    --------
-    >>> from salstats.images.masks import decode
-    >>> from salstats.images.polygons import polygons_rle
-    >>> decode(polygons_rle([[(1, 0), (3.9, 0), (3, 1), (1, 1)]], (3, 5))).astype(int)
-    array([[0, 1, 1, 1, 0],
-           [0, 1, 1, 1, 0],
-           [0, 0, 0, 0, 0]])
     """
     height, width = check_shape(shape)
     vertices = vertices_of(polygons, where)

@@ -115,17 +115,6 @@ class Preparation:
         ------
         ShapeError, ValueRangeError
             The image has another shape, is too thin for the fit, or is not finite.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from salstats.images.preparation import Preparation
-        >>> imagenet = Preparation(
-        ...     fit="shorter", shorter=256, mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225)
-        ... )
-        >>> ready, geometry = imagenet.apply(np.zeros((300, 600, 3), np.uint8))
-        >>> ready.shape, geometry.offset
-        ((3, 224, 224), (-16, -144))
         """
         array = _check_image(image)
         shape = (array.shape[0], array.shape[1])

@@ -72,16 +72,6 @@ def shape_features(
 
     Benkrid K, Crookes D. Design and FPGA implementation of a perimeter estimator. The Queen's University
     of Belfast.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.images.shapes import shape_features
-    >>> mask = np.zeros((40, 50), dtype=bool)
-    >>> mask[5:15, 5:25] = True
-    >>> {name: round(float(value), 3) for name, value in shape_features(mask).items()}
-    {'n_instances': 1.0, 'area_ratio': 0.1, 'elongation': 2.111, 'irrectangularity': 0.0,
-     'area_px': 200.0, 'perimeter_px': 56.0}
     """
     array = check_mask(mask)
     check_choice(dominant, ("contour", "area"), "dominant")
@@ -112,16 +102,6 @@ def dominant_rectangle(mask: np.ndarray, *, dominant: str = "contour") -> np.nda
 
     Corners (row, col), the first again at the end, shape (5, 2); pixel (0, 0) has its centre at (0.5, 0.5).
     It runs through the centres of the boundary pixels. Shape (0, 2) where the mask is empty.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.images.shapes import dominant_rectangle
-    >>> mask = np.zeros((40, 50), dtype=bool)
-    >>> mask[5:15, 5:25] = True
-    >>> corners = dominant_rectangle(mask)
-    >>> corners.min(axis=0).tolist(), corners.max(axis=0).tolist()
-    ([5.5, 5.5], [14.5, 24.5])
     """
     array = np.ascontiguousarray(check_mask(mask))
     if not array.any():

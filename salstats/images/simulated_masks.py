@@ -34,15 +34,6 @@ def irregular_contour(
     -------
     ndarray of float, shape (n_points, 2)
         (row, col) from the centre, in pixels.
-
-    Examples
-    --------
-    >>> from salstats.images.simulated_masks import irregular_contour
-    >>> irregular_contour(n_points=4, radius=10, spread=0).round(6) + 0.0
-    array([[  0.,  10.],
-           [ 10.,   0.],
-           [  0., -10.],
-           [-10.,   0.]])
     """
     check_count(n_points, "n_points", low=3)
     if not (radius > 0 and 0 <= spread <= _MOST_SPREAD):
@@ -87,15 +78,6 @@ def draw_contour(
     ShapeError, ValueRangeError
         There are fewer than three corners, or the shape marks no pixel or leaves the image (its size would no
         longer be the one asked for).
-
-    Examples
-    --------
-    >>> from salstats.images.simulated_masks import draw_contour
-    >>> draw_contour([(-1, -1), (-1, 1), (1, 1), (1, -1)], (4, 5), shift=(0.0, 1.0), smooth=0).astype(int)
-    array([[0, 0, 0, 0, 0],
-           [0, 0, 1, 1, 0],
-           [0, 0, 1, 1, 0],
-           [0, 0, 0, 0, 0]])
     """
     corners = np.asarray(contour, dtype=np.float64)
     if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3:

@@ -21,15 +21,7 @@ _NEARLY_CONSTANT = 1e-3
 
 
 def is_constant(values: np.ndarray) -> bool:
-    """Whether an array takes one value only, but for rounding (1e-14 of its largest magnitude).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.metrics.densities import is_constant
-    >>> is_constant(np.array([[0.3, 0.1 + 0.2]])), is_constant(np.array([[0.0, 1e-100]]))
-    (True, False)
-    """
+    """Whether an array takes one value only, but for rounding (1e-14 of its largest magnitude)."""
     return bool(values.max() - values.min() <= rounding(values))
 
 
@@ -51,12 +43,6 @@ class Densities:
     ------
     ShapeError, ValueRangeError
         One does not have the map's shape, is negative or not finite somewhere, or nothing but 0.
-
-    Examples
-    --------
-    >>> from salstats.metrics.densities import Densities
-    >>> Densities([[0, 2]], (1, 2)).sums
-    array([2.])
     """
 
     def __init__(self, densities: Any, shape: tuple[int, int]):
@@ -106,15 +92,6 @@ def as_density(values: np.ndarray, *, minimum: float = 0.0, constant: str = "nan
     A map that is negative somewhere is raised until its smallest value is 0, as in pysaliency; one that is
     not stays where it is. A minimum is added to every pixel after that and before the division, in the map's
     own unit. A constant map says nothing, or is the uniform density (as in pysaliency; a map of zeros too).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.metrics.densities import as_density
-    >>> as_density(np.array([[-1.0, 0.0, 2.0]]))
-    array([[0.  , 0.25, 0.75]])
-    >>> as_density(np.zeros((1, 2)), constant="uniform")
-    array([[0.5, 0.5]])
     """
     check_choice(constant, CONSTANT, "constant")
     added = check_not_negative(minimum, "minimum")

@@ -115,16 +115,6 @@ def surface_distances(
     Notes
     -----
     Distances are exact, and computed on the smallest box that holds both masks (`images.boundaries.nearest`).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.metrics.distance import surface_distances
-    >>> found = surface_distances(np.array([[1, 1, 1, 0, 0]]), np.array([[0, 0, 1, 0, 1]]))
-    >>> found.to_truth, found.to_mask
-    (array([2., 1., 0.]), array([0., 2.]))
-    >>> found.hausdorff(), found.assd()
-    (2.0, 1.0)
     """
     predicted, reference = mask_pair(mask, truth)
     steps = _check_spacing(spacing)

@@ -89,13 +89,6 @@ def points_hit(points: Any, truth: Rle | np.ndarray) -> float:
     -----
     A point outside the image lies in no truth. In the CheXlocalize scripts (`eval.py`, commit 2a79492) a
     negative coordinate counts from the other end, and one beyond the image stops the run.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.metrics.pointing import points_hit
-    >>> points_hit([(0.9, 1.2), (5, 5)], np.array([[0, 1], [0, 0]]))
-    1.0
     """
     array = np.asarray(points)
     if array.size == 0:

@@ -33,14 +33,6 @@ class RankedMap:
     ----------
     values : ndarray of float64, shape (M, N)
     shape : tuple of int
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.metrics.ranks import RankedMap
-    >>> ranked = RankedMap([[0.1, 0.4], [0.4, 0.9]])
-    >>> ranked.auc(np.array([[[0, 0], [0, 1]], [[1, 0], [0, 0]], [[1, 1], [1, 1]]]))
-    array([0.875, 0.125, 0.5  ])
     """
 
     def __init__(self, saliency: Any):
@@ -174,12 +166,6 @@ def sampled_auc(saliency: Any, positives: Any, negatives: Any) -> float:
     References
     ----------
     As for `fixation.ncc`.
-
-    Examples
-    --------
-    >>> from salstats.metrics.ranks import sampled_auc
-    >>> sampled_auc([[0.1, 0.4], [0.4, 0.9]], positives=[3, 1], negatives=[0, 2])
-    0.875
     """
     values = check_saliency(saliency)
     if is_constant(values):
@@ -188,15 +174,7 @@ def sampled_auc(saliency: Any, positives: Any, negatives: Any) -> float:
 
 
 def auc_of_values(positives: np.ndarray, negatives: np.ndarray) -> float:
-    """How often a positive value exceeds a negative one, ties counted half; NaN where one is empty.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from salstats.metrics.ranks import auc_of_values
-    >>> auc_of_values(np.array([2.0, 3.0]), np.array([1.0, 2.0]))
-    0.875
-    """
+    """How often a positive value exceeds a negative one, ties counted half; NaN where one is empty."""
     if not len(positives) or not len(negatives):
         return float("nan")
     ordered = np.sort(negatives)

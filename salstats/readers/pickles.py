@@ -50,15 +50,6 @@ def read_pickle(path: PathLike, *, skip: int = 0) -> Any:
     NumPy arrays (of bfloat16, float32; they may be read-only), NumPy's numbers as Python's, an OrderedDict as
     a dict, and an array without axes that holds an object as that object. `skip` bytes come before the
     pickle, as in a .npy file.
-
-    Examples
-    --------
-    >>> import pathlib, pickle, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder) / "edema_map.pkl"
-    ...     _ = file.write_bytes(pickle.dumps({"prob": 0.25, "cxr_dims": (2828, 2320)}))
-    ...     read_pickle(file)
-    {'prob': 0.25, 'cxr_dims': (2828, 2320)}
     """
     file = Path(path)
     data = read_bytes(file)[skip:]

@@ -80,13 +80,6 @@ def simulate_masks(
     """Masks of the simulations, all of one irregular shape, by default that of `irregular_contour()`.
 
     `contour` has corners (row, col) about the centre, and `smooth` is as for `draw_contour`.
-
-    Examples
-    --------
-    >>> from salstats.scoring.mask_simulation import simulate_masks
-    >>> series = simulate_masks(simulations=["size_piecewise"])["size_piecewise"]
-    >>> bool((series.masks[4] == series.truth).all()), series.scales[:3]
-    (True, (0.6, 0.7, 0.8))
     """
     corners = irregular_contour() if contour is None else contour
     made = {}
@@ -106,13 +99,6 @@ def score_masks(series: Mapping[str, MaskSeries], *, hd95_rule: str = "directed"
 
     `form` and `size_penalty` ("with": alpha = beta = 1, "without": 0) are of the penalised Dice; distances
     are in pixels, "hd95" by its rule as for `hd95`.
-
-    Examples
-    --------
-    >>> from salstats.scoring.mask_simulation import score_masks, simulate_masks
-    >>> scores = score_masks(simulate_masks(simulations=["distance"]))
-    >>> scores.query("metric == 'hausdorff'")["score"].iloc[3:6].round(2).to_list()
-    [25.46, 0.0, 25.46]
     """
     frame = pd.DataFrame(
         {**named, **row}

@@ -231,14 +231,7 @@ def adjusted_frame(
 
 
 def adjust_p_values(p: np.ndarray, procedure: str, n_tests: int | None = None) -> np.ndarray:
-    """P-values adjusted as one family, as R's `p.adjust(p, procedure, n)`; NaN is not part of it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> adjust_p_values(np.array([0.01, np.nan, 0.04, 0.03]), "BH")
-    array([0.03,  nan, 0.04, 0.04])
-    """
+    """P-values adjusted as one family, as R's `p.adjust(p, procedure, n)`; NaN is not part of it."""
     name = check_procedure(procedure)
     p = _check_p_values(np.asarray(p, dtype=np.float64))
     present = np.flatnonzero(~np.isnan(p))

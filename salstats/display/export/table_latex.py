@@ -239,13 +239,7 @@ _KNOWN = set("ȘșȚț…‰€™\u2010\u2011\u2012\u2013\u2014\u2018\u2019\u20
 
 
 def latex_text(text: str) -> str:
-    r"""One line of text as LaTeX; long words may break behind signs that join their parts.
-
-    Examples
-    --------
-    >>> latex_text("50% of R&D_x"), latex_text("−0.42 ± β²"), latex_text("a--b")
-    ('50\\% of R\\&D\\_x', '$-$0.42 ± $\\beta$\\textsuperscript{2}', 'a-{}-b')
-    """
+    r"""One line of text as LaTeX; long words may break behind signs that join their parts."""
     words = unicodedata.normalize("NFC", text).split(" ")
     return " ".join("\\allowbreak{}".join(map(_escaped, word_parts(word))) for word in words)
 

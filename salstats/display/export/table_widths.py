@@ -204,13 +204,7 @@ def _sign_width(sign: str) -> float:
 
 
 def lines_of(text: str, breaks: int) -> list[str]:
-    r"""The lines of a number with its interval, broken as often; other text is one line.
-
-    Examples
-    --------
-    >>> lines_of("0.566 (0.526, 0.606)*", 0), lines_of("0.566 (0.526, 0.606)*", 1), lines_of("2 of 3", 2)
-    (['0.566 (0.526,\xa00.606)*'], ['0.566', '(0.526,\xa00.606)*'], ['2 of 3'])
-    """
+    r"""The lines of a number with its interval, broken as often; other text is one line."""
     found = _NUMBER.fullmatch(text)
     if not found:
         return [text]

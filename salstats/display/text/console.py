@@ -45,22 +45,6 @@ def console_table(frame: pd.DataFrame, width: int | None = None, option: str = "
     Of a table that is wider than `width` characters the columns are shown that fit, the others named below;
     of one longer than `ROWS` the first and the last rows. `option` is what shows all of them. Without a width
     all are shown.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"task": ["a", "b"], "estimate": [1 / 3, 2.0], "bias": 0.5, "unit": "case"})
-    >>> print(console_table(frame))
-    unit: case
-    task  estimate    bias
-    a        0.333  0.5000
-    b        2.000  0.5000
-    >>> print(console_table(frame, 20))
-    unit: case
-    task  estimate
-    a        0.333
-    b        2.000
-    also: bias
     """
     constant = [c for c in _SETTINGS if c in frame.columns and frame[c].nunique(dropna=False) == 1]
     settings = ", ".join(printable(f"{c}: {_setting(frame[c].iloc[0])}") for c in constant)

@@ -92,11 +92,6 @@ def parse_formula(text: object) -> Formula:
 
     formulaic makes a tree of operators and factors, which is walked here: operators and, node by node, the
     syntax tree of each factor are compared with the lists above. `%in%` is the product alone, as in R.
-
-    Examples
-    --------
-    >>> [":".join(f.name for f in term) for term in parse_formula("iou ~ a * log(b) - a").terms]
-    ['log(b)', 'a:log(b)']
     """
     formula = _check_text(text)
     shown = _short(formula)
