@@ -229,6 +229,10 @@ def check_choice(value: object, choices: Sequence[str], option: str) -> str:
     """The value, checked to be one of the choices."""
     if value not in choices:
         close = get_close_matches(str(value).lower(), choices, n=1, cutoff=0.7)
+        # ig is integrated_gradients
+        close = close or [
+            c for c in choices if str(value).lower() == "".join(re.findall("(?<![a-z])[a-z]", c))
+        ]
         hint = f"did you mean {close[0]!r}? It is one of" if close else "choose one of"
         raise ValueRangeError(f"{option}={value!r} is not known; {hint} {', '.join(choices)}")
     return str(value)

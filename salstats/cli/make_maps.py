@@ -110,10 +110,11 @@ def make_maps(
                 )
             networks.append(_called(one))
             continue
-        if weights is None or named is None:
-            raise typer.BadParameter(
-                f"--network {one} needs --weights, the file of its training, and --tasks"
-            )
+        lacking = [
+            flag for flag, given in (("--weights FILE", weights), ("--tasks A,B", named)) if given is None
+        ]
+        if lacking:
+            raise typer.BadParameter(f"--network {one} needs {' and '.join(lacking)}")
         networks.append(explain.torchvision_network(one, weights, tasks=named, preparation=prepared, **own))
     given = {} if batch_size is None else {"batch_size": _whole(batch_size, "--batch-size")}
     explain.make_maps(
@@ -179,19 +180,35 @@ def _cases(folder: Path) -> dict[str, Path]:
 
 def _called(path: str) -> Any:
     """What a Python function returns, or the network that bears the name."""
-    from salstats.checks import SalstatsError
+    from salstats.checks import SalstatsError, did_you_mean
 
-    module, _, name = path.partition(":")
+    file, _, name = path.partition(":")
+    module = file.removesuffix(".py")
     # as `python -m` does, and a program that is installed does not
     sys.path.insert(0, str(Path.cwd()))
     try:
-        found = getattr(import_module(module), name)
-        return found() if callable(found) else found
+        there = import_module(module)
+        found = getattr(there, name, None)
+        if found is None:
+            raise SalstatsError(
+                f"--network {path}: {module} has no {name!r}{did_you_mean(name, vars(there))}"
+            )
+        network = found() if callable(found) else found
+    except SalstatsError:
+        raise
     # whatever the user's own code raises
     except Exception as error:
-        raise SalstatsError(f"--network {path}: {type(error).__name__}: {error}") from error
+        said = f"{type(error).__name__}: {error}"
+        if isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}."):
+            said = f"no file {module}.py in this folder, {Path.cwd()}, and no installed module {module}"
+        raise SalstatsError(f"--network {path}: {said}") from error
     finally:
         sys.path.remove(str(Path.cwd()))
+    if not isinstance(network, _explain().Network):
+        raise SalstatsError(
+            f"--network {path} gives a {type(network).__name__}, and should give a salstats.explain.Network"
+        )
+    return network
 
 
 def _preparation(size: str, fit: str, **channels: Sequence[str] | None) -> Any:

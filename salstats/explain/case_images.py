@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,13 +59,14 @@ def ready_image(case: str, image: Image, preparation: Preparation | None) -> tup
         read = read_picture(given) if isinstance(given, str | os.PathLike) else np.asarray(given)
         if preparation is not None:
             return preparation.apply(read)
-        if read.ndim != 3 or not read.size:
+        is_picture = isinstance(given, str | os.PathLike) and Path(given).suffix.lower() != ".npy"
+        if is_picture or read.ndim != 3 or not read.size:
             raise ShapeError(
-                f"without a preparation an image must be what the network takes, (channels, height, width), "
-                f"not of shape {read.shape}; Network(preparation=Preparation(...)) makes it of an image"
+                "the network has no preparation=, so that an image must be what it takes, (channels, height, "
+                f"width), not of shape {read.shape}; Network(preparation=Preparation((224, 224))) makes it"
             )
     except SalstatsError as error:
-        raise type(error)(f"case {case!r}: {error}") from error
+        raise type(error)(f"case {case!r}: {error}") from None
     except Exception as error:
         error.add_note(f"while the image of case {case!r} was read")
         raise
@@ -137,7 +139,8 @@ class Shown(NamedTuple):
                 # alone, what was wrong with one of many is wrong with this one
                 self._named(work, [item], name)
             where = f"{name(items[0])}, " if len(items) == 1 else ""
-            raise type(error)(f"{where}network {str(self.network)!r}: {error}") from error
+            # of the traceback only what the network itself raised helps
+            raise type(error)(f"{where}network {str(self.network)!r}: {error}") from error.__cause__
         except (RuntimeError, MemoryError) as error:
             if not ran_out_of_memory(error):
                 raise

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from salstats.checks import InputFileError, SalstatsError, check_plain, quoted
+from salstats.checks import InputFileError, SalstatsError, and_more, check_plain, quoted
 
 #: Under which a file of a training run keeps the weights, where they are not all it holds.
 _WEIGHTS = ("state_dict", "model_state_dict", "model")
@@ -69,13 +69,27 @@ def load_checkpoint(
     module = build()
     if not isinstance(module, nn.Module):
         raise SalstatsError(f"build() must return a torch.nn.Module, not {type(module).__name__}")
+    named = {name.removeprefix(start): value for name, value in weights.items()}
     try:
-        module.load_state_dict({name.removeprefix(start): value for name, value in weights.items()})
+        module.load_state_dict(named)
     except RuntimeError as error:
-        raise InputFileError(
-            f"{file}: weights of another network ({_said(error)}); prefix= takes off what stands before names"
-        ) from error
+        reason = _difference(named, module.state_dict()) or _said(error)
+        raise InputFileError(f"{file}: weights of another network: {reason}") from error
     return module
+
+
+def _difference(held: Mapping[str, torch.Tensor], wanted: Mapping[str, torch.Tensor]) -> str:
+    """How weights of a file differ from those of a network: the first of each kind."""
+    lacking, more = [n for n in wanted if n not in held], [n for n in held if n not in wanted]
+    shapes = [
+        f"{name} is {tuple(held[name].shape)} in the file and {tuple(value.shape)} in the network"
+        for name, value in wanted.items()
+        if name in held and held[name].shape != value.shape
+    ]
+    kinds = (("the file has no ", lacking), ("the network has no ", more), ("", shapes))
+    said = " and ".join(f"{what}{names[0]}{and_more(names)}" for what, names in kinds if names)
+    before = next((n.removesuffix(own) for n in more for own in lacking if n.endswith(f".{own}")), "")
+    return said + (f"; prefix={before!r} takes off what stands before names in the file" if before else "")
 
 
 def _read(file: Path) -> Any:

@@ -52,12 +52,18 @@ def test_a_network_of_torchvision_has_its_weights_and_outputs(images, capsys):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("images --network densenet121", "needs --weights"),
+        ("images --network densenet121", "needs --weights FILE and --tasks"),
+        ("images --network densenet121 --weights a.pt", "needs --tasks A,B"),
         ("images --network nonsense --weights a.pt --tasks Edema", "torchvision has no network 'nonsense'"),
-        ("images --network nothing:here", "--network nothing:here: ModuleNotFoundError"),
+        ("images --network nothing:here", "--network nothing:here: no file nothing.py in this folder"),
+        ("images --network mine.py:brocken", "mine has no 'brocken'; did you mean 'broken'?"),
+        ("images --network pathlib:Path", "gives a PosixPath, and should give a salstats.explain.Network"),
         ("images --network mine:broken", "--network mine:broken: RuntimeError: no such weights"),
         ("none --network salstats.explain:digits_network", "none: no such folder of images"),
-        ("images --network salstats.explain:digits_network --methods nothing", "nothing"),
+        (
+            "images --network salstats.explain:digits_network --methods ig",
+            "did you mean 'integrated_gradients'?",
+        ),
         ("images --network salstats.explain:digits_network --option rise=5", "rise.n_masks=500"),
     ],
 )

@@ -46,7 +46,7 @@ def test_without_a_preparation_the_image_is_what_the_network_takes():
     assert image.shape == (2, 6, 4)
     assert geometry.fills
     assert geometry.frame_shape == (6, 4)
-    with pytest.raises(ShapeError, match=r"case 'flat': without a preparation .* of shape \(6, 4\)"):
+    with pytest.raises(ShapeError, match=r"case 'flat': the network has no preparation=.* of shape \(6, 4\)"):
         ready_image("flat", GREY, None)
 
 

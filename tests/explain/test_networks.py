@@ -56,7 +56,7 @@ def test_a_prefix_is_taken_off(saved):
     file = saved({f"net.{name}": value for name, value in trained.state_dict().items()})
     assert torch.equal(load_checkpoint(linear, file, prefix="net.").weight, trained.weight)
     for prefix in (None, "model."):
-        with pytest.raises(InputFileError, match=r"weights of another network .*\"net.bias\".*; prefix="):
+        with pytest.raises(InputFileError, match=r"has no weight .*; prefix='net\.' takes off"):
             load_checkpoint(linear, file, prefix=prefix)
 
 
@@ -68,7 +68,7 @@ def test_files_that_are_no_checkpoint_are_named(saved, tmp_path):
         load_checkpoint(linear, saved(linear()))
     with pytest.raises(InputFileError, match="holds no weights but a mapping of 'epoch'"):
         load_checkpoint(linear, saved({"epoch": 3}))
-    with pytest.raises(InputFileError, match=r"size mismatch for weight.*\[2, 5\].*\[2, 4\]"):
+    with pytest.raises(InputFileError, match=r"weight is \(2, 5\) in the file and \(2, 4\) in"):
         load_checkpoint(linear, saved(torch.nn.Linear(5, 2).state_dict()))
     damaged = tmp_path / "damaged.pt"
     damaged.write_bytes(saved(linear().state_dict()).read_bytes()[:300])
