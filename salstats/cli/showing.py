@@ -1,11 +1,8 @@
 """Single tables and figures of a frame: which there are, how the frame tells which, and their options."""
 
-import csv
 import inspect
-import io
 import shutil
 import sys
-import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -157,7 +154,8 @@ FIGURES = Shown(
 def run_table(run: Run, source: Source) -> None:
     """Write one table, or print it."""
     import salstats as ss
-    from salstats.display.export.table_files import TABLE_SUFFIXES
+    from salstats.display.export.table_files import TABLE_SUFFIXES, table_rows
+    from salstats.display.tables.rows import text_of
     from salstats.files.outputs import check_target
 
     if run.out is not None:
@@ -167,7 +165,8 @@ def run_table(run: Run, source: Source) -> None:
         with waiting("Writing"):
             ss.save_table(table, run.out, overwrite=run.overwrite)
         return
-    print(_printed(table))
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    print(text_of(table_rows(table), width))
 
 
 def run_plot(run: Run, source: Source) -> None:
@@ -180,26 +179,3 @@ def run_plot(run: Run, source: Source) -> None:
     figure = FIGURES.make(run, source)
     with waiting("Drawing"):
         ss.save_figure(figure, out, overwrite=run.overwrite, **run.options)
-
-
-def _printed(table: Any) -> str:
-    """A table as text: its title, its cells below their headings, its notes."""
-    from salstats.display.export.table_files import csv_text, table_rows
-
-    rows = table_rows(table)
-    head, *body = csv.reader(io.StringIO(csv_text(rows)))
-    # what stands over several columns has a line of its own, and is said at the first of them
-    heads = [heading.rpartition(": ") for heading in head]
-    over = [above for above, _, _ in heads]
-    over = [text if text not in over[max(i - 1, 0) : i] else "" for i, text in enumerate(over)]
-    lines = [*([over] if any(over) else []), [own for _, _, own in heads], *body]
-    widest = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    ends = [str.ljust if align == "left" else str.rjust for align in rows.aligns]
-    ends = [*[str.ljust] * (len(widest) - len(ends)), *ends]
-    texts = [
-        "  ".join(end(cell, width) for end, cell, width in zip(ends, line, widest, strict=True)).rstrip()
-        for line in lines
-    ]
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    notes = [line for note in rows.notes for line in (textwrap.wrap(note, width) if width else [note])]
-    return "\n".join([*([rows.title] if rows.title else []), *texts, *notes])

@@ -116,6 +116,8 @@ def test_a_table_without_a_file_is_printed(folder, capsys):
     out, err = capsys.readouterr()
     assert err == ""
     edema = next(line for line in out.splitlines() if "Edema" in line)
-    made = ss.save_table(ss.table_decrease(ss.read_data("decrease.csv")), "decrease-table.csv")
-    cells = next(row for row in csv.reader(made.read_text("utf-8-sig").splitlines()) if "Edema" in row)
+    table = ss.table_decrease(ss.read_data("decrease.csv"))
+    assert f"{table}\n" == out
+    made = ss.save_table(table, "decrease-table.csv")
+    _, *cells = next(row for row in csv.reader(made.read_text("utf-8-sig").splitlines()) if "Edema" in row)
     assert edema.split() == " ".join(cells).split()

@@ -12,8 +12,8 @@ from salstats.checks import InputFileError
 from salstats.display.export.table_html import html_page
 from salstats.display.export.table_latex import latex_table
 from salstats.display.export.table_png import find_browser, page_pngs
-from salstats.display.export.table_rows import Rows, placed, rows_of
 from salstats.display.tables.layout import record_of
+from salstats.display.tables.rows import Rows, placed, rows_of
 from salstats.files.outputs import check_target, page_names, replacing
 
 TABLE_SUFFIXES = (".html", ".tex", ".docx", ".csv", ".png")

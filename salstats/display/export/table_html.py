@@ -7,9 +7,9 @@ from itertools import groupby
 from great_tables import GT
 
 from salstats.checks import SalstatsError
-from salstats.display.export.table_rows import Cell, Row, Rows, rows_of
 from salstats.display.export.table_widths import lines_of, widths_of
 from salstats.display.tables.layout import plain, signed_last
+from salstats.display.tables.rows import Cell, Row, Rows, rows_of
 from salstats.display.text.format import unbroken
 from salstats.display.text.markup import UNPRINTABLE, Child, Markup, element
 

@@ -5,8 +5,8 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from math import ceil
 
-from salstats.display.export.table_rows import Align, Cell, Row, Rows, placed
 from salstats.display.export.table_widths import INDENT, Paper, Plan, parts_of, text_width, word_parts
+from salstats.display.tables.rows import Align, Cell, Row, Rows, placed
 
 #: Width of the text in LaTeX's own article class, upright and turned, in points. Columns that wrap are
 #: given as shares of the line, so that they grow where the line is wider. TeX's own small type is wider than

@@ -8,7 +8,7 @@ from itertools import pairwise
 from math import ceil
 from typing import NamedTuple, TypeAlias
 
-from salstats.display.export.table_rows import Cell, Rows, cut, placed
+from salstats.display.tables.rows import Cell, Rows, cut, placed
 from salstats.display.text.packing import packed
 
 #: Widths of Helvetica's narrow and wide signs, and of the others, in ems.

@@ -13,8 +13,8 @@ from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls, qn
 from docx.shared import Mm, Pt
 
-from salstats.display.export.table_rows import Cell, Row, Rows, placed
 from salstats.display.export.table_widths import INDENT, Paper, Plan, parts_of
+from salstats.display.tables.rows import Cell, Row, Rows, placed
 
 _FONT = "Arial"
 #: Sizes of type in points: the table's where it fits, and the notes'.

@@ -8,9 +8,9 @@ from pathlib import Path
 import salstats
 from salstats.display.export.figure_files import FigureJobs
 from salstats.display.export.table_files import save_table_as, table_rows
-from salstats.display.export.table_rows import Rows
 from salstats.display.report.model import Item, Report
 from salstats.display.report.page import render_page
+from salstats.display.tables.rows import Rows
 from salstats.files.frame_files import write_frame
 from salstats.files.output_folder import checked_folder, replacing_folder
 from salstats.files.outputs import page_names

@@ -4,9 +4,9 @@ from dataclasses import replace
 from itertools import product, takewhile
 from typing import TypeAlias
 
-from salstats.display.export.table_rows import rows_of
 from salstats.display.export.table_widths import Paper
 from salstats.display.tables.record import Column, Table
+from salstats.display.tables.rows import rows_of
 
 #: Size of type in points, and a page upright (183 mm) and on its side (247 mm).
 _POINTS = 7

@@ -15,6 +15,7 @@ from salstats.checks import SalstatsError
 from salstats.display.tables import notes
 from salstats.display.tables.fitting import on_page
 from salstats.display.tables.record import Column, Table, is_counted, point_pads
+from salstats.display.tables.rows import rows_of, text_of
 
 #: Rules: thick above and below the table, thin between its parts; the page's colours, so that a table can
 #: stand on a dark page.
@@ -66,6 +67,19 @@ _MARKS = {("weight", "bold"): "bold", ("decorate", "underline"): "underline"}
 _FORMATS = ".tex, .docx, .csv"
 
 
+class PrintedTable(GT):
+    """A great-tables object that is printed as text, too."""
+
+    def __repr__(self) -> str:
+        """Title, cells below their headings, and notes; of a table that was changed, what says so."""
+        try:
+            return text_of(rows_of(record_of(self)))
+        except SalstatsError as error:
+            return f"<GT: {error}>"
+
+    __str__ = __repr__
+
+
 def build(table: Table, table_id: str) -> GT:
     """The table as a great-tables object that carries its record; one that `turns` fits a page."""
     table = on_page(table)
@@ -77,7 +91,7 @@ def build(table: Table, table_id: str) -> GT:
     frame = pd.DataFrame(rows, columns=[*stub, *names], dtype="object")
     if table.groups:
         frame["group"] = table.groups
-    gt: GT = GT(
+    gt: GT = PrintedTable(
         frame,
         rowname_col=stub if len(stub) > 1 else stub[0],
         groupname_col="group" if table.groups else None,

@@ -145,7 +145,10 @@ def without_last(frame: pd.DataFrame) -> pd.DataFrame:
 
 def count_note(frame: pd.DataFrame, what: str = "score", missing: str = "undefined") -> str:
     """How much each estimate rests on: "n, 136 to 140 scores of 109 to 114 patients each; ..."."""
-    rows = without_last(frame)
+    every = without_last(frame)
+    # of people without points there is no hit, and a mean of none is no estimate
+    empty = numbers(every, "n") == 0
+    rows = every if empty.all() else every[~empty]
     n = _known(numbers(rows, "n"))
     if not len(n):
         return ""
@@ -156,6 +159,7 @@ def count_note(frame: pd.DataFrame, what: str = "score", missing: str = "undefin
     if "n_readers" in rows.columns:
         text += f" by {counted_range(numbers(rows, 'n_readers'), 'reader')}"
     text += " each" if len(rows) > 1 else ""
+    text += ", where any is defined" if len(rows) < len(every) else ""
     if "n_positive" in rows.columns:
         text += f" ({count_range(numbers(rows, 'n_positive'))} positive)"
     n_missing = _known(missing_scores(rows))

@@ -10,10 +10,10 @@ from display.report.chromium import Chromium, find_chromium
 from PIL import Image
 
 import salstats as ss
-from salstats.display.export.table_rows import Rows, rows_of
 from salstats.display.report.model import Item, Report, Section
 from salstats.display.report.page import render_page
 from salstats.display.tables.record import Column, Table
+from salstats.display.tables.rows import Rows, rows_of
 from salstats.display.text.format import interval_text, p_text
 
 #: A name of 120 characters and more.

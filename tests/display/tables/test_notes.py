@@ -20,6 +20,11 @@ def test_averages_do_not_count_in_the_range_of_n():
     assert notes.count_note(frame) == "n, 10 to 12 scores each; 0 to 3 undefined."
 
 
+def test_a_mean_of_no_score_does_not_count_in_the_range_of_n():
+    frame = pd.DataFrame({"method": ["a", "b", "human"], "n": [18, 17, 0], "n_missing": [0, 1, 18]})
+    assert notes.count_note(frame) == "n, 17 to 18 scores each, where any is defined; 0 to 1 undefined."
+
+
 def interval(kind, **columns):
     """Two rows with an interval of a kind."""
     values = {"estimate": 0.5, "conf_low": 0.4, "conf_high": 0.6, "conf_level": 0.95, "interval": kind}

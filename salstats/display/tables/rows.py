@@ -1,6 +1,7 @@
 """A table's record as rows of cells, what spans several of them once: what every writer of a table reads."""
 
 import re
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -93,6 +94,30 @@ def cut(rows: Rows, start: int, stop: int) -> Rows:
         notes=(),
         aligns=(*rows.aligns[: rows.n_stub], *rows.aligns[start:stop]),
     )
+
+
+def text_of(rows: Rows, width: int | None = None) -> str:
+    """A table as text: its title, its cells below their headings, its notes, on lines of a width.
+
+    What stands over several columns is said at the first of them.
+    """
+    lines = []
+    for cells in (*rows.head, *(row.cells for row in rows.body)):
+        line = [""] * len(rows.aligns)
+        for column, cell in placed(cells):
+            line[column] = " " * len(cell.pad) + cell.text if cell.rows else ""
+        lines.append(line)
+    groups = [False] * len(rows.head) + [row.is_group for row in rows.body]
+    told = [line for line, is_group in zip(lines, groups, strict=True) if not is_group]
+    widest = [max(map(len, column)) for column in zip(*told, strict=True)]
+    ends = [str.rjust if align == "right" else str.ljust for align in rows.aligns]
+    texts = [
+        "  ".join(end(cell, most) for end, cell, most in zip(ends, line, widest, strict=True)).rstrip()
+        for line in lines
+    ]
+    notes = [line for note in rows.notes for line in (textwrap.wrap(note, width) if width else [note])]
+    above = [text for text in (rows.title, rows.subtitle) if text]
+    return "\n".join([*above, *texts, *notes])
 
 
 def placed(cells: Sequence[Cell]) -> Iterator[tuple[int, Cell]]:
