@@ -1,6 +1,8 @@
-"""The README and the pages of the site: Python blocks print what stands below them, commands are there."""
+"""The README and the pages of the site: blocks print what stands below them, calls and commands are there."""
 
+import ast
 import contextlib
+import inspect
 import io
 import os
 import re
@@ -9,10 +11,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 import typer
 
+import salstats as ss
 from salstats.cli.app import make_app, run
+from salstats.stats.models.fit import Fit
+from salstats.studies import engine
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [
@@ -22,6 +29,10 @@ PAGES = [
 ]
 #: What a page says where it reads a folder that is not embedded, and the fixture that brings that.
 FOLDERS = {'read_study("chexlocalize"': "chexlocalize"}
+
+
+#: What the first word of a call in running text is.
+WORDS = {"ss": ss, "fit": Fit, "model": Fit, "study": ss.Study, "Study": ss.Study}
 
 
 def name(page):
@@ -53,10 +64,74 @@ def printed_by(language, code, namespace):
 def commands_of(page):
     """The commands of a page, each as its words."""
     shells = re.findall(r"```(?:bash|sh|console)\n(.*?)```", page.read_text(), flags=re.DOTALL)
+    # of the page on commands the one that it makes is not there
+    shells += [s for s in inline(page) if s.startswith("salstats ") and page.stem != "add_command"]
     lines = re.sub(r"^cat >.*?^END$", "", "\n".join(shells), flags=re.DOTALL | re.MULTILINE)
     lines = re.split(r"\n| \| | 2>&1", lines.replace("\\\n", " "))
     words = (shlex.split(line.removeprefix("$ "), comments=True) for line in lines)
     return [w[1:] for w in words if w[:1] == ["salstats"] and not w[1].startswith("-")]
+
+
+def inline(page):
+    """Code within the text and the tables of a page."""
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    return [" ".join(span.split()).replace(r"\|", "|") for span in re.findall(r"(?<!`)`([^`]+)`(?!`)", text)]
+
+
+def calls_of(page):
+    """Calls of the package within the text of a page, as expressions; `weights=` stands for any value."""
+    spans = [re.sub(r" <[\w.]+>$|^\w+ = ", "", span) for span in inline(page)]
+    spans = [re.sub(r"=(?=[,)])", "=...", re.sub(r"(?<!\(), \.\.\.(?=[)}])", "", span)) for span in spans]
+    return [ast.parse(s, mode="eval").body for s in spans if re.match(rf"({'|'.join(WORDS)}|ex)\b.*\(", s)]
+
+
+def meant(node):
+    """What an expression of a page stands for: a function, or the class of an object."""
+    if isinstance(node, ast.Name):
+        explain = node.id == "ex"
+        return pytest.importorskip("salstats.explain", reason="needs torch") if explain else WORDS[node.id]
+    if isinstance(node, ast.Attribute):
+        return getattr(meant(node.value), node.attr)
+    function = meant(node.func)
+    # a method as of its object
+    own = (
+        () if inspect.isclass(function) or not re.match(r"(Fit|Study)\.", function.__qualname__) else (None,)
+    )
+    keywords = {k.arg: None for k in node.keywords}
+    inspect.signature(function).bind_partial(*own, *node.args, **keywords)
+    for inner in (*node.args, *(k.value for k in node.keywords)):
+        if isinstance(inner, ast.Call) and ast.unparse(inner.func).startswith("ss."):
+            meant(inner)
+    made = inspect.signature(function).return_annotation
+    return {"Fit": Fit, "Study": ss.Study}.get(getattr(made, "__name__", made))
+
+
+@pytest.fixture
+def designs():
+    """What the page on designs calls its frames and studies, small."""
+    rng, scores = np.random.default_rng(0), ss.datasets.load_simulated()
+    kept = scores["task"].isin(["Edema", "Atelectasis"]) & scores["case"].isin(scores["case"].unique()[:60])
+    scores = scores[kept].assign(stands_for=lambda rows: np.where(rows["case"] < "c030", 2, 1))
+    ious = scores.query("metric == 'iou'")
+    readings = pd.concat(
+        [
+            ious.assign(reader=r, score=(ious["score"] + rng.normal(0, 0.03, len(ious))).clip(0, 1))
+            for r in "abc"
+        ]
+    )
+    disc, cases = np.hypot(*np.mgrid[-16:16, -16:16]), "abcdefgh"
+    masks = {
+        (case, "Edema", reader): disc < rng.uniform(4, 12) for case in cases for reader in ("R1", "R2", "R3")
+    }
+    return {
+        "ss": ss,
+        "scores": scores,
+        "readings": readings,
+        "hits": readings.assign(score=(readings["score"] > 0.3).astype(float), metric="hit"),
+        "ratings": readings.assign(metric="rating", truth=(readings["prob"] > 0.5).astype(int)),
+        "pilot": ious.query("task == 'Edema' and method != 'occlusion'"),
+        "study": ss.study_from_arrays({}, {(case, "Edema", "cam"): -disc for case in cases}, readers=masks),
+    }
 
 
 @pytest.fixture
@@ -64,15 +139,15 @@ def chexlocalize(made_up, tmp_path):
     (tmp_path / "chexlocalize").symlink_to(made_up / "inputs", target_is_directory=True)
 
 
-def with_blocks():
-    """Pages that have code; one that makes maps needs torch."""
-    torch = {p: [pytest.mark.torch] for p in PAGES if "import explain" in p.read_text()}
-    return [pytest.param(p, id=name(p), marks=torch.get(p, [])) for p in PAGES if blocks_of(p)]
+def pages_with(code_of):
+    """Pages that have such code; one that makes maps needs torch."""
+    torch = {p: [pytest.mark.torch] for p in PAGES if re.search(r"import explain|`ex\.", p.read_text())}
+    return [pytest.param(p, id=name(p), marks=torch.get(p, [])) for p in PAGES if code_of(p)]
 
 
 # findings that are rare in a made-up study, a recording that is discarded
 @pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
-@pytest.mark.parametrize("page", with_blocks())
+@pytest.mark.parametrize("page", pages_with(blocks_of))
 def test_every_block_prints_what_stands_below_it(page, tmp_path, monkeypatch, request):
     if any(mark.name == "torch" for mark in request.node.iter_markers()):
         pytest.importorskip("torch", reason="needs the explain extra")
@@ -92,11 +167,26 @@ def test_every_block_prints_what_stands_below_it(page, tmp_path, monkeypatch, re
 )
 def test_commands_and_their_options_exist(page, words):
     assert run([words[0], "--help"]) == 0
-    options = {w.split("=")[0] for w in words[1:] if re.match(r"--?[a-z]", w)}
-    if words[0] != "reproduce":  # a study has options of its own
+    if words[0] == "reproduce" and words[1:2] not in ([], ["list"], ["KEY"]):
+        # a study has options of its own
+        known = {"-o", *engine.parser_of(engine.study(words[1])).flags.values()}
+    else:
         command = typer.main.get_command(make_app(words[0])).commands[words[0]]
         known = {spelled for p in command.params for spelled in (*p.opts, *p.secondary_opts)}
-        assert options <= known | {"--help"}
+    assert {w.split("=")[0] for w in words[1:] if re.match(r"--?[a-z]", w)} <= known | {"--help"}
+
+
+@pytest.mark.parametrize("page", pages_with(calls_of))
+def test_calls_in_the_text_exist_with_these_arguments(page):
+    for call in calls_of(page):
+        meant(call)
+
+
+@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+def test_calls_for_designs_run_on_such_frames(designs):
+    for call in calls_of(ROOT / "docs/explanation/designs.md"):
+        if isinstance(call, ast.Call) and call.args:
+            assert eval(ast.unparse(call), dict(designs)) is not None, ast.unparse(call)
 
 
 def test_links_of_the_readme_lead_to_files():
