@@ -150,24 +150,8 @@ def _dense(codes: np.ndarray, n_codes: int) -> tuple[np.ndarray, int]:
 def check_scores(scores: object, name: str = "scores") -> pd.DataFrame:
     """The scores, checked to be a valid scores frame.
 
-    Parameters
-    ----------
-    scores : DataFrame
-        Columns `case, method, metric, score`, and any of `task, reader, model, seed, dataset,
-        patient` and covariates.
-    name : str
-        What to call it in a message.
-
-    Returns
-    -------
-    DataFrame
-        The same object, unchanged.
-
-    Raises
-    ------
-    ColumnError
-        A column is missing; a key or patient cell is empty; `score` is not numeric or is infinite; an
-        observation key stands twice; a case belongs to two patients.
+    ColumnError where a column is missing, a key or patient cell is empty, `score` is not numeric or is
+    infinite, an observation key stands twice, or a case belongs to two patients; messages call it `name`.
     """
     return coded_scores(scores, name).frame
 

@@ -29,26 +29,10 @@ def in_pieces(
 ) -> list[Any]:
     """What `work` makes of consecutive pieces of `items`, in their order whatever `jobs` is.
 
-    Parameters
-    ----------
-    work : callable
-        Takes a tuple of items; must be picklable where there are several jobs.
-    items : sequence
-        Cases.
-    jobs : int, optional
-        Processes; -1 for one per core. None takes what `joblib.parallel_config` says, which is how the
-        work goes onto Dask or Ray, and else this process alone.
-    progress : bool
-        Whether to show a bar on stderr, where that is a terminal.
-    label : str
-        What the bar says.
-
-    Raises
-    ------
-    ValueRangeError
-        `jobs` is not a number of processes.
-    SalstatsError
-        A process was killed, as the system does where memory runs out.
+    `work` takes a tuple of items, and must be picklable where there are several jobs: processes, -1 for one
+    per core. None takes what `joblib.parallel_config` says, which is how the work goes onto Dask or Ray, and
+    else this process alone. With `progress` a bar called `label` is on stderr, where that is a terminal.
+    SalstatsError where a process was killed, as the system does where memory runs out.
     """
     import joblib
     from joblib.externals.loky.process_executor import TerminatedWorkerError

@@ -156,10 +156,7 @@ def read_rows(file: Path, *, resume: bool = False) -> tuple[list[str], dict[MapK
 
     To `resume`, a last row that its writer was stopped in is left out: its map has no row.
 
-    Raises
-    ------
-    InputFileError
-        It is no CSV, lacks a column, has a row of another length, or two rows of one map.
+    InputFileError where it is no CSV, lacks a column, has a row of another length, or two rows of one map.
     """
     check_plain(file)
     try:

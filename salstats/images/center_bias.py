@@ -26,26 +26,9 @@ class CenterBias:
     Readers look at the middle of a radiograph whatever it shows. The mean map of many recordings is that
     habit; scores that are corrected for it (`sncc`, `sauc`) need it on the pixels of each image.
 
-    Parameters
-    ----------
-    boxes : mapping of str to Box
-        A box for each case, one at least: the mean over the case's readers.
-    shapes : mapping of str to tuple of int
-        (height, width) of each case's image.
-
-    Attributes
-    ----------
-    average_box : Box
-        The mean of the boxes over cases.
-    shape : tuple of int
-        (height, width) of the frame, which holds every image at the size of the average box.
-    n_maps, average : ndarray, shape (height, width)
-        Maps added so far that cover each pixel of the frame, and the mean over them; NaN where there is none.
-
-    Raises
-    ------
-    ValueRangeError
-        A box has no extent or leaves its image; the message names the case.
+    It is made of each case's box, the mean over its readers', and (height, width); ValueRangeError names a
+    case whose box has no extent or leaves its image. `n_maps` and `average` are the maps added so far that
+    cover each pixel of the frame, which holds every image at the size of the average box, and their mean.
 
     With `s = average box / box`, for height and width separately, a map is resized bilinearly (half-pixel
     centres) to `round(s * shape)`, made to sum to 1 again, and added at `round(margin - s * top)`; `margin`
@@ -115,26 +98,10 @@ class CenterBias:
     def on_image(self, case: str, *, without: Sequence[np.ndarray] = ()) -> tuple[np.ndarray, int]:
         """Center bias on the pixels of a case's image.
 
-        Parameters
-        ----------
-        case : str
-        without : sequence of ndarray, optional
-            The case's own maps as they were added: they are taken out, so that the case is not compared
-            with a bias it is part of. The frame stays that of all cases.
-
-        Returns
-        -------
-        density : ndarray of float64, shape (M, N)
-            0 or more, with sum 1.
-        n_unseen : int
-            Pixels of the image that no map covers, 0 in the density: those for which one of the pixels of
-            the frame around them has no map (of weight 0 too, as in OpenCV), and those outside the frame.
-
-        Raises
-        ------
-        ValueRangeError
-            Maps are taken out that were never added, or nothing is left: no map that was added is above 0 on
-            this image.
+        The case's own maps, as they were added, are taken out where `without` has them, so that it is not
+        compared with a bias it is part of. Returned are the density, of sum 1, and how many pixels no map
+        covers, 0 there: one of the frame's pixels around them has no map (of weight 0 too, as in OpenCV), or
+        they lie outside. ValueRangeError where maps are taken out that were never added, or nothing is left.
         """
         sums, n_maps = self._sums, self.n_maps
         if len(without):

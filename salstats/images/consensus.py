@@ -130,22 +130,7 @@ RULES = {
 def consensus(readers: Sequence[np.ndarray | Rle], how: str = "majority") -> Consensus:
     """One mask of several readers' masks of the same image.
 
-    Parameters
-    ----------
-    readers : sequence of ndarray of bool or Rle, shape (M, N)
-        One mask a reader.
-    how : {"majority", "staple"}
-        A name of `RULES`.
-
-    Returns
-    -------
-    Consensus
-        The mask; the probability map; with "staple" each reader's sensitivity and specificity.
-
-    Raises
-    ------
-    ShapeError, ValueRangeError, SalstatsError
-        Masks of several shapes, or none; an array that is no mask; an unknown rule.
+    `how` is a name of `RULES`. Masks of several shapes, or none, and an array that is no mask are errors.
     """
     rule = RULES[check_choice(how, tuple(RULES), "truth")]
     given = [m if isinstance(m, Rle) else masks.encode(m) for m in readers]

@@ -18,10 +18,7 @@ _ARRAYS = {"points": (2,), "duration": (), "sd": (2,), "shown": (4,)}
 class Fixations:
     """The fixations of one recording, checked when they are made; the arrays are copies, read-only.
 
-    Raises
-    ------
-    ShapeError, ValueRangeError
-        The four do not have these shapes with one n, or a value is out of its range; fixations count from 0.
+    ShapeError or ValueRangeError says which is of another shape or out of its range; fixations count from 0.
     """
 
     # (n, 2), (row, col) in pixels of the image, whose pixel k has its centre at k. A point may lie outside

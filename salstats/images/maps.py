@@ -27,23 +27,10 @@ class SaliencyOnImage:
     smoothed where asked, and thresholded. A constant map points at nothing: it has no peak, and its mask is
     empty at every threshold. At most one map of the image's size is kept, and made only when it is needed.
 
-    Parameters
-    ----------
-    saliency : array_like of number, shape (M, N)
-        Finite; larger means more salient. Of any size, also larger than the image.
-    shape : tuple of int
-        (height, width) of the image in pixels.
-    smooth : int, optional
-        Side in pixels of a box filter over the stretched map; the result is not stretched again. The
-        border is mirrored about its pixels. None leaves the map as it is. The peak is always taken before.
-    colormap : str, optional
-        "jet" smooths as the CheXlocalize scripts do, by way of a colour map, which marks mostly background
-        (see `images.otsu.jet_smoothed`); for reproducing them, with `smooth` and threshold "otsu" only.
-
-    Raises
-    ------
-    ShapeError, ValueRangeError
-        The map does not have two dimensions, or holds NaN or infinity; the shape or an option is not one.
+    `smooth` is the side in pixels of a box filter over the stretched map, its border mirrored about its
+    pixels; the result is not stretched again, and the peak is taken before. `colormap` "jet" smooths as the
+    CheXlocalize scripts do, which marks mostly background (see `images.otsu.jet_smoothed`). A map that is not
+    finite, an impossible shape or option is a ShapeError or ValueRangeError.
 
     Computed in float64 at the map's own size and in float32 at the image's. Against the CheXlocalize
     scripts, whose float32 sums are fused on some processors, single pixels on the edge of a mask can differ.

@@ -23,26 +23,11 @@ def mix_classes(
     A reader looks at one image for all findings at once, so a map to be compared with gaze must not be of
     one class only.
 
-    Parameters
-    ----------
-    maps : ndarray of float, shape (C, M, N)
-        A map for each class; finite.
-    probs : ndarray of float, shape (C,)
-        The model's probability of each class, from 0 to 1. Not used by `uniform`, but checked.
-    rule : {"thresholded", "weighted", "uniform"}, default "thresholded"
-        The weight of a class: 1 where its probability is at least the threshold and 0 elsewhere; its
-        probability; or 1.
-    threshold : float or array of float, shape (C,), default 0.5
-        For `thresholded`: one for all, or one for each class.
-    no_finding : int or None, default 0
-        For `thresholded`: the class whose map is taken where no class reaches its threshold. None says that
-        there is none: the map is then 0 everywhere, which scores that need a map that varies call undefined.
-
-    Raises
-    ------
-    ShapeError, ValueRangeError
-        There is not one probability (or threshold) from 0 to 1 for each map, a map is not finite, all
-        probabilities are 0 in `weighted`, or `no_finding` is not a class.
+    `maps` are (C, M, N), with a probability for each class. Its weight is 1 where that is at least the
+    threshold, which may be each class's own, else 0 ("thresholded"); the probability ("weighted"); or 1
+    ("uniform"). Where no class reaches its threshold the map of class `no_finding` is taken; None says that
+    there is none: the map is then 0 everywhere, which scores that need a map that varies call undefined. What
+    does not fit is a ShapeError or ValueRangeError, as are probabilities of 0 only for "weighted".
 
     The weighted sum is divided by the sum of the weights, as in formulas (2) and (3) of the study. Its code
     does not divide. No score of this package depends on it: they do not change when a map is multiplied by

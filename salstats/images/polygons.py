@@ -20,19 +20,8 @@ def polygons_rle(polygons: Sequence[Any], shape: tuple[int, int], *, where: str 
     A pixel is marked where any polygon holds it; within one polygon that crosses itself, where it is
     inside an odd number of times. Parts outside the image are cut off.
 
-    Parameters
-    ----------
-    polygons : sequence of array_like, shape (n, 2)
-        Vertices (x, y) in pixels, as the release has them: columns first. Two vertices are a line.
-    shape : tuple of int
-        (height, width).
-    where : str, default "polygons"
-        What the polygons are, for messages: file, case and task.
-
-    Raises
-    ------
-    ValueRangeError
-        A polygon has fewer than two vertices, or one that is no place on an image.
+    Vertices are (x, y) in pixels, columns first, as the release has them; two are a line, fewer an error that
+    begins with `where`: file, case and task.
 
     Pillow draws (`ImageDraw.polygon`), and its releases differ: from 11.2.1 on they give the masks that
     the data set was published with. Vertices are cut to whole pixels towards zero, and the outline

@@ -20,20 +20,8 @@ def irregular_contour(
 
     They lie at equal angles, the first to the right; how far each is from the centre is drawn uniformly.
 
-    Parameters
-    ----------
-    n_points : int
-        Corners, three at least.
-    radius : float
-        Mean distance from the centre in pixels.
-    spread : float
-        Share of the radius that a corner may lie nearer or further, from 0 to 0.9.
-    rng : int or numpy.random.Generator
-
-    Returns
-    -------
-    ndarray of float, shape (n_points, 2)
-        (row, col) from the centre, in pixels.
+    Returned are (row, col) in pixels; `spread` is the share of the radius that a corner may lie nearer or
+    further.
     """
     check_count(n_points, "n_points", low=3)
     if not (radius > 0 and 0 <= spread <= _MOST_SPREAD):
@@ -59,25 +47,10 @@ def draw_contour(
     resampled, so a shift of whole pixels gives the same shape and a scale a clean edge. A pixel is inside
     where its centre is, by the even-odd rule.
 
-    Parameters
-    ----------
-    contour : array_like of float, shape (n, 2)
-        Corners (row, col) about the centre in pixels, such as of `irregular_contour`.
-    shape : tuple of int
-        (height, width) of the image; the middle of 256 rows is 127.5.
-    shift : tuple of float
-        Rows and columns that the centre is moved by, in pixels.
-    scale : float
-        Factor of the corners' distances from the centre, above 0.
-    smooth : int
-        Times that the drawn shape is closed and then opened with a cross of 3 x 3 pixels, which rounds its
-        corners; 0 leaves it as it is. Holes are filled.
-
-    Raises
-    ------
-    ShapeError, ValueRangeError
-        There are fewer than three corners, or the shape marks no pixel or leaves the image (its size would no
-        longer be the one asked for).
+    `shift` moves the centre by rows and columns, `scale` multiplies distances from it; the middle of 256 rows
+    is 127.5. The shape is closed and then opened `smooth` times with a cross of 3 x 3 pixels, which rounds
+    its corners, and its holes are filled. One that marks no pixel or leaves the image is a ValueRangeError,
+    as its size would no longer be the one asked for.
     """
     corners = np.asarray(contour, dtype=np.float64)
     if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3:

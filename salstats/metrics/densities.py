@@ -28,21 +28,9 @@ def is_constant(values: np.ndarray) -> bool:
 class Densities:
     """Densities on one image, checked and summed once for all the maps that are compared with them.
 
-    Parameters
-    ----------
-    densities : array_like of number, shape (k, M, N) or (M, N)
-    shape : tuple of int
-        (height, width) of the maps.
-
-    Attributes
-    ----------
-    values : ndarray of float64, shape (k, M, N)
-        The array itself where nothing has to change; it must not be changed afterwards.
-
-    Raises
-    ------
-    ShapeError, ValueRangeError
-        One does not have the map's shape, is negative or not finite somewhere, or nothing but 0.
+    They are (k, M, N) or (M, N) for maps of `shape`; `values` is the array itself where nothing has to
+    change, and must not be changed. One that is of another shape, negative, not finite or 0 everywhere is an
+    error.
     """
 
     def __init__(self, densities: Any, shape: tuple[int, int]):

@@ -23,16 +23,6 @@ class RankedMap:
     maps; they give a score for each, NaN for a constant map, and raise what `Densities` does.
 
     Sorting takes O(P log P) for P pixels, each density then O(P).
-
-    Parameters
-    ----------
-    saliency : array_like of number, shape (M, N)
-        Finite, else ShapeError or ValueRangeError; larger means more salient.
-
-    Attributes
-    ----------
-    values : ndarray of float64, shape (M, N)
-    shape : tuple of int
     """
 
     def __init__(self, saliency: Any):

@@ -45,14 +45,9 @@ def cr2(
     sum (q - mean q)^2, at least 1: twice the squared mean of a variance over its own variance, as of a
     chi-squared variable, with that of G independent q.
 
-    Parameters
-    ----------
-    sums, counts : ndarray, shape (n_units, n_cells)
-        Of weighted scores their weighted sums, and sums of weights.
-    slopes : ndarray, shape (n_rows, n_cells)
-        Derivatives of the estimates by the cell means.
-    squares : ndarray, shape (n_units, n_cells), optional
-        Sums of squared weights.
+    `sums` and `counts` are (n_units, n_cells), of weighted scores their weighted sums and sums of weights,
+    and `squares` of squared weights; `slopes` (n_rows, n_cells) the derivatives of the estimates by the cell
+    means.
 
     Bell RM, McCaffrey DF. Bias reduction in standard errors for linear regression with multi-stage samples.
     Survey Methodology 2002;28:169-181. Pustejovsky JE, Tipton E. Small-sample methods for cluster-robust

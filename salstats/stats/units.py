@@ -59,10 +59,7 @@ def resolve_unit(codes: ColumnCodes, unit: Unit, name: str = "scores") -> Units:
     there is a column `dataset`, the same id in two data sets is two units; of sites that share ids a warning
     says so.
 
-    Raises
-    ------
-    ColumnError
-        There is no such column, an empty cell in one asked for, or no column that could serve.
+    ColumnError where there is no such column, one asked for has an empty cell, or none could serve.
     """
     frame = codes.frame
     asked = [unit] if isinstance(unit, str) else None if unit is None else list(unit)

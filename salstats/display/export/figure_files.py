@@ -181,11 +181,6 @@ class FigureJobs:
 
     That process starts when this is made, while there are statistics to compute: it has to import what
     draws, which takes about as long as three figures.
-
-    Parameters
-    ----------
-    jobs : int
-        1 draws here; -1, 2 or more take one further process, where there is a second core for it.
     """
 
     def __init__(self, jobs: int) -> None:

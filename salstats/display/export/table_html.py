@@ -44,18 +44,9 @@ _CLASSES = {"left": "left", "center": "center", "right": "num"}
 def html_table(rows: Rows, *, identifier: str) -> str:
     """A table as HTML that a page styles: no inline styles, and no names but `identifier`'s own.
 
-    Parameters
-    ----------
-    rows : Rows
-        The table; its title is left to the page.
-    identifier : str
-        Name of the list of notes, `IDENTIFIER-notes`; it must be the only one of its kind on the page.
-
-    Returns
-    -------
-    str
-        A `table`, and below it its notes as `ul class="notes"`. Numbers are of class `num`; a group of rows
-        has a `tbody` of its own that begins with `tr class="group"`. Intervals are never broken inside.
+    Its title is left to the page; `identifier` names the list of notes, `IDENTIFIER-notes`, once on a page.
+    Below the `table` stand its notes as `ul class="notes"`. Numbers are of class `num`; a group of rows has a
+    `tbody` of its own that begins with `tr class="group"`. Intervals are never broken inside.
     """
     notes_id = f"{identifier}-notes"
     head = element("thead", "\n", [_row(cells, "col") for cells in rows.head])

@@ -33,19 +33,10 @@ _NUMBERED = re.compile(r"^Table \w+[.:] (?=\S)")
 def latex_table(rows: Rows, *, label: str = "") -> str:
     r"""A table as LaTeX to be read in with `\input`.
 
-    Parameters
-    ----------
-    rows : Rows
-        The table.
-    label : str
-        What `\ref{tab:...}` is to find it by; signs other than letters, digits and hyphens are left out.
-
-    Returns
-    -------
-    str
-        A `table` (a `sidewaystable` where it is too wide for an upright page), or a `longtable` where it is
-        higher than a page; several, one below the other, where it fits on no page. The first lines name the
-        packages it needs.
+    A `table` (a `sidewaystable` where it is too wide for an upright page), or a `longtable` where it is
+    higher than a page; several, one below the other, where it fits on no page. The first lines name the
+    packages it needs. `label` is what `\ref{tab:...}` finds it by, less signs other than letters, digits,
+    hyphens.
     """
     parts = parts_of(rows, _PAPER)
     (first, plan), *others = parts

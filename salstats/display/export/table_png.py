@@ -149,10 +149,7 @@ def find_browser() -> str:
 def page_pngs(page: str) -> list[bytes]:
     """Pictures of the table on a page, cut to the table: one, or where it is higher than paper several.
 
-    Raises
-    ------
-    SalstatsError
-        There is no browser, it fails, or the table is too long for one picture.
+    SalstatsError where there is no browser, it fails, or the table is too long for one picture.
     """
     with tempfile.TemporaryDirectory(prefix="salstats-", ignore_cleanup_errors=True) as folder:
         source = Path(folder, "table.html").resolve()

@@ -204,15 +204,7 @@ def _label(mapping: Any, rows: pd.DataFrame) -> Any:
 
 
 def bar_length(width: float, per_unit: float = 1.0) -> float:
-    """Round length, in units, of about a quarter of an image's width.
-
-    Parameters
-    ----------
-    width : float
-        Of the image, in pixels.
-    per_unit : float
-        Pixels of a unit.
-    """
+    """Round length, in units, of about a quarter of an image's width."""
     room = 0.3 * width / per_unit
     power = 10.0 ** np.floor(np.log10(room))
     return float(max(step * power for step in (1, 2, 5) if step * power <= room))

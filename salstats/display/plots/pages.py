@@ -30,19 +30,9 @@ def on_pages(
 ) -> list[p9.ggplot]:
     """A figure of panels on the pages that it needs, as even as can be and all with the same axes.
 
-    Parameters
-    ----------
-    figure : ggplot
-        Its layers' frames have `panel`; where it has rows, their places are in mm below 0.
-    panels : sequence of str
-        Their titles in order.
-    n_columns : int
-        Panels side by side.
-    panel_mm : float
-        Height of a panel with its title and axis, and the room to the next.
-    edges, ends : sequence of float
-        Lower edges of rows from the top down, in mm below 0, where a panel may be divided, and those of
-        groups of rows, where it is rather.
+    Its layers' frames have `panel`, of `titles` in order; `panel_mm` is the height of a panel with its title
+    and axis, and the room to the next. A panel may be divided at `edges` of rows (in mm below 0), and is
+    rather at `ends` of groups of rows.
     """
     width, height = (side * MM_PER_INCH for side in figure.theme.getp("figure_size"))
     if height <= PAGE_HEIGHT_MM:

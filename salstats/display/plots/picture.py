@@ -22,16 +22,8 @@ _COVER, _FULL = 0.62, 0.5
 def tinted(grey: np.ndarray, saliency: np.ndarray | None) -> np.ndarray:
     """Picture of an image with a map over it.
 
-    Parameters
-    ----------
-    grey : ndarray of float, shape (rows, cols)
-        From 0, black, to 1.
-    saliency : ndarray of float, shape (rows, cols), optional
-        From 0, which leaves the image as it is, to 1.
-
-    Returns
-    -------
-    ndarray of uint8, shape (rows, cols, 3)
+    `grey` (rows, cols) is from 0, black, to 1, `saliency` from 0, which leaves the image as it is, to 1;
+    bytes (rows, cols, 3) come back.
     """
     picture = np.repeat(grey[:, :, None].astype(np.float64), 3, axis=2)
     if saliency is not None:

@@ -119,10 +119,7 @@ def build(table: Table, table_id: str) -> GT:
 def record_of(table: GT) -> Table:
     """The record of a table with its heading, notes, bold and underlined cells as they are by now.
 
-    Raises
-    ------
-    SalstatsError
-        The package did not make it, or great-tables changed what a record does not hold.
+    SalstatsError where the package did not make it, or great-tables changed what a record does not hold.
     """
     record = getattr(table, "record", None)
     if record is None:

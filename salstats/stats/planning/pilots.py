@@ -87,10 +87,7 @@ def tilt(parts: np.ndarray) -> np.ndarray:
     (Kullback-Leibler). Normal parts are shifted so, and keep their variance; scores stay what they are, so
     that none leaves its range, and pairs and clusters stay together.
 
-    Returns
-    -------
-    ndarray, shape (n_units,)
-        NaN where all parts lie on one side of 0.
+    NaN where all parts lie on one side of 0.
 
     Efron B. Nonparametric standard errors and confidence intervals. Can J Stat 1981. doi:10.2307/3314608
     """

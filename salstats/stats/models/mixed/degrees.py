@@ -31,11 +31,6 @@ def satterthwaite(solution: MixedSolution, contrasts: np.ndarray) -> np.ndarray:
     v is the variance of the combination, g its derivatives by theta and sigma, and A their covariance, twice
     the inverse of the second derivatives of the deviance. A variance that is estimated as zero is taken as
     known.
-
-    Parameters
-    ----------
-    solution : MixedSolution
-    contrasts : ndarray, shape (k, p)
     """
     contrasts = np.atleast_2d(contrasts)
     variances = np.einsum("ku,uv,kv->k", contrasts, solution.covariance, contrasts)
@@ -50,11 +45,6 @@ def satterthwaite_f(solution: MixedSolution, contrasts: np.ndarray) -> FTest:
 
     The combinations are turned into uncorrelated ones, whose squared t values F averages; those that repeat
     others are left out.
-
-    Parameters
-    ----------
-    solution : MixedSolution
-    contrasts : ndarray, shape (k, p)
     """
     turned, variances = uncorrelated(np.atleast_2d(contrasts), solution.covariance)
     if not len(turned):

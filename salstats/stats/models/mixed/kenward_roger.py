@@ -55,16 +55,7 @@ class KenwardRoger(NamedTuple):
 def kenward_roger(solution: MixedSolution, contrasts: np.ndarray) -> KenwardRoger:
     """Tests of combinations of coefficients, their covariance adjusted for few levels.
 
-    Parameters
-    ----------
-    solution : MixedSolution
-        By REML.
-    contrasts : ndarray, shape (k, p)
-
-    Raises
-    ------
-    SalstatsError
-        The model was fitted by maximum likelihood.
+    A model that was fitted by maximum likelihood is a SalstatsError.
     """
     if not solution.reml:
         raise SalstatsError("Kenward and Roger's tests need a fit by REML")

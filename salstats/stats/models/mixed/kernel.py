@@ -167,25 +167,9 @@ def fit_mixed(
 ) -> MixedSolution:
     """Fit a linear mixed model.
 
-    Parameters
-    ----------
-    matrix : ndarray, shape (n, p)
-        Of full rank.
-    response : ndarray, shape (n,)
-    terms : sequence of RandomTerm
-        At least one, each of fewer effects than there are rows; correlated effects do not depend on each
-        other.
-    reml : bool
-        Maximise the restricted likelihood, else the likelihood.
-
-    Returns
-    -------
-    MixedSolution
-
-    Raises
-    ------
-    SalstatsError
-        The coefficients tell the levels of a term apart already, or fit the response exactly.
+    The model matrix (n, p) is of full rank; each term has fewer effects than there are rows, and correlated
+    effects do not depend on each other. SalstatsError where coefficients tell the levels of a term apart
+    already, or fit the response exactly.
     """
     scaled = scale(matrix, response, terms)
     best = Search(scaled.products, scaled.terms, reml=reml).minimum()

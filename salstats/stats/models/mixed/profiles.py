@@ -67,11 +67,6 @@ def variance_limits(solution: MixedSolution, level: float = 0.95) -> list[Varian
 
     A share is what a term adds to the variance of a response, on average over the rows, over all that the
     terms and the residuals add to it: with random intercepts alone, an intraclass correlation.
-
-    Parameters
-    ----------
-    solution : MixedSolution
-    level : float
     """
     excess = float(chi2.ppf(level, 1))
     region = _Region(solution, excess)

@@ -31,16 +31,7 @@ class LikelihoodRatio(NamedTuple):
 def likelihood_ratio(
     solution: MixedSolution, drop: int, effects: Sequence[int] | None = None
 ) -> LikelihoodRatio:
-    """Test that a term, or some of its effects, have no variance.
-
-    Parameters
-    ----------
-    solution : MixedSolution
-    drop : int
-        Which term.
-    effects : sequence of int, optional
-        Which of its effects; by default all.
-    """
+    """Test that a term, or some of its effects, have no variance."""
     term = solution.terms[drop]
     kept = [k for k in range(len(term.effects)) if effects is not None and k not in effects]
     smaller = list(solution.terms)
