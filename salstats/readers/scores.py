@@ -60,9 +60,9 @@ def read_scores(
         For a wide file with a score per column: column -> (method, metric), as in
         `{"iou": ("gradcam", "iou"), "human_iou": ("human", "iou")}`; or column -> method, as in
         `{"score_ag": "ag", "score_convex": "convex"}`, where the file has a column `metric` or `metric=`
-        says it; or column -> (None, metric) where the file has a column `method` or `method=` says it; of
-        several readers column -> (method, metric, reader), as in `{"r1_cam": ("cam", "iou", "r1")}`, None
-        for what another column says. All other columns are kept beside every score.
+        says it; or column -> (None, metric) where the file has a column `method` or `method=` says it; of a
+        reader column -> (method, metric, reader), as in `{"iou_r1": ("human", "iou", "r1")}`, None for what
+        another column says. All other columns are kept beside every score.
     wide : {"task"}, optional
         For a wide file with a task per column, one file per method and metric.
     tasks : list of str, optional

@@ -80,10 +80,11 @@ def _check_targets(columns: Targets) -> dict[str, Target]:
         if same is not None:
             raise SalstatsError(f"columns= gives {same!r} and {name!r} the same, {given!r}")
         targets[name] = target
-    if len({tuple(part is None for part in target) for target in targets.values()}) > 1:
+    # a tool has no reader
+    if len({tuple(part is None for part in target[:2]) for target in targets.values()}) > 1:
         raise SalstatsError(
-            "columns= gives some columns a method or a metric only and others (method, metric), or no "
-            "reader; give all of them the same"
+            "columns= gives some columns a method or a metric only and others (method, metric); give all of "
+            "them the same"
         )
     return targets
 
@@ -233,10 +234,8 @@ def _score_columns(table: Table, layout: Layout) -> dict[str, dict[str, str]]:
         option, hints = "wide='task'", {"task": "leave wide= out, or "}
     elif layout.columns:
         table.check_named(layout.columns, "columns")
-        about = {
-            name: {what: v for what, v in zip(_OF_TARGET, target, strict=True) if v is not None}
-            for name, target in layout.columns.items()
-        }
+        parts = pd.DataFrame(layout.columns, _OF_TARGET, dtype="object").dropna(how="all")
+        about = {name: parts[name].to_dict() for name in parts}
         name, (method, metric, _) = next(iter(layout.columns.items()))
         option = "columns="
         hints = {

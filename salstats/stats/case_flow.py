@@ -78,7 +78,7 @@ def case_flow(
 
     At stage "defined" `n_rows` is `n`, what is excluded there is `n_missing`, and `n_units` is `n_units` of
     `summarize`; at stage "pairs" `n_rows` is `n_pairs` of `difference` and `percent_decrease`, and all that
-    is excluded in a branch is their `n_missing`.
+    is excluded in a branch is their `n_missing`. A score that is compared with several readers' counts once.
 
     Examples
     --------
@@ -135,8 +135,14 @@ def _expected(codes: ColumnCodes, reference: str | None) -> pd.DataFrame:
     if reference is None:
         return expected
     pairs = pair_rows(codes, reference)
-    rows = {"own": pairs.own, "partner": pairs.partner, "source": pairs.source, "method": names[pairs.like]}
-    return pd.concat([pd.DataFrame(rows), expected[expected["method"] == reference]], ignore_index=True)
+    rows = pd.DataFrame(
+        {"own": pairs.own, "partner": pairs.partner, "source": pairs.source, "method": names[pairs.like]}
+    )
+    # once, however many readers it is compared with: a pair where it has one
+    undefined = codes.frame["score"].isna().to_numpy()[pairs.partner] | (pairs.partner < 0)
+    rows = rows.iloc[np.argsort(undefined, kind="stable")]
+    rows = rows[rows["own"].eq(-1) | ~rows["own"].duplicated()]
+    return pd.concat([rows, expected[expected["method"] == reference]], ignore_index=True)
 
 
 def _lacking(codes: ColumnCodes) -> tuple[np.ndarray, np.ndarray]:

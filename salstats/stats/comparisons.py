@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, SalstatsError, did_you_mean, quoted, warn
+from salstats.checks import SalstatsError, did_you_mean, quoted, warn
 from salstats.frames import ColumnCodes
 from salstats.stats.carried import nothing_there
 from salstats.stats.design import (
@@ -74,10 +74,10 @@ def compared_rows(codes: ColumnCodes, reference: str) -> Pairs:
 def pair_rows(codes: ColumnCodes, reference: str, without: Sequence[str] = ()) -> Pairs:
     """Pairs of every method, but those `without`, with `reference`.
 
-    Pairs are formed on data set, case, task and metric, and on reader, model and seed where both
-    the reference and the methods have them: so one human score per case serves the five seeds of a
-    method, and where both were made per seed they meet seed by seed. A method that was never scored on a
-    task or metric lacks nothing there.
+    Pairs are formed on data set, case, task and metric, and on reader, model and seed where both the
+    reference and the methods have them. So one human score per case serves the five seeds of a method, one
+    score of a method is compared with that of each of several readers, and where both were made per seed
+    they meet seed by seed. A method that was never scored on a task or metric lacks nothing there.
     """
     scores = codes.frame
     # methods may be called 1 and 2
@@ -89,30 +89,24 @@ def pair_rows(codes: ColumnCodes, reference: str, without: Sequence[str] = ()) -
     keys = codes.combined(on)
     n_keys = int(keys.max()) + 1
     theirs = np.flatnonzero(is_reference)
-    repeated = np.flatnonzero(np.bincount(keys[theirs], minlength=n_keys) > 1)
-    position = np.full(n_keys, -1)
-    position[keys[theirs]] = theirs
-    if len(repeated):
-        row = int(position[repeated[0]])
-        shown = ", ".join(f"{c} {scores[c].iloc[row]}" for c in on)
-        raise ColumnError(
-            f"method {reference!r} has several rows for one key ({shown}), so a score has several to be "
-            "compared with; average them first, or keep one"
-        )
-    own = np.flatnonzero(is_method)
+    rows = np.flatnonzero(is_method)
+    # a score stands beside each of the reference's for its key, as of several readers, or beside none
+    beside = pd.DataFrame({"key": keys[theirs], "at": theirs})
+    joined = pd.DataFrame({"key": keys[rows], "own": rows}).merge(beside, how="left", on="key")
+    own, partner = joined["own"].to_numpy(), joined["at"].fillna(-1).to_numpy(dtype=np.int64)
     groups = codes.combined([c for c in ("task", "metric") if c in scores.columns])
     methods = codes.column("method").codes
     lacking, like = [], []
     for method in pd.unique(methods[own]):
-        rows = own[methods[own] == method]
+        its = own[methods[own] == method]
         has_key, scored = np.zeros(n_keys, dtype=bool), np.zeros(int(groups.max()) + 1, dtype=bool)
-        has_key[keys[rows]] = scored[groups[rows]] = True
+        has_key[keys[its]] = scored[groups[its]] = True
         lacking.append(theirs[~has_key[keys[theirs]] & scored[groups[theirs]]])
-        like.append(np.full(len(lacking[-1]), rows[0]))
+        like.append(np.full(len(lacking[-1]), its[0]))
     lacked = np.concatenate(lacking)
     return Pairs(
         np.concatenate([own, np.full(len(lacked), -1)]),
-        np.concatenate([position[keys[own]], lacked]),
+        np.concatenate([partner, lacked]),
         np.concatenate([own, *like]),
         np.full(len(own) + len(lacked), theirs[0]),
     )
@@ -128,6 +122,10 @@ def pair_with_reference(scores: pd.DataFrame, reference: str) -> pd.DataFrame:
     paired = scores.iloc[pairs.source].reset_index(drop=True)
     values = scores["score"].to_numpy(dtype=np.float64)
     paired["method"] = scores["method"].array.take(pairs.like)
+    for column in (c for c in IF_GIVEN if c in scores.columns):
+        # what only the reference has tells pairs of one score apart
+        of_partner = scores[column].take(pairs.partner).reset_index(drop=True)
+        paired[column] = paired[column].fillna(of_partner.where(pairs.partner >= 0))
     paired["score"] = np.where(pairs.own >= 0, values[pairs.own], np.nan)
     paired["reference_score"] = np.where(pairs.partner >= 0, values[pairs.partner], np.nan)
     if "reason" in scores.columns:
@@ -237,7 +235,9 @@ def compare(kind: str, codes: ColumnCodes, units: Units, asked: Comparison) -> C
                 "with pairs='available' a method and the reference are averaged over their own mixes of "
                 "tasks; add 'task' to by=, or take pairs='complete'"
             )
-        method = cells_of(own)
+        # each score once, beside however many it stands
+        again = pd.DataFrame({"own": pairs.own, "of": pairs.reference}).duplicated()
+        method = cells_of(np.where(again, np.nan, own))
         reference = _own_cells_of_reference(codes, asked, units, pairs, first)
     n_pairs = np.bincount(groups[complete], minlength=len(keys))
     method = replace(method, n_missing=np.bincount(groups[~complete], minlength=len(keys)))

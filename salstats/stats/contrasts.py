@@ -112,9 +112,10 @@ def difference(
 
     Notes
     -----
-    Pairs are formed by key, see `comparisons.pair_rows`. The two-sided bootstrap p-value is twice
-    the smaller of (1 + count)/(B + 1), counting the replicates on either side of 0. Of the others, `t`
-    is the paired t test with clustered errors and `cr2` the same with bias-reduced ones (CR2) and
+    Pairs are formed by key, see `comparisons.pair_rows`: where only the reference has several readers, a
+    score makes a pair with each, and the gap is that to the readers' mean. The two-sided bootstrap p-value
+    is twice the smaller of (1 + count)/(B + 1), counting the replicates on either side of 0. Of the others,
+    `t` is the paired t test with clustered errors and `cr2` the same with bias-reduced ones (CR2) and
     Satterthwaite's degrees of freedom, `wilcoxon` R's `wilcox.test` on each unit's mean difference,
     `mcnemar` the exact test for 0/1 scores of independent pairs (statistic: pairs where only the method
     hits), and `signflip` a permutation test that flips the differences of a unit together. `wilcoxon` and

@@ -44,7 +44,6 @@ def test_a_metric_per_column_becomes_a_row_per_score(text_file):
         ({"iou": "g"}, r"no column 'metric' .*; say what the file is about with metric='...'"),
         ({"iou": ""}, r"must be \(method, metric\), .* or a method, not ''"),
         ({"iou": None}, r"must be \(method, metric\), .* or a method, not None"),
-        ({"iou": (None, "iou", "r1"), "dice": (None, "dice")}, "or no reader; give all of them the same"),
         ({"iou": "g", "dice": "g"}, "columns= gives 'iou' and 'dice' the same, 'g'"),
         ({"iou": "g", "dice": ("h", "dice")}, r"some columns a method or a metric only and others"),
         ({"name": ("g", "iou")}, "row 2, column 'name': 'x' is not a number"),
@@ -83,6 +82,16 @@ def test_readings_of_a_reader_per_column(text_file):
     frame = ss.read_scores(file, columns=columns, metric="rating")
     assert frame.columns.tolist() == ["case", "method", "metric", "score", "truth", "reader"]
     assert frame.to_numpy().tolist() == [["1", "a", "rating", 3, 0, "r1"], ["1", "a", "rating", 5, 0, "r2"]]
+
+
+def test_tools_have_no_reader_beside_readers(text_file):
+    wide = text_file("case,cam:iou,A,B\n1,0.5,0.25,0.75\n", "wide.csv")
+    columns = {"cam:iou": ("cam", "iou"), "A": ("human", "iou", "A"), "B": ("human", "iou", "B")}
+    long = text_file(
+        "case,method,metric,score,reader\n1,cam,iou,0.5,\n1,human,iou,0.25,A\n1,human,iou,0.75,B\n",
+        "long.csv",
+    )
+    pd.testing.assert_frame_equal(ss.read_scores(wide, columns=columns), ss.read_scores(long))
 
 
 @pytest.mark.parametrize(

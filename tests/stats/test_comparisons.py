@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError
+from salstats.checks import SalstatsError
 from salstats.stats.comparisons import pair_with_reference
 
 
@@ -59,10 +59,27 @@ def test_tasks_never_meet_each_other():
     assert (paired.loc["x", "reference_score"], paired.loc["y", "reference_score"]) == (0.9, 0.1)
 
 
-def test_a_reference_with_several_rows_for_a_key_is_refused():
-    rows = [("a", "human", 0.9, "1"), ("a", "human", 0.8, "2"), ("a", "cam", 0.5, None)]
-    with pytest.raises(ColumnError, match=r"method 'human' has several rows for one key \(case a"):
-        pair_with_reference(scores(rows, ("case", "method", "score", "reader")), "human")
+def test_the_gap_to_several_readers_is_that_of_each_of_them_mirrored():
+    rng = np.random.default_rng(5)
+    rows = [(f"c{i}", "human", rng.uniform(), reader) for i in range(12) for reader in ("1", "2")]
+    # one case that a method lacks
+    rows += [(f"c{i}", m, rng.uniform(), None) for m in ("cam", "ig") for i in range(m == "ig", 12)]
+    frame = scores(rows, ("case", "method", "score", "reader"))
+    gaps = ss.difference(frame, reference="human").set_index("method")
+    assert gaps.loc["cam", ["n_pairs", "n_units"]].tolist() == [24, 12]
+    assert set(gaps["inference_to"]) == {"these readers"}
+    means = frame.groupby("method")["score"].mean()
+    assert gaps.loc["cam", "reference_mean"] == pytest.approx(means["human"])
+    for method in ("cam", "ig"):
+        mirrored = ss.difference(frame, reference=method).set_index("method").loc["human"]
+        assert gaps.loc[method, ["estimate", "conf_low"]].tolist() == pytest.approx(
+            [-mirrored["estimate"], -mirrored["conf_high"]]
+        )
+    available = ss.difference(frame, reference="human", pairs="available").set_index("method")
+    assert available.loc["cam", "method_mean"] == pytest.approx(means["cam"])
+    # gaps are those of a regression, too
+    mean = ss.regress(frame, "iou ~ 1", reference="human").set_index("method")
+    assert mean.loc["ig", "estimate"] == pytest.approx(-gaps.loc["ig", "estimate"])
 
 
 def test_an_unknown_reference_lists_the_methods():
