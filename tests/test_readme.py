@@ -48,17 +48,27 @@ def blocks_of(page):
 
 
 def printed_by(language, code, namespace):
-    """What a block prints; the shell finds the commands of this environment."""
-    if language == "bash":
-        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        shell = ["bash", "-euo", "pipefail", "-c", code]
-        return subprocess.run(
-            shell, env={**os.environ, "PATH": path}, stdout=subprocess.PIPE, text=True, check=True
-        ).stdout
+    """What a block prints; plain commands of a shell run in this process, which has all imported."""
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        exec(code, namespace)  # our own page
+        if language == "python":
+            exec(code, namespace)  # our own page
+            return printed.getvalue()
+        for part in re.split(r"^(salstats [^|<>$;&*\n]+\n)", code.replace("\\\n", ""), flags=re.MULTILINE):
+            if part.startswith("salstats "):
+                assert run(shlex.split(part)[1:]) == 0, part
+            elif part.strip():
+                print(in_shell(part), end="")
     return printed.getvalue()
+
+
+def in_shell(code):
+    """What a shell prints that finds the commands of this environment."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    shell = ["bash", "-euo", "pipefail", "-c", code]
+    return subprocess.run(
+        shell, env={**os.environ, "PATH": path}, stdout=subprocess.PIPE, text=True, check=True
+    ).stdout
 
 
 def commands_of(page):
