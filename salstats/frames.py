@@ -116,10 +116,7 @@ class ColumnCodes:
         return other
 
     def combined(self, columns: Sequence[str]) -> np.ndarray:
-        """One dense integer code per row for a combination of columns, in sorted order.
-
-        Missing cells count as a value of their own.
-        """
+        """One dense integer code per row for columns combined, in sorted order; missing is a value."""
         codes = np.zeros(len(self.frame), dtype=np.int64)
         n_codes = 1
         for column in columns:
@@ -185,10 +182,7 @@ def coded_scores(scores: object, name: str = "scores") -> ColumnCodes:
 
 
 def warn_of_range(frame: pd.DataFrame, place: Callable[[int], str]) -> None:
-    """Warn, once per metric that the package knows, of scores outside its range.
-
-    `place` says where the score of a row comes from.
-    """
+    """Warn, once per metric that the package knows, of scores outside its range."""
     values = frame["score"].to_numpy(dtype=np.float64)
     for name, metric, rows in _outside(frame):
         n_scores = int(frame["metric"].eq(name).sum())
@@ -297,10 +291,7 @@ def estimates_frame(
     special: Mapping[str, Any] | None = None,
     order: np.ndarray | None = None,
 ) -> pd.DataFrame:
-    """Estimates frame: grouping columns, those of ESTIMATE_COLUMNS given, special ones.
-
-    `order` says which row comes first, and so on.
-    """
+    """Estimates frame: grouping columns, those of ESTIMATE_COLUMNS given, special ones; rows in `order`."""
     unknown = set(columns) - set(ESTIMATE_COLUMNS)
     assert not unknown, f"not columns of an estimates frame: {unknown}"
     ordered = {name: columns[name] for name in ESTIMATE_COLUMNS if name in columns} | dict(special or {})

@@ -158,10 +158,7 @@ def not_counting(n: int, label: str | None = None) -> None:
 
 
 class _OneThread:
-    """A library's number of threads, which is the whole process's: one while anyone asks for it.
-
-    `limit` sets it to one and returns what sets it back.
-    """
+    """A library's number of threads, which is the whole process's: one while anyone asks for it."""
 
     def __init__(self, limit: Callable[[], Callable[[], Any]]) -> None:
         self._limit = limit

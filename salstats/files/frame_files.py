@@ -68,7 +68,7 @@ def put_frame(frame: pd.DataFrame, target: Path) -> None:
                 temporary.write_bytes(workbook([[str(name) for name in frame.columns], *rows]))
     except InputFileError:
         raise
-    except (OSError, ValueError, TypeError) as error:
+    except (ValueError, TypeError) as error:
         raise InputFileError(f"cannot write {target}: {error}") from error
 
 

@@ -25,10 +25,7 @@ def data_folder() -> Path:
 
 @contextmanager
 def opened(file: Path, *, in_parts: bool = False) -> Iterator[BufferedReader]:
-    """Open a file that is there, plain, not empty and, unless it is read in parts, not too large.
-
-    Raises InputFileError that names it; in the block, too, where the system cannot read on.
-    """
+    """Open a file that is there, plain, not empty and, unless it is read in parts, not too large."""
     try:
         check_plain(file)
         with file.open("rb") as stream:

@@ -30,9 +30,15 @@ from salstats.files.map_table import (
     shape_of,
     text_of,
     write_json,
+)
+from salstats.files.outputs import (
+    check_parent,
+    lock_folder,
+    remove_abandoned,
+    replacing,
+    unlock_folder,
     writing,
 )
-from salstats.files.outputs import check_parent, lock_folder, remove_abandoned, replacing, unlock_folder
 from salstats.images.masks import Rle, encode
 from salstats.images.run_lengths import check_shape
 
@@ -297,7 +303,7 @@ class MapFolder:
         wanted = [c for c in COLUMNS if c != "patient" or any(row.get(c) for row in rows)]
         self._columns += [c for c in wanted if c not in self._columns]
         header = dict(zip(self._columns, self._columns, strict=True))
-        with writing(self.folder / TABLE), replacing(self.folder / TABLE) as temporary:
+        with replacing(self.folder / TABLE) as temporary:
             temporary.write_bytes(text_of(self._columns, [header, *rows]))
         self._changed, self._is_whole = False, True
 

@@ -6,8 +6,7 @@ import io
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PureWindowsPath
 from typing import Any, NamedTuple
 
@@ -226,15 +225,6 @@ def is_complete(file: Path) -> bool:
     return array.ndim >= 2 and array.size > 0 and array.dtype.kind in "biuf"
 
 
-@contextmanager
-def writing(file: Path) -> Iterator[None]:
-    """Say which file the system cannot write."""
-    try:
-        yield
-    except OSError as error:
-        raise InputFileError(f"cannot write {file}: {error.strerror or error}") from error
-
-
 def read_masks(file: Path) -> Codes:
     """The masks of a file; none where it is not there."""
     found = _read_object(file)
@@ -267,7 +257,7 @@ def _read_object(file: Path) -> dict[str, Any]:
 
 def write_json(file: Path, content: Mapping[str, Any]) -> None:
     """Replace a JSON file."""
-    with writing(file), replacing(file) as temporary:
+    with replacing(file) as temporary:
         temporary.write_text(json.dumps(content), encoding="utf-8")
 
 

@@ -56,10 +56,7 @@ def _found(folder: Path, own: Sequence[str]) -> list[str]:
 
 @contextmanager
 def replacing_folder(folder: Path, check: Callable[[], object]) -> Iterator[Path]:
-    """Yield a new folder's path that takes the folder's place once the block ends well.
-
-    `check` is called before anything is replaced: somebody may have put a file there meanwhile.
-    """
+    """Yield a new folder's path that takes the folder's place once the block ends well and `check` agrees."""
     try:
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as temporary:
             made, former = Path(temporary) / _MADE, Path(temporary) / _FORMER

@@ -7,7 +7,7 @@ import stat
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -57,20 +57,34 @@ def check_parent(target: Path) -> None:
 
 
 @contextmanager
-def replacing(target: Path) -> Iterator[Path]:
-    """A temporary file beside the target that takes its place and mode once the block ends well."""
+def writing(target: Path) -> Iterator[None]:
+    """Say which file or folder the system cannot write."""
     try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=_PREFIX, suffix=target.suffix.lower())
+        yield
     except OSError as error:
         raise InputFileError(f"cannot write {target}: {error.strerror or error}") from error
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
-        temporary.chmod(mode_of(target))
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """A temporary file beside the target that takes its place and mode once the block ends well."""
+    with writing(target):
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=_PREFIX, suffix=target.suffix.lower())
+        os.close(handle)
+        temporary = Path(name)
+        try:
+            yield temporary
+            temporary.chmod(mode_of(target))
+            temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+def write_files(files: Sequence[tuple[Path, bytes]]) -> None:
+    """Write files, all of them or none."""
+    with ExitStack() as written:
+        for target, content in files:
+            written.enter_context(replacing(target)).write_bytes(content)
 
 
 def mode_of(target: Path) -> int:

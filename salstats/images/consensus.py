@@ -128,10 +128,7 @@ RULES = {
 
 
 def consensus(readers: Sequence[np.ndarray | Rle], how: str = "majority") -> Consensus:
-    """One mask of several readers' masks of the same image.
-
-    `how` is a name of `RULES`. Masks of several shapes, or none, and an array that is no mask are errors.
-    """
+    """One mask of several readers' masks of the same image, by a name of `RULES`."""
     rule = RULES[check_choice(how, tuple(RULES), "truth")]
     given = [m if isinstance(m, Rle) else masks.encode(m) for m in readers]
     if not given:

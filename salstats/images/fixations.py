@@ -16,10 +16,7 @@ _ARRAYS = {"points": (2,), "duration": (), "sd": (2,), "shown": (4,)}
 
 @dataclass(frozen=True, eq=False)
 class Fixations:
-    """The fixations of one recording, checked when they are made; the arrays are copies, read-only.
-
-    ShapeError or ValueRangeError says which is of another shape or out of its range; fixations count from 0.
-    """
+    """The fixations of one recording, checked when they are made; the arrays are copies, read-only."""
 
     # (n, 2), (row, col) in pixels of the image, whose pixel k has its centre at k. A point may lie outside
     # the image.

@@ -56,10 +56,7 @@ class SaliencyOnImage:
 
     @cached_property
     def _extremes(self) -> tuple[float, float, tuple[int, int] | None]:
-        """The smallest and the largest value on the image's pixels, and where the latter is first.
-
-        Nowhere on a constant map.
-        """
+        """Smallest and largest value on the image's pixels, and where that is first if they differ."""
         highest, places = maxima(self._saliency, self.shape, every=False)
         lowest = -maxima(-self._saliency, self.shape, every=False)[0]
         row, col = places[0].tolist()
@@ -139,10 +136,7 @@ class SaliencyOnImage:
         return tp, n_mask - tp, n_truth - tp, mask.size - n_mask - n_truth + tp
 
     def counts_at(self, truth: Rle, thresholds: Sequence[float]) -> np.ndarray:
-        """Counts at many thresholds from one pass over the map.
-
-        For each threshold from 0 to 1, in any order, a row of tp, fp, fn, tn as `counts` gives them.
-        """
+        """Counts (tp, fp, fn, tn) at each threshold from 0 to 1, in any order, from one pass over the map."""
         starts, ends = self._runs(truth)
         checked = [check_threshold(t) for t in thresholds]
         if self.colormap is not None or "otsu" in checked:

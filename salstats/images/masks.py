@@ -115,10 +115,7 @@ def runs(rle: Rle) -> tuple[np.ndarray, np.ndarray]:
 
 
 def encode(mask: np.ndarray) -> Rle:
-    """Run-length code of a mask, an array (M, N) of bool or of 0 and 1.
-
-    Raises ShapeError unless it has two dimensions, ValueRangeError where it holds something else.
-    """
+    """Run-length code of a mask, an array (M, N) of bool or of 0 and 1."""
     array = check_mask(mask)
     shape = check_shape(array.shape)
     box = bounding_box(array)

@@ -5,7 +5,7 @@ from typing import Any
 import cv2
 import numpy as np
 
-from salstats.checks import check_choice, check_count
+from salstats.checks import check_count
 from salstats.images.boundaries import boundary
 from salstats.images.masks import bounding_box, check_mask
 
@@ -18,38 +18,15 @@ _STEPS[[21, 33]] = np.sqrt(2)
 _STEPS[[13, 23]] = (1 + np.sqrt(2)) / 2
 
 
-def shape_features(
-    mask: np.ndarray, *, n_instances: int | None = None, dominant: str = "contour"
-) -> dict[str, Any]:
+def shape_features(mask: np.ndarray, *, n_instances: int | None = None) -> dict[str, Any]:
     """Geometric features of a finding.
 
-    Elongation and irrectangularity are those of one instance, the dominant one; areas and the perimeter
-    are those of the whole mask.
-
-    Parameters
-    ----------
-    mask : ndarray of bool, shape (M, N)
-        The finding on the whole image.
-    n_instances : int, optional
-        How many outlines the annotator drew. By default 8-connected components are counted, which are
-        fewer where outlines touch or overlap.
-    dominant : {"contour", "area"}, default "contour"
-        Which contour is the dominant instance: the one with the most boundary points, as in the study's
-        scripts, or the one that encloses the largest area. The first one on ties.
-
-    Returns
-    -------
-    dict
-        With the keys
-        `n_instances`: number of instances, 0 where the mask is empty;
-        `area_ratio`: share of the image that is marked, from 0 to 1;
-        `elongation`: longer over shorter side of the dominant instance's minimum-area rectangle, at
-        least 1;
-        `irrectangularity`: share of that rectangle that the dominant instance leaves free, from 0 to 1;
-        `area_px`: marked pixels;
-        `perimeter_px`: length of the border of all parts, holes included, in pixels.
-        Elongation and irrectangularity are NaN where the rectangle has no area (a single pixel, a
-        straight line); both and the perimeter are NaN where the mask is empty.
+    Elongation and irrectangularity are those of the dominant instance, the contour with the most boundary
+    points as in the study's scripts, the first on ties; areas and the perimeter are those of the whole mask.
+    Without `n_instances`, the outlines that the annotator drew, 8-connected components are counted, which
+    are fewer where outlines touch or overlap. What each key means says `scoring.features`; elongation and
+    irrectangularity are NaN where the rectangle has no area (a single pixel, a straight line), both and the
+    perimeter where the mask is empty.
 
     Contours are OpenCV's with every boundary pixel (`RETR_LIST`, `CHAIN_APPROX_NONE`). They run through
     the centres of the boundary pixels: 10 x 20 pixels are a rectangle of 9 x 19, of elongation 19/9.
@@ -58,7 +35,7 @@ def shape_features(
     of different sides have the same area either may come.
 
     The contour with the most points need not enclose the largest part: a thin, long part, or the edge of
-    a hole, may have more. `dominant="area"` never takes a hole, whose edge lies within a larger contour.
+    a hole, may have more.
 
     The perimeter is the estimator of Benkrid and Crookes, as `skimage.measure.perimeter` with 4
     neighbours: pixels with a background neighbour above, below, left or right (outside the image is
@@ -74,7 +51,6 @@ def shape_features(
     of Belfast.
     """
     array = check_mask(mask)
-    check_choice(dominant, ("contour", "area"), "dominant")
     if n_instances is not None:
         check_count(n_instances, "n_instances", low=0)
     box = bounding_box(array)
@@ -86,7 +62,7 @@ def shape_features(
         area, perimeter = int(np.count_nonzero(part)), _perimeter(part)
         if n_instances is None:
             n_instances = int(cv2.connectedComponents(part, connectivity=8)[0]) - 1
-        elongation, irrectangularity = _rectangle(_dominant(part, dominant))
+        elongation, irrectangularity = _rectangle(_dominant(part))
     return dict(
         n_instances=n_instances,
         area_ratio=area / array.size,
@@ -97,7 +73,7 @@ def shape_features(
     )
 
 
-def dominant_rectangle(mask: np.ndarray, *, dominant: str = "contour") -> np.ndarray:
+def dominant_rectangle(mask: np.ndarray) -> np.ndarray:
     """Smallest rectangle around a finding's dominant instance, of which `shape_features` tells the sides.
 
     Corners (row, col), the first again at the end, shape (5, 2); pixel (0, 0) has its centre at (0.5, 0.5).
@@ -106,14 +82,13 @@ def dominant_rectangle(mask: np.ndarray, *, dominant: str = "contour") -> np.nda
     array = np.ascontiguousarray(check_mask(mask))
     if not array.any():
         return np.empty((0, 2))
-    corners = cv2.boxPoints(cv2.minAreaRect(_dominant(array.view(np.uint8), dominant)))[:, ::-1] + 0.5
+    corners = cv2.boxPoints(cv2.minAreaRect(_dominant(array.view(np.uint8))))[:, ::-1] + 0.5
     return np.vstack([corners, corners[:1]]).astype(np.float64)
 
 
-def _dominant(part: np.ndarray, dominant: str) -> np.ndarray:
+def _dominant(part: np.ndarray) -> np.ndarray:
     """Points of the dominant contour."""
-    contours = cv2.findContours(part, cv2.RETR_LIST, cv2.CHAIN_APPROX_NONE)[0]
-    return max(contours, key=len if dominant == "contour" else cv2.contourArea)
+    return max(cv2.findContours(part, cv2.RETR_LIST, cv2.CHAIN_APPROX_NONE)[0], key=len)
 
 
 def _rectangle(points: np.ndarray) -> tuple[float, float]:

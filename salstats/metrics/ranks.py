@@ -66,10 +66,7 @@ class RankedMap:
 
     @cached_property
     def _sorted(self) -> tuple[np.ndarray, np.ndarray | None]:
-        """The pixels from the lowest to the highest, and where in that order each value of the map ends.
-
-        None for the ends where no two pixels tie.
-        """
+        """Pixels from lowest to highest, and where there each value ends; None if no two pixels tie."""
         flat = self.values.ravel()
         with np.errstate(over="ignore", under="ignore"):
             single = flat.astype(np.float32)

@@ -61,10 +61,7 @@ def read_segmentations(path: Path, task_name: Callable[[str], str]) -> CaseFile:
 
 
 def read_outlines(path: Path, task_name: Callable[[str], str]) -> CaseFile:
-    """Outlines, each an array of vertices (x, y) cut to whole pixels, as they are drawn.
-
-    Warns once of those that reach beyond their image, where they are cut off.
-    """
+    """Outlines as vertices (x, y) cut to whole pixels; of those beyond their image it warns once."""
     shapes: dict[str, tuple[int, int]] = {}
     beyond: list[str] = []
 

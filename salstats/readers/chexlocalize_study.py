@@ -76,10 +76,7 @@ def read_parts(
     map_files: Mapping[Series, Sequence[Path]],
     wanted: Sequence[str] | None,
 ) -> Parts:
-    """The files of a study, those of people by reader; every task of maps and masks must be known.
-
-    Unless `tasks=` chooses.
-    """
+    """The files of a study, those of people by reader; every task of maps and masks must be known."""
     truth, points = (
         [_READERS[kind](files[kind], task_name) for kind in kinds if kind in files]
         for kinds in (("truth", "annotations"), ("points",))
@@ -275,10 +272,7 @@ def _answers(parts: Parts, case: str, tasks: Sequence[str], size: Size | None) -
 def _people_say(
     parts: Parts, case: str, tasks: Sequence[str], size: Size | None, some_map: Path | None
 ) -> Iterator[Prediction]:
-    """What people answer: where their files hold nothing, they marked nothing.
-
-    Of several readers a case that is not in one's files was not read by them.
-    """
+    """What people answer: nothing where files hold nothing, unless one of several did not read it."""
     for reader, task in product(_readers(parts), tasks):
         drawn = parts.drawn.get(reader, [])
         if reader is not None and not any(case in file.values for file in drawn):

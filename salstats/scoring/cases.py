@@ -201,10 +201,7 @@ class Look:
 
 
 def case_rows(case: Case, rule: ScoreRule, beside: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The rows of one case, in the order of tasks, series and metrics.
-
-    `beside` holds what stands beside every score of a metric.
-    """
+    """The rows of one case, in the order of tasks, series and metrics."""
     answers, shape = case.answers, case.shape
     metrics = [METRICS[name] for name in rule.metrics]
     shows_empty = rule.by_pixels or rule.distance.undefined == WORST

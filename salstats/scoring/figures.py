@@ -380,10 +380,7 @@ def examples_of(study: Study, images: ImageSource | None = None) -> Examples:
 
 
 def _bare(study: Study, rows: pd.DataFrame) -> tuple[Study, pd.DataFrame]:
-    """Study and scores without network and seed where each method has one: nothing to tell apart.
-
-    A report is on one network, whose name stands among its settings.
-    """
+    """Study and scores without network and seed where each method has one: nothing to tell apart."""
     methods = [s.method for s in study.series]
     if len(set(methods)) < len(methods):
         return study, rows

@@ -77,10 +77,7 @@ def simulate_masks(
     shape: tuple[int, int] = (256, 256),
     smooth: int = 2,
 ) -> dict[str, MaskSeries]:
-    """Masks of the simulations, all of one irregular shape, by default that of `irregular_contour()`.
-
-    `contour` has corners (row, col) about the centre, and `smooth` is as for `draw_contour`.
-    """
+    """Masks of the simulations, all of one irregular shape, by default that of `irregular_contour()`."""
     corners = irregular_contour() if contour is None else contour
     made = {}
     for name in simulations:

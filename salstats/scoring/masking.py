@@ -49,10 +49,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class MaskRule:
-    """What makes a mask of a map.
-
-    Values are by task and method; the key (None, None) holds for all that have no entry of their own.
-    """
+    """What makes a mask of a map: values by task and method, of (None, None) for all without their own."""
 
     threshold: Values
     cutoff: Values

@@ -24,10 +24,7 @@ _NEARLY_ALL, _ENOUGH = 90.0, 40
 
 
 def warn_few_units(smallest: np.ndarray, keys: pd.DataFrame, what: str, term: str) -> None:
-    """Warn where what is made from replicates hangs on few units.
-
-    `smallest` is the number of units of each row's smallest sample, `what` is made of them.
-    """
+    """Warn where what is made from replicates hangs on few units."""
     few = (smallest < FEW_UNITS) & (smallest > 0)
     if few.any():
         low, high = int(smallest[few].min()), int(smallest[few].max())
@@ -181,10 +178,7 @@ def warn_limits(
     *,
     constant: bool = False,
 ) -> None:
-    """Warn of limits that were not found, of unbounded sets, and of width 0 unless scores are `constant`.
-
-    Rows that are `alone` have a sample of a single unit.
-    """
+    """Warn of limits that were not found, of unbounded sets, and of width 0 unless scores are `constant`."""
     (low, high), keys, compared = limits, target.keys, target.estimand.kind
     with np.errstate(invalid="ignore"):
         flat = (high - low <= ROUNDING * scale) & ~np.isnan(estimate)

@@ -227,10 +227,7 @@ def _table(
     by: str | Sequence[str] | None,
     unit: Unit,
 ) -> tuple[ColumnCodes, list[str], np.ndarray | None, bool]:
-    """Table with a row per case and group, its grouping columns, and the score that is compared with.
-
-    And whether a name is a metric.
-    """
+    """Table with a row per case and group, its grouping columns, and the score that is compared with."""
     of_method = reference is not None and "method" in frame and bool((frame["method"] == reference).any())
     names = [score, label] if reference is None or of_method else [score, label, reference]
     of_metric = not set(names) <= set(frame.columns)
@@ -247,10 +244,7 @@ def _table(
 def _inferred(
     areas: list[RocArea], alone: np.ndarray, record: Interval, term: str, level: float, *, wilson_too: bool
 ) -> dict[str, Any]:
-    """Columns of estimates, tests and limits; with `wilson_too` Wilson's where there is no variance.
-
-    Rows of the groups in `alone` are independent.
-    """
+    """Columns of estimates, tests and limits; with `wilson_too` Wilson's where there is no variance."""
     estimate, variance, df, n_positive, n_negative, n_least = np.array([area[:6] for area in areas]).T
     # a variance below 0 has no root
     std_error = np.sqrt(np.where(variance < 0, np.nan, variance))

@@ -176,10 +176,7 @@ def _both_have(column: pd.Series, is_reference: np.ndarray, is_method: np.ndarra
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a public function is asked to compare, and how.
-
-    `after` says that decreases are averaged over `average`, instead of taken of averages.
-    """
+    """What a public function is asked to compare, and how."""
 
     reference: str
     by: list[str]

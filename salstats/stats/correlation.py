@@ -272,10 +272,7 @@ def _clustered(
     units: np.ndarray,
     level: float,
 ) -> dict[str, float]:
-    """Test and limits of a correlation, or of those of strata combined, whose rows are clustered by unit.
-
-    `std_error` of independent rows gives strata their weights.
-    """
+    """Test and limits of a correlation, or of those of strata combined, whose rows are clustered by unit."""
     weights = std_error**-2 / (std_error**-2).sum()
     codes = np.unique(units[np.concatenate(parts)], return_inverse=True)[1]
     sizes, n_units = [len(part) for part in parts], int(codes.max()) + 1

@@ -114,10 +114,7 @@ def check_one_metric(codes: ColumnCodes, by: Sequence[str]) -> None:
 
 
 def pool_over(keys: pd.DataFrame, column: str, label: str) -> tuple[np.ndarray, pd.DataFrame]:
-    """Membership (n_groups, n_pooled) of groups in those pooled over `column`, and the keys of the latter.
-
-    The pooled keys hold `label` in `column`.
-    """
+    """Membership (n_groups, n_pooled) of groups in those pooled over `column`, and the keys of the latter."""
     if (keys[column].astype("object") == label).any():
         raise ColumnError(f"column {column!r} holds {label!r}, the name of the row to be added; rename it")
     rest = [c for c in keys.columns if c != column]
@@ -143,10 +140,7 @@ def append_keys(keys: pd.DataFrame, added: pd.DataFrame) -> pd.DataFrame:
 
 
 def display_order(keys: pd.DataFrame) -> np.ndarray:
-    """Order of rows: by the grouping columns in turn, "Overall" and "Average" last.
-
-    `keys` come from `index_groups`, and so in order, with pooled rows appended.
-    """
+    """Order of rows of `index_groups`: by the grouping columns in turn, "Overall" and "Average" last."""
     ranks_of = {OVERALL: 1, AVERAGE: 2}
     special = []
     for column in keys.columns:

@@ -297,10 +297,7 @@ def _weights(membership: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Target:
-    """What is estimated, of which cells: `keys` and `n_missing` have a row for each estimate.
-
-    `term` is what an estimates frame calls it.
-    """
+    """What is estimated, of which cells: `keys` and `n_missing` have a row for each estimate."""
 
     term: str
     cells: Cells

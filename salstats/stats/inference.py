@@ -31,10 +31,7 @@ from salstats.stats.wild import Contrast, Flipped, flip, signs_of
 
 @dataclass(frozen=True)
 class Options:
-    """How to infer: what the public functions take, checked.
-
-    `draws` (n_replicates, n_units), made elsewhere, decide the number of replicates.
-    """
+    """How to infer: what the public functions take, checked."""
 
     interval: Interval
     level: float

@@ -383,10 +383,7 @@ def names_of(term: str) -> tuple[str, ...]:
 
 
 def choose_interval(interval: str | None, term: str, *, drawn: bool = False) -> Interval:
-    """Record of the interval asked for; where none is, the one that held best when simulated.
-
-    Draws that are given (`drawn`) without an interval are for percentile limits.
-    """
+    """The interval asked for; else percentile of draws that are given, or what held best when simulated."""
     name = check_choice(RECOMMENDED if interval is None else interval, names_of(term), "interval")
     if name != RECOMMENDED:
         return next(r for r in RECORDS if r.name == name and term in r.of)

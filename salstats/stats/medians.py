@@ -236,10 +236,7 @@ def _ends(scores: pd.DataFrame, groups: np.ndarray) -> list[tuple[float, float]]
 
 
 def _inferred(design: Design, scores: np.ndarray, options: Options, quantile: float) -> dict[str, Any]:
-    """Columns of an estimates frame: the quantile of each group's scores, or of its two sides' difference.
-
-    `scores` (n_sides, n_rows) count where all sides have one.
-    """
+    """Columns of an estimates frame: the quantile of each group's scores, or of its two sides' difference."""
     record, level, units, keys = options.interval, options.level, design.units, design.keys
     known = ~np.isnan(scores).any(axis=0)
     rows_of = [np.flatnonzero(known & (design.groups == group)) for group in range(len(keys))]

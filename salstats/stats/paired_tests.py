@@ -178,10 +178,7 @@ def _test_of_single_rows(test: str, compared: Compared, scale: np.ndarray, unit:
 def t_test(
     estimate: np.ndarray, variance: np.ndarray, df: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Statistic, degrees of freedom and two-sided p-value of the paired t test, if anything varies.
-
-    `variance` is that of the mean difference, clustered where units have several pairs.
-    """
+    """Statistic, degrees of freedom and two-sided p-value of the paired t test, if anything varies."""
     df = np.where((df >= 1) & (variance > 0), df, np.nan)
     statistic = ratio(estimate, np.sqrt(np.where(variance > 0, variance, np.nan)))
     p: np.ndarray = 2 * stats.t.sf(np.abs(statistic), df)

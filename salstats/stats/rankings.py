@@ -25,10 +25,7 @@ RANKED_BY = ("metric", "dataset", "model")
 
 @dataclass(frozen=True)
 class Asked:
-    """What methods are to be ranked by, and on what.
-
-    `by` may be None; `also` has a ranking of its own beside it.
-    """
+    """What methods are to be ranked by, and on what."""
 
     by: str | Sequence[str] | None
     unit: Unit

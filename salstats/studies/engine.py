@@ -281,10 +281,7 @@ def missing(items: Iterable[Item], there: Collection[str]) -> list[str]:
 def make_items(
     items: Iterable[Item], there: Collection[str], data: Any, compared: list[pd.DataFrame] | None = None
 ) -> Iterator[tuple[Item, Made]]:
-    """Yield the items whose needs are met; one that the data do not allow is named in a warning.
-
-    What was printed goes to `compared`, beside what is found.
-    """
+    """Yield the items whose needs are met; one that the data do not allow is named in a warning."""
     for item in items:
         if not set(item.needs) <= set(there):
             continue
@@ -304,10 +301,7 @@ def not_made(name: str, reason: str) -> None:
 
 @contextmanager
 def if_possible(name: str) -> Iterator[None]:
-    """Name a result that cannot be made for a reason of its data, in a warning with the reason, and go on.
-
-    Other exceptions are errors of the program and are raised.
-    """
+    """Name a result that cannot be made for a reason of its data, in a warning with the reason, and go on."""
     try:
         yield
     except SalstatsError as error:

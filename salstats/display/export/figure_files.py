@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,10 @@ import plotnine as p9
 from matplotlib import pyplot
 from matplotlib.figure import Figure as DrawnFigure
 
-from salstats.checks import InputFileError, SalstatsError, check_choice
+from salstats.checks import SalstatsError, check_choice
 from salstats.display.plots.figure import Figure
 from salstats.display.plots.theme import MM_PER_INCH
-from salstats.files.outputs import check_target, page_names, replacing
+from salstats.files.outputs import check_target, page_names, write_files
 from salstats.jobs import end_with, not_counting
 
 FIGURE_SUFFIXES = (".pdf", ".svg", ".png", ".tif", ".tiff")
@@ -104,7 +104,7 @@ def save_figure(
     for _, file in pages[1:]:
         check_target(file, FIGURE_SUFFIXES, overwrite=overwrite)
     sized = [(page, file, size_inches(page, width, height, unit)) for page, file in pages]
-    _write([made for page, file, size in sized for made in _as_files(page, [file], size, dpi)])
+    write_files([made for page, file, size in sized for made in _as_files(page, [file], size, dpi)])
     return target
 
 
@@ -136,17 +136,7 @@ def save_figure_as(
     figure: p9.ggplot, targets: Iterable[Path], size: tuple[float, float], dpi: float = 300
 ) -> None:
     """Draw a figure once and write it to several files whose names end in their formats."""
-    _write(_as_files(figure, targets, size, dpi))
-
-
-def _write(files: Sequence[tuple[Path, bytes]]) -> None:
-    """Write files, all of them or none."""
-    try:
-        with ExitStack() as written:
-            for target, content in files:
-                written.enter_context(replacing(target)).write_bytes(content)
-    except OSError as error:
-        raise InputFileError(f"cannot write {target}: {error.strerror or error}") from error
+    write_files(_as_files(figure, targets, size, dpi))
 
 
 def _as_files(
@@ -210,10 +200,7 @@ class FigureJobs:
                 self._sent[number] = self._pool.submit(_drawn, *self._tasks[-1])
 
     def finish(self, count: Callable[[int], None] = not_counting) -> list[str]:
-        """Draw what is left, wait for the rest, and return what drawing warned of, each once.
-
-        `count` is told of each figure that is done.
-        """
+        """Draw what is left, `count` what is done, and return what drawing warned of, each once."""
         for future in self._sent.values():
             future.add_done_callback(lambda _: count(1))
         said = []

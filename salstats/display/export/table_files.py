@@ -8,13 +8,12 @@ from pathlib import Path
 
 from great_tables import GT
 
-from salstats.checks import InputFileError
 from salstats.display.export.table_html import html_page
 from salstats.display.export.table_latex import latex_table
 from salstats.display.export.table_png import find_browser, page_pngs
 from salstats.display.tables.layout import record_of
 from salstats.display.tables.rows import Rows, placed, rows_of
-from salstats.files.outputs import check_target, page_names, replacing
+from salstats.files.outputs import check_target, page_names, write_files
 
 TABLE_SUFFIXES = (".html", ".tex", ".docx", ".csv", ".png")
 #: Written from what great-tables shows, so that any of its tables will do.
@@ -96,12 +95,7 @@ def save_table_as(table: GT, targets: Iterable[Path], *, overwrite: bool = True)
         files = [target.with_stem(name) for name in page_names(target.stem, len(pages))]
         for file in files[1:]:
             check_target(file, TABLE_SUFFIXES, overwrite=overwrite)
-        for file, content in zip(files, pages, strict=True):
-            try:
-                with replacing(file) as temporary:
-                    temporary.write_bytes(content)
-            except OSError as error:
-                raise InputFileError(f"cannot write {file}: {error.strerror or error}") from error
+        write_files(list(zip(files, pages, strict=True)))
 
 
 def table_rows(table: GT) -> Rows:

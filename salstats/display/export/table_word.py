@@ -48,10 +48,7 @@ _NO_TIME = datetime(2000, 1, 1)
 
 
 def word_document(rows: Rows) -> bytes:
-    """A table as a Word document: title, table and notes, on a turned page where it is wide.
-
-    One that is wider than a turned page is several tables, one below the other.
-    """
+    """A table as a Word document: title, table or its parts, and notes, on a turned page if wide."""
     parts = parts_of(rows, _PAPER)
     plan = parts[0][1]
     document = Document()

@@ -31,10 +31,7 @@ def tick_texts(breaks: Iterable[float]) -> list[str]:
 
 
 def axis_breaks(limits: tuple[float, float], length: float = 35.0, *, across: bool = True) -> list[float]:
-    """Round numbers within the limits of an axis of a length in mm, whole ones where there are enough.
-
-    Numbers `across` stand side by side with room between them.
-    """
+    """Round numbers within the limits of an axis of a length in mm, whole ones where there are enough."""
     n_steps = int(np.clip(length // _STEP_MM, _FEWEST, _MOST))
     tried = [_round_numbers(limits, n) for n in range(n_steps, _FEWEST - 1, -1)]
     span = limits[1] - limits[0] or 1.0

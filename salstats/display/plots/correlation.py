@@ -212,10 +212,7 @@ def _checked(correlations: object) -> tuple[pd.DataFrame, list[str], str]:
 
 @dataclass(frozen=True)
 class _Placed:
-    """Frame with the labels of each tile's `row`, `column` and `panel`, Categoricals in their order.
-
-    `what` is said of variables that would be the title of the only panel; `step` panels belong side by side.
-    """
+    """Frame with the labels of each tile's `row`, `column` and `panel`, Categoricals in their order."""
 
     frame: pd.DataFrame
     what: str

@@ -81,10 +81,7 @@ def row_layout(
     n_closing: int = 0,
     heads: Sequence[bool] = (),
 ) -> Rows:
-    """Rows for values of up to `n_marks` marks, the last `n_closing` of them set apart by a gap.
-
-    `heads` says which rows are headings of groups, or stand for themselves.
-    """
+    """Rows for values of up to `n_marks` marks, the last `n_closing` of them set apart by a gap."""
     lines = np.array([text.count("\n") + 1 for text in texts])
     heights = np.maximum(_MARK_MM * np.broadcast_to(n_marks, len(texts)), LINE_MM * lines) + _PAD_MM
     gaps = np.zeros(len(texts))

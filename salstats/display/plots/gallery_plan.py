@@ -69,10 +69,7 @@ class Plan:
         return [(row, columns) for columns in self.lines]
 
     def pages(self, placed: Sequence[Placed], around: float) -> list[list[list[Band]]]:
-        """Stacks of each page, where `around` mm of it are for other things.
-
-        A row stays whole where it fits a page.
-        """
+        """Stacks of each page, where `around` mm of it are for other things; a row is whole if it can."""
         room = PAGE_HEIGHT_MM - around - self.title_mm
         units: list[tuple[list[Band], float]] = []
         for row in self.rows:

@@ -86,10 +86,7 @@ class PanelGrid:
         further: float = 0.0,
         indent: float = 0.0,
     ) -> list[Any]:
-        """Theme, titles, caption, panels of a height and size of a figure with something `further` in mm.
-
-        `indent` is how far right of the figure's edge the caption begins.
-        """
+        """Theme, titles, caption, panels of a height and size of a figure with something `further` in mm."""
         note = caption(notes, caption_chars(self.width - indent))
         keys = legend_width(legend, legend_columns(legend, self.width)) if legend else 0.0
         x = wrapped(x, chars_in(self.width - self.left - 2), 2)

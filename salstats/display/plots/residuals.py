@@ -190,10 +190,7 @@ def _titles(model: str, linear: bool) -> list[str]:
 
 
 def _model_parts(rows: pd.DataFrame, titles: list[str]) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """One model's points, curves and straight lines, each with the panel it is in.
-
-    Without a fourth title nothing is known of influence.
-    """
+    """One model's points, curves and straight lines, each with the panel it is in."""
     raw = rows.dropna(subset=["fitted", "residual"])
     known = rows.dropna(subset=["std_residual", "cooks_distance"][: len(titles) - 2])
     standard = known["std_residual"].to_numpy()

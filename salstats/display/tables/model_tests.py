@@ -14,10 +14,7 @@ from salstats.display.text.terms import factor_of
 def factor_tests(
     frame: pd.DataFrame, joint: Frames | None, style: str, *, named: bool
 ) -> tuple[list[str], str]:
-    """P of the whole factor or interaction that each row is a level of, "" where none is known, and a note.
-
-    `joint` are frames of `Fit.joint(each=True)` of the same models; `named` texts begin with "P = ".
-    """
+    """P of the whole factor or interaction that each row is a level of, "" where unknown, and a note."""
     if joint is None:
         return [""] * len(frame), ""
     tests = combine(joint, ("term", "p_value"), "joint")

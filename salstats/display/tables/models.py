@@ -209,10 +209,7 @@ def fit_rows(
     digits: int,
     style: str,
 ) -> list[tuple[str, dict[Place, str]]]:
-    """The rows at the foot: heading, and text by group and column, of columns with one model only.
-
-    `parameters` are the rows of the models that are no coefficients; they come first.
-    """
+    """The rows at the foot: heading, and text by group and column, of columns with one model only."""
     single = {place: rows[0] for place, rows in models.items() if len(rows) == 1}
     rows = _parameters(frame, parameters, single, labels, digits)
     if components is not None:

@@ -97,10 +97,7 @@ def cut(rows: Rows, start: int, stop: int) -> Rows:
 
 
 def text_of(rows: Rows, width: int | None = None) -> str:
-    """A table as text: its title, its cells below their headings, its notes, on lines of a width.
-
-    What stands over several columns is said at the first of them.
-    """
+    """A table as text: its title, its cells below their headings, its notes, on lines of a width."""
     lines = []
     for cells in (*rows.head, *(row.cells for row in rows.body)):
         line = [""] * len(rows.aligns)

@@ -109,10 +109,7 @@ def model_text(formula: str, outcome: str, labels: Labels) -> str:
 
 
 def with_reference_rows(frame: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
-    """A frame of terms with a row without numbers for each reference level, before its levels.
-
-    `models` are the columns that tell models apart.
-    """
+    """A frame of terms with a row without numbers for each reference level, before its levels."""
     if "reference_level" not in frame.columns or not frame["reference_level"].notna().any():
         return frame
     levels = frame[frame["reference_level"].notna()]

@@ -169,10 +169,7 @@ def _check_once(found: Compared, table: Table, record: Agreement) -> None:
 
 
 def read_by(readings: Readings, members: Sequence[int], *, loose: bool) -> Readings:
-    """Readings of some raters, of rows that two or more of them read.
-
-    Where rows are in any order (`loose`), of cases that both read.
-    """
+    """Readings of some raters, of rows (`loose`: cases) that two or more of them read."""
     values = readings.values[:, list(members)]
     there = ~np.isnan(values)
     if loose:

@@ -100,10 +100,7 @@ def once(readings: Readings) -> np.ndarray:
 
 
 def without_each_unit(readings: Readings, kernel: Kernel) -> tuple[np.ndarray, np.ndarray]:
-    """Coefficients of all rows (n_coefficients,), and without each unit (n_units, n_coefficients).
-
-    The latter are NaN where a coefficient is not defined.
-    """
+    """Coefficients (n_coefficients,) of all rows, and without each unit (n_units, n_coefficients), or NaN."""
     n_units, size = readings.n_units, max(1, _BLOCK // max(readings.values.size, 1))
     found = [
         kernel(readings, WithoutEach(readings.units, np.arange(start, min(start + size, n_units))))

@@ -165,10 +165,7 @@ def decomposed(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, 
 def fit_model(
     matrix: np.ndarray, response: np.ndarray, names: Sequence[str], family: Family, *, intercept: bool
 ) -> Solution:
-    """A model of one family; columns that depend on earlier ones are left out (R gives them NA).
-
-    NotEstimableError where there are no more rows than coefficients, and where the family's kernel says so.
-    """
+    """A model of one family; columns that depend on earlier ones are left out (R gives them NA)."""
     n, k = matrix.shape
     if n == 0:
         raise NotEstimableError("no complete rows")

@@ -1,6 +1,7 @@
 """The logit model by maximum (quasi-)likelihood, the kernel of the families `binomial` and `fractional`."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 from scipy import optimize, special
@@ -16,23 +17,17 @@ _NEARLY_CERTAIN = 1e-8
 
 
 def logit(
-    matrix: np.ndarray, response: np.ndarray, intercept: bool, sampling: np.ndarray | None = None
+    matrix: np.ndarray,
+    response: np.ndarray,
+    intercept: bool,
+    sampling: np.ndarray | None = None,
+    *,
+    quasi: bool = False,
 ) -> Solution:
-    """A logit model of zeros and ones; NotEstimableError where it is separated or does not converge."""
-    return _logit(matrix, response, intercept, sampling, quasi=False)
+    """A logit model of zeros and ones; NotEstimableError where it is separated or does not converge.
 
-
-def fractional_logit(
-    matrix: np.ndarray, response: np.ndarray, intercept: bool, sampling: np.ndarray | None = None
-) -> Solution:
-    """The same of fractions, with Pearson's dispersion and no likelihood."""
-    return _logit(matrix, response, intercept, sampling, quasi=True)
-
-
-def _logit(
-    matrix: np.ndarray, response: np.ndarray, intercept: bool, sampling: np.ndarray | None, *, quasi: bool
-) -> Solution:
-    """The estimates, from which the two families differ in what they say of the spread."""
+    With `quasi` of fractions, with Pearson's dispersion and no likelihood.
+    """
     n, rank = matrix.shape
     each = np.ones(n) if sampling is None else sampling
     coefficients, fitted, converged = _iterated(matrix, response, each)
@@ -177,7 +172,7 @@ FRACTIONAL = Family(
     link=LOGIT,
     variance=bernoulli_variance,
     check=_no_fraction,
-    solve=fractional_logit,
+    solve=partial(logit, quasi=True),
     errors=OF_FIXED,
     normal=False,
     n_spread=0,

@@ -188,10 +188,7 @@ def _check_factors(model: Model, columns: Sequence[str]) -> None:
 def _cells(
     model: Model, term: str | None, by: Sequence[str], against: float | None = None
 ) -> list[dict[str, float]]:
-    """Every combination of the levels of some factors, those of the last one varying fastest.
-
-    The level `against` is one of the term's, also where the model lacks it.
-    """
+    """Every combination of the levels of some factors, those of the last one varying fastest."""
     columns = [*by, *([] if term is None else [term])]
     _check_factors(model, columns)
     factors = right_side(model)[1]

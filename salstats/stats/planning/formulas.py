@@ -75,10 +75,7 @@ def width_power(width: float, of: Precision, level: float) -> np.ndarray:
 
 
 def fewest(power: Callable[[int], float], target: float, least: int) -> int | None:
-    """Smallest number, from `least` on, at which power reaches the target; None where none does.
-
-    Power must not fall as the number rises.
-    """
+    """Smallest number from `least` at which power, which must not fall, reaches the target; else None."""
     if power(least) >= target:
         return least
     low, high = least, 2 * least

@@ -282,10 +282,7 @@ def _superscript(power: int) -> str:
 
 @figures
 def plot_spread(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> p9.ggplot:
-    """The standard deviation of sampled AUC and sAUC by sample size, both axes logarithmic.
-
-    A method has one `mixing`, where it has any.
-    """
+    """The standard deviation of sampled AUC and sAUC by sample size, both axes logarithmic."""
     labels = Labels(RAW_LABELS)
     rows = spread[spread["sd"] > 0]
     if rows.empty:

@@ -133,10 +133,7 @@ def score(given: Recordings, center_bias: str, **options: object) -> pd.DataFram
 
 
 def study_phases(folder: Path) -> list[int] | None:
-    """The phases of a release that the study used; None where there are only these, or none of them.
-
-    Warns SalstatsWarning where others are left out.
-    """
+    """The phases of a release that the study used; None where there are only these, or none of them."""
     there = [str(phase) for phase in find_phases(folder, None)]
     left_out = [phase for phase in there if int(phase) not in STUDY_PHASES]
     if not left_out or left_out == there:
@@ -224,10 +221,7 @@ def by_mixing(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
 
 
 def main_method(rows: pd.DataFrame) -> tuple[str, str]:
-    """The saliency method of single-method results and its mixing: the study's, or the first.
-
-    Interobserver where there is no other.
-    """
+    """Saliency method of single-method results and its mixing: the study's, the first, interobserver."""
     there = list(dict.fromkeys(rows["method"]))
     others = [m for m in there if m not in UNMIXED] or [m for m in there if m != "interobserver"] or there
     main = "gradcam_wag" if "gradcam_wag" in others else others[0]

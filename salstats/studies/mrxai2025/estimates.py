@@ -33,10 +33,7 @@ class Choice:
     pick: tuple[str, str] | None = None
 
     def picked_by(self, kept: pd.DataFrame) -> tuple[str, str]:
-        """Tool and metric whose scores pick the cases shown.
-
-        Raises ValueRangeError where the scores do not have them.
-        """
+        """Tool and metric whose scores pick the cases shown."""
         there = {column: [str(v) for v in kept[column].unique()] for column in ("method", "metric")}
         if self.pick is None:
             study = STUDY_PICK[0] in there["method"] and STUDY_PICK[1] in there["metric"]

@@ -54,10 +54,7 @@ def _crossed(
     said: Iterable[str],
     **marks: Any,
 ) -> GT:
-    """A table of rows side by side: by what they are grouped, labelled, and stand in columns.
-
-    `marks` are a column `bold` of the rows, and `further`, a heading and what it makes of each line's rows.
-    """
+    """A table of rows side by side: by what they are grouped, labelled, and stand in columns."""
     groups, stub, across = by
     values = names.order(across, rows[across])
     heading, further = marks.get("further", ("", None))

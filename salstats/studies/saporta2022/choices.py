@@ -172,10 +172,7 @@ def _slopes_beside(rows: pd.DataFrame) -> p9.ggplot:
 def _columns(
     rows: pd.DataFrame, groups: list[str], stub: list[str], heads: dict[str, str], percent: pd.Series
 ) -> GT:
-    """A table of intervals beside each other, and the signs that they show where these differ.
-
-    `heads` are the headings by the first word of the columns; percentages have one decimal.
-    """
+    """A table of intervals beside each other, and the signs that they show where these differ."""
 
     def side(head: str) -> Cell:
         names = [f"{head}_estimate" if head else "estimate", *(f"{head or 'conf'}_{v}" for v in LIMITS)]
@@ -217,10 +214,7 @@ def conclusion(rows: pd.DataFrame, low: str, high: str, p_adjusted: str) -> np.n
 
 
 def beside(published: pd.DataFrame, other: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    """Two frames of estimates beside each other by their keys, with what each says of the sign.
-
-    A mean has no sign to speak of.
-    """
+    """Two frames of estimates beside each other by their keys, with what each says of the sign."""
     names = {"n": "n_published", "p_adjusted": "p_published"}
     names |= {v: f"published_{v.removeprefix('conf_')}" for v in ("estimate", "conf_low", "conf_high")}
     sides = [f.reindex(columns=[*keys, *VALUES]) for f in (published, other)]

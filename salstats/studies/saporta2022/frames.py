@@ -187,10 +187,7 @@ def metric_rows(scores: pd.DataFrame, *metrics: str) -> pd.DataFrame:
 
 
 def present(scores: pd.DataFrame) -> pd.DataFrame:
-    """The rows that a score could be of: without those where there is nothing to find or to mark.
-
-    What is left undefined is a miss, or a map that is missing.
-    """
+    """The rows that a score could be of: without those where there is nothing to find or to mark."""
     return scores[~scores["reason"].isin(NOTHING_THERE)].reset_index(drop=True)
 
 

@@ -53,10 +53,7 @@ class KenwardRoger(NamedTuple):
 
 
 def kenward_roger(solution: MixedSolution, contrasts: np.ndarray) -> KenwardRoger:
-    """Tests of combinations of coefficients, their covariance adjusted for few levels.
-
-    A model that was fitted by maximum likelihood is a SalstatsError.
-    """
+    """Tests of combinations of coefficients of a model by REML, their covariance adjusted for few levels."""
     if not solution.reml:
         raise SalstatsError("Kenward and Roger's tests need a fit by REML")
     contrasts = np.atleast_2d(contrasts)
