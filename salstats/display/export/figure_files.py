@@ -185,7 +185,10 @@ class FigureJobs:
     def __exit__(self, *error: object) -> None:
         """End the other process; what it has not begun is not drawn."""
         if self._pool is not None:
-            self._pool.shutdown(wait=True, kill_workers=True)
+            for future in self._sent.values():
+                future.cancel()
+            # killing it would need pgrep, which small containers lack
+            self._pool.shutdown(wait=True)
 
     def add(self, figure: p9.ggplot, targets: Sequence[Path]) -> None:
         """Add a figure and the files it goes to; the first, third ... are begun at once elsewhere."""

@@ -156,6 +156,9 @@ def test_what_a_figure_was_made_of_need_not_reach_the_process_that_draws_it(tmp_
 def test_figures_are_the_same_wherever_they_are_drawn_also_where_the_folder_has_changed(
     tmp_path, monkeypatch
 ):
+    # a small container has neither, by which the library ends processes
+    monkeypatch.setattr("loky.backend.utils.psutil", None)
+    monkeypatch.setenv("PATH", "")
     with FigureJobs(2) as work:
         monkeypatch.chdir(tmp_path)
         for i in range(2):  # one in the other process, one in this
