@@ -1,5 +1,6 @@
 """Telling who waits at a terminal that work goes on; light, as it is there before pandas is."""
 
+import os
 import sys
 import threading
 from collections.abc import Iterator
@@ -12,7 +13,8 @@ _PATIENCE = 1.0
 @contextmanager
 def waiting(label: str) -> Iterator[None]:
     """Say on stderr, where that is a terminal, that long work goes on whose parts nobody counts."""
-    if not sys.stderr.isatty():
+    # a shell that completes a line shows what is written there amid the line
+    if not sys.stderr.isatty() or "_SALSTATS_COMPLETE" in os.environ:
         yield
         return
     from rich.console import Console

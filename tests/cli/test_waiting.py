@@ -10,9 +10,14 @@ from salstats.cli.waiting import waiting
 
 
 @pytest.mark.parametrize(
-    ("terminal", "seconds", "said"), [(True, 1.5, True), (True, 0, False), (False, 1.5, False)]
+    ("terminal", "seconds", "completing", "said"),
+    [(True, 1.5, False, True), (True, 0, False, False), (False, 1.5, False, False), (True, 1.5, True, False)],
 )
-def test_long_work_is_said_on_a_terminal_only(monkeypatch, terminal, seconds, said):
+def test_long_work_is_said_on_a_terminal_only_and_not_to_a_shell_that_completes(
+    monkeypatch, terminal, seconds, completing, said
+):
+    if completing:
+        monkeypatch.setenv("_SALSTATS_COMPLETE", "complete_zsh")
     stream = io.StringIO()
     stream.isatty = lambda: terminal
     monkeypatch.setattr(sys, "stderr", stream)
