@@ -17,6 +17,8 @@ _PIECES_PER_JOB = 8
 _LARGEST_PIECE = 20
 #: Seconds between two looks of a worker at whether its parent is there.
 _LOOK_EVERY = 0.5
+#: Bars within bars, of which the last is on the terminal.
+_SHOWN: list[Any] = []
 
 
 def in_pieces(
@@ -148,9 +150,19 @@ def counting(total: int | None, label: str, *, progress: bool) -> Iterator[Calla
 
     known = () if total is None else (MofNCompleteColumn(), TimeRemainingColumn())
     columns = (TextColumn("{task.description}"), BarColumn(), *known)
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=total)
-        yield lambda n, label=None: bar.update(task, advance=n, description=label)
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = bar.add_task(label, total=total)
+    # a terminal has room for one bar that moves: that of the work inside
+    for outer in _SHOWN[-1:]:
+        outer.stop()
+    _SHOWN.append(bar)
+    try:
+        with bar:
+            yield lambda n, label=None: bar.update(task, advance=n, description=label)
+    finally:
+        _SHOWN.remove(bar)
+        for outer in _SHOWN[-1:]:
+            outer.start()
 
 
 def not_counting(n: int, label: str | None = None) -> None:

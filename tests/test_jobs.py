@@ -11,10 +11,11 @@ import cv2
 import joblib
 import numpy as np
 import pytest
+import rich.progress
 from map_folders import write_map_folder
 
 from salstats.checks import SalstatsError
-from salstats.jobs import in_pieces
+from salstats.jobs import counting, in_pieces
 
 #: A command whose work takes minutes: python -c SCRIPT FOLDER.
 SCRIPT = textwrap.dedent("""
@@ -84,3 +85,26 @@ def test_what_opencv_cannot_do_is_a_sentence_that_names_the_cases(jobs):
 
     with pytest.raises(SalstatsError, match=r"OpenCV cannot work on an image.*case 'a'"):
         in_pieces(work, [SimpleNamespace(case="a")], jobs=jobs, progress=False, label="")
+
+
+def test_one_bar_at_a_time_is_on_the_terminal(monkeypatch):
+    bars = []
+
+    class Bar(rich.progress.Progress):
+        def __init__(self, *given, **options):
+            super().__init__(*given, **options)
+            bars.append(self)
+
+    monkeypatch.setattr(rich.progress, "Progress", Bar)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+
+    def shown():
+        return [bar.live.is_started for bar in bars]
+
+    with counting(None, "Computing", progress=True):
+        assert shown() == [True]
+        with counting(3, "Scoring", progress=True) as count:
+            count(1)
+            assert shown() == [False, True]
+        assert shown() == [True, False]
+    assert shown() == [False, False]

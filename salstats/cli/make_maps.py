@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from salstats.cli.values import equations, number, numbers, split
+from salstats.cli.waiting import waiting
 
 #: Images that are taken from a folder.
 _ENDINGS = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp")
@@ -139,9 +140,13 @@ def _explain() -> Any:
 
     try:
         # only here: it needs the extra
-        return import_module("salstats.explain")
+        with waiting("Loading"):
+            explain = import_module("salstats.explain")
+            # torch comes with the first that is asked for
+            explain.make_maps  # noqa: B018
     except ModuleNotFoundError as error:
         raise SalstatsError(str(error)) from error
+    return explain
 
 
 def _whole(text: str, flag: str) -> int:

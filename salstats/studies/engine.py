@@ -25,7 +25,7 @@ from salstats.display.tables.record import Column, Table
 from salstats.display.text.format import count_text, fixed_text
 from salstats.files.frame_files import write_frame
 from salstats.files.output_folder import checked_folder, replacing_folder
-from salstats.jobs import counting
+from salstats.jobs import counting, with_bar
 
 #: The published studies by key; each has a folder here, whose `STUDY` declares it.
 KEYS = ("lanfredi2021", "mrxai2025", "saliency_bench", "saporta2022")
@@ -244,7 +244,8 @@ def reproduce(key: str, arguments: Sequence[str]) -> int:
         for sentence in missing(opened.items, opened.there):
             print(sentence, flush=True)
             warn(sentence)
-        data = opened.load()
+        with counting(None, "Computing", progress=True):
+            data = opened.load()
         with counting(len(opened.items), "Tables", progress=True) as count:
             results = []
             for result in make_items(opened.items, opened.there, data, compared):
@@ -351,7 +352,8 @@ def _write_all(
     with replacing_folder(folder, lambda: check_items_folder(folder, overwrite=True)) as made:
         for name in _SUBFOLDERS:
             (made / name).mkdir(parents=True)
-        index = [row for item, result in results for row in _write(item.key, result, made, figures)]
+        each = with_bar(results, len(results), "Writing", progress=True, sizes=[1] * len(results))
+        index = [row for item, result in each for row in _write(item.key, result, made, figures)]
         if compared:
             write_frame(pd.concat(compared)[["item", "key", "printed", "found", "equal"]], made / PRINTED)
         said = list(dict.fromkeys([*warned, *figures.finish()]))
