@@ -131,7 +131,7 @@ def make_maps(
         overwrite=overwrite,
         **given,
     )
-    print(f"Maps of {len(cases)} images written to {out}: salstats score {out} --truth FILE -o scores.csv")
+    print(f"Maps of {len(cases)} images written to {out}: salstats score {out} --truth TRUTH -o scores.csv")
 
 
 def _explain() -> Any:
