@@ -30,20 +30,14 @@ _PHRASES = {
     "undefined": "had no defined {noun}",
     "unpaired": "could not be compared",
 }
-#: Of these the words deny something.
-_NEGATIVE = ("inconclusive", "undefined", "unpaired")
 
 
 def contrast_sentences(frame: pd.DataFrame, words: Words) -> Iterator[str]:
-    """Yield the verdict on each method, metric by metric, and what has to be known to read them."""
+    """Yield how methods did, metric by metric, and what has to be known to read them."""
     if frame["estimate"].notna().any():
         yield _rule(frame, words)
     for _, rows in words.by_metric(frame):
-        methods = words.labels.order("method", rows["method"])
-        if len(methods) > WRITTEN:
-            yield headline(rows, words)
-        else:
-            yield from (_method(rows[rows["method"] == m], rows, words) for m in methods)
+        yield headline(rows, words)
     yield from _notes(frame, words)
     yield from caveats(frame, words)
 
@@ -75,7 +69,8 @@ def _places(shown: pd.DataFrame, own: pd.DataFrame, words: Words) -> str:
         return ""
     pooled, n_tasks = pooled_rows(shown), int((~pooled_rows(own)).sum())
     single = shown.loc[~pooled, "task"]
-    where = [_where(single, "equivalent", n_tasks, words)] if len(single) else []
+    some = listed(words.tasks(single), f"of {n_tasks} tasks")
+    where = [f"in {f'all {n_tasks} tasks' if len(single) == n_tasks else some}"] if len(single) else []
     return f" {joined([*where, *(['averaged over tasks'] if pooled.any() else [])])}"
 
 
@@ -93,29 +88,6 @@ def headline(frame: pd.DataFrame, words: Words) -> str:
             some = joined(names) if len(names) <= WRITTEN else f"{many} {n_methods} methods"
             clauses.append(f"{some} {_phrase(state, frame)}{_estimates(chosen, names, frame, words)}")
     return f"{_start(frame, words)}{_average(frame)} {'; '.join(clauses)}."
-
-
-def _method(rows: pd.DataFrame, frame: pd.DataFrame, words: Words) -> str:
-    """Verdict on one method and metric: in which tasks, and averaged over them."""
-    pooled = pooled_rows(rows)
-    single, average = rows[~pooled], rows[pooled]
-    name, states = words.method(rows["method"].iloc[0]), states_of(single)
-    if len(single) == 1:
-        several = "task" in frame.columns and frame["task"][~pooled_rows(frame)].nunique() > 1
-        place = f" in {words.tasks(single['task'])[0]}" if several else ""
-        said = f"{_phrase(states.iloc[0], frame)}{place}{_estimates(single, [''], frame, words)}"
-        return f"{_start(frame, words)} {name} {said}."
-    # what was shown stands first, of that what was shown most often
-    order = sorted(states.unique(), key=lambda s: (s in _NEGATIVE, -(states == s).sum()))
-    clauses = [
-        f"{_phrase(state, frame)} {_where(single['task'][states == state], state, len(single), words)}"
-        for state in order
-    ]
-    text = f"{_start(frame, words)} {name} {joined(clauses)}"
-    if len(average) and not set(order) <= {"unpaired"}:
-        phrase = _phrase(states_of(average).iloc[0], frame)
-        text += f";{_average(rows)} it {phrase}{_estimates(average, [''], frame, words)}"
-    return f"{text}."
 
 
 def _start(frame: pd.DataFrame, words: Words) -> str:
@@ -145,13 +117,6 @@ def states_of(rows: pd.DataFrame) -> pd.Series:
 def _phrase(state: str, frame: pd.DataFrame) -> str:
     """What a method did."""
     return _PHRASES[state].format(noun=TERMS[str(frame["term"].iloc[0])].noun)
-
-
-def _where(tasks: pd.Series, state: str, n_tasks: int, words: Words) -> str:
-    """Text such as "in all 5 tasks", "in Edema and Consolidation" or "in 12 of 60 tasks"."""
-    if len(tasks) == n_tasks:
-        return f"in {'any of the' if state in _NEGATIVE else 'all'} {n_tasks} tasks"
-    return f"in {listed(words.tasks(tasks), f'of {n_tasks} tasks')}"
 
 
 def _estimates(rows: pd.DataFrame, names: list[str], frame: pd.DataFrame, words: Words) -> str:

@@ -129,15 +129,16 @@ def _ranked(c: Contents) -> tuple[pd.DataFrame, str]:
     return c.first, f"{assigned('means', c.done.calls['means'])}\nmeans[{rows}]{bare}"
 
 
-def _compared(c: Contents) -> tuple[pd.DataFrame, str] | None:
-    if c.contrasts not in c.done.frames:
+def _compared(c: Contents, averaged: bool = True) -> tuple[pd.DataFrame, str] | None:
+    key = c.contrasts
+    if key not in c.done.frames:
         return None
-    frame, call = c.done.frames[c.contrasts], c.done.calls[c.contrasts]
+    frame, call = c.done.frames[key], c.done.calls[key]
     pooled = pooled_rows(frame)
     if not pooled.any():
-        return frame, call
-    key = c.contrasts
-    return frame[pooled].reset_index(drop=True), f"{assigned(key, call)}\n{key}[{key}['task'] == 'Average']"
+        return (frame, call) if averaged else None
+    rows = f"{key}[{key}['task'] {'==' if averaged else '!='} 'Average']"
+    return frame[pooled == averaged].reset_index(drop=True), f"{assigned(key, call)}\n{rows}"
 
 
 def _picked(c: Contents) -> tuple[pd.DataFrame, str] | None:
@@ -168,6 +169,11 @@ def _draw_ranking(means: pd.DataFrame, c: Contents) -> partial[Any]:
     return partial(ss.plot_intervals, means, sort="estimate", **named, **c.style)
 
 
+def _draw_contrasts(contrasts: pd.DataFrame, c: Contents) -> partial[Any]:
+    tested = "p_value" in contrasts.columns and bool(contrasts["p_value"].notna().any())
+    return partial(ss.plot_forest, contrasts, p_values=tested, width=_FOREST_MM, **c.style)
+
+
 def _draw_means(means: pd.DataFrame, c: Contents) -> partial[Any]:
     reference = c.words.settings.reference
     differences = c.done.frames.get("difference")
@@ -195,6 +201,8 @@ class Part:
     shows: tuple[Show, ...]
 
 
+#: Width of a forest with its numbers beside it, which a phone shows whole.
+_FOREST_MM = 120
 _IN_FILES = "the numbers are in the files below."
 #: Sections in their order, the first the summary; a report has those for which there is something to show.
 PARTS = (
@@ -210,17 +218,17 @@ PARTS = (
     Part(
         "contrasts", "Comparison with {reference}", ("decrease", "difference"),
         (
-            Table(
-                "contrasts", "{contrast} from {reference}{over_tasks}",
-                _styled(ss.table_decrease), _compared,
+            Figure(
+                "contrasts", "{contrast} from {reference}{over_tasks}", _draw_contrasts, _compared,
+                alt=f"{{contrast}} of each method from {{reference}} with interval and P; {_IN_FILES}",
             ),
             Figure(
-                "decrease_forest", "Percentage decrease from {reference}{by_task}",
+                "contrasts_by_task", "{contrast} from {reference} by task",
                 lambda f, c: partial(
                     ss.plot_decrease, f, n_columns=min(f["metric"].nunique(), 2), **c.style
                 ),
-                "decrease",
-                alt=f"Percentage decreases from {{reference}} with intervals; {_IN_FILES}",
+                partial(_compared, averaged=False),
+                alt=f"{{contrast}} of each method from {{reference}} with intervals; {_IN_FILES}",
                 place="more",
             ),
             Table(

@@ -117,37 +117,48 @@ def _shares(decreases: pd.DataFrame) -> pd.DataFrame:
 
 
 def _slopes(metric: str, frames: Frames, words: Words) -> str:
-    """With which covariates the scores of methods went, and in how many of these."""
-    name, columns = words.metric(metric), [words.column(c) for c in words.settings.covariates or ()]
-    if not columns:
+    """With which covariates the scores of methods rose or fell, and of how many methods this was shown."""
+    name, covariates = words.metric(metric), words.settings.covariates or ()
+    if not covariates:
         return "What scores depend on was not examined, since they came without covariates."
+    listing = listed([words.column(c) for c in covariates], "covariates", "or")
     rows = frames.get("regression", pd.DataFrame())
     if len(rows):
         rows = rows[(outcomes(rows) == metric) & ~of_gaps(rows)]
         rows = rows[~np.isnan(words.p_values(rows))]
     if rows.empty:
-        return f"Whether scores on {name} go with {listed(columns, 'covariates')} could not be tested."
-    shown, clauses = rows[words.shown(rows)], []
-    for way, some in (("higher", shown["estimate"] > 0), ("lower", shown["estimate"] < 0)):
-        found = shown[some]["term"].value_counts(sort=False)
-        said = []
-        for term in (c for c in words.settings.covariates or () if c in found.index):
-            n = int((rows["term"] == term).sum())
-            share = f" ({found[term]} of {counted(n, 'method')})" if n > 1 else ""
-            said.append(f"{words.column(term)}{share}")
-        if said:
-            clauses.append(f"{way} where {joined(said, 'or')} was larger")
+        return f"Whether {name} rises or falls with {listing} could not be tested."
+    n_tested, clauses = rows["term"].value_counts(), []
+    for way, some in _directions(rows, words):
+        n_shown = rows[some]["term"].value_counts()
+        said = [
+            f"{words.column(c)} ({n_shown[c]} of {counted(n_tested[c], 'method')})"
+            for c in covariates
+            if c in n_shown
+        ]
+        clauses += [f"{way} with {joined(said)}"] if said else []
     if clauses:
-        return f"Scores on {name} were {', and '.join(clauses)}."
-    return f"Scores on {name} were not shown to go with {listed(columns, 'covariates')}."
+        return f"From case to case, {name} {', and '.join(clauses)}."
+    return f"From case to case, {name} was not shown to rise or fall with {listing}."
+
+
+def _directions(rows: pd.DataFrame, words: Words) -> list[tuple[str, np.ndarray]]:
+    """Which rows were shown to lie above 0, and which below."""
+    shown, estimate = words.shown(rows), rows["estimate"].to_numpy(dtype=np.float64)
+    return [("rose", shown & (estimate > 0)), ("fell", shown & (estimate < 0))]
 
 
 def _confidence(metric: str, frames: Frames, words: Words) -> Iterator[str]:
-    """Yield in how many groups scores were shown to be correlated with the model's confidence."""
+    """Yield in how many groups scores were shown to rise or fall with the model's confidence."""
     rows = frames.get("correlation", pd.DataFrame(columns=["x"]))
     rows = rows[rows["x"] == metric]
     n = int((~np.isnan(words.p_values(rows))).sum()) if len(rows) else 0
     if n:
-        shown = int(words.shown(rows).sum())
+        tasks = "task" in rows.columns and rows["task"].nunique() > 1
+        of = f"{counted(n, 'combination')} of method and task" if tasks else counted(n, "method")
+        found = [f"{way} in {some.sum()}" for way, some in _directions(rows, words) if some.any()]
         name = words.column(str(rows["y"].iloc[0]))
-        yield f"A correlation with {name} was shown in {shown or 'none'} of {counted(n, 'test')}."
+        if found:
+            yield f"With {name} it {' and '.join(found)} of {of}."
+        else:
+            yield f"It was not shown to rise or fall with {name} ({of})."

@@ -1,32 +1,6 @@
 "use strict";
 (() => {
-  const root = document.documentElement;
-  root.classList.add("js");
-
-  // --- colours: system, or the one chosen last -------------------------------------------------
-  const KEY = "salstats-theme";
-  const dark = matchMedia("(prefers-color-scheme: dark)");
-  let theme = "system";
-  // storage may be off or full: the choice then lasts as long as the page
-  try {
-    const stored = localStorage.getItem(KEY);
-    if (stored === "light" || stored === "dark") theme = stored;
-  } catch { /* no storage */ }
-
-  const showTheme = () => {
-    if (theme === "system") delete root.dataset.theme;
-    else root.dataset.theme = theme;
-    const button = document.getElementById("theme");
-    if (button) button.textContent = `Colours: ${theme}`;
-  };
-  // from "system" the first step is the one that changes something
-  const nextTheme = () => {
-    const order = dark.matches ? ["system", "light", "dark"] : ["system", "dark", "light"];
-    theme = order[(order.indexOf(theme) + 1) % order.length];
-    try { localStorage.setItem(KEY, theme); } catch { /* no storage */ }
-    showTheme();
-  };
-  showTheme();
+  document.documentElement.classList.add("js");
 
   // --- what was done, for everyone -------------------------------------------------------------
   let clearing;
@@ -38,22 +12,6 @@
   };
 
   // --- copying ---------------------------------------------------------------------------------
-  const cellText = (cell) => cell.innerText.replace(/\s+/g, " ").trim();
-
-  const tabSeparated = (table) => {
-    const rows = [...table.rows].map(() => []);
-    [...table.rows].forEach((row, r) => {
-      let c = 0;
-      for (const cell of row.cells) {
-        while (rows[r][c] !== undefined) c += 1;
-        for (let i = 0; i < cell.rowSpan && r + i < rows.length; i += 1) {
-          for (let j = 0; j < cell.colSpan; j += 1) rows[r + i][c + j] = i || j ? "" : cellText(cell);
-        }
-      }
-    });
-    return rows.map((row) => row.join("\t")).join("\n");
-  };
-
   const copy = (plain, html) => {
     const put = (event) => {
       event.preventDefault();
@@ -67,50 +25,16 @@
 
   const copyFrom = (button) => {
     const source = document.getElementById(button.dataset.copy);
-    const isTable = "table" in button.dataset;
-    const table = isTable && source.querySelector("table");
+    const table = "table" in button.dataset && source.querySelector("table");
     // sentences that are set apart are still one paragraph
     const text = source.matches("p") ? source.textContent.replace(/\s+/g, " ") : source.innerText;
-    const copied = isTable ? copy(tabSeparated(table), table.outerHTML) : copy(text.trim());
-    if (copied) {
+    // cells of a table stand between tabs, and the first may be empty
+    if (table ? copy(table.innerText, table.outerHTML) : copy(text.trim())) {
       say(`${button.dataset.what} copied.`);
     } else {
       getSelection().selectAllChildren(table || source);
       say(`${button.dataset.what} selected: press Ctrl+C or ⌘C to copy.`);
     }
-  };
-
-  // --- figures, enlarged -----------------------------------------------------------------------
-  const enlarge = (figure) => {
-    const dialog = document.createElement("dialog");
-    const bar = document.createElement("div");
-    const title = document.createElement("h2");
-    const close = document.createElement("button");
-    const picture = document.createElement("div");
-    dialog.className = "viewer";
-    bar.className = "bar";
-    title.id = "viewer-title";
-    title.textContent = figure.querySelector("h3").textContent;
-    close.type = "button";
-    close.textContent = "Close";
-    picture.className = "picture";
-    picture.tabIndex = 0;
-    picture.setAttribute("role", "region");
-    picture.setAttribute("aria-label", "Enlarged figure");
-    dialog.setAttribute("aria-labelledby", title.id);
-    for (const shown of figure.querySelectorAll("img")) {
-      const image = shown.cloneNode();
-      image.removeAttribute("width");
-      image.removeAttribute("height");
-      picture.append(image);
-    }
-    bar.append(title, close);
-    dialog.append(bar, picture);
-    document.body.append(dialog);
-    close.addEventListener("click", () => dialog.close());
-    dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
-    dialog.addEventListener("close", () => dialog.remove());
-    dialog.showModal();
   };
 
   // --- parts: opened by their anchors, all at once, and for print -------------------------------
@@ -155,21 +79,13 @@
   };
 
   document.addEventListener("DOMContentLoaded", () => {
-    showTheme();
-    document.getElementById("theme").addEventListener("click", nextTheme);
-    document.addEventListener("click", (event) => {
-      const button = event.target.closest("button");
-      if (button?.dataset.copy) copyFrom(button);
-      const figure = button?.dataset.enlarge
-        ? document.getElementById(button.dataset.enlarge)
-        : event.target.closest("main .picture img")?.closest("figure");
-      if (figure) enlarge(figure);
-    });
     openAll();
     watchRegions();
     addEventListener("hashchange", reveal);
-    // the same anchor again
     document.addEventListener("click", (event) => {
+      const button = event.target.closest("[data-copy]");
+      if (button) copyFrom(button);
+      // the same anchor again
       if (event.target.closest("a")?.hash === location.hash) reveal();
     });
     if (location.hash) reveal();

@@ -74,14 +74,21 @@ def _summary(section: Section, report: Report) -> Markup:
     """Figure, main results, what was counted, and whether there is anything to heed: the first screen."""
     sentences = [element("li", linked(sentence)) for sentence in section.sentences]
     said = element("ul", sentences, class_="key", id="summary-text")
-    heed = None
-    if report.warnings:
-        link = element("a", counted(len(report.warnings), "warning"), href="#warnings")
-        heed = element("p", link, " to read before these results are used.", class_="heed")
+    told = [
+        element("p", element("a", counted(len(found), what), href=f"#{anchor}"), rest, class_=kind)
+        for found, anchor, kind, what, rest in (
+            (report.warnings, "warnings", "heed", "warning", " to read before these results are used."),
+            (
+                report.not_covered, "not-covered", "asked", "item",
+                " of reporting guidelines that this report does not cover.",
+            ),
+        )
+        if found
+    ]  # fmt: skip
     counts = [element("div", element("dt", name), element("dd", value)) for name, value in report.counts]
     found = element("dl", counts, class_="counts") if counts else None
     copy = tools(copy_button("summary-text", "Copy text", "Summary"))
-    text = element("div", "\n", lines(said, found, heed, copy), "\n")
+    text = element("div", "\n", lines(said, found, *told, copy), "\n")
     heading = element("h2", section.title, id="summary", tabindex=-1)
     first = element("div", "\n", lines(*map(item_block, section.items), text), "\n", class_="first")
     return element("section", "\n", lines(heading, first), "\n", aria_labelledby="summary")

@@ -66,7 +66,7 @@ def _picture(item: Item, pages: Sequence[bytes]) -> Markup:
     anchor, shown = item_anchor(item), []
     for number, png in enumerate(pages, 1):
         page = f"{item.number}, page {number} of {len(pages)}" if len(pages) > 1 else ""
-        region = scrolling(_image(item, png, page), page or _label(item), "scroll picture")
+        region = element("div", _image(item, png, page), class_="picture")
         shown.append(lines(region, element("p", page, class_="page") if page else None))
     caption = _caption(item, item.caption, id=f"{anchor}-caption")
     return element("figure", lines(*shown, caption), id=anchor, tabindex=-1)
@@ -95,15 +95,14 @@ def _png_size(png: bytes) -> tuple[int, int, float]:
 
 
 def _tools(item: Item) -> Markup:
-    """What can be done with a table or figure: copy, enlarge, its files, its Python call."""
+    """What can be done with a table or figure: copy, its files, its Python call."""
     anchor, buttons = item_anchor(item), list[Markup]()
     if item.place == "file":
         pass
     elif item.is_table:
         buttons = [copy_button(anchor, "Copy table", item.number, table=True)]
     else:
-        enlarge = element("button", "Enlarge", type="button", class_="scripted", data_enlarge=anchor)
-        buttons = [enlarge, copy_button(f"{anchor}-caption", "Copy caption", f"Caption of {item.number}")]
+        buttons = [copy_button(f"{anchor}-caption", "Copy caption", f"Caption of {item.number}")]
     links = element("span", "Files: ", list(_file_links(item)), class_="files") if item.files else None
     name, what = f"{anchor}-call", f"Call of {item.number}"
     code = element("pre", element("code", item.call), id=name)
@@ -140,9 +139,9 @@ def linked(text: str) -> Markup:
     return joined([*pieces, text[end:]])
 
 
-def scrolling(content: Markup, label: str, class_: str = "scroll") -> Markup:
+def scrolling(content: Markup, label: str) -> Markup:
     """Region that scrolls by itself and that the keyboard can reach."""
-    return element("div", content, class_=class_, role="region", tabindex=0, aria_label=label)
+    return element("div", content, class_="scroll", role="region", tabindex=0, aria_label=label)
 
 
 def tools(*children: Child) -> Markup:

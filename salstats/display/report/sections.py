@@ -1,7 +1,6 @@
 """The sections of a report: what there is to show of each part, drawn, numbered and told."""
 
 import re
-from copy import copy
 from functools import partial
 from typing import Any
 
@@ -10,6 +9,7 @@ import plotnine as p9
 
 import salstats as ss
 from salstats.checks import SalstatsError
+from salstats.display.plots.figure import Figure
 from salstats.display.plots.theme import TEXT_PT
 from salstats.display.report.calls import COMPARED, LABELS, Named, assigned, beginning, call_text
 from salstats.display.report.comparisons import margin_sentences
@@ -55,7 +55,7 @@ def _item(show: Show, contents: Contents, numbers: dict[str, int]) -> Item | Non
     display, call = drawing(), _drawn(show, call, drawing, contents)
     title, caption, alt = (text.format(**contents.names) for text in (show.title, show.caption, show.alt))
     if kind == "Figure":
-        bare = [without_caption(page) for page in getattr(display, "pages", [display])]
+        bare = [without_caption(page) for page in display.pages]
         display = tuple(page for page, _ in bare)
         caption = " ".join(filter(None, (caption, bare[0][1])))
     numbers[kind] += 1
@@ -111,19 +111,15 @@ def _sentences(part: Part, contents: Contents) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def without_caption(figure: p9.ggplot) -> tuple[p9.ggplot, str]:
+def without_caption(page: Figure) -> tuple[Figure, str]:
     """A page of a figure without its caption and as much lower, and the caption as one line.
 
     A journal sets captions itself; the page has them beside the figure, and says itself which page it is.
     """
-    alone = copy(figure)
-    # the frames that it was made of, and its other pages, are not drawn with it
-    for name in ("_call", "_others"):
-        alone.__dict__.pop(name, None)
-    text = figure.labels.caption
+    alone, text = page.alone(), page.labels.caption
     if not text:
         return alone, ""
-    width, height = figure.theme.getp("figure_size")
+    width, height = page.theme.getp("figure_size")
     line = (TEXT_PT - 1) * 1.2 / 72
     bare = alone + p9.theme(figure_size=(width, height - line * (text.count("\n") + 1)))
     bare.labels.caption = None

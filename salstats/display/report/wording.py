@@ -131,9 +131,9 @@ def lowered(text: str) -> str:
     return text[0].lower() + text[1:] if plain else text
 
 
-def listed(words: Sequence[str], many: str) -> str:
+def listed(words: Sequence[str], many: str, last: str = "and") -> str:
     """Words as a list, or how many there are where the list would be long."""
-    return joined(words) if len(words) <= _LISTED else f"{len(words)} {many}"
+    return joined(words, last) if len(words) <= _LISTED else f"{len(words)} {many}"
 
 
 def verdict_word(metric: str, verdict: str) -> str:

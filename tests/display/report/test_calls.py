@@ -64,7 +64,7 @@ def test_every_call_shown_runs_and_gives_its_frame(scores, options, tmp_path, mo
         # of a decrease the P values are those of the differences
         columns = (
             ["estimate", "conf_low", "conf_high"]
-            if item.key in ("decrease", "decrease_forest", "contrasts")
+            if item.key in ("decrease", "contrasts", "contrasts_by_task")
             else list(frame)
         )
         pd.testing.assert_frame_equal(frame[columns], item.frame[columns], check_dtype=False, obj=item.key)

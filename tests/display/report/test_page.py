@@ -200,10 +200,14 @@ def test_counts_are_a_list_of_definitions(tree):
     assert pairs == [("Cases", "668"), ("Patients", "500"), ("Scores", "13,360"), ("Missing scores", "3")]
 
 
-def test_warnings_are_announced_in_the_summary(tree):
-    (heed,) = tree.find_class("heed")
-    assert heed.text_content() == "2 warnings to read before these results are used."
-    assert heed.find("a").get("href") == "#warnings"
+def test_warnings_and_what_is_not_covered_are_announced_in_the_summary(tree):
+    told = {
+        link.get("href"): p.text_content()
+        for p in tree.xpath("//div[@class='first']//p")
+        for link in p.iter("a")
+    }
+    assert told["#warnings"] == "2 warnings to read before these results are used."
+    assert told["#not-covered"].startswith("3 items of reporting guidelines")
     (warned,) = tree.find_class("warnings")
     assert [item.text for item in warned] == [
         "Task Lung Lesion has 14 cases: its intervals are wide.",

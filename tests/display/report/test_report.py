@@ -16,11 +16,12 @@ from salstats.checks import ColumnError, InputFileError, SalstatsError
 from salstats.cli.app import run
 
 TABLES = {
-    "description", "contrasts", "best", "means", "decrease", "difference", "auroc", "correlation",
+    "description", "best", "means", "decrease", "difference", "auroc", "correlation",
     "regression",
 }  # fmt: skip
 FIGURES = {
-    "ranking", "flow", "intervals", "scores", "decrease_forest", "confidence", "covariates", "coefficients",
+    "ranking", "flow", "intervals", "scores", "contrasts", "contrasts_by_task", "confidence", "covariates",
+    "coefficients",
 }  # fmt: skip
 ANALYSES = {
     "flow", "describe", "means", "best", "decrease", "difference", "auroc", "correlation", "confidence",
