@@ -105,7 +105,8 @@ def _distance(method: str, metric: str, frames: Frames, words: Words) -> str:
 
 def _no_share(rows: pd.DataFrame) -> bool:
     """Whether a share of the reference's mean has no plain reading."""
-    return not (rows["reference_mean"] > 0).all()
+    limits = rows[["conf_low", "conf_high"]].astype(float)
+    return not (rows["reference_mean"] > 0).all() or bool(np.isinf(limits).any(axis=None))
 
 
 def _shares(decreases: pd.DataFrame) -> pd.DataFrame:
@@ -131,15 +132,16 @@ def _slopes(metric: str, frames: Frames, words: Words) -> str:
     n_tested, clauses = rows["term"].value_counts(), []
     for way, some in _directions(rows, words):
         n_shown = rows[some]["term"].value_counts()
-        said = [
-            f"{words.column(c)} ({n_shown[c]} of {counted(n_tested[c], 'method')})"
-            for c in covariates
-            if c in n_shown
-        ]
+        said = [f"{words.column(c)}{_share_of(n_shown[c], n_tested[c])}" for c in covariates if c in n_shown]
         clauses += [f"{way} with {joined(said)}"] if said else []
     if clauses:
         return f"From case to case, {name} {', and '.join(clauses)}."
     return f"From case to case, {name} was not shown to rise or fall with {listing}."
+
+
+def _share_of(n_shown: int, n_tested: int) -> str:
+    """Text such as " (3 of 8 methods)", nothing of a single one."""
+    return f" ({n_shown} of {counted(n_tested, 'method')})" if n_tested > 1 else ""
 
 
 def _directions(rows: pd.DataFrame, words: Words) -> list[tuple[str, np.ndarray]]:
@@ -155,10 +157,12 @@ def _confidence(metric: str, frames: Frames, words: Words) -> Iterator[str]:
     n = int((~np.isnan(words.p_values(rows))).sum()) if len(rows) else 0
     if n:
         tasks = "task" in rows.columns and rows["task"].nunique() > 1
-        of = f"{counted(n, 'combination')} of method and task" if tasks else counted(n, "method")
-        found = [f"{way} in {some.sum()}" for way, some in _directions(rows, words) if some.any()]
+        of = f"{n} {'combinations of method and task' if tasks else 'methods'}" if n > 1 else ""
         name = words.column(str(rows["y"].iloc[0]))
+        found = [
+            f"{way} in {some.sum()}" if of else way for way, some in _directions(rows, words) if some.any()
+        ]
         if found:
-            yield f"With {name} it {' and '.join(found)} of {of}."
+            yield f"With {name} it {' and '.join(found)}{of and f' of {of}'}."
         else:
-            yield f"It was not shown to rise or fall with {name} ({of})."
+            yield f"It was not shown to rise or fall with {name}{of and f' ({of})'}."

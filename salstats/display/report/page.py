@@ -87,7 +87,7 @@ def _summary(section: Section, report: Report) -> Markup:
     ]  # fmt: skip
     counts = [element("div", element("dt", name), element("dd", value)) for name, value in report.counts]
     found = element("dl", counts, class_="counts") if counts else None
-    copy = tools(copy_button("summary-text", "Copy text", "Summary"))
+    copy = tools(copy_button("summary-text", "Copy text"))
     text = element("div", "\n", lines(said, found, *told, copy), "\n")
     heading = element("h2", section.title, id="summary", tabindex=-1)
     first = element("div", "\n", lines(*map(item_block, section.items), text), "\n", class_="first")
@@ -99,9 +99,7 @@ def _section(section: Section) -> _Part:
     anchor = f"section-{section.key}"
     name = f"{anchor}-text"
     sentences = [[element("span", linked(text), class_="sentence"), " "] for text in section.sentences]
-    text = (
-        [element("p", sentences, id=name), tools(copy_button(name, "Copy text", "Text"))] if sentences else []
-    )
+    text = [element("p", sentences, id=name), tools(copy_button(name, "Copy text"))] if sentences else []
     shown = [item for item in section.items if item.place == "page"]
     others = [item for item in section.items if item.place != "page"]
     more = None
@@ -116,14 +114,14 @@ def _section(section: Section) -> _Part:
 def _closing(report: Report) -> list[_Part]:
     """Methods, warnings, what guidelines ask for beyond the report, settings: those that there are."""
     paragraphs = element("div", lines(*(element("p", linked(p)) for p in report.methods)), id="methods-text")
-    methods = lines(paragraphs, tools(copy_button("methods-text", "Copy text", "Methods")))
+    methods = lines(paragraphs, tools(copy_button("methods-text", "Copy text")))
     warned = element("ul", (element("li", linked(w)) for w in report.warnings), class_="warnings")
     none = element("p", "The analyses gave no warnings.")
     asked = lines(element("p", "What these guidelines ask for and this report cannot know."), _asked(report))
     settings = "Settings and versions"
     rows = element("tbody", (_row(name, value) for name, value in report.provenance))
     table = element("div", _prose(settings, ("Setting", "Value"), rows), id="provenance-table")
-    copy = tools(copy_button("provenance-table", "Copy table", settings, table=True))
+    copy = tools(copy_button("provenance-table", "Copy table", table=True))
     n_warnings, n_asked = (str(len(found)) for found in (report.warnings, report.not_covered))
     parts = (
         (_Part("methods", "Methods", methods, "Text for a paper"), report.methods),

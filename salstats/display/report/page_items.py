@@ -100,13 +100,13 @@ def _tools(item: Item) -> Markup:
     if item.place == "file":
         pass
     elif item.is_table:
-        buttons = [copy_button(anchor, "Copy table", item.number, table=True)]
+        buttons = [copy_button(anchor, "Copy table", table=True)]
     else:
-        buttons = [copy_button(f"{anchor}-caption", "Copy caption", f"Caption of {item.number}")]
+        buttons = [copy_button(f"{anchor}-caption", "Copy caption")]
     links = element("span", "Files: ", list(_file_links(item)), class_="files") if item.files else None
-    name, what = f"{anchor}-call", f"Call of {item.number}"
+    name = f"{anchor}-call"
     code = element("pre", element("code", item.call), id=name)
-    copy = copy_button(name, "Copy code", what)
+    copy = copy_button(name, "Copy code")
     call = element("details", element("summary", "Python call"), code, copy, class_="call")
     return lines(tools(buttons, links), call if item.call else None)
 
@@ -149,11 +149,6 @@ def tools(*children: Child) -> Markup:
     return element("div", *children, class_="tools")
 
 
-def copy_button(target: str, text: str, what: str, *, table: bool = False) -> Markup:
-    """Button that puts the text of an element, or a table, on the clipboard.
-
-    `what` names it once it is copied.
-    """
-    return element(
-        "button", text, type="button", class_="scripted", data_copy=target, data_what=what, data_table=table
-    )
+def copy_button(target: str, text: str, *, table: bool = False) -> Markup:
+    """Button that puts the text of an element, or a table, on the clipboard."""
+    return element("button", text, type="button", class_="scripted", data_copy=target, data_table=table)

@@ -26,7 +26,10 @@ HUMAN = "the human benchmark"
 
 
 def odd_scores(metric, n_methods, n_tasks, n_cases, human, levels, undefined, seed):
-    """Scores of few cases on a coarse scale, so that methods tie; `human` moves people up or down."""
+    """Scores of few cases on a coarse scale, so that methods tie; `human` moves people up or down.
+
+    Of odd seeds two cases are of one patient, and of every third the model's confidence goes with the score.
+    """
     rng = np.random.default_rng(seed)
     methods = [*METHODS[:n_methods], *([] if human is None else ["human"])]
     rows = [(f"c{c}", f"t{t}", m) for c in range(n_cases) for t in range(n_tasks) for m in methods]
@@ -37,7 +40,13 @@ def odd_scores(metric, n_methods, n_tasks, n_cases, human, levels, undefined, se
     )
     score = np.where(rng.random(len(scores)) < undefined, np.nan, score.clip(0, 1))
     size = scores["case"].map({f"c{c}": (7 * c) % 5 for c in range(n_cases)})
-    return scores.assign(metric=metric, score=score, size=size)
+    scores = scores.assign(metric=metric, score=score, size=size)
+    if seed % 2:
+        scores["patient"] = scores["case"].map({f"c{c}": f"p{c // 2}" for c in range(n_cases)})
+    if seed % 3 == 0:
+        prob = scores.groupby(["case", "task"])["score"].transform("mean")
+        scores["prob"] = prob.fillna(0.5).rank(pct=True)
+    return scores
 
 
 def named(text):
@@ -99,11 +108,30 @@ def check_distance(text, frames, metric, best):
     else:
         assert "not shown to differ" in text
         assert not worse | better
+    assert "∞" not in text
     if found := re.search(r"was (−?[\d,.]+)%", text):
         decrease = frames["decrease"]
         same = (decrease["method"] == best) & (decrease["task"] == row["task"])
         left = float(found[1].replace("−", "-").replace(",", ""))
         assert left + round(decrease.loc[same, "estimate"].iloc[0], 1) == pytest.approx(100, abs=0.051)
+
+
+def check_found(text, frames, column):
+    """The third sentence against the slopes of scores, and the correlations with the confidence."""
+    slopes = frames.get("regression", pd.DataFrame(columns=["reference", "p_adjusted", "estimate"]))
+    slopes = slopes[slopes["reference"].isna()] if "reference" in slopes else slopes
+    correlations = frames.get("correlation", slopes.iloc[:0])
+    for way, sign in (("rose", 1), ("fell", -1)):
+        n, n_pairs = (
+            int(((rows["p_adjusted"] < 0.05) & (rows["estimate"] * sign > 0)).sum())
+            for rows in (slopes, correlations)
+        )
+        n_tested = int(slopes["p_adjusted"].notna().sum())
+        of = f" ({n} of {n_tested} methods)" if n_tested > 1 else ""
+        assert (f"{way} with {column}" in text) == (f"{way} with {column}{of}" in text) == (n > 0)
+        n_all = int(correlations["p_adjusted"].notna().sum())
+        said = f"it {way}." if n_all == 1 else f"{way} in {n_pairs} "
+        assert (said in text) == (f"{way} in " in text or f"it {way}" in text) == (n_pairs > 0)
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
@@ -127,11 +155,13 @@ def check_distance(text, frames, metric, best):
 @example(drawn=("iou", 3, 1, 1, 0.4, 50, 0.0, 5))  # one unit
 @example(drawn=("odd_one", 3, 1, 7, 0.4, 50, 0.3, 6))  # nobody knows what is better
 @example(drawn=("iou", 3, 2, 8, 0.4, 50, 1.0, 7))  # all undefined
+@example(drawn=("iou", 4, 1, 8, -0.4, 50, 0.0, 9))  # patients of two cases, confidence
+@example(drawn=("hd95", 4, 2, 40, None, 50, 0.0, 12))  # confidence by task, no people
 def test_first_sentences_agree_with_the_tables(drawn):
     metric, n_methods, _, n_cases, human, *_ = drawn
     scores = odd_scores(*drawn)
     options = {"interval": "t", "n_replicates": 19, "covariates": ["size"] if n_cases > 4 else None}
-    if n_cases == 1 or scores["score"].isna().all():
+    if scores["patient" if "patient" in scores else "case"].nunique() == 1 or scores["score"].isna().all():
         with pytest.raises(SalstatsError):
             settled(scores, Settings(**options))
         return
@@ -139,7 +169,8 @@ def test_first_sentences_agree_with_the_tables(drawn):
         warnings.simplefilter("ignore")
         used, chosen = settled(scores, Settings(**options))
         frames = run_analyses(used, chosen).frames
-    sentences = main_sentences(frames, Words(chosen, labels_of(used, chosen)))
+    words = Words(chosen, labels_of(used, chosen))
+    sentences = main_sentences(frames, words)
     assert not [fault for text in sentences for fault in faults(text)]
     compared = set(METHODS[:n_methods])
     means = frames["means"]
@@ -155,11 +186,7 @@ def test_first_sentences_agree_with_the_tables(drawn):
         check_distance(distance, frames, metric, min(named(distance)))
         assert named(distance) <= named(best.partition(";")[0])
         assert HUMAN in distance
-    slopes = frames.get("regression", pd.DataFrame(columns=["reference", "p_adjusted", "estimate"]))
-    if "reference" in slopes:
-        slopes = slopes[slopes["reference"].isna()]
-    shown = int((slopes["p_adjusted"] < 0.05).sum()) if len(slopes) else 0
-    assert ("higher where" in found or "lower where" in found) == (shown > 0)
+    check_found(found, frames, words.column("size"))
 
 
 def test_metrics_of_the_test_have_the_directions_of_the_registry():
