@@ -125,10 +125,7 @@ def _one_core(piece: tuple[Any, ...]) -> Iterator[None]:
 def with_bar(
     results: Iterable[Any], total: int, label: str, *, progress: bool, sizes: Sequence[int] | None = None
 ) -> Iterator[Any]:
-    """Yield the results; with `progress` a bar counts their items on stderr, where that is a terminal.
-
-    `sizes` says how many items each result is of; by default its length.
-    """
+    """Yield results; with `progress` a bar counts their items (`sizes`, or lengths) on a terminal."""
     with counting(total, label, progress=progress) as count:
         for place, result in enumerate(results):
             yield result

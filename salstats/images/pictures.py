@@ -31,10 +31,7 @@ def resized(image: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
 
 
 def grey_of(array: np.ndarray) -> np.ndarray:
-    """Image as grey from 0 to 1: bytes by 255, other numbers by their own range.
-
-    It is grey, or of red, green and blue (and opacity, which is left out).
-    """
+    """Image, grey or RGB(A), as grey from 0 to 1: bytes by 255, other numbers by their own range."""
     image = array.astype(np.float32)
     if image.ndim == 3:
         # luma of the television standard, as Pillow's mode "L"

@@ -12,11 +12,7 @@ _SPACING = ("row_mm", "col_mm")
 
 
 def read_predictions(path: PathLike) -> dict[str, tuple[float, float]]:
-    """The probability and the label of each case, NaN where a cell is empty.
-
-    Columns `case`, `prob` (between 0 and 1) and, where it is there, `label` (the image-level truth, 0 or 1);
-    others are left alone.
-    """
+    """Probability (0 to 1) and, where it is there, label (0 or 1) of each case, NaN where a cell is empty."""
     table = read_known(Path(path), ColumnError)
     table.check_columns(("case", "prob"), "predictions have case and prob, and may have label")
     cases = table.cases()

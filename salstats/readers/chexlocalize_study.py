@@ -202,11 +202,7 @@ def _readers(parts: Parts) -> list[str | None]:
 
 
 def _tasks(parts: Parts, wanted: Sequence[str] | None, source: str) -> tuple[str, ...]:
-    """The study's tasks in the release's order, then others by name.
-
-    Of the fourteen classes of a network the release marks ten; maps of others have nothing to be compared
-    with.
-    """
+    """The study's tasks in the release's order, then others by name."""
     drawn = [file for own in parts.drawn.values() for file in own]
     marked = {task for part in (*parts.truth, *drawn, *parts.points) for task in part.tasks()}
     there = marked.union(*(part.tasks() for part in parts.others))

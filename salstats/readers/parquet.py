@@ -15,10 +15,7 @@ _WHOLE = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt6
 
 
 def read_parquet(file: Path, data: bytes) -> pd.DataFrame:
-    """A Parquet file's columns: text as text, whole numbers exact even beside empty cells.
-
-    Row labels that pandas stored without a name are no data and are left out.
-    """
+    """A Parquet file's columns: text as text, whole numbers exact even beside empty cells."""
     import pyarrow as pa
     from pyarrow import compute, parquet
 

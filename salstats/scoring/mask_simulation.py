@@ -5,7 +5,7 @@ same shape along a diagonal, at nine sizes, or both at once. What is right is kn
 each measure sees.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from salstats.checks import check_choice
 from salstats.images.simulated_masks import draw_contour, irregular_contour
 from salstats.metrics.distance import surface_distances
 from salstats.metrics.overlap import counts, dice_from_counts, iou_from_counts
@@ -70,22 +69,15 @@ class MaskSeries:
             yield mask, {"simulation": name, "step": step, "shift": shift, "scale": scale}
 
 
-def simulate_masks(
-    contour: Any = None,
-    *,
-    simulations: Sequence[str] = tuple(SIMULATIONS),
-    shape: tuple[int, int] = (256, 256),
-    smooth: int = 2,
-) -> dict[str, MaskSeries]:
-    """Masks of the simulations, all of one irregular shape, by default that of `irregular_contour()`."""
-    corners = irregular_contour() if contour is None else contour
+def simulate_masks() -> dict[str, MaskSeries]:
+    """Masks of the simulations, all of one irregular shape on 256 x 256 pixels."""
+    corners = irregular_contour()
+
+    def drawn(scale: float, shift: float = 0.0) -> np.ndarray:
+        return draw_contour(corners, (256, 256), shift=(shift, shift), scale=scale)
+
     made = {}
-    for name in simulations:
-        plan = SIMULATIONS[check_choice(name, tuple(SIMULATIONS), "simulations")]
-
-        def drawn(scale: float, shift: float = 0.0) -> np.ndarray:
-            return draw_contour(corners, shape, shift=(shift, shift), scale=scale, smooth=smooth)
-
+    for name, plan in SIMULATIONS.items():
         masks = tuple(drawn(scale, shift) for shift, scale in zip(plan.shifts, plan.scales, strict=True))
         made[name] = MaskSeries(drawn(plan.truth_scale), masks, plan.shifts, plan.scales)
     return made

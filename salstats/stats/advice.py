@@ -104,10 +104,7 @@ def warn_rare(smallest: np.ndarray, averaged: np.ndarray, keys: pd.DataFrame) ->
 
 
 def beyond_range(estimates: pd.DataFrame) -> np.ndarray:
-    """Which rows have a finite limit at a value that what is estimated cannot have.
-
-    Known of means, differences and percentage decreases of registered metrics.
-    """
+    """Which rows have a finite limit at a value that what is estimated cannot have."""
     if not {"metric", "term", "conf_low", "conf_high"} <= set(estimates.columns):
         return np.zeros(len(estimates), dtype=bool)
     metrics = [known_metric(m) for m in estimates["metric"]]

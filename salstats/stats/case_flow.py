@@ -146,10 +146,7 @@ def _expected(codes: ColumnCodes, reference: str | None) -> pd.DataFrame:
 
 
 def _lacking(codes: ColumnCodes) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of cases (and tasks) of each metric that a method lacks and another has, and one of the method.
-
-    A method that was never scored on a task or metric lacks nothing there.
-    """
+    """Rows of cases (and tasks) of each metric that a method lacks and another has, and one of the method."""
     method = codes.column("method").codes
     tasks = [c for c in ("task", "metric") if c in codes.frame.columns]
     key, group = codes.combined([*case_key(codes.frame), *tasks]), codes.combined(tasks)

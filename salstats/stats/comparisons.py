@@ -136,10 +136,7 @@ def pair_with_reference(scores: pd.DataFrame, reference: str) -> pd.DataFrame:
 def reference_in_every_group(
     scores: pd.DataFrame, reference: str, by: str | Sequence[str] | None
 ) -> pd.DataFrame:
-    """Scores with the reference's rows beside every model and seed, where it has none itself.
-
-    People belong to no network: grouped by it they are the reference of each. Anything else stays as it is.
-    """
+    """Scores with the reference's rows beside every model and seed, where it has none itself."""
     columns = () if by is None else (by,) if isinstance(by, str) else tuple(by)
     if len(methods := references_of(scores, reference)) > 1:
         for method in methods:

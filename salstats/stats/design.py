@@ -208,10 +208,7 @@ def _warn_different_members(
 
 
 def warn_uneven_rows(codes: ColumnCodes, by: Sequence[str]) -> None:
-    """Warn where cases of one group have different numbers of readers, models or seeds.
-
-    A mean is over rows, so a case with five seeds counts five times one with a single seed.
-    """
+    """Warn where cases of one group have different numbers of readers, models or seeds."""
     frame = codes.frame
     repeated = [c for c in ("reader", "model", "seed") if c in frame.columns and c not in by]
     # an undefined score does not count, so a case with four of five undefined counts once

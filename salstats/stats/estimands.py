@@ -72,10 +72,7 @@ class Cells:
         return smallest_sample(n_units, self.sample)[0]
 
     def pooled(self, membership: np.ndarray, used: np.ndarray | None = None) -> "Cells":
-        """Cells with one more for each column of `membership` (n_cells, n_pooled), of all its members.
-
-        With `used` (bool, one per cell) only those cells' scores are pooled.
-        """
+        """Cells with one more for each column of `membership` (n_cells, n_pooled), of members in `used`."""
         weights = membership * (1.0 if used is None else used[:, None].astype(np.float64))
 
         def also(held: np.ndarray | None, by: np.ndarray) -> np.ndarray | None:
@@ -268,10 +265,7 @@ class Estimand:
 
 
 def _defined_on_both_sides(means: np.ndarray) -> np.ndarray:
-    """Means of methods and of the reference, undefined on both sides where one is.
-
-    So both are averaged over the same tasks, whichever they are.
-    """
+    """Means of methods and of the reference, undefined on both sides where one is."""
     half = means.shape[-1] // 2
     either = np.isnan(means[..., :half]) | np.isnan(means[..., half:])
     return np.where(np.concatenate([either, either], axis=-1), np.nan, means)

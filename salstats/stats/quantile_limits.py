@@ -45,10 +45,7 @@ def sample_quantile(ordered: np.ndarray, weights: np.ndarray, quantile: float) -
 def shares_of(
     scores: np.ndarray, units: np.ndarray, n_units: int, quantile: float, ends: tuple[float, float]
 ) -> Shares:
-    """Shares of scores and their CR2 variances, `units` being codes 0 ... n_units - 1, at least two of them.
-
-    A value outside of all scores has none of them below, or all.
-    """
+    """Shares of scores and their CR2 variances, `units` being codes below `n_units`, two at least."""
     values, place = np.unique(scores, return_inverse=True)
     counts = np.bincount(units, minlength=n_units).astype(np.float64)
     there = counts > 0

@@ -63,11 +63,7 @@ class Scheme:
 
 
 def ranks_of(means: np.ndarray, signs: np.ndarray, ties: str = "average") -> np.ndarray:
-    """Rank of each method in each replicate, shape (n_replicates, n_methods).
-
-    `signs` are 1 where more is better, -1 where less is; `ties` share the average of their ranks, or all
-    have the lowest ("min").
-    """
+    """Rank of each method in each replicate, shape (n_replicates, n_methods)."""
     scale = np.abs(means).max(axis=1, keepdims=True)
     # sums in another order may differ in their last bits
     steps = np.where(scale > 0, scale, 1.0) * ROUNDING

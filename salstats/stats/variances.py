@@ -57,10 +57,7 @@ def _shared_degrees_of_freedom(parts: np.ndarray, sizes: np.ndarray, shared: np.
 
 
 def scale_slopes(slopes: np.ndarray, n_units: np.ndarray) -> np.ndarray:
-    """Derivatives times sqrt(G / (G - 1)) of their cells' units, shape (..., n_rows, n_cells).
-
-    A cell that a row does not use stays out of it, also where its factor is undefined (G = 1).
-    """
+    """Derivatives times sqrt(G / (G - 1)) of their cells' units, shape (..., n_rows, n_cells)."""
     return np.where(slopes != 0, slopes * np.sqrt(unit_factor(n_units))[..., None, :], 0.0)
 
 
@@ -72,10 +69,7 @@ def _scaled_weights(cells: Cells, slopes: np.ndarray, n_units: np.ndarray) -> tu
 def drawn_variances(
     cells: Cells, estimand: Estimand, weights: np.ndarray, means: np.ndarray, totals: np.ndarray
 ) -> np.ndarray:
-    """Delta-method variances of a block of replicates, shape (n_replicates, n_rows).
-
-    `weights` say how often each unit was drawn, `means` and `totals` (n_replicates, n_cells) are the cells'.
-    """
+    """Delta-method variances of a block of replicates, shape (n_replicates, n_rows)."""
     drawn = smallest_sample(weights @ (cells.counts > 0).astype(np.float64), cells.sample)
     per_sum, per_count = influence_weights(scale_slopes(estimand.gradient(means), drawn), means, totals)
     found = np.empty((len(weights), estimand.n_rows))

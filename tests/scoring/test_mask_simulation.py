@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from salstats.checks import ValueRangeError
 from salstats.scoring.mask_simulation import (
     SIMULATIONS,
     MaskSeries,
@@ -149,16 +148,3 @@ def test_the_fifth_mask_is_the_truth(series, scores, name):
     distance = rows["distance_unit"].notna()
     assert (rows.loc[distance, "score"] == 0).all()
     assert (rows.loc[~distance, "score"] == 1).all()
-
-
-# --- what cannot be -----------------------------------------------------------------------------------------
-
-
-def test_an_unknown_simulation_is_refused():
-    with pytest.raises(ValueRangeError, match="did you mean 'size_linear'"):
-        simulate_masks(simulations=["size_lineer"])
-
-
-def test_a_shape_that_leaves_the_image_is_refused():
-    with pytest.raises(ValueRangeError, match="leaves the image of 100 x 100"):
-        simulate_masks(simulations=["distance"], shape=(100, 100))

@@ -137,10 +137,7 @@ def _block_starts(rows: Rows) -> list[int]:
 
 
 def plan_of(rows: Rows, paper: Paper, settings: Sequence[Setting] = _SETTINGS) -> Plan:
-    """The first setting in which a table fits.
-
-    Where it fits in none, columns of the last are narrower than their longest words.
-    """
+    """The first setting in which a table fits, else the last with columns narrower than their words."""
     points, turned, breaks = next((s for s in settings if paper.fits(rows, s)), settings[-1])
     line, gap, em = paper.lines[turned], paper.gaps[points], points * paper.wider
     natural, least = widths_of(rows, breaks)

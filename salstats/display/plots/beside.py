@@ -67,10 +67,7 @@ class geom_stripe(p9.geoms.geom.geom):
 
 
 class geom_beside(p9.geoms.geom.geom):
-    """Column of text at the right of a panel.
-
-    It ends `right` points beyond the panel, whatever the panel's axis, and has its heading above.
-    """
+    """Column of text below its heading that ends `right` points beyond a panel, whatever the panel's axis."""
 
     REQUIRED_AES = {"y", "label"}  # noqa: RUF012 (plotnine's own attribute)
     DEFAULT_PARAMS = _PLAIN | {"heading": "", "right": 0.0}

@@ -100,11 +100,7 @@ def overlay_figure(
     names: Mapping[str, str] | None = None,
     page: str = "",
 ) -> p9.ggplot:
-    """Figure of some pictures.
-
-    `notes` are the sentences of its caption, before those on bars and `page`; `names` the legend's texts that
-    differ from the house's.
-    """
+    """Figure of some pictures."""
     laid = laid_out(placed, sheet)
     table, small, room = laid.pictures, len(placed) > 1, sheet.width - 2 * EDGE_MM
     lines, marks = outline_rows(table, placed), mark_rows(table, placed)

@@ -117,10 +117,7 @@ def short_labels(
     width: float = LABEL_CHARS,
     lines: int = LABEL_LINES,
 ) -> dict[Any, str]:
-    """Label of each distinct value, as it fits a figure, in the order they stand.
-
-    On narrower lines it has more of `lines`, so that it keeps its words.
-    """
+    """Label of each distinct value, as it fits a figure, in the order they stand."""
     whole = labels.texts(column, values)
     lines = math.ceil(lines * max(LABEL_CHARS / width, 1))
     short = wrapped_texts(whole.values(), width, lines)

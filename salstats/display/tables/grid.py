@@ -41,10 +41,7 @@ def interval_texts(frame: pd.DataFrame, digits: int, style: str, stars: Sequence
 
 
 class Value(NamedTuple):
-    """What a table gives of every row of a frame: heading, texts, side, and the rows that are marked.
-
-    Without a heading it stands below the label of its column alone.
-    """
+    """What a table gives of every row of a frame: heading, texts, side, and the rows that are marked."""
 
     heading: str
     texts: Sequence[str]

@@ -101,10 +101,7 @@ def gaps(frame: pd.DataFrame) -> np.ndarray:
 
 
 class ModelColumns(NamedTuple):
-    """The column of each row of a frame of terms, and the headings of each column from the outermost.
-
-    `formulas` are what "Model 1" and so on stand for, where columns are told apart by them.
-    """
+    """The column of each row of a frame of terms, and the headings of each column from the outermost."""
 
     of: list[int]
     headings: list[Key]

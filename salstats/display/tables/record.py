@@ -54,10 +54,7 @@ class Table:
 
 
 def point_pads(table: Table, column: int) -> list[str]:
-    """What each text of a column lacks in front to have its decimal point below the others'.
-
-    Numbers at the foot are of many kinds and sizes: they begin below each other.
-    """
+    """What each text of a column lacks in front to have its decimal point below the others'."""
     whole = [row[column].split(" ", 1)[0].rstrip("*%†").split(".", 1)[0] for row in table.cells]
     if table.columns[column].align != "point":
         return [""] * len(whole)

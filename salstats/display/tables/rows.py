@@ -46,10 +46,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Rows:
-    """A table to write; the last row of `head` holds the heading of each column, `aligns` its side.
-
-    The first `n_stub` columns are labels of rows.
-    """
+    """A table to write: `head` ends with the headings of columns, `n_stub` of which are labels of rows."""
 
     title: str
     subtitle: str

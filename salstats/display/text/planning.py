@@ -56,10 +56,7 @@ def curve_text(rows: pd.DataFrame, plan: pd.DataFrame) -> str:
 
 
 def needed_text(rows: pd.DataFrame) -> str:
-    """How many cases a curve needs: "41"; "> 300" or "≤ 10" where none or all of those planned are enough.
-
-    A formula says "none" where no number is enough, as with few readers.
-    """
+    """How many cases a curve needs: "41"; "> 300" or "≤ 10" where none or all of those planned are enough."""
     needed = rows["n_needed"].iloc[0]
     if pd.isna(needed):
         if rows["approach"].iloc[0] == "formula":

@@ -156,10 +156,7 @@ def term_rows(frame: pd.DataFrame, labels: Labels) -> list[TermRow]:
 
 
 def factor_of(frame: pd.DataFrame) -> list[str]:
-    """The factor that each row of a frame of terms is a level of, as its formula spells it, "" of numbers.
-
-    An interaction with a factor is spelled as `joint` spells it: "method:area_ratio".
-    """
+    """The factor that each row of a frame of terms is a level of, as its formula spells it, "" of numbers."""
     known = _levels(frame)
     parts = [parts_of(str(t), f, known) for t, f in zip(frame["term"], _formulas(frame), strict=True)]
     return [":".join(name for name, _ in own) if any(level for _, level in own) else "" for own in parts]

@@ -86,10 +86,7 @@ def note_few_clusters(model: Model, n_tested: int, notes: Notes) -> None:
 
 
 def of_combinations(model: Model, combinations: np.ndarray, notes: Notes) -> tuple[np.ndarray, np.ndarray]:
-    """Standard errors of combinations (q, p) of a model's parameters and their df, NaN where undefined.
-
-    With `cr2` and `mancl-derouen` the degrees of freedom are Satterthwaite's of the combination.
-    """
+    """Standard errors of combinations (q, p) of a model's parameters and their df, NaN where undefined."""
     solution = model.solution
     assert solution is not None
     values, of_coefficients = covariance(model, notes)

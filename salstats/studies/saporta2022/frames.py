@@ -192,10 +192,7 @@ def present(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def _less_absent(estimates: pd.DataFrame) -> pd.DataFrame:
-    """Estimates whose missing scores are those of `present`.
-
-    As published all cases are resampled, so the rows that hold nothing must stay until then.
-    """
+    """Estimates whose missing scores are those of `present`."""
     absent = estimates.pop("n_absent") if "n_absent" in estimates.columns else 0
     return estimates.assign(n_missing=estimates["n_missing"] - absent)
 
