@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from display.plots.estimate_figures import caption, layers, scale, size_mm
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import salstats as ss
 from salstats.checks import SalstatsError, ValueRangeError
@@ -217,26 +216,24 @@ def test_numbers_stay_in_their_tiles_names_apart_and_pages_whole(name, width):
         assert size_mm(page)[1] <= PAGE_HEIGHT_MM
     drawn = figure.draw(show=False)
     try:
-        canvas = FigureCanvasAgg(drawn)
-        canvas.draw()
-        renderer = canvas.get_renderer()
+        drawn.draw_without_rendering()
         texts = [t for t in drawn.findobj(plt.Text) if t.get_visible() and t.get_text().strip()]
         assert min(t.get_fontsize() for t in texts) >= 6
-        boxes = [t.get_window_extent(renderer) for t in texts]
+        boxes = [t.get_window_extent() for t in texts]
         assert min(b.x0 for b in boxes) >= -2
         assert max(b.x1 for b in boxes) <= drawn.bbox.x1 + 2
         for axes in drawn.axes:
-            numbers = [t.get_window_extent(renderer) for t in axes.texts]
+            numbers = [t.get_window_extent() for t in axes.texts]
             tile = axes.bbox.width / len(scale(figure, "x").labels)
             assert numbers
             assert max(box.width for box in numbers) < tile
-            up = sorted(t.get_window_extent(renderer).extents.tolist()[1::2] for t in axes.get_yticklabels())
+            up = sorted(t.get_window_extent().extents.tolist()[1::2] for t in axes.get_yticklabels())
             assert all(a[1] < b[0] + 1 for a, b in pairwise(up))
         # nothing of a panel lies on the title of another
         strips = [t for t in texts if t.get_fontweight() == "bold"]
         others = [b for t, b in zip(texts, boxes, strict=True) if t not in strips and t.get_rotation() == 0]
         for strip in strips:
-            assert not any(strip.get_window_extent(renderer).overlaps(other) for other in others)
+            assert not any(strip.get_window_extent().overlaps(other) for other in others)
     finally:
         plt.close(drawn)
 

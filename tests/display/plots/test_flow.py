@@ -6,7 +6,6 @@ import pandas as pd
 import plotnine as p9
 import pytest
 from display.plots.estimate_figures import caption, nth_data, size_mm
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError, ValueRangeError
@@ -140,13 +139,12 @@ def test_no_text_leaves_its_box_or_runs_into_another(names, width, saved):
     plot = ss.plot_flow(ss.case_flow(ragged(names, metrics), reference="method 0"), width=width)
     size = (saved / MM_PER_INCH, size_mm(plot)[1] / MM_PER_INCH)
     figure = (plot + p9.theme(figure_size=size, dpi=DPI)).draw(show=False)
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
+    figure.draw_without_rendering()
     (note,) = (t for t in figure.findobj(plt.Text) if t.get_text().startswith("Cases and"))
-    assert note.get_window_extent(canvas.get_renderer()).y0 > 0.5 * DPI / MM_PER_INCH
+    assert note.get_window_extent().y0 > 0.5 * DPI / MM_PER_INCH
     for axes in figure.axes:
         boxes = [p.get_extents(axes.transData) for p in axes.collections[0].get_paths()]
-        found = [t.get_window_extent(canvas.get_renderer()) for t in axes.texts if t.get_text()]
+        found = [t.get_window_extent() for t in axes.texts if t.get_text()]
         assert len(found) > 1.5 * len(boxes)
         for i, a in enumerate(found):
             x, y = (a.x0 + a.x1) / 2, (a.y0 + a.y1) / 2

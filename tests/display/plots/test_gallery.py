@@ -9,7 +9,6 @@ import plotnine as p9
 import pytest
 from display.plots.estimate_figures import caption, drawn_texts, layers, size_mm
 from display.plots.overlay_study import GRADCAM, PEOPLE, SHAPE, answer, box, hill, study
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError
@@ -142,13 +141,12 @@ def boxes(page):
     """Printed boxes of a page's pictures and of its texts, in mm: left, bottom, right, top."""
     drawn = page.draw(show=False)
     try:
-        canvas = FigureCanvasAgg(drawn)
-        canvas.draw()
-        renderer, mm = canvas.get_renderer(), 25.4 / drawn.dpi
-        images = [image.get_window_extent(renderer) for axes in drawn.axes for image in axes.images]
+        drawn.draw_without_rendering()
+        mm = 25.4 / drawn.dpi
+        images = [image.get_window_extent() for axes in drawn.axes for image in axes.images]
         seen = [t for t in drawn.findobj(plt.Text) if t.get_visible() and t.get_text().strip()]
         ticks = {t for axes in drawn.axes for t in (*axes.get_xticklabels(), *axes.get_yticklabels())}
-        texts = [t.get_window_extent(renderer) for t in seen if t not in ticks]
+        texts = [t.get_window_extent() for t in seen if t not in ticks]
         bounds = [drawn.bbox.x1 * mm, drawn.bbox.y1 * mm]
         return (
             [np.array(box.extents) * mm for box in images],

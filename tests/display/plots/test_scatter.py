@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from display.plots.estimate_figures import caption, drawn_texts, layer_data, layers, scale, size_mm
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
@@ -149,10 +148,9 @@ def test_correlations_of_many_methods_stay_in_their_panels_with_their_limits(wid
     assert len(texts) == len(found)
     assert texts["text"].str.strip().eq("r = −0.45 (−0.61, −0.18)").all()
     drawn = figure.draw(show=False)
-    canvas = FigureCanvasAgg(drawn)
-    canvas.draw()
+    drawn.draw_without_rendering()
     for axes in drawn.axes:
-        boxes = [text.get_window_extent(canvas.get_renderer()) for text in axes.texts]
+        boxes = [text.get_window_extent() for text in axes.texts]
         assert max(box.x1 for box in boxes) <= axes.bbox.x1 + 2
     plt.close(drawn)
 
