@@ -177,7 +177,9 @@ def coded_scores(scores: object, name: str = "scores") -> ColumnCodes:
         hint = repeat_hint(frame, keys, first, second)
         raise ColumnError(f"rows {first} and {second} of {name} are the same observation ({shown}){hint}")
     check_nesting(frame, name, coded)
-    _warn_of_percentages(frame, name)
+    for metric, known, _ in _outside(frame):
+        if text := _percentages(frame, metric, known):
+            warn(text)
     return coded
 
 
@@ -185,6 +187,9 @@ def warn_of_range(frame: pd.DataFrame, place: Callable[[int], str]) -> None:
     """Warn, once per metric that the package knows, of scores outside its range."""
     values = frame["score"].to_numpy(dtype=np.float64)
     for name, metric, rows in _outside(frame):
+        if text := _percentages(frame, name, metric):
+            warn(text)
+            continue
         n_scores = int(frame["metric"].eq(name).sum())
         percentage = metric.low == 0 and metric.high == 1 and 1 < values[rows].max() <= 100
         span = f"{metric.low:g} or more" if np.isinf(metric.high) else f"{metric.low:g} ... {metric.high:g}"
@@ -199,16 +204,16 @@ def warn_of_range(frame: pd.DataFrame, place: Callable[[int], str]) -> None:
         )
 
 
-def _warn_of_percentages(frame: pd.DataFrame, name: str) -> None:
-    """Warn where most scores of a metric from 0 to 1 lie between 1 and 100."""
-    for metric, known, _ in _outside(frame):
-        own = frame.loc[frame["metric"].eq(metric), "score"]
-        # numbers a little above 1 may be anything
-        if (known.low, known.high) == (0, 1) and own.median() > 1 and 30 < own.max() <= 100:
-            warn(
-                f"{metric} of {name} should lie between 0 and 1, and most of its scores lie above (up to "
-                f"{own.max():g}): a percentage? divide by 100"
-            )
+def _percentages(frame: pd.DataFrame, name: str, metric: Metric) -> str:
+    """What is said, wherever it is seen, of scores from 0 to 1 most of which lie between 1 and 100."""
+    own = frame.loc[frame["metric"].eq(name), "score"]
+    # numbers a little above 1 may be anything
+    if (metric.low, metric.high) != (0, 1) or own.median() <= 1 or not 30 < own.max() <= 100:
+        return ""
+    return (
+        f"{name} should lie between 0 and 1, and most of its scores lie above (up to {own.max():g}): a "
+        f"percentage? divide by 100, or read with scale={{{name!r}: 0.01}} (--scale {name}=0.01)"
+    )
 
 
 def _outside(frame: pd.DataFrame) -> Iterator[tuple[str, Metric, np.ndarray]]:

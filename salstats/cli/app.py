@@ -126,6 +126,7 @@ def in_flags(message: str, flags: Mapping[str, str]) -> str:
         return f"{flags[found[1]]}{' ' if value else ''}"
 
     known = "|".join(map(re.escape, sorted(flags, key=len, reverse=True)))
+    message = re.sub(rf"\b({known})=None\b", r"\1=none", message) if known else message
     if known:
         # what a message is about stands at its start, or behind the file
         subject = rf"(^|: )({known})(?= (?:must|names|lacks)\b)"

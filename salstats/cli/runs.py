@@ -210,6 +210,14 @@ def run_report(run: Run, source: Source) -> None:
         scores, folder, inputs=files, code=code, progress=True, overwrite=run.overwrite, **run.options
     )
     print(f"Written to {folder}: open {folder / 'index.html'}")
+    from salstats.study import HUMAN
+
+    if "reference" not in run.options and HUMAN not in set(scores["method"]):
+        typer.echo(
+            f"no method is called {HUMAN}, so no gap to people is in it; --reference compares with another "
+            f"of {', '.join(scores['method'].unique())}",
+            err=True,
+        )
 
 
 # what commands say beside their frame

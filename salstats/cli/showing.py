@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from salstats.cli.signatures import Option, option, options_of, word_of
-from salstats.cli.sources import Run, Source, frame_of
+from salstats.cli.sources import OF_TEXT, Run, Source, frame_of
 from salstats.cli.waiting import waiting
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ class Shown:
 
     def options(self) -> list[Option]:
         """`--as`, and the options of all kinds; which have one stands before its help, where not all do."""
+        import salstats as ss
+
         kinds = self.kinds()
         asked = f"{', '.join(sorted(kinds))} (default: told by the file's columns)."
         panel = f"The {self.word}"
@@ -59,7 +61,8 @@ class Shown:
             if len(by_kind) < len(kinds):
                 _told(first).help = " ".join(f"{', '.join(of)}: {text}" for text, of in texts.items())
             made.append(first)
-        return made
+        reading = options_of(ss.read_data, panel="Reading the file")
+        return [*made, *(one for one in reading if one.name in OF_TEXT)]
 
     def kind_of(self, frame: "pd.DataFrame", path: Path) -> str:
         """What a frame is shown as, told by its columns; an error names what would do."""
@@ -80,9 +83,11 @@ class Shown:
         )
 
     def make(self, run: Run, source: Source) -> Any:
-        """The table or figure of the file of a run."""
+        """The table or figure of the file of a run; of a figure that was not asked for, say which it is."""
         frame = source.read(run)
-        kinds, given = self.kinds(), dict(run.reading)
+        kinds = self.kinds()
+        given = {name: value for name, value in run.reading.items() if name not in OF_TEXT}
+        asked = "kind" in given
         kind = given.pop("kind", None) or self.kind_of(frame, run.path)
         if kind not in kinds:
             raise typer.BadParameter(f"--as {kind} is none of {', '.join(sorted(kinds))}")
@@ -92,6 +97,9 @@ class Shown:
                 raise typer.BadParameter(
                     f"--{word_of(name, _FLAGS)} is no option of a {self.word} --as {kind}"
                 )
+        if self is FIGURES and not asked:
+            others = ", ".join(sorted({*kinds} - {kind}))
+            typer.echo(f"{run.out}: a figure --as {kind}; others, of frames that fit: {others}", err=True)
         with waiting(f"Making the {self.word}"):
             # a frame that goes with the first
             frames = {name: frame_of(v) for name, v in given.items() if isinstance(v, Path)}

@@ -194,6 +194,9 @@ def _option(parameter: inspect.Parameter, flag: str, text: str, panel: str | Non
     if panel or kind == list[str] | None:
         default = None
         kind = kind | None
+    if name == "reference" and default is parameter.empty:
+        # where it is missing the function says which there are
+        text, default, shown = f"{text} (required)", "", {"show_default": False}
     names = ("--metrics", "--metric") if name == "metrics" else (flag,)
     told = typer.Option(*names, help=text, rich_help_panel=panel, **(_typed(kind) | shown))
     made = inspect.Parameter(

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+#: How the frame of a command is read that another program has written again.
+OF_TEXT = ("sep", "decimal", "encoding", "sheet")
+
+
 @dataclass(frozen=True)
 class Run:
     """One call of a command."""
@@ -142,14 +146,15 @@ def _gaze_options() -> list[Option]:
 
 def read_frame(run: Run) -> "pd.DataFrame":
     """Read the frame of another command."""
-    return frame_of(run.path)
+    return frame_of(run.path, **{name: v for name, v in run.reading.items() if name in OF_TEXT})
 
 
-def frame_of(path: Path) -> "pd.DataFrame":
+def frame_of(path: Path, **reading: Any) -> "pd.DataFrame":
     """A frame that was written; of rows that are of no method, as a test of all, the cell is empty."""
+    from salstats.readers.cells import TableOptions
     from salstats.readers.tables import read_table
 
-    frame = read_table(path).typed().reset_index(drop=True)
+    frame = read_table(path, TableOptions(**reading)).typed().reset_index(drop=True)
     return frame.replace("", float("nan"))
 
 

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from numbers import Real
 from pathlib import Path
 
@@ -243,6 +244,7 @@ def _scaled(scores: pd.DataFrame, scale: float | Mapping[str, float]) -> pd.Data
         check_choice(metric, metrics, "scale: metric")
         if isinstance(factor, bool) or not isinstance(factor, Real) or not 0 < factor < np.inf:
             raise ValueRangeError(f"scale={scale!r} must be a number above 0, such as 0.01 for percentages")
-    values, factor = scores["score"], scores["metric"].map(factors).fillna(1.0).astype("float64")
-    # 57 * 0.01 is not 0.57, 57 / 100 is
-    return scores.assign(score=np.where(factor < 1, values / (1 / factor), values * factor))
+    scaled = scores["metric"].map(factors).fillna(1.0).astype("float64")
+    # as written: neither 57 * 0.01 nor 22.4 / 100 is the number that a person expects
+    both = zip(scores["score"].tolist(), scaled.tolist(), strict=True)
+    return scores.assign(score=[float(Decimal(repr(score)) * Decimal(repr(by))) for score, by in both])

@@ -157,6 +157,8 @@ def _check_reference(scores: pd.DataFrame, reference: str, is_reference: np.ndar
     """Raise SalstatsError unless the reference is one of several methods."""
     if not is_reference.any():
         methods = list(pd.unique(scores["method"]))
+        if not reference:
+            raise SalstatsError(f"reference= names no method; take one of {quoted(methods)}")
         hint = did_you_mean(reference, methods)
         raise SalstatsError(
             f"reference={reference!r} is not a method of these scores ({quoted(methods)}){hint}"

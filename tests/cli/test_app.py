@@ -322,10 +322,10 @@ def test_a_metric_per_column_and_a_sheet_are_read(capsys, folder):
 
 
 def test_a_column_with_a_comma_in_its_name_and_percentages_are_read(folder):
-    (folder / "wide.csv").write_text('case,"IoU, mean",b\n1,57,40\n')
+    (folder / "wide.csv").write_text('case,"IoU, mean",b\n1,57,22.4\n')
     arguments = ["--score", '"IoU, mean"=g:iou,b=h:iou', "--scale", "iou=0.01", "-o", "long.csv"]
     assert run(["read", "wide.csv", *arguments]) == 0
-    assert ss.read_scores("long.csv")["score"].tolist() == [0.57, 0.4]
+    assert ss.read_scores("long.csv")["score"].tolist() == [0.57, 0.224]
 
 
 @pytest.mark.parametrize(
@@ -470,7 +470,10 @@ BAD_ARGUMENTS = {
     "no such command": ("summarise scores.csv", "No such command 'summarise'"),
     "no such option": ("describe scores.csv --bye task", "No such option"),
     "no file given": ("describe", "Missing argument 'SCORES'"),
-    "no reference given": ("decrease scores.csv", "Missing option '--reference'"),
+    "no reference given": (
+        "decrease scores.csv",
+        "--reference names no method; take one of 'gradcam', 'human'",
+    ),
     "one argument too many": ("describe scores.csv scores.csv", "unexpected extra argument"),
 }
 BAD_INPUT = {

@@ -184,7 +184,8 @@ def _by_decrease(
     methods = labels.order("method", distinct(contrasts, "method"))
     if method is not None and method not in methods:
         raise SalstatsError(f"method={method!r} is not compared in decrease ({quoted(methods)})")
-    method = method or next(iter(methods), None)
+    # rows that are methods each have their own
+    method = method or (None if row == "method" else next(iter(methods), None))
     order = loss_order(contrasts, labels, str(row), method)
     rule = significance_rule(contrasts, style)
     by = f"significance ({rule}), then size," if rule else "size"

@@ -29,15 +29,30 @@ def check_display(
 
 
 def interval_texts(frame: pd.DataFrame, digits: int, style: str, stars: Sequence[str] = ()) -> list[str]:
-    """Each estimate with its interval and stars; small variances with `digits` significant digits."""
+    """Each estimate with its interval and stars; small variances with `digits` significant digits.
+
+    A coefficient's decimals are no fewer than tell its interval, in the rows of all models.
+    """
     shown = np.transpose([numbers(frame, c) for c in ("estimate", "conf_low", "conf_high")])
     decimals = np.full(len(frame), digits)
     if "parameter" in frame.columns:
         for row in np.flatnonzero(frame["parameter"].isin(("variance", "covariance"))):
             sizes = [v for v in np.abs(shown[row]) if _NOTHING < v < np.inf]
             decimals[row] = max(digits, decimals_of(sizes[0], digits)) if sizes else digits
+    elif {"formula", "term"} <= set(frame.columns):
+        told = [_telling(low, high, digits) for _, low, high in shown]
+        decimals = pd.Series(told).groupby(frame["term"].to_numpy(), dropna=False).transform("max").to_numpy()
     rows = zip(shown, decimals, stars or [""] * len(frame), strict=True)
     return [interval_text(value, low, high, own, style, star) for (value, low, high), own, star in rows]
+
+
+def _telling(low: float, high: float, digits: int) -> int:
+    """Decimals that leave an interval's width two significant digits, and a limit on its side of 0."""
+    width = high - low
+    if not _NOTHING < width < np.inf:
+        return digits
+    nearest = [abs(limit) for limit in (low, high) if width / 1000 < abs(limit) < 0.5 / 10**digits]
+    return max([digits, decimals_of(width, 2), *(decimals_of(2 * limit, 1) for limit in nearest)])
 
 
 class Value(NamedTuple):

@@ -1,6 +1,7 @@
 """A formula is data: formulaic parses it, and what is not on a short list is refused before it is built."""
 
 import ast
+import re
 import sys
 import warnings
 from collections.abc import Sequence
@@ -118,12 +119,24 @@ def _tree(formula: str, shown: str) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)
             tree: Any = DefaultFormulaParser(feature_flags={"TWOSIDED"}).get_ast(formula)
-    except Exception as error:  # of any kind: a formula that is not read says nothing
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise FormulaError(f"formula {shown} cannot be read: {reason}") from None
+    except Exception:  # of any kind: a formula that is not read says nothing
+        raise FormulaError(f"formula {shown} cannot be read: {_lacking(formula)}") from None
     if getattr(getattr(tree, "operator", None), "symbol", None) != "~" or len(tree.args) != 2:
         raise FormulaError(f"formula {shown} needs a left side, as in 'iou ~ area_ratio'")
     return tree
+
+
+def _lacking(formula: str) -> str:
+    """What would make a formula one that can be read."""
+    bare = QUOTED.sub("", formula)
+    if bare.count("(") != bare.count(")"):
+        return "each ( needs its )"
+    if end := re.search(r"([-+*/:^~|]) *$", bare):
+        return f"name a column after the last {end[1]}, or leave it out"
+    return (
+        "it takes one ~, and one of + - * / : between two columns, as in 'iou ~ area_ratio + task'; a column "
+        'called max width is Q("max width")'
+    )
 
 
 def _in_order(terms: Terms) -> tuple[tuple[Factor, ...], ...]:

@@ -79,6 +79,16 @@ def test_simple_models_of_one_outcome_share_a_column(simple, read):
     assert seen.rows["Elongation"][4] == expected.replace("-", "−")
 
 
+def test_slopes_of_a_small_unit_have_the_decimals_that_tell_their_intervals(simple, read):
+    small = simple.assign(**{c: simple[c] / 200 for c in ("estimate", "conf_low", "conf_high")})
+    terms = small[small["term"] != "(Intercept)"]
+    cells = [cell for row in read(ss.table_regression(terms)).rows.values() for cell in row]
+    shown = [[float(n.replace("−", "-")) for n in re.findall(r"[−\d.]+", cell)] for cell in cells]
+    widths = sorted(high - low for _, low, high in shown)
+    assert widths == pytest.approx(sorted(terms["conf_high"] - terms["conf_low"]), rel=0.06)
+    assert not any(0 in limits for _, *limits in shown)
+
+
 def test_the_gap_to_the_reference_has_a_column_of_its_own(simple, gaps, read):
     seen = read(ss.table_regression(of_gradcam(simple, gaps)))
     assert seen.head[2] == ["Grad-CAM", "Human benchmark − Grad-CAM", "Grad-CAM"]

@@ -261,6 +261,9 @@ def test_random_effects_alone_leave_an_intercept_and_brackets_of_terms_stay():
         ("y ~ (1|b:c) + (a|c:b)", "random effect of c:b twice"),
         ("y | a ~ (1|b)", "cannot be read"),
         ("y ~ (import os|b)", "cannot be read"),
+        ("y ~ a +", r"'y ~ a \+' cannot be read: name a column after the last \+"),
+        ("y ~ (a", r"each \( needs its \)"),
+        ("y ~ a b", r'takes .* Q\("max width"\)'),
         ("y ~ (__import__('os')|b)", "calls '__import__'"),
     ],
 )
