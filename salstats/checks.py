@@ -253,6 +253,21 @@ def check_count(value: int, option: str, low: int = 1) -> int:
     return int(value)
 
 
+def check_number(
+    value: Any, option: str, high: float = np.inf, *, above: bool = False, below: bool = False
+) -> float:
+    """A finite number from 0, or only `above` it, to `high`, or only `below` that."""
+    known = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    # written so that NaN is none
+    if not (known and (value > 0 if above else value >= 0) and value < np.inf) or not (
+        value < high if below else value <= high
+    ):
+        most = "" if high == np.inf else f" and {'below' if below else 'at most'} {high:g}"
+        low = "above" if above else "of at least"
+        raise ValueRangeError(f"{option} must be a number {low} 0{most}, not {value!r}")
+    return float(value)
+
+
 def check_generator(rng: int | np.random.Generator) -> np.random.Generator:
     """A Generator from a seed or a Generator; the global generator is never used."""
     if isinstance(rng, np.random.Generator):

@@ -8,8 +8,15 @@ from typing import Any
 import torch
 from torch import nn
 
-from salstats.checks import SalstatsError, ShapeError, check_choice, check_count, did_you_mean, quoted
-from salstats.explain.inputs import check_real
+from salstats.checks import (
+    SalstatsError,
+    ShapeError,
+    check_choice,
+    check_count,
+    check_number,
+    did_you_mean,
+    quoted,
+)
 from salstats.explain.request import Request
 
 #: How the attention of several heads becomes one.
@@ -36,9 +43,7 @@ def run_attention_rollout(request: Request) -> torch.Tensor:
     """
     options = request.options
     heads = check_choice(options["heads"], HEADS, "heads")
-    discard, residual = (
-        check_real(options[name], name, 1, with_low=True) for name in ("discard", "residual")
-    )
+    discard, residual = (check_number(options[name], name, 1, below=True) for name in ("discard", "residual"))
     n_prefix = check_count(options["n_prefix"], "n_prefix", 0)
     sources = _sources(request.model, options["modules"])
     rolled: list[torch.Tensor] = []

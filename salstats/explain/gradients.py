@@ -13,9 +13,8 @@ import torch
 from captum.attr import InputXGradient, IntegratedGradients
 from torch import nn
 
-from salstats.checks import ShapeError, ValueRangeError, check_count, warn
+from salstats.checks import ShapeError, ValueRangeError, check_count, check_number, warn
 from salstats.explain.baselines import baselines_of
-from salstats.explain.inputs import check_real
 from salstats.explain.multipliers import EXACT, NEARLY, Relevance, Rescale, check_sums, of_targets, pass_back
 from salstats.explain.request import Request
 
@@ -92,7 +91,7 @@ def run_gradient_shap(request: Request) -> torch.Tensor:
     network takes.
     """
     n_samples = check_count(request.options["n_samples"], "n_samples")
-    stdev = check_real(request.options["stdev"], "stdev", with_low=True)
+    stdev = check_number(request.options["stdev"], "stdev")
     maps = []
     for place, image in enumerate(request.images):
         baselines = _distribution(image, request.options["baseline"])
@@ -141,7 +140,7 @@ def run_lrp(request: Request) -> torch.Tensor:
     epsilon keeps; a warning says where the sums are more than 10 % off.
     Option: `epsilon` (1e-9), added to the size of each output that relevance is divided by.
     """
-    epsilon = check_real(request.options["epsilon"], "epsilon")
+    epsilon = check_number(request.options["epsilon"], "epsilon", above=True)
     relevance = Relevance(epsilon)
     multipliers, outputs = pass_back(request.model, request.images, request.targets, relevance)
     found = multipliers * request.images

@@ -79,20 +79,6 @@ def check_outputs(outputs: Any, n: int) -> torch.Tensor:
     return outputs
 
 
-def check_real(value: Any, option: str, high: float = float("inf"), *, with_low: bool = False) -> float:
-    """A number above 0, or from 0 up, and below another."""
-    # written so that NaN is none
-    if (
-        not isinstance(value, int | float | np.number)
-        or not (value > 0 or (with_low and value == 0))
-        or not value < high
-    ):
-        low = "from 0 up" if with_low else "above 0"
-        most = "" if high == float("inf") else f" and below {high:g}"
-        raise ValueRangeError(f"{option} must be a number {low}{most}, not {value!r}")
-    return float(value)
-
-
 def equal_images(images: torch.Tensor, seeds: Sequence[int] | np.ndarray | None = None) -> list[list[int]]:
     """Places of equal images, those of equal seeds where they have some."""
     found: dict[tuple[int, bytes], list[int]] = {}

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from salstats.checks import ValueRangeError, check_choice, check_count
+from salstats.checks import ValueRangeError, check_choice, check_count, check_number
 from salstats.explain.forward import PROBABILITIES, to_probabilities
-from salstats.explain.inputs import check_real
 from salstats.explain.request import Request
 
 
@@ -85,7 +84,7 @@ def run_rise(request: Request) -> torch.Tensor:
     """
     n_masks = check_count(request.options["n_masks"], "n_masks")
     cells = check_count(request.options["cells"], "cells", 2)
-    keep = check_real(request.options["keep"], "keep", 1)
+    keep = check_number(request.options["keep"], "keep", 1, above=True, below=True)
     probability = check_choice(request.options["probability"], PROBABILITIES, "probability")
     height, width = (int(side) for side in request.images.shape[2:])
     if cells > min(height, width):

@@ -10,8 +10,7 @@ import numpy as np
 import torch
 from torch.nn.functional import cosine_similarity
 
-from salstats.checks import ShapeError, ValueRangeError, check_choice, check_count
-from salstats.explain.inputs import check_real
+from salstats.checks import ShapeError, ValueRangeError, check_choice, check_count, check_number
 from salstats.explain.request import Request
 
 #: Weight of the two samples that a KernelSHAP model must fit: captum's stand-in for infinity.
@@ -30,7 +29,9 @@ def run_lime(request: Request) -> torch.Tensor:
     Lasso's penalty, in the units of the output: larger leaves fewer superpixels; `kernel_width` (1), of the
     weights; `baseline` ("zero").
     """
-    alpha, width = (check_real(request.options[name], name) for name in ("alpha", "kernel_width"))
+    alpha, width = (
+        check_number(request.options[name], name, above=True) for name in ("alpha", "kernel_width")
+    )
 
     def draw(generator: np.random.Generator, n_samples: int, n_features: int) -> np.ndarray:
         return generator.random((n_samples, n_features)) < 0.5

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import ShapeError, ValueRangeError, check_choice
+from salstats.checks import ShapeError, check_choice, check_number
 from salstats.images.fixations import check_density
 from salstats.images.peaks import rounding
 
@@ -82,16 +82,8 @@ def as_density(values: np.ndarray, *, minimum: float = 0.0, constant: str = "nan
     own unit. A constant map says nothing, or is the uniform density (as in pysaliency; a map of zeros too).
     """
     check_choice(constant, CONSTANT, "constant")
-    added = check_not_negative(minimum, "minimum")
+    added = check_number(minimum, "minimum")
     if is_constant(values):
         return None if constant == "nan" else np.full(values.shape, 1 / values.size)
     raised = values - min(float(values.min()), 0.0) + added
     return np.asarray(raised / raised.sum())
-
-
-def check_not_negative(value: Any, option: str) -> float:
-    """A finite number that is not negative."""
-    known = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not known or not 0 <= value < np.inf:
-        raise ValueRangeError(f"{option} must be a number of at least 0, not {value!r}")
-    return float(value)

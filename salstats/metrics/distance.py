@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import ShapeError, ValueRangeError, check_choice
+from salstats.checks import ShapeError, ValueRangeError, check_choice, check_number
 from salstats.images.boundaries import boundary, nearest
 from salstats.images.masks import Rle, bounding_box
 from salstats.metrics.overlap import mask_pair
@@ -65,8 +65,7 @@ class SurfaceDistances:
 
     def nsd(self, *, tolerance: float = TOLERANCE, undefined: str = "nan") -> float:
         """The share of the points that lie within a tolerance, as `nsd` gives it."""
-        if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not 0 <= tolerance < inf:
-            raise ValueRangeError(f"tolerance must be a finite number of at least 0, not {tolerance!r}")
+        check_number(tolerance, "tolerance")
         return self._value(
             lambda: np.mean(np.concatenate([self.to_truth, self.to_mask]) <= tolerance), undefined, 0.0
         )

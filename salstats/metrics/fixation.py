@@ -45,10 +45,10 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import check_count, check_generator
+from salstats.checks import check_count, check_generator, check_number
 from salstats.images.fixations import check_density
 from salstats.images.maps import check_saliency
-from salstats.metrics.densities import Densities, as_density, check_not_negative
+from salstats.metrics.densities import Densities, as_density
 from salstats.metrics.ranks import RankedMap, sampled_auc
 from salstats.metrics.records import Metric
 
@@ -248,7 +248,7 @@ def kl(
     """
     values = check_saliency(saliency)
     truth = check_density(density, values.shape)
-    added = check_not_negative(epsilon, "epsilon")
+    added = check_number(epsilon, "epsilon")
     read = as_density(values, minimum=minimum, constant=constant)
     if read is None:
         return float("nan")

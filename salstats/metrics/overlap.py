@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import cv2
 import numpy as np
 
-from salstats.checks import ShapeError, ValueRangeError
+from salstats.checks import ShapeError, check_number
 from salstats.images import masks
 from salstats.images.masks import Rle, check_mask
 from salstats.metrics.records import Metric
@@ -274,8 +274,7 @@ def boundary_iou(mask: np.ndarray | Rle, truth: np.ndarray | Rle, *, dilation: f
     >>> boundary_iou(mask, truth, dilation=0.1)  # 8 pixels of the mask's border lie around the hole
     0.6666666666666666
     """
-    if isinstance(dilation, bool) or not isinstance(dilation, int | float) or not 0 < dilation <= 1:
-        raise ValueRangeError(f"dilation must be a share of the diagonal above 0, not {dilation!r}")
+    check_number(dilation, "dilation", 1, above=True)
     predicted, reference = mask_pair(mask, truth)
     width = max(1, round(dilation * float(np.hypot(*predicted.shape))))
     return iou(_band(predicted, width), _band(reference, width))

@@ -3,7 +3,7 @@
 import cv2
 import numpy as np
 
-from salstats.checks import ValueRangeError, check_choice
+from salstats.checks import check_choice, check_number
 from salstats.images.masks import Rle, bounding_box
 from salstats.metrics.distance import UNDEFINED
 from salstats.metrics.overlap import Counts, dice_from_counts, mask_pair
@@ -93,9 +93,7 @@ def pdc(
     check_choice(components, COMPONENTS, "components")
     check_choice(undefined, UNDEFINED, "undefined")
     for name, value in (("alpha", alpha), ("beta", beta)):
-        known = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-        if not known or not 0 <= value < np.inf:
-            raise ValueRangeError(f"{name} must be a finite number of at least 0 (no penalty), not {value!r}")
+        check_number(value, name)
     predicted, reference = mask_pair(mask, truth)
     shape, box = np.array(reference.shape), bounding_box(predicted | reference)
     if box is None:

@@ -204,7 +204,7 @@ def test_fused_attention_of_timms_kind_is_computed_step_by_step():
         ([attention(6)], {"modules": "layers.0"}, "5 tokens of patches .* make no grid"),
         ([attention()], {"modules": "layers.0", "grid": (3, 3)}, "grid of 3 x 3"),
         ([attention()], {"heads": "sum"}, "heads='sum' is not known"),
-        ([attention()], {"discard": 1.0}, "discard must be a number from 0 up and below 1"),
+        ([attention()], {"discard": 1.0}, "discard must be a number of at least 0 and below 1"),
         ([attention()], {"n_prefix": -1}, "n_prefix must be a whole number"),
     ],
 )

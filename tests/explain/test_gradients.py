@@ -125,7 +125,7 @@ def test_gradient_shap_is_captums_with_the_same_draws(monkeypatch):
         ("integrated_gradients", {"baseline": "black"}, ValueRangeError, "baseline='black' is not known"),
         ("deeplift", {"baseline": np.zeros((3, 4))}, ShapeError, r"baseline has shape \(3, 4\)"),
         ("gradient_shap", {"n_samples": 2.5}, ValueRangeError, "n_samples must be a whole number"),
-        ("gradient_shap", {"stdev": -1}, ValueRangeError, "stdev must be a number from 0 up, not -1"),
+        ("gradient_shap", {"stdev": -1}, ValueRangeError, "stdev must be a number of at least 0, not -1"),
         ("lrp", {"epsilon": 0}, ValueRangeError, "epsilon must be a number above 0, not 0"),
         ("gradient_shap", {"baseline": np.zeros((2, 1, 10, 12))}, ShapeError, "after the first dimension"),
         ("gradient_shap", {"baseline": np.full((2, 2, 10, 12), np.nan)}, ValueRangeError, "finite"),

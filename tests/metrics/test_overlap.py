@@ -164,7 +164,7 @@ def test_outlines_where_nothing_is_marked():
 
 def test_what_is_no_band_is_named():
     for dilation in (0, -0.1, 1.5, np.nan, "2%"):
-        with pytest.raises(ValueRangeError, match="dilation must be a share"):
+        with pytest.raises(ValueRangeError, match="dilation must be a number above 0 and at most 1"):
             boundary_iou(np.eye(3), np.eye(3), dilation=dilation)
 
 

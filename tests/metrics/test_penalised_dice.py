@@ -266,7 +266,7 @@ def test_damaged_arguments_are_named():
         pdc(mask, mask.T)
     for value in (-1, np.nan, "1"):
         for name in ("alpha", "beta"):
-            with pytest.raises(ValueRangeError, match=f"{name} must be a finite number of at least 0"):
+            with pytest.raises(ValueRangeError, match=f"{name} must be a number of at least 0"):
                 pdc(mask, mask, **{name: value})
     # an empty mask does not hide a wrong option
     for option, value in (("form", "sum"), ("undefined", "zero"), ("components", "all")):

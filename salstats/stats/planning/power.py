@@ -14,6 +14,7 @@ from salstats.checks import (
     check_frame,
     check_generator,
     check_level,
+    check_number,
 )
 from salstats.frames import whole_column
 from salstats.stats.equivalence import Margin
@@ -195,8 +196,8 @@ def power(
     target, n_studies = check_level(target, "target"), check_count(n_studies, "n_studies", 2)
     if margin is not None and width is not None:
         raise SalstatsError("margin= and width= are two plans; give one of them")
-    if width is not None and not (isinstance(width, int | float | np.number) and 0 < width < np.inf):
-        raise ValueRangeError(f"width must be a number above 0, not {width!r}")
+    if width is not None:
+        check_number(width, "width", above=True)
     sizes = _numbers(n_cases, "n_cases")
     effects = _effects(effect, plan)
     of_readers = {
