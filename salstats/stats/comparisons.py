@@ -213,41 +213,57 @@ def compare(kind: str, codes: ColumnCodes, units: Units, asked: Comparison) -> C
     values = scores["score"].to_numpy(dtype=np.float64)
     own = np.where(pairs.own >= 0, values[pairs.own], np.nan)
     other = np.where(pairs.partner >= 0, values[pairs.partner], np.nan)
-    complete = ~np.isnan(own) & ~np.isnan(other)
-    its_units = units.codes[pairs.source]
-    of_rows = asked.weights.of_rows
-    its_weights = None if of_rows is None else of_rows[pairs.source]
     groups, first = _groups(codes, asked.by, pairs)
-    keys = _keys(scores, asked.by, pairs, first)
-
-    def cells_of(numbers: np.ndarray) -> Cells:
-        return sum_cells(numbers, its_units, units.n, groups, len(keys), its_weights)
-
-    if asked.pairs == "complete":
-        method, reference = (cells_of(np.where(complete, numbers, np.nan)) for numbers in (own, other))
-    else:
+    reference, again = None, np.zeros(len(own), dtype=bool)
+    if asked.pairs != "complete":
         if "task" not in asked.by and "task" in scores.columns and scores["task"].nunique() > 1:
             warn(
                 "with pairs='available' a method and the reference are averaged over their own mixes of "
                 "tasks; add 'task' to by=, or take pairs='complete'"
             )
-        # each score once, beside however many it stands
-        again = pd.DataFrame({"own": pairs.own, "of": pairs.reference}).duplicated()
-        method = cells_of(np.where(again, np.nan, own))
         reference = _own_cells_of_reference(codes, asked, units, pairs, first)
+        # each score once, beside however many it stands
+        again = pd.DataFrame({"own": pairs.own, "of": pairs.reference}).duplicated().to_numpy()
+    of_rows = asked.weights.of_rows
+    compared = compare_pairs(
+        kind, own, other, replace(units, codes=units.codes[pairs.source]), groups,
+        _keys(scores, asked.by, pairs, first), asked, None if of_rows is None else of_rows[pairs.source],
+        reference, again,
+    )  # fmt: skip
+    return replace(compared, absent=_keys(scores, asked.by, pairs, np.flatnonzero(_absent(scores, pairs))))
+
+
+def compare_pairs(
+    kind: str,
+    own: np.ndarray,
+    other: np.ndarray,
+    units: Units,
+    groups: np.ndarray,
+    keys: pd.DataFrame,
+    asked: Comparison,
+    weights: np.ndarray | None = None,
+    reference: Cells | None = None,
+    again: np.ndarray | bool = False,
+) -> Compared:
+    """What `compare` gives, of pairs of scores with the unit and the group of each.
+
+    `reference` are its cells where they are not those of complete pairs, and `again` says which scores of the
+    methods have stood in a pair before.
+    """
+    complete = ~np.isnan(own) & ~np.isnan(other)
+
+    def cells_of(numbers: np.ndarray) -> Cells:
+        return sum_cells(numbers, units.codes, units.n, groups, len(keys), weights)
+
+    if reference is None:
+        method, reference = (cells_of(np.where(complete, numbers, np.nan)) for numbers in (own, other))
+    else:
+        method = cells_of(np.where(again, np.nan, own))
     n_pairs = np.bincount(groups[complete], minlength=len(keys))
     method = replace(method, n_missing=np.bincount(groups[~complete], minlength=len(keys)))
     target, n_pairs, members = _target(kind, method, reference, keys, n_pairs, asked)
-    return Compared(
-        target,
-        n_pairs,
-        own[complete],
-        other[complete],
-        its_units[complete],
-        groups[complete],
-        members,
-        _keys(scores, asked.by, pairs, np.flatnonzero(_absent(scores, pairs))),
-    )
+    pairs = own[complete], other[complete], units.codes[complete], groups[complete]
+    return Compared(target, n_pairs, *pairs, members, keys.iloc[:0])
 
 
 def _target(

@@ -12,13 +12,13 @@ from salstats.frames import estimates_frame
 from salstats.stats.adjust import JOINT, adjusted_frame, check_procedure
 from salstats.stats.advice import ROUNDING, UNDEFINED_SHARE, warn_beyond_range
 from salstats.stats.carried import absent_column, how_scored
-from salstats.stats.comparisons import PAIRS, Comparison, compare, reference_in_every_group
+from salstats.stats.comparisons import PAIRS, Compared, Comparison, compare, reference_in_every_group
 from salstats.stats.design import check_one_metric, coded_by, display_order, is_average, metrics_of
 from salstats.stats.equivalence import Margin, against_margin, sides
 from salstats.stats.inference import Estimates, Options, at_level, infer
 from salstats.stats.max_t import joint_level
-from salstats.stats.paired_tests import RECORDS, TESTS, p_values_of_pairs
-from salstats.stats.units import Unit, inference_to, resolve_unit
+from salstats.stats.paired_tests import RECORDS, TESTS, Tested, p_values_of_pairs
+from salstats.stats.units import Unit, Units, inference_to, resolve_unit
 from salstats.stats.weighting import Weighting, weighted
 
 _BY = ("metric", "task")
@@ -80,8 +80,7 @@ def contrast(
     scores = codes.frame
     compared = compare(kind, codes, units, replace(asked, by=columns, weights=weighed))
     target = compared.target
-    found = infer(target, options, gaps=test == "bootstrap", flips=test == "wild")
-    tested = p_values_of_pairs(test, compared, found, units)
+    found, tested = tests_of_pairs(compared, options, test, units)
     shown, order, known = found, display_order(target.keys), ~np.isnan(tested.p_value)
     if simultaneous and tested.drawn is not None and known.any():
         shown = at_level(found, joint_level(tested.drawn.rows(known), options.level))
@@ -104,9 +103,9 @@ def contrast(
         "reference_mean": reference_mean,
         "method_mean": method_mean,
         "n_pairs": compared.n_pairs,
-        **_verdicts(shown, reference_mean, method_mean, metrics_of(target.keys, scores), margin),
+        **verdicts(shown, reference_mean, method_mean, metrics_of(target.keys, scores), margin),
         **({"conf_set": shown.conf_set} if shown.conf_set is not None else {}),
-        "test": np.where(found.by_cr2, "cr2", test) if test == "wild" and found.by_cr2 is not None else test,
+        "test": test_of_rows(test, found),
         **({"n_replicates": made} if drawn else {}),
         **how_scored(scores, target.keys),
     }
@@ -121,7 +120,18 @@ def contrast(
     return frame
 
 
-def _verdicts(
+def tests_of_pairs(compared: Compared, options: Options, test: str, units: Units) -> tuple[Estimates, Tested]:
+    """Estimates with their limits, and the test of each row."""
+    found = infer(compared.target, options, gaps=test == "bootstrap", flips=test == "wild")
+    return found, p_values_of_pairs(test, compared, found, units)
+
+
+def test_of_rows(test: str, found: Estimates) -> np.ndarray | str:
+    """Name of each row's test."""
+    return np.where(found.by_cr2, "cr2", test) if test == "wild" and found.by_cr2 is not None else test
+
+
+def verdicts(
     found: Estimates,
     reference_mean: np.ndarray,
     method_mean: np.ndarray,

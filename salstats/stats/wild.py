@@ -96,7 +96,9 @@ def flip(
     with few_threads(*own_parts.shape):
         for block in signs:
             flips = block.astype(np.float64)
-            own_sum, other_sum, kept = flips @ own_parts, flips @ other_parts, flips @ leverage
+            own_sum, kept = flips @ own_parts, flips @ leverage
+            # of a difference there is nothing to flip
+            other_sum = flips @ other_parts if other_parts.any() else np.zeros_like(own_sum)
             reached.append(own_sum - theta * other_sum + null * kept)
             low, high, everywhere = _set_of_flip(contrast, own_sum, other_sum, kept, size)
             always += everywhere.sum(axis=0)

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 from scipy import optimize, special
 
 from salstats.checks import SalstatsError
+from salstats.stats.units import Units
 
 #: Largest exponent of a tilt.
 _STEEPEST = 600.0
@@ -138,24 +138,14 @@ class Draw:
         places = np.searchsorted(ends, np.stack(streams) * ends[-1], side="right")
         return np.asarray(self.order[np.minimum(places, len(ends) - 1)])
 
-    def frame(self, studies: range, metric: str) -> pd.DataFrame:
-        """Scores of some studies, with columns `study` and `unit`, of methods "method" and "reference"."""
+    def pairs(self, studies: range) -> tuple[np.ndarray, np.ndarray, Units, np.ndarray]:
+        """Both scores of the pairs of some studies, their units and their studies, from 0."""
         pilot, drawn = self.pilot, self.units(studies).ravel()
         sizes = pilot.sizes[drawn]
         place = np.arange(len(drawn)).repeat(sizes)
         rows = pilot.starts[drawn[place]] + np.arange(len(place)) - (np.cumsum(sizes) - sizes)[place]
         study, unit = np.divmod(place, self.n_units)
-        case = np.arange(len(place))
-        columns = {"study": studies.start + study, "unit": unit, "case": case}
-        return pd.DataFrame(
-            {name: np.tile(values, 2) for name, values in columns.items()}
-            | {
-                # codes, as text is slow to make
-                "method": pd.Categorical.from_codes(np.repeat([0, 1], len(place)), ["method", "reference"]),
-                "metric": pd.Categorical.from_codes(np.zeros(2 * len(place), dtype=np.int8), [metric]),
-                "score": np.concatenate([pilot.own[rows], pilot.other[rows]]),
-            }
-        )
+        return pilot.own[rows], pilot.other[rows], Units("unit", unit, self.n_units), study
 
 
 def tilted(pilot: Pilot, term: str, effect: float) -> tuple[np.ndarray, np.ndarray]:

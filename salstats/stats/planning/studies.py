@@ -10,10 +10,14 @@ import pandas as pd
 
 from salstats.checks import SalstatsWarning
 from salstats.jobs import in_pieces
+from salstats.stats.comparisons import Comparison, compare_pairs
+from salstats.stats.contrast_rows import test_of_rows, tests_of_pairs, verdicts
 from salstats.stats.contrasts import difference, percent_decrease
 from salstats.stats.equivalence import CLAIMS, SIDES, Margin, is_below
+from salstats.stats.inference import check_options
 from salstats.stats.planning import formulas
 from salstats.stats.planning.pilots import Draw
+from salstats.stats.units import Units
 
 #: Rows of one call, about, and its studies at most.
 _ROWS_AT_ONCE, _STUDIES_AT_ONCE = 60_000, 250
@@ -51,13 +55,37 @@ class Plan:
             **options,  # type: ignore[arg-type]
         )
 
+    def analyse_pairs(
+        self, own: np.ndarray, other: np.ndarray, units: Units, studies: np.ndarray, metric: str,
+        rng: np.random.Generator,
+    ) -> pd.DataFrame:  # fmt: skip
+        """Analyse pairs of several studies as `analyse` would, a row each."""
+        options = check_options(self.term, self.interval, self.level, self.n_replicates, rng, None)
+        test, asked = self.test or options.test, Comparison("reference", ["study"], "complete", None, False)
+        keys = pd.DataFrame({"study": np.unique(studies), "method": "method", "reference": "reference"})
+        compared = compare_pairs(self.term, own, other, units, studies, keys, asked)
+        target = compared.target
+        found, tested = tests_of_pairs(compared, options, test, units)
+        own_mean, other_mean = target.estimand.row_levels(target.cells.means())
+        return pd.DataFrame(
+            {
+                "n_pairs": compared.n_pairs,
+                "interval": found.taken,
+                "test": test_of_rows(test, found),
+                "conf_low": found.conf_low,
+                "conf_high": found.conf_high,
+                "p_value": tested.p_value,
+                **verdicts(found, other_mean, own_mean, np.full(len(keys), metric), self.margin),
+            }
+        )
+
     def shown(self, found: pd.DataFrame) -> np.ndarray:
         """Which studies show what they were to show."""
         if self.width is not None:
             return (found["conf_high"] - found["conf_low"]).to_numpy() <= self.width
         if self.margin is None and self.test not in (None, "none"):
             # a test that was asked for decides; without one it is the interval that does
-            return is_below(found.get("p_value", pd.Series(np.nan, found.index)).to_numpy(), 1 - self.level)
+            return is_below(found["p_value"].to_numpy(), 1 - self.level)
         words = SIDES[:2] if self.margin is None else CLAIMS
         return found["verdict"].str.contains("|".join(words)).to_numpy(dtype=bool)
 
@@ -118,18 +146,13 @@ def _run(blocks: tuple[_Block, ...]) -> list[pd.DataFrame]:
     results = []
     for block in blocks:
         studies = range(block.first, block.last)
-        scores = block.draw.frame(studies, block.metric)
+        own, other, units, study = block.draw.pairs(studies)
         with warnings.catch_warnings():
             # what deserves a look in one study is what their number shows
             warnings.simplefilter("ignore", SalstatsWarning)
-            found = block.plan.analyse(
-                scores,
-                reference="reference",
-                by="study",
-                unit="unit",
-                # apart from the streams of the studies
-                rng=np.random.default_rng((block.draw.seed, block.first, block.draw.n_units)),
-            )
+            # apart from the streams of the studies
+            rng = np.random.default_rng((block.draw.seed, block.first, block.draw.n_units))
+            found = block.plan.analyse_pairs(own, other, units, study, block.metric, rng)
         width = found["conf_high"] - found["conf_low"]
         results.append(
             found[["n_pairs", "interval", "test"]].assign(

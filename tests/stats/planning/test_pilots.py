@@ -1,5 +1,4 @@
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import optimize
 
@@ -113,14 +112,10 @@ def test_units_are_drawn_with_their_chances(clustered):
 def test_a_unit_brings_all_its_pairs(clustered):
     pilot, own, other, units = clustered
     draw = Draw.of(pilot, np.arange(12.0), np.full(12, 1 / 12), 4, 9)
-    frame = draw.frame(range(5, 7), "iou")
-    assert list(frame["study"].unique()) == [5, 6]
-    for study, chosen in zip((5, 6), draw.units(range(5, 7)), strict=True):
-        own_rows = frame[(frame["study"] == study) & (frame["method"] == "method")]
+    own_drawn, other_drawn, of_unit, study = draw.pairs(range(5, 7))
+    assert list(np.unique(study)) == [0, 1]
+    for number, chosen in enumerate(draw.units(range(5, 7))):
         for place, unit in enumerate(chosen):
-            of_unit = own_rows[own_rows["unit"] == place]
-            np.testing.assert_array_equal(of_unit["score"], own[units == unit])
-            partners = frame[(frame["method"] == "reference") & frame["case"].isin(of_unit["case"])]
-            np.testing.assert_array_equal(partners["score"], other[units == unit])
-    assert isinstance(frame, pd.DataFrame)
-    assert frame["case"].nunique() == len(frame) / 2
+            there = (study == number) & (of_unit.codes == place)
+            np.testing.assert_array_equal(own_drawn[there], own[units == unit])
+            np.testing.assert_array_equal(other_drawn[there], other[units == unit])

@@ -110,12 +110,9 @@ def test_studies_of_one_call_are_analysed_as_each_alone(patients):
     parts, chances = tilted(pilot, "difference", -0.1)
     draw = Draw.of(pilot, parts, chances, 9, 4)
     counted = simulate({0: draw}, Plan("difference", 0.95), "iou", 40, jobs=None, progress=False)[0]
-    alone = [
-        ss.difference(
-            draw.frame(range(i, i + 1), "iou"), reference="reference", unit="unit", n_replicates=1000
-        )
-        for i in range(40)
-    ]
+    pairs = [draw.pairs(range(i, i + 1)) for i in range(40)]
+    frames = [frame_of(own, other, units.codes) for own, other, units, _ in pairs]
+    alone = [ss.difference(frame, reference="human", n_replicates=1000) for frame in frames]
     alone = pd.concat(alone)
     assert counted.n_shown == (alone["verdict"] != "inconclusive").sum()
     assert counted.width == pytest.approx((alone["conf_high"] - alone["conf_low"]).mean())
