@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import salstats
+from salstats.cli.demo import run_demo
 from salstats.cli.signatures import named
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -27,11 +28,17 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "_gallery"]
+exclude_patterns = ["_build", "_gallery", "_extra"]
 html_theme = "pydata_sphinx_theme"
 html_title = "salstats"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+# the demo's report, made again when the package is newer
+html_extra_path = ["_extra"]
+demo = gallery.HERE / "_extra" / "demo"
+source = max(file.stat().st_mtime for file in Path(salstats.__file__).parent.rglob("*.py"))
+if not demo.is_dir() or demo.stat().st_mtime < source:
+    run_demo(demo, overwrite=True)
 html_favicon = "_static/logo.svg"
 templates_path = ["_templates"]
 html_show_sourcelink = False

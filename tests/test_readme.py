@@ -27,10 +27,20 @@ PAGES = [
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "docs").glob("[!_]*/*.md")),
 ]
-#: What a page says where it reads a folder that is not embedded, and the fixture that brings that.
-FOLDERS = {'read_study("chexlocalize"': "chexlocalize"}
-
-
+#: What a page says where it reads files of the reader's own, and the fixture that brings such.
+GIVEN = {
+    'read_study("chexlocalize"': "chexlocalize",
+    "summarize hits.csv": "scores",
+}
+#: Shell that is not run, by what it says, and why; its commands and options are checked.
+NOT_RUN = {
+    "pip install": "installs; CI does it",
+    "salstats demo": "takes long; CI does it",
+    "salstats report": "takes long; tests of reports do it",
+    "salstats reproduce": "takes long, or data that are not here; tests of the studies do it",
+    "best.pt": "takes a network's weights",
+    "--what cutoff": "takes images without a finding",
+}
 #: What the first word of a call in running text is.
 WORDS = {"ss": ss, "fit": Fit, "model": Fit, "study": ss.Study, "Study": ss.Study}
 
@@ -40,11 +50,14 @@ def name(page):
 
 
 def blocks_of(page):
-    """Python and shell of a page and what they print; every Python block says it."""
-    text = page.read_text()
-    blocks = re.findall(r"```(python|bash)\n([^`]*?)```\n\n```text\n(.*?)```", text, flags=re.DOTALL)
-    assert sum(language == "python" for language, *_ in blocks) == text.count("```python"), name(page)
-    return blocks
+    """Language, code and what is printed, of Python and shell that can be run; every Python block says it."""
+    found = re.findall(
+        r"^```(python|bash)\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?",
+        page.read_text(),
+        flags=re.DOTALL | re.MULTILINE,
+    )
+    assert all(printed for language, _, printed in found if language == "python"), name(page)
+    return [block for block in found if not any(says in block[1] for says in NOT_RUN)]
 
 
 def printed_by(language, code, namespace):
@@ -56,7 +69,7 @@ def printed_by(language, code, namespace):
             return printed.getvalue()
         for part in re.split(r"^(salstats [^|<>$;&*\n]+\n)", code.replace("\\\n", ""), flags=re.MULTILINE):
             if part.startswith("salstats "):
-                assert run(shlex.split(part)[1:]) == 0, part
+                assert run(shlex.split(part, comments=True)[1:]) == 0, part
             elif part.strip():
                 print(in_shell(part), end="")
     return printed.getvalue()
@@ -149,6 +162,17 @@ def chexlocalize(made_up, tmp_path):
     (tmp_path / "chexlocalize").symlink_to(made_up / "inputs", target_is_directory=True)
 
 
+@pytest.fixture
+def scores(tmp_path):
+    scores = ss.datasets.load_simulated()
+    ss.write_frame(scores, tmp_path / "scores.csv")
+    ss.write_frame(scores.query("metric == 'hit'"), tmp_path / "hits.csv")
+    both = scores.drop_duplicates(["case", "task"]).rename(columns={"prob": "net_a", "area_ratio": "net_b"})
+    ss.write_frame(
+        both.assign(label=lambda t: t.net_a.gt(0.5) ^ t.case.str.endswith("1")), tmp_path / "table.csv"
+    )
+
+
 def pages_with(code_of):
     """Pages that have such code; one that makes maps needs torch."""
     torch = {p: [pytest.mark.torch] for p in PAGES if re.search(r"import explain|`ex\.", p.read_text())}
@@ -161,14 +185,19 @@ def pages_with(code_of):
 def test_every_block_prints_what_stands_below_it(page, tmp_path, monkeypatch, request):
     if any(mark.name == "torch" for mark in request.node.iter_markers()):
         pytest.importorskip("torch", reason="needs the explain extra")
-    for says, fixture in FOLDERS.items():
+    for says, fixture in GIVEN.items():
         if says in page.read_text():
             request.getfixturevalue(fixture)
     monkeypatch.chdir(tmp_path)
     namespace: dict = {}
     for language, code, expected in blocks_of(page):
-        assert printed_by(language, code, namespace).split() == expected.split()
-        assert expected.strip()
+        printed = printed_by(language, code, namespace)
+        assert not expected or printed.split() == expected.split()
+
+
+def test_what_is_not_run_stands_on_a_page():
+    text = "".join(page.read_text() for page in PAGES)
+    assert [says for says in NOT_RUN if says not in text] == []
 
 
 @pytest.mark.parametrize(
