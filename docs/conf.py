@@ -38,6 +38,7 @@ html_extra_path = ["_extra"]
 demo = gallery.HERE / "_extra" / "demo"
 source = max(file.stat().st_mtime for file in Path(salstats.__file__).parent.rglob("*.py"))
 if not demo.is_dir() or demo.stat().st_mtime < source:
+    demo.parent.mkdir(exist_ok=True)
     run_demo(demo, overwrite=True)
 html_favicon = "_static/logo.svg"
 templates_path = ["_templates"]
