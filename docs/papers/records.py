@@ -1,11 +1,11 @@
-"""What the pages show of the records of a study: the items of a run, what each needs and shows."""
+"""What the pages show of the records of a study: the items of a run and what each needs."""
 
 from collections.abc import Iterable
 
 import pandas as pd
-from great_tables import GT
+from pandas.io.formats.style import Styler
 
-from salstats.studies.engine import Item, Opened, parser_of, study, table_of
+from salstats.studies.engine import Item, Opened, parser_of, study
 
 
 def opened(key: str, *arguments: str) -> Opened:
@@ -14,9 +14,8 @@ def opened(key: str, *arguments: str) -> Opened:
     return declared.open(parser_of(declared).parse_args([*arguments, "-o", "out"]))
 
 
-def items_table(items: Iterable[Item]) -> GT:
-    """Each item, and what has to be there for it and for parts of it."""
-    rows = [(i.name, i.title.partition(": ")[2], *map("; ".join, (i.needs, i.parts))) for i in items]
-    frame = pd.DataFrame(rows, columns=["name", "title", "needs", "parts"])
-    columns = {"What it is": "title", "Needs": "needs", "Parts of it need": "parts"}
-    return table_of(frame, "items", {"Item": "name"}, {h: c for h, c in columns.items() if frame[c].any()})
+def items_table(items: Iterable[Item]) -> Styler:
+    """What has to be there for each item, or parts of it; text breaks where the page is narrow."""
+    rows = [(item.title, "; ".join((*item.needs, *item.parts)) or "nothing more") for item in items]
+    left = {"selector": "th, td", "props": "text-align: left; padding-right: 1em; vertical-align: top"}
+    return pd.DataFrame(rows, columns=["Item", "Needs"]).style.hide(axis="index").set_table_styles([left])
