@@ -38,7 +38,7 @@ NOT_RUN = {
     "salstats demo": "takes long; CI does it",
     "salstats report": "takes long; tests of reports do it",
     "salstats reproduce": "takes long, or data that are not here; tests of the studies do it",
-    "best.pt": "takes a network's weights",
+    "make-maps images": "takes a network and images of the reader",
     "--what cutoff": "takes images without a finding",
 }
 #: What the first word of a call in running text is.
@@ -67,8 +67,9 @@ def printed_by(language, code, namespace):
         if language == "python":
             exec(code, namespace)  # our own page
             return printed.getvalue()
-        for part in re.split(r"^(salstats [^|<>$;&*\n]+\n)", code.replace("\\\n", ""), flags=re.MULTILINE):
-            if part.startswith("salstats "):
+        parts = re.split(r"^(salstats [^|<>$;&*\n]+\n)", code.replace("\\\n", ""), flags=re.MULTILINE)
+        for number, part in enumerate(parts):
+            if number % 2:
                 assert run(shlex.split(part, comments=True)[1:]) == 0, part
             elif part.strip():
                 print(in_shell(part), end="")
