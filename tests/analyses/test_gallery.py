@@ -7,6 +7,11 @@ import pytest
 import salstats as ss
 
 
+def test_every_figure_and_table_is_drawn():
+    code = "".join(item.code for item in gallery.ITEMS)
+    assert [n for n in ss.__all__ if n.startswith(("plot_", "table_")) and f"ss.{n}(" not in code] == []
+
+
 def test_text_that_is_small_cut_or_printed_on_other_text_is_found():
     figure = ss.plot_box(ss.datasets.load_simulated().query("metric == 'iou'"))
     assert gallery.faults(figure) == []

@@ -169,6 +169,12 @@ SAVED = {
 }
 
 
+def test_every_figure_is_here_but_pictures_of_maps():
+    here = {f"plot_{name.replace(' ', '_')}" for name in (*FIGURES, *SAVED)}
+    figures = {name for name in ss.__all__ if name.startswith("plot_")}
+    assert figures - here == {"plot_gallery", "plot_overlay"}
+
+
 @pytest.mark.parametrize("width", [89, 183])
 @pytest.mark.parametrize("name", SAVED)
 def test_nothing_is_cut_in_a_column_or_on_a_page(name, width):
