@@ -19,7 +19,7 @@ from salstats.checks import (
 from salstats.frames import ColumnCodes, estimates_frame
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
 from salstats.stats.carried import absent_column, absent_observations
-from salstats.stats.comparisons import pair_rows
+from salstats.stats.comparisons import pair_rows, told_apart
 from salstats.stats.design import group_label, named_groups, row_groups, warn_pooled_methods
 from salstats.stats.equivalence import sides
 from salstats.stats.intervals import RECOMMENDED, Basis, Interval, choose_interval
@@ -295,7 +295,7 @@ def _check_labels(labels: np.ndarray, name: str) -> None:
 def _beside(codes: ColumnCodes, score: str, label: str, reference: str) -> tuple[ColumnCodes, np.ndarray]:
     """Rows of every method but the reference, and beside each the reference's score."""
     pairs, frame = pair_rows(codes, reference), codes.frame
-    table = frame.iloc[pairs.source].reset_index(drop=True)
+    table = told_apart(frame.iloc[pairs.source].reset_index(drop=True), frame, pairs.partner)
     table["method"] = frame["method"].array.take(pairs.like)
     has, its = (check_numeric(frame, column, "data") for column in (score, label))
     ours, theirs = (np.where(rows >= 0, its[rows], np.nan) for rows in (pairs.own, pairs.partner))

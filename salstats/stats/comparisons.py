@@ -75,7 +75,7 @@ def pair_rows(codes: ColumnCodes, reference: str, without: Sequence[str] = ()) -
     """Pairs of every method, but those `without`, with `reference`.
 
     Pairs are formed on data set, case, task and metric, and on reader, model and seed where both the
-    reference and the methods have them. So one human score per case serves the five seeds of a method, one
+    reference and the method have them. So one human score per case serves the five seeds of a method, one
     score of a method is compared with that of each of several readers, and where both were made per seed
     they meet seed by seed. A method that was never scored on a task or metric lacks nothing there.
     """
@@ -84,25 +84,26 @@ def pair_rows(codes: ColumnCodes, reference: str, without: Sequence[str] = ()) -
     is_reference = (scores["method"].astype("str") == str(reference)).to_numpy()
     _check_reference(scores, reference, is_reference)
     is_method = ~is_reference & ~scores["method"].isin(list(without)).to_numpy()
-    on = [c for c in ALWAYS if c in scores.columns]
-    on += [c for c in IF_GIVEN if c in scores.columns and _both_have(scores[c], is_reference, is_method)]
-    keys = codes.combined(on)
-    n_keys = int(keys.max()) + 1
-    theirs = np.flatnonzero(is_reference)
-    rows = np.flatnonzero(is_method)
-    # a score stands beside each of the reference's for its key, as of several readers, or beside none
-    beside = pd.DataFrame({"key": keys[theirs], "at": theirs})
-    joined = pd.DataFrame({"key": keys[rows], "own": rows}).merge(beside, how="left", on="key")
-    own, partner = joined["own"].to_numpy(), joined["at"].fillna(-1).to_numpy(dtype=np.int64)
+    theirs, methods = np.flatnonzero(is_reference), codes.column("method").codes
+    filled = {c: scores[c].notna().to_numpy() for c in IF_GIVEN if c in scores.columns}
     groups = codes.combined([c for c in ("task", "metric") if c in scores.columns])
-    methods = codes.column("method").codes
-    lacking, like = [], []
-    for method in pd.unique(methods[own]):
-        its = own[methods[own] == method]
-        has_key, scored = np.zeros(n_keys, dtype=bool), np.zeros(int(groups.max()) + 1, dtype=bool)
-        has_key[keys[its]] = scored[groups[its]] = True
-        lacking.append(theirs[~has_key[keys[theirs]] & scored[groups[theirs]]])
+    keys_of: dict[tuple[str, ...], np.ndarray] = {}
+    joined, lacking, like = [], [], []
+    for method in pd.unique(methods[is_method]):
+        its = np.flatnonzero(is_method & (methods == method))
+        both = tuple(c for c, told in filled.items() if told[theirs].any() and told[its].any())
+        if both not in keys_of:
+            keys_of[both] = codes.combined([*(c for c in ALWAYS if c in scores.columns), *both])
+        keys = keys_of[both]
+        # a score stands beside each of the reference's for its key, as of several readers, or beside none
+        beside = pd.DataFrame({"key": keys[theirs], "at": theirs})
+        joined.append(pd.DataFrame({"key": keys[its], "own": its}).merge(beside, how="left", on="key"))
+        scored = np.zeros(int(groups.max()) + 1, dtype=bool)
+        scored[groups[its]] = True
+        lacking.append(theirs[~np.isin(keys[theirs], keys[its]) & scored[groups[theirs]]])
         like.append(np.full(len(lacking[-1]), its[0]))
+    pairs = pd.concat(joined).sort_values("own", kind="stable")
+    own, partner = pairs["own"].to_numpy(), pairs["at"].fillna(-1).to_numpy(dtype=np.int64)
     lacked = np.concatenate(lacking)
     return Pairs(
         np.concatenate([own, np.full(len(lacked), -1)]),
@@ -122,15 +123,18 @@ def pair_with_reference(scores: pd.DataFrame, reference: str) -> pd.DataFrame:
     paired = scores.iloc[pairs.source].reset_index(drop=True)
     values = scores["score"].to_numpy(dtype=np.float64)
     paired["method"] = scores["method"].array.take(pairs.like)
-    for column in (c for c in IF_GIVEN if c in scores.columns):
-        # what only the reference has tells pairs of one score apart
-        of_partner = scores[column].take(pairs.partner).reset_index(drop=True)
-        paired[column] = paired[column].fillna(of_partner.where(pairs.partner >= 0))
+    paired = told_apart(paired, scores, pairs.partner)
     paired["score"] = np.where(pairs.own >= 0, values[pairs.own], np.nan)
     paired["reference_score"] = np.where(pairs.partner >= 0, values[pairs.partner], np.nan)
     if "reason" in scores.columns:
         paired["reference_reason"] = scores["reason"].array.take(pairs.partner, allow_fill=True)
     return paired
+
+
+def told_apart(paired: pd.DataFrame, scores: pd.DataFrame, partner: np.ndarray) -> pd.DataFrame:
+    """Pairs with the reader, model and seed that only the reference has; `partner` are its rows, or -1."""
+    its = scores.take(partner).set_axis(paired.index)[[c for c in IF_GIVEN if c in scores.columns]]
+    return paired.assign(**{c: paired[c].fillna(its[c].where(partner >= 0)) for c in its.columns})
 
 
 def reference_in_every_group(
@@ -165,12 +169,6 @@ def _check_reference(scores: pd.DataFrame, reference: str, is_reference: np.ndar
         )
     if is_reference.all():
         raise SalstatsError(f"{reference!r} is the only method of these scores; there is nothing to compare")
-
-
-def _both_have(column: pd.Series, is_reference: np.ndarray, is_method: np.ndarray) -> bool:
-    """Whether the reference and the methods fill in a column."""
-    given = column.notna().to_numpy()
-    return bool(given[is_reference].any() and given[is_method].any())
 
 
 @dataclass(frozen=True)
@@ -208,7 +206,7 @@ class Compared:
 def compare(kind: str, codes: ColumnCodes, units: Units, asked: Comparison) -> Compared:
     """Cells of methods and reference, what to estimate from them, and the pairs they came from."""
     scores = codes.frame
-    warn_uneven_rows(codes, [*asked.by, "method"])
+    warn_uneven_rows(codes, [*asked.by, "method"], units if asked.weights.each_unit else None)
     pairs = compared_rows(codes, asked.reference)
     values = scores["score"].to_numpy(dtype=np.float64)
     own = np.where(pairs.own >= 0, values[pairs.own], np.nan)

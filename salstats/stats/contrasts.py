@@ -87,9 +87,9 @@ def difference(
           (NaN where every pattern of signs is there, and `p_value` is exact);
         - `conf_low`, `conf_high`, `conf_level`, `interval`, `unit`, `inference_to`, `weights` as in
           `summarize`;
-        - `n` scores of the method that were used, `n_missing` pairs where one score or both are
-          undefined or not there (`n_absent`, where there is any, those of absent findings), `n_units`,
-          `n_undefined` replicates, `bias`;
+        - `n` scores of the method that were used (of complete pairs `n_pairs`), `n_missing` pairs where one
+          score or both are undefined or not there (`n_absent`, where there is any, those of absent
+          findings), `n_units`, `n_undefined` replicates, `bias`;
         - `reference_mean`, `method_mean`, `n_pairs` (both scores defined);
         - `verdict`: the method is "lower" or "higher" than the reference where the interval excludes
           equality (and, with `adjust`, `p_adjusted` is below 1 - `conf_level`), else "inconclusive", as
@@ -113,13 +113,15 @@ def difference(
     Notes
     -----
     Pairs are formed by key, see `comparisons.pair_rows`: where only the reference has several readers, a
-    score makes a pair with each, and the gap is that to the readers' mean. The two-sided bootstrap p-value
-    is twice the smaller of (1 + count)/(B + 1), counting the replicates on either side of 0. Of the others,
-    `t` is the paired t test with clustered errors and `cr2` the same with bias-reduced ones (CR2) and
-    Satterthwaite's degrees of freedom, `wilcoxon` R's `wilcox.test` on each unit's mean difference,
-    `mcnemar` the exact test for 0/1 scores of independent pairs (statistic: pairs where only the method
-    hits), and `signflip` a permutation test that flips the differences of a unit together. `wilcoxon` and
-    `mcnemar` test single groups without `weights`: averages over tasks have no p-value from them.
+    score makes a pair with each, and the gap is that to the readers' mean. Every pair counts as one, so that
+    a case with more readers counts more (with a warning); with `weights="unit"` each unit counts alike. Pairs
+    of a case stay together in limits and tests, as all of a unit. The two-sided bootstrap p-value is twice
+    the smaller of (1 + count)/(B + 1), counting the replicates on either side of 0. Of the others, `t` is the
+    paired t test with clustered errors and `cr2` the same with bias-reduced ones (CR2) and Satterthwaite's
+    degrees of freedom, `wilcoxon` R's `wilcox.test` on each unit's mean difference, `mcnemar` the exact test
+    for 0/1 scores of independent pairs (statistic: pairs where only the method hits), and `signflip` a
+    permutation test that flips the differences of a unit together. `wilcoxon` and `mcnemar` test single
+    groups without `weights`: averages over tasks have no p-value from them.
 
     `wild`, the wild cluster bootstrap with the hypothesis imposed (Cameron, Gelbach and Miller 2008), flips
     the signs of units' residuals under the hypothesis, every pattern of them where there are no more than

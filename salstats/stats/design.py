@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import ColumnError, check_by, quoted, warn
-from salstats.frames import ColumnCodes, coded_scores
+from salstats.frames import ColumnCodes, case_key, coded_scores
 from salstats.stats.units import Units
 
 #: What `by` rows hold that stand for several values of a column.
@@ -40,10 +40,12 @@ class Design:
         return self.codes.frame
 
 
-def mean_of_rows_design(codes: ColumnCodes, by: list[str], units: Units) -> Design:
+def mean_of_rows_design(
+    codes: ColumnCodes, by: list[str], units: Units, *, each_unit: bool = False
+) -> Design:
     """Design for a mean over rows, with a warning of what makes such a mean misleading."""
     warn_pooled_methods(codes.frame, by)
-    warn_uneven_rows(codes, by)
+    warn_uneven_rows(codes, by, units if each_unit else None)
     return Design(codes, by, *index_groups(codes, by), units)
 
 
@@ -207,9 +209,14 @@ def _warn_different_members(
         warn(f"averages over {average} are not over the same: nothing is defined for {group_list(lacking)}")
 
 
-def warn_uneven_rows(codes: ColumnCodes, by: Sequence[str]) -> None:
-    """Warn where cases of one group have different numbers of readers, models or seeds."""
+def warn_uneven_rows(codes: ColumnCodes, by: Sequence[str], alike: Units | None = None) -> None:
+    """Warn where cases of one group have different numbers of readers, models or seeds.
+
+    Units that count `alike` need none if each is a case.
+    """
     frame = codes.frame
+    if alike is not None and alike.n == len(np.unique(codes.combined(case_key(frame)))):
+        return
     repeated = [c for c in ("reader", "model", "seed") if c in frame.columns and c not in by]
     # an undefined score does not count, so a case with four of five undefined counts once
     defined = frame["score"].notna().to_numpy() if repeated else np.zeros(0, dtype=bool)

@@ -17,7 +17,7 @@ from salstats.checks import (
 )
 from salstats.frames import KEY_COLUMNS, ColumnCodes, coded_scores, estimates_frame
 from salstats.stats.advice import ROUNDING
-from salstats.stats.comparisons import pair_rows
+from salstats.stats.comparisons import pair_rows, told_apart
 from salstats.stats.design import OVERALL, Design, display_order, index_groups, mean_of_rows_design, pool_over
 from salstats.stats.equivalence import sides
 from salstats.stats.estimands import Cells, Estimand, Target, sum_cells, target_of_cells
@@ -168,8 +168,8 @@ def pooled_difference(
     -------
     DataFrame
         One row per rate, group and compared method: `metric`, the grouping columns, `method`, `reference`,
-        then as `difference` without a test and `n_missing`; `n` are cases, `reference_mean` and `method_mean`
-        the two rates.
+        then as `difference` without a test and `n_missing`; `n` are cases (several times where the reference
+        has several readers), `reference_mean` and `method_mean` the two rates.
 
     Raises
     ------
@@ -233,7 +233,10 @@ def _pairs_of_counts(observations: pd.DataFrame, reference: str) -> tuple[pd.Dat
     both = (pairs.own >= 0) & (pairs.partner >= 0) & known[pairs.own] & known[pairs.partner]
     if not both.any():
         raise SalstatsError(f"no case has counts of {reference!r} and of another method")
-    return observations.take(pairs.own[both]).reset_index(drop=True), observations.take(pairs.partner[both])
+    own, partner = (
+        observations.take(rows[both]).reset_index(drop=True) for rows in (pairs.own, pairs.partner)
+    )
+    return told_apart(own, observations, pairs.partner[both]), partner
 
 
 def _check_rates(rates: str | Sequence[str]) -> list[str]:

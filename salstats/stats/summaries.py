@@ -173,7 +173,7 @@ def summarize(
         check_binary(scores["score"].to_numpy(dtype=np.float64), "interval", options.interval.name)
     codes, units, weighed = weighted(codes, resolve_unit(codes, unit), weights, average)
     scores = codes.frame
-    design = mean_of_rows_design(codes, columns, units)
+    design = mean_of_rows_design(codes, columns, units, each_unit=weighed.each_unit)
     found = infer(mean_target(design, average, overall, weighed), options)
     keys = found.target.keys
     table = found.columns(design.units.name) | inference_to(scores, design.units.codes, keys)
@@ -228,7 +228,8 @@ def bootstrap(
     options = check_options("mean", "normal", 0.95, n_replicates, rng, draws)
     codes, columns = coded_by(scores, by, DEFAULT_BY)
     codes, units, weighed = weighted(codes, resolve_unit(codes, unit), weights, average)
-    target = mean_target(mean_of_rows_design(codes, columns, units), average, overall, weighed)
+    design = mean_of_rows_design(codes, columns, units, each_unit=weighed.each_unit)
+    target = mean_target(design, average, overall, weighed)
     replicates, _, _ = replicate(target.cells, target.estimand, options)
     ordered, times = display_order(target.keys), options.n_replicates
     rows = np.repeat(ordered, times)

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import SalstatsError
+from salstats.checks import SalstatsError, SalstatsWarning
 from salstats.stats.comparisons import pair_with_reference
 
 
@@ -80,6 +80,70 @@ def test_the_gap_to_several_readers_is_that_of_each_of_them_mirrored():
     # gaps are those of a regression, too
     mean = ss.regress(frame, "iou ~ 1", reference="human").set_index("method")
     assert mean.loc["ig", "estimate"] == pytest.approx(-gaps.loc["ig", "estimate"])
+
+
+@pytest.fixture
+def read_by():
+    """Tools without a reader, people and aided people with one to three, and another metric of tools."""
+    rng, rows = np.random.default_rng(1), []
+    for i in range(20):
+        rows += [(f"c{i}", "cam", None, "iou", rng.uniform()), (f"c{i}", "cam", None, "hit", i % 2)]
+        for reader in ("A", "B", "C")[: 1 + i % 3]:
+            rows += [(f"c{i}", m, reader, "iou", rng.uniform()) for m in ("human", "aided")]
+    return pd.DataFrame(rows, columns=["case", "method", "reader", "metric", "score"])
+
+
+def test_readers_meet_readers_and_tools_every_reader_in_one_frame(read_by):
+    iou = read_by[read_by["metric"] == "iou"]
+    with pytest.warns(SalstatsWarning, match="cases have 1 to 3 rows each"):
+        gaps = ss.difference(iou, reference="human", test="cr2", interval="cr2").set_index("method")
+    assert gaps["n_pairs"].tolist() == [39, 39]
+    of = {method: rows.drop(columns="method") for method, rows in iou.groupby("method")}
+    aided = of["aided"].merge(of["human"], on=["case", "reader"])
+    assert gaps.loc["aided", "estimate"] == pytest.approx((aided["score_x"] - aided["score_y"]).mean())
+    cam = of["cam"].merge(of["human"], on="case")
+    gap = cam["score_x"] - cam["score_y"]
+    assert gaps.loc["cam", "estimate"] == pytest.approx(gap.mean())
+    variance = 0.0
+    for _, own in gap.groupby(cam["case"]):
+        values, vectors = np.linalg.eigh(np.eye(len(own)) - np.ones((len(own),) * 2) / len(gap))
+        adjusted = vectors @ np.diag(values**-0.5) @ vectors.T @ (own - gap.mean())
+        variance += (adjusted.sum() / len(gap)) ** 2
+    assert gaps.loc["cam", "std_error"] == pytest.approx(variance**0.5)
+    # without a warning, as cases count alike
+    alike = ss.difference(iou, reference="human", weights="unit").set_index("method")
+    assert alike.loc["cam", "estimate"] == pytest.approx(gap.groupby(cam["case"]).mean().mean())
+    hits = iou.assign(score=iou["score"] > 0.5, metric="hit").astype({"score": float})
+    hits = hits[hits["method"] != "aided"]
+    with (
+        pytest.warns(SalstatsWarning),
+        pytest.raises(SalstatsError, match=r"needs independent pairs; .* has 39 in 20 units"),
+    ):
+        ss.difference(hits, reference="human", test="mcnemar")
+
+
+@pytest.mark.parametrize("readers", [["A"], ["A", "B", "C"]])
+def test_other_metrics_of_a_tool_stand_beside_its_gaps_to_each_reader(read_by, readers):
+    frame = read_by[read_by["reader"].isna() | read_by["reader"].isin(readers)]
+    frame = frame[frame["method"] != "aided"]
+    slope = ss.regress(frame, "iou ~ hit", reference="human").set_index("term").loc["hit"]
+    wide = frame[frame["method"] == "human"].merge(frame[frame["method"] == "cam"], on="case")
+    gaps = wide[wide["metric_y"] == "iou"].set_index(["case", "reader_x"]).eval("score_x - score_y")
+    hit = gaps.index.get_level_values("case").str[1:].astype(int) % 2
+    assert slope["n"] == len(gaps)
+    assert slope["estimate"] == pytest.approx(gaps[hit == 1].mean() - gaps[hit == 0].mean())
+
+
+def test_gaps_to_fixed_readers_say_so_whatever_is_compared(read_by):
+    frame = read_by[(read_by["metric"] == "iou") & (read_by["method"] != "aided")]
+    label = frame["case"].str[1:].astype(int) % 2
+    counts = frame.assign(tp=(9 * frame["score"]).round(), fp=label, fn=1, tn=5)
+    for found in (
+        ss.auroc(frame.assign(label=label), "iou", "label", reference="human"),
+        ss.pooled_difference(counts, rates="iou", reference="human"),
+    ):
+        assert found["inference_to"].tolist() == ["these readers"]
+        assert found[["n", "n_units"]].to_numpy().tolist() == [[39, 20]]
 
 
 def test_an_unknown_reference_lists_the_methods():

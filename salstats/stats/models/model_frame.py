@@ -57,7 +57,10 @@ def _gap_frame(data: pd.DataFrame, formula: Formula, metrics: Sequence[str], ref
     left = formula.response.columns[0]
     check_columns(data, ["case", "method"], "data")
     if left in metrics:
-        scores = data[data["metric"] == left]
+        # what only the reference has, as readers, tells gaps apart, and not other metrics of a method
+        its_own = data["metric"].eq(left) | (data["metric"].isin(metrics) & data["method"].ne(reference))
+        scores = _metrics_as_columns(data[its_own], [left, *(m for m in metrics if m != left)])
+        scores["score"] = scores[left]
     else:
         scores = data.assign(score=data[left])
         if "metric" not in scores.columns:
@@ -70,11 +73,9 @@ def _gap_frame(data: pd.DataFrame, formula: Formula, metrics: Sequence[str], ref
         stated = paired["reason"].where(paired["reason"].notna() & paired["reason"].ne(""))
         of_gap = stated.astype("object").fillna(paired["reference_reason"]).mask(absent_pairs(paired), ABSENT)
         paired = paired.drop(columns="reference_reason").assign(reason=of_gap)
-    paired = paired.drop(columns="reference_score").assign(score=gap)
+    paired = paired.assign(**{"score": gap, left: gap})
     if left in metrics:
-        others = data[data["metric"].isin([m for m in metrics if m != left]) & (data["method"] != reference)]
-        return _metrics_as_columns(pd.concat([paired, others], ignore_index=True), metrics)
-    paired[left] = gap
+        return paired.drop(columns=["score", "reference_score"])
     if metrics:
         raise FormulaError(
             f"with reference={reference!r}, {formula.text!r} cannot use the column {left!r} and the metrics "
