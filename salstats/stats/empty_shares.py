@@ -9,6 +9,7 @@ from salstats.checks import ColumnError, check_by, check_choice
 from salstats.frames import KEY_COLUMNS, check_scores
 from salstats.metrics.registry import METRICS
 from salstats.stats.carried import NOTHING_THERE
+from salstats.stats.intervals import names_of
 from salstats.stats.summaries import summarize
 from salstats.stats.units import Unit, unit_columns
 
@@ -38,8 +39,9 @@ def empty_shares(
         it has.
     by : str or sequence of str, optional
         Grouping columns; by default `method`. Not `metric`.
-    interval : {"wilson", "exact"}
-        As for `summarize`, with a design effect where units have several masks.
+    interval : str
+        A name of `intervals.names_of("empty")`, as for `summarize`: with a design effect where units have
+        several masks.
     unit, level
         As for `summarize`.
 
@@ -75,7 +77,7 @@ def empty_shares(
     columns = check_by(scores, by, ("method",))
     if "metric" in columns:
         raise ColumnError("by names 'metric'; a mask is empty for all of them, leave it out")
-    check_choice(interval, ("wilson", "exact"), "interval")
+    check_choice(interval, names_of("empty"), "interval")
     of_masks = [metric.name for metric in METRICS.values() if metric.of_mask]
     rows = scores[scores["metric"].isin(of_masks)]
     if rows.empty:

@@ -262,12 +262,12 @@ RECORDS = (
     Interval(
         "wilson", "Wilson score", "share", _share(limits.wilson),
         "Wilson score intervals, with a design effect for several rows of one {unit}",
-        of=("mean",), clustered=True, bounded=True, scale="remade",
+        of=("mean", "empty"), clustered=True, bounded=True, scale="remade",
     ),
     Interval(
         "exact", "Clopper-Pearson", "share", _share(limits.exact),
         "Clopper-Pearson intervals, with a design effect for several rows of one {unit}",
-        of=("mean",), clustered=True, bounded=True, scale="remade",
+        of=("mean", "empty"), clustered=True, bounded=True, scale="remade",
     ),
     Interval(
         "delta", "delta method", "t", _delta,
