@@ -33,6 +33,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "salstats"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["tables.js"]
 # the demo's report, made again when the package is newer
 html_extra_path = ["_extra"]
 demo = gallery.HERE / "_extra" / "demo"
