@@ -173,7 +173,7 @@ def coded_scores(scores: object, name: str = "scores") -> ColumnCodes:
     codes = coded.combined(keys)
     if np.bincount(codes).max(initial=0) > 1:
         first, second = first_repeat(codes)
-        shown = ", ".join(f"{c} {frame[c].iloc[first]}" for c in keys)
+        shown = named_row(frame, keys, first)
         hint = repeat_hint(frame, keys, first, second)
         raise ColumnError(f"rows {first} and {second} of {name} are the same observation ({shown}){hint}")
     check_nesting(frame, name, coded)
@@ -249,6 +249,11 @@ def check_nesting(frame: pd.DataFrame, name: str = "scores", codes: ColumnCodes 
         )
 
 
+def named_row(frame: pd.DataFrame, keys: Iterable[str], row: int) -> str:
+    """What a row is of, by those of its keys that are filled."""
+    return ", ".join(f"{c} {frame[c].iloc[row]}" for c in keys if pd.notna(frame[c].iloc[row]))
+
+
 def repeat_hint(frame: pd.DataFrame, keys: Iterable[str], first: int, second: int) -> str:
     """What would tell two rows apart that are the same observation by its keys."""
     for column in frame.columns:
@@ -257,6 +262,8 @@ def repeat_hint(frame: pd.DataFrame, keys: Iterable[str], first: int, second: in
         here, there = frame[column].iloc[[first, second]]
         if here != there:
             return f"; the first is of {column} {here}, the second of {there}: {_named_by_both(column)}"
+    if frame.iloc[first].equals(frame.iloc[second]):
+        return "; score and all else are equal, too: drop one"
     lacking = [c for c in ("task", "reader", "model", "seed", "dataset") if c not in keys]
     differ = [
         c

@@ -14,12 +14,14 @@ from salstats.checks import (
     InputFileError,
     SalstatsError,
     ValueRangeError,
+    and_more,
     check_choice,
 )
-from salstats.frames import KEY_COLUMNS, check_nesting, combined_codes, repeat_hint, warn_of_range
+from salstats.frames import KEY_COLUMNS, check_nesting, combined_codes, named_row, repeat_hint, warn_of_range
 from salstats.readers.cells import NA_STRINGS, PathLike, TableOptions
 from salstats.readers.joins import Join, join_tables, joined_columns, read_joined
 from salstats.readers.shapes import Targets, below_each_other, check_filled, check_layout, named, shaped
+from salstats.readers.suspicions import warn_of_near_names, warn_of_two_scales
 from salstats.readers.tables import read_table
 
 
@@ -109,7 +111,8 @@ def read_scores(
     Warns
     -----
     SalstatsWarning
-        Scores lie outside the range of a metric that the package knows, as percentages do.
+        Scores lie outside the range of a metric that the package knows, as percentages do; some look like
+        fractions among the percentages of `scale`; a task or method of few rows is named nearly like another.
 
     Examples
     --------
@@ -140,9 +143,15 @@ def read_scores(
     origin = pd.concat(origins, ignore_index=True)
     _check_repeats(scores, origin)
     check_nesting(scores, ", ".join(f.name for f in files))
+
+    def place(row: int) -> str:
+        return f"{origin['file'].iloc[row]}, row {origin['row'].iloc[row]}"
+
+    warn_of_near_names(scores, place)
     if scale is not None:
+        warn_of_two_scales(scores, place)
         scores = _scaled(scores, scale)
-    warn_of_range(scores, lambda row: f"{origin['file'].iloc[row]}, row {origin['row'].iloc[row]}")
+    warn_of_range(scores, place)
     return join_tables(scores, joined, layout) if joined else scores
 
 
@@ -227,13 +236,16 @@ def _check_repeats(scores: pd.DataFrame, origin: pd.DataFrame) -> None:
     codes = combined_codes(scores, keys)
     if np.bincount(codes).max(initial=0) <= 1:
         return
-    second = int(np.flatnonzero(pd.Series(codes).duplicated().to_numpy())[0])
+    again = np.flatnonzero(pd.Series(codes).duplicated().to_numpy())
+    more = and_more(origin.iloc[again].drop_duplicates())
+    second = int(again[0])
     first = int(np.flatnonzero(codes == codes[second])[0])
-    shown = ", ".join(f"{c} {scores[c].iloc[first]}" for c in keys)
+    shown = named_row(scores, keys, first)
     here, there = origin.iloc[second], origin.iloc[first]
     place = f"row {there['row']}" if here["file"] == there["file"] else f"{there['file']}, row {there['row']}"
     hint = repeat_hint(scores, keys, first, second)
-    raise ColumnError(f"{here['file']}, row {here['row']}: the same observation as {place} ({shown}){hint}")
+    where = f"{here['file']}, row {here['row']}{more}"
+    raise ColumnError(f"{where}: the same observation as {place} ({shown}){hint}")
 
 
 def _scaled(scores: pd.DataFrame, scale: float | Mapping[str, float]) -> pd.DataFrame:

@@ -205,6 +205,8 @@ class Table:
                 hint = "; for decimal commas read it with decimal=','"
             elif options.decimal == "," and "." in str(cells[odd].iloc[0]):
                 hint = "; with decimal=',' it may hold no point (nor thousands separators)"
+            elif "%" in str(cells[odd].iloc[0]):
+                hint = "; take the % signs out of the file and read it with scale=0.01"
             missing = ", ".join(map(repr, options.na))
             said = f"is not a number{hint} (missing is one of {missing})"
             raise self._refusal(odd, column, said, ColumnError)

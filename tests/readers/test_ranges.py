@@ -1,4 +1,4 @@
-"""Scores outside the range of a metric that the package knows."""
+"""What is said of scores outside a metric's range, of two scales in one file, and of names nearly alike."""
 
 import re
 import warnings
@@ -20,11 +20,13 @@ def read(text_file, *rows, **options):
 
 
 def test_percentages_are_said_once_with_place_value_range_and_count(text_file):
-    frame, said = read(text_file, "iou,0.5", "iou,35.25", "iou,", "iou,100", "hausdorff,40")
+    frame, said = read(
+        text_file, "iou,0.5", "iou,35.25", "iou,", "iou,0.25", "iou,100", "iou,0.5", "hausdorff,40"
+    )
     assert frame["score"].tolist()[1] == 35.25
     assert len(said) == 1
     assert re.search(
-        r"scores\.csv, row 3: iou 35\.25 lies outside its range 0 \.\.\. 1 \(2 of 4 scores do\); "
+        r"scores\.csv, row 3: iou 35\.25 lies outside its range 0 \.\.\. 1 \(2 of 6 scores do\); "
         r"a percentage\? divide by 100 with scale=\{'iou': 0\.01\} \(--scale iou=0\.01\)$",
         said[0],
     )
@@ -34,8 +36,8 @@ def test_percentages_are_said_once_with_place_value_range_and_count(text_file):
     ("row", "message"),
     [
         (
-            "IoU,50",
-            "IoU 50 lies outside its range 0 ... 1 (1 of 1 scores do); a percentage? divide by 100 "
+            "IoU,20",
+            "IoU 20 lies outside its range 0 ... 1 (1 of 1 scores do); a percentage? divide by 100 "
             "with scale={'IoU': 0.01} (--scale IoU=0.01)",
         ),
         ("dice,-1", "dice -1 lies outside its range 0 ... 1 (1 of 1 scores do)"),
@@ -84,3 +86,48 @@ def test_percentages_are_divided_to_the_last_digit(text_file, scale):
 def test_a_scale_that_is_none_is_refused(text_file, scale, message):
     with pytest.raises(ValueError, match=message):
         ss.read_scores(text_file("case,method,metric,score\n1,g,iou,57\n"), scale=scale)
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        # all scores of a reader, though percentages as low are there
+        ("g,,45 g,,2 g,,3 g,,4 g,,5 h,A,0.7 h,A,0.6 h,A,0.9", "row 7: iou 0.7 of h, and 3 of 8 scores"),
+        ("g,,45 g,,52 g,,0.62 g,,0.31 g,,1", "row 4: iou 0.62 of g, and 3 of 5 scores"),
+    ],
+)
+def test_fractions_among_percentages_that_are_scaled_are_told(text_file, rows, said):
+    lines = "".join(f"{case},{row},iou\n" for case, row in enumerate(rows.split()))
+    with pytest.warns(SalstatsWarning, match=re.escape(said)):
+        ss.read_scores(text_file(f"case,method,reader,score,metric\n{lines}"), scale=0.01)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("metric", ["iou", "hit"])
+def test_percentages_near_nought_are_no_fractions(text_file, metric):
+    rows = "".join(
+        f"{case},g,{metric},{score}\n" for case, score in enumerate([0, 100, 0.5, 3, 8, 40, 100, "", 0])
+    )
+    ss.read_scores(text_file(f"case,method,metric,score\n{rows}"), scale=0.01)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "numbers"),
+    [("Edma", "Edema", (1, 5)), ("edema", "Edema", (3, 3)), ("Grad-CAM", "gradcam", (1, 2))],
+)
+@pytest.mark.parametrize("column", ["task", "method"])
+def test_a_name_that_is_nearly_another_is_told(text_file, column, first, second, numbers):
+    names = [second] * numbers[1] + [first] * numbers[0]
+    other = "method" if column == "task" else "task"
+    rows = "".join(f"{case},{name},x,iou,0.5\n" for case, name in enumerate(names))
+    with pytest.warns(SalstatsWarning, match=rf"{column} '.*is nearly '.*misspelt\?"):
+        ss.read_scores(text_file(f"case,{column},{other},metric,score\n{rows}"))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "names", [["Lung Lesion", *["Lung Opacity"] * 9], ["layer1", *["layer2"] * 9], ["Edma", *["Edema"] * 4]]
+)
+def test_names_that_may_well_be_two_say_nothing(text_file, names):
+    rows = "".join(f"{case},{name},g,iou,0.5\n" for case, name in enumerate(names))
+    ss.read_scores(text_file(f"case,task,method,metric,score\n{rows}"))

@@ -161,6 +161,12 @@ def test_the_same_observation_twice_is_named_with_both_rows(text_file):
         ss.read_scores(file)
 
 
+def test_a_row_that_stands_twice_as_it_is_need_only_be_dropped(text_file):
+    file = text_file(long_text("1,a,g,iou,0.5,", "1,a,g,iou,0.5,", "1,a,h,iou,0.6,r", extra=",reader"))
+    with pytest.raises(ColumnError, match=r"metric iou\); score and all else are equal, too: drop one$"):
+        ss.read_scores(file)
+
+
 @pytest.mark.parametrize("column", ["reader", "model", "seed", "dataset"])
 def test_another_key_column_tells_observations_apart(text_file, column):
     file = text_file(long_text("1,a,g,iou,0.5,u", "1,a,g,iou,0.6,v", extra=f",{column}"))
