@@ -98,8 +98,7 @@ class Shown:
                     f"--{word_of(name, _FLAGS)} is no option of a {self.word} --as {kind}"
                 )
         if self is FIGURES and not asked:
-            others = ", ".join(sorted({*kinds} - {kind}))
-            typer.echo(f"{run.out}: a figure --as {kind}; others, of frames that fit: {others}", err=True)
+            typer.echo(f"{run.out}: a figure --as {kind}, by its columns; other kinds: plot --help", err=True)
         with waiting(f"Making the {self.word}"):
             # a frame that goes with the first
             frames = {name: frame_of(v) for name, v in given.items() if isinstance(v, Path)}

@@ -95,7 +95,8 @@ def _with_raters(scores: pd.DataFrame, over: str) -> ColumnCodes:
         raise ColumnError(f"over={over!r} does not tell readings of a case apart; take 'reader' or 'method'")
     without = frame[over].isna()
     if without.any():
-        warn(f"{int(without.sum())} of {len(frame)} rows have no {over!r} and are left out")
+        whose = f" (of {quoted(frame.loc[without, 'method'].unique())})" if "method" in frame else ""
+        warn(f"{int(without.sum())} of {len(frame)} rows have no {over!r} and are left out{whose}")
         frame = check_frame(frame[~without].reset_index(drop=True))
     if over in KEY_COLUMNS:
         return coded_scores(frame)
