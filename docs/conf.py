@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import salstats
+from salstats import metrics
 from salstats.cli.demo import run_demo
 from salstats.cli.signatures import named
+from salstats.metrics.registry import METRICS
+from salstats.readers.formats import FORMATS
 
 sys.path.insert(0, str(Path(__file__).parent))
 import commands
@@ -101,6 +104,21 @@ sphinx_gallery_conf = {
 default_role = "py:obj"
 # quotes and hyphens of what is typed stay as they are typed
 smartquotes = False
+
+
+def write_list(name: str, title: str, functions: list[str]) -> None:
+    """Write the page of what records lead to, from which autosummary makes a page of each."""
+    text = f"{title}\n{'=' * len(title)}\n\n.. currentmodule:: salstats\n\n.. autosummary::\n   :toctree: .\n"
+    text += "   :nosignatures:\n\n" + "".join(f"   {function}\n" for function in functions)
+    file = gallery.HERE / "reference" / "api" / f"{name}.rst"
+    file.parent.mkdir(exist_ok=True)
+    if not file.exists() or file.read_text() != text:
+        file.write_text(text)
+
+
+write_list("kernels", "Metrics on arrays", [f"metrics.{n}" for n in METRICS if hasattr(metrics, n)])
+readers = [row for row in FORMATS.values() if row.reader not in salstats.__all__]
+write_list("readers", "More readers", [f"readers.{row.module}.{row.reader}" for row in readers])
 
 
 def setup(app: Any) -> None:

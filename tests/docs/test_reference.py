@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 import salstats as ss
-from salstats import frames, metrics
-from salstats.metrics.registry import METRICS
+from salstats import frames
 
 REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
 
@@ -30,10 +29,6 @@ def test_every_name_of_explain_is_listed():
     explain = pytest.importorskip("salstats.explain", reason="needs the explain extra")
     names = listed("functions.md")
     assert {*explain.__all__} == {n.removeprefix("explain.") for n in names if n.startswith("explain.")}
-
-
-def test_every_kernel_is_listed():
-    assert {f"metrics.{name}" for name in METRICS if hasattr(metrics, name)} == {*listed("metrics.md")}
 
 
 def test_every_column_of_scores_and_estimates_is_explained():
