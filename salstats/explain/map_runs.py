@@ -91,7 +91,7 @@ def make_maps(
     labels : mapping of (str, str) to 0 or 1, or DataFrame, optional
         Whether a finding is there, by case and task; as a frame with columns `case, task, label`.
     patients : mapping of str to str, optional
-        Case -> patient.
+        Case -> patient; as `labels`, also of maps that are there already.
     seeds : sequence of int, optional
         Draw random methods once with each, for `map_repeatability`; they stand in the column `seed`.
         Methods that draw nothing are made once.
@@ -170,6 +170,7 @@ def make_maps(
         for which, masks in (("truth", truths), ("human", human)):
             if masks:
                 maps.write_masks(masks, which)
+        maps.describe(*known)
         advance = stack.enter_context(counting(total, "Making maps", progress=progress))
         run = _Run(plan, opened, maps, *known, advance)
         for chunk in chunks(images, at_once):

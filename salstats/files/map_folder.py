@@ -18,8 +18,10 @@ from salstats.files.map_table import (
     MapKey,
     Row,
     checked_key,
+    checked_label,
     checked_map,
     checked_name,
+    checked_patient,
     file_inside,
     is_complete,
     read_masks,
@@ -274,6 +276,32 @@ class MapFolder:
         self._complete.add(name)
         if not self._is_together:
             self._write_added()
+
+    def describe(
+        self, labels: Mapping[tuple[str, str], float] | None = None, patients: Mapping[str, str] | None = None
+    ) -> None:
+        """Set the labels and patients of maps that are there; where none is given, what is there stays.
+
+        Parameters
+        ----------
+        labels : mapping of (str, str) to 0 or 1, optional
+            Case and task -> whether the finding is there.
+        patients : mapping of str to str, optional
+            Case -> patient.
+        """
+        self._check_open()
+        told = {pair: checked_label(label, f"labels: {pair}") for pair, label in (labels or {}).items()}
+        whose = {
+            case: checked_patient(patient, f"patients: {case!r}")
+            for case, patient in (patients or {}).items()
+        }
+        for key, row in self._rows.items():
+            said = {"label": told.get((key.case, key.task)), "patient": whose.get(key.case)}
+            new = {name: text for name, text in said.items() if text and text != row.get(name)}
+            row.update(new)
+            self._changed |= bool(new)
+        if self._changed:
+            self._write_table()
 
     @contextmanager
     def together(self) -> Iterator[None]:

@@ -433,6 +433,21 @@ def test_all_cases_have_a_patient_or_none(folder):
         make_maps(folder, pictures(1), network_of(cnn()), patients={"b": "p"})
 
 
+def test_a_second_run_says_patients_and_labels_of_maps_that_are_there(folder):
+    images = pictures(3)
+    make_maps(folder, images, network_of(cnn()))
+    before = {file: file.read_bytes() for file in folder.rglob("*.npy")}
+    labels = {("case01", "Mass"): 1}
+    make_maps(folder, images, network_of(cnn()), patients=dict.fromkeys(images, "p0"), labels=labels)
+    table = pd.read_csv(folder / "maps.csv")
+    assert table["patient"].eq("p0").all()
+    assert table.query("label == 1")[["case", "task"]].to_numpy().tolist() == [["case01", "Mass"]]
+    assert {file: file.read_bytes() for file in folder.rglob("*.npy")} == before
+    # where nothing is said, what is there stays
+    make_maps(folder, images, network_of(cnn()))
+    assert pd.read_csv(folder / "maps.csv").equals(table)
+
+
 def test_a_truth_of_another_size_than_its_image_is_named_before_maps_of_it_are_made(folder):
     truths = {("case00", "Edema"): np.ones((3, 3), bool)}
     with pytest.raises(ShapeError, match=r"case 'case00'.* the image is 3 x 3 .* beside other maps or masks"):
