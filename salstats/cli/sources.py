@@ -124,10 +124,13 @@ def _study_options() -> list[Option]:
     formats: dict[str, list[str]] = {}
     for name, record in FORMATS.items():
         # where the kernels of other commands have an option of the name, it is Python's alone
+        parameters = inspect.signature(record.read).parameters
         for one in options_of(
             record.read, without=("threshold", "shares", "rng", "without_truth"), panel=panel
         ):
-            known.setdefault(one.name, one)
+            # "none" can be said of the one with another default
+            if one.name not in known or parameters[one.name].default is not None:
+                known[one.name] = one
             formats.setdefault(one.name, []).append(name)
     for name, one in known.items():
         if "chexlocalize" not in formats[name]:

@@ -89,7 +89,7 @@ def read_chexlocalize(
         name is an error. "Lung Opacity" is "Airspace Opacity".
     patient_from : str or None
         Regular expression with one group that finds the patient in the case id. By default a number after
-        "patient", where the ids begin so. None: no patients.
+        "patient", where the release's ids begin so. None: no patients.
 
     Returns
     -------

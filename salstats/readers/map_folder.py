@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from salstats.readers.case_json import CaseFile, check_name, read_segmentations
 from salstats.readers.cells import PathLike
 from salstats.readers.map_files import MASK_SUFFIXES, find_case_files, read_rle
 from salstats.readers.map_rows import MapRow, read_map_rows, warn_turned
+from salstats.readers.shapes import check_pattern, find_patients
 from salstats.study import HUMAN, Case, Series, Study, Truth, chosen_names
 
 #: The folder of several readers' masks.
@@ -26,6 +28,7 @@ def read_map_folder(
     truth: PathLike | None = None,
     human: PathLike | Mapping[str, PathLike] | None = None,
     tasks: Sequence[str] | None = None,
+    patient_from: str | None = None,
     without_truth: bool = False,
 ) -> Study:
     r"""Read a study from a folder of maps, as `MapFolder` or anything else writes it.
@@ -47,6 +50,8 @@ def read_map_folder(
         R1/TASK/CASE.png; a dict `{"R1": FILE, "R2": FILE}` names several.
     tasks : list of str, optional
         Only these tasks, in this order.
+    patient_from : str, optional
+        Regular expression with one group that finds the patient in the case id, for a table that names none.
     without_truth : bool
         Whether a folder is read that has no truth, for what needs none, such as `map_repeatability`; one with
         several readers always is.
@@ -102,7 +107,9 @@ def read_map_folder(
     """
     here = Path(folder)
     if isinstance(truth, str) and truth in RULES:
-        return read_map_folder(folder, human=human, tasks=tasks, without_truth=True).with_truth(truth)
+        read = partial(read_map_folder, folder, human=human, tasks=tasks, patient_from=patient_from)
+        return read(without_truth=True).with_truth(truth)
+    pattern = check_pattern(patient_from)
     people = _people(here, human)
     rows = read_map_rows(here) if len(people) < 2 or (here / TABLE).exists() else []
     reference = _masks(here, "truth", truth)
@@ -129,6 +136,13 @@ def read_map_folder(
             f"{_where(here, by_case[without.case][0])}, column 'patient': empty for case {without.case!r}, "
             "though other cases have one"
         )
+    if pattern is not None:
+        if any(case.patient for case in cases):
+            raise InputFileError(
+                f"{here / TABLE} has patients in its column 'patient'; leave patient_from= out"
+            )
+        patients = find_patients([case.case for case in cases], pattern, here)
+        cases = tuple(replace(case, patient=p) for case, p in zip(cases, patients, strict=True))
     series = tuple(dict.fromkeys(row.key.series for row in rows if row.key.task in wanted))
     study = Study(cases, wanted, (*series, *(Series(HUMAN, reader=r) for r in people)), str(here))
     warn_turned(rows, {case.case: case.shape for case in study}, here)

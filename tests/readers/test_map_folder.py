@@ -24,7 +24,7 @@ from map_folders import (
 )
 
 import salstats as ss
-from salstats.checks import InputFileError, SalstatsError, SalstatsWarning
+from salstats.checks import ColumnError, InputFileError, SalstatsError, SalstatsWarning
 from salstats.files.map_folder import MapFolder
 from salstats.images.masks import decode
 from salstats.readers.map_folder import read_map_folder
@@ -99,6 +99,14 @@ class TestWhatItSays:
     def test_patients(self, tmp_path):
         study = read_map_folder(write_map_folder(tmp_path / "maps", patient=True))
         assert [c.patient for c in study] == ["p0", "p1", "p2"]
+
+    def test_patients_in_the_names_of_cases(self, tmp_path, folder):
+        study = ss.read_study(folder, patient_from="^(.)")
+        assert [c.patient for c in study] == ["a", "b", "c"]
+        with pytest.raises(ColumnError, match=r"patient_from='\(z\)' finds no patient in case 'a'"):
+            read_map_folder(folder, patient_from="(z)")
+        with pytest.raises(InputFileError, match="has patients in its column"):
+            read_map_folder(write_map_folder(tmp_path / "named", patient=True), patient_from="^(.)")
 
     def test_tasks_asked_for_in_the_order_asked_for(self, folder):
         study = read_map_folder(folder, tasks=["Mass"])
