@@ -66,25 +66,33 @@ def make_maps(
         typer.Option(metavar="<int>", rich_help_panel=_NETWORK, help="How many. (default: one per task)"),
     ] = None,
     probability: Annotated[
-        str,
+        str | None,
         typer.Option(
-            rich_help_panel=_NETWORK, help="What makes them of the outputs: sigmoid, softmax or none."
+            rich_help_panel=_NETWORK,
+            help="What makes them of the outputs: sigmoid, softmax or none. (default: sigmoid)",
         ),
-    ] = "sigmoid",
+    ] = None,
     layer: Annotated[
         str | None,
         typer.Option(rich_help_panel=_NETWORK, help="Of CAMs, by its name. (default: the last grid)"),
     ] = None,
     size: Annotated[
-        str, typer.Option(rich_help_panel=_NETWORK, help="Of its input: 224, or 224x320 (height x width).")
-    ] = "224",
+        str | None,
+        typer.Option(rich_help_panel=_NETWORK, help="Of its input: 224x320 (height x width). (default: 224)"),
+    ] = None,
     fit: Annotated[
-        str, typer.Option(rich_help_panel=_NETWORK, help="How an image is laid in: stretch, inside or cover.")
-    ] = "stretch",
+        str | None,
+        typer.Option(
+            rich_help_panel=_NETWORK,
+            help="How an image is laid in: stretch, inside or cover. (default: stretch)",
+        ),
+    ] = None,
     mean: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="R,G,B", rich_help_panel=_NETWORK, help="Taken off each channel. (default: ImageNet's)"
+            metavar="R,G,B",
+            rich_help_panel=_NETWORK,
+            help="Taken off each channel; one number for all. (default: ImageNet's)",
         ),
     ] = None,
     std: Annotated[
@@ -98,16 +106,21 @@ def make_maps(
     explain = _explain()
     named = _tasks(tasks)
     cases = _cases(images)
-    own: dict[str, Any] = {"probability": probability, "layer": layer}
+    of_names = {
+        "--weights": weights, "--outputs": outputs, "--probability": probability, "--layer": layer,
+        "--size": size, "--fit": fit, "--mean": mean, "--std": std,
+    }  # fmt: skip
+    own: dict[str, Any] = {"probability": probability or "sigmoid", "layer": layer}
     if outputs is not None:
         own["n_outputs"] = _whole(outputs, "--outputs")
-    prepared = _preparation(size, fit, mean=mean, std=std)
+    prepared = _preparation(size or "224", fit or "stretch", mean=mean, std=std)
     networks = []
     for one in network:
         if ":" in one:
-            if weights is not None:
+            flag = next((flag for flag, given in of_names.items() if given), None)
+            if flag is not None:
                 raise typer.BadParameter(
-                    "--weights belongs to a network by name; MODULE:FUNCTION brings its own"
+                    f"{flag} belongs to a network by name; the salstats.explain.Network of {one} says its own"
                 )
             networks.append(_called(one))
             continue
@@ -222,7 +235,8 @@ def _preparation(size: str, fit: str, **channels: Sequence[str] | None) -> Any:
 
     height, _, width = size.partition("x")
     shape = (_whole(height, "--size"), _whole(width or height, "--size"))
-    given = {name: tuple(numbers(v, f"--{name}", float)) for name, v in channels.items() if v}
+    listed = {name: numbers(v, f"--{name}", float) for name, v in channels.items() if v}
+    given = {name: v[0] if len(v) == 1 else tuple(v) for name, v in listed.items()}
     return Preparation(shape, fit=fit, **(IMAGENET | given))
 
 

@@ -26,7 +26,7 @@ import lazy_loader
 _missing = [name for name in ("torch", "pytorch_grad_cam", "captum") if find_spec(name) is None]
 if _missing:
     raise ModuleNotFoundError(
-        f"salstats.explain needs {', '.join(_missing)}, which is not installed; "
+        f"salstats.explain needs {', '.join(_missing)}, not installed here; "
         "pip install 'salstats[explain]' brings it",
         name=_missing[0],
     )

@@ -40,7 +40,8 @@ def chunks(
         for pair in chunk:
             if not isinstance(pair, tuple) or len(pair) != 2:
                 raise SalstatsError(
-                    f"images must give pairs of a case's name and its image, not {type(pair).__name__}"
+                    f"images must give pairs of a case's name and its image, not {type(pair).__name__}; "
+                    "of files: {file.stem: file for file in files}"
                 )
             if str(pair[0]) in seen:
                 raise SalstatsError(

@@ -112,7 +112,7 @@ def _read(file: Path) -> Any:
     # damaged archives raise RuntimeError, EOFError and others
     except Exception as error:
         raise InputFileError(
-            f"{file}: the checkpoint cannot be read ({type(error).__name__}: {_said(error)})"
+            f"{file}: damaged, or no file of torch.save ({type(error).__name__}: {_said(error)})"
         ) from error
 
 

@@ -160,13 +160,15 @@ def network_outputs(
     mapping.
     """
     lists = networks if isinstance(networks, Mapping) else None
-    listed: list[Any] = [networks] if isinstance(networks, Network) else list(networks)
+    # a module by itself is said to be none below
+    listed: list[Any] = [networks] if isinstance(networks, Network | nn.Module) else list(networks)
     if lists is not None:
         listed = [network for group in lists.values() for network in group]
     distinct = list({id(network): network for network in listed}.values())
     if not distinct or not all(isinstance(n, Network) for n in distinct):
-        there = type(distinct[0]).__name__ if distinct else "none"
-        raise SalstatsError(f"networks must be of salstats.explain.Network; there is {there}")
+        there = next((type(n).__name__ for n in distinct if not isinstance(n, Network)), "none")
+        hint = "; Network(name, module) makes one of a torch.nn.Module" if distinct else ""
+        raise SalstatsError(f"networks must be of salstats.explain.Network; there is {there}{hint}")
     names = [str(network) for network in distinct]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)

@@ -7,7 +7,7 @@ from typing import Any
 
 from torchvision import models
 
-from salstats.checks import SalstatsError, quoted
+from salstats.checks import SalstatsError, did_you_mean
 from salstats.explain.checkpoints import load_checkpoint
 from salstats.explain.networks import Network
 from salstats.images.preparation import IMAGENET, Preparation
@@ -59,8 +59,10 @@ def torchvision_network(
     """
     known = models.list_models()
     if name not in known:
-        near = [one for one in known if name.lower()[:4] in one] or known
-        raise SalstatsError(f"torchvision has no network {name!r}; among its names are {quoted(near)}")
+        near = did_you_mean(name, known, 3)
+        raise SalstatsError(
+            f"torchvision has no network {name!r}{near or '; torchvision.models.list_models() has its names'}"
+        )
     outputs = dict(tasks) if isinstance(tasks, Mapping) else {task: i for i, task in enumerate(tasks)}
     n = n_outputs or max(outputs.values(), default=-1) + 1
     build = partial(models.get_model, name, weights=None, num_classes=n)

@@ -42,7 +42,7 @@ def test_a_network_of_torchvision_has_its_weights_and_outputs(images, capsys):
     call = "make-maps images --network squeezenet1_1 --weights best.pt --size 64 -o maps --tasks"
     assert run([*shlex.split(call), "Edema,Effusion"]) == 2
     assert "weights of another network" in error_line(capsys)
-    assert run([*shlex.split(call), "Edema,Effusion", "--outputs", "4"]) == 0
+    assert run([*shlex.split(call), "Edema,Effusion", "--outputs", "4", "--mean", "0.5"]) == 0
     made = ss.read_data("maps/maps.csv")
     assert set(made["task"]) == {"Edema", "Effusion"}
     assert set(made["model"]) == {"squeezenet1_1"}
@@ -55,6 +55,9 @@ def test_a_network_of_torchvision_has_its_weights_and_outputs(images, capsys):
         ("images --network densenet121", "needs --weights FILE and --tasks"),
         ("images --network densenet121 --weights a.pt", "needs --tasks A,B"),
         ("images --network nonsense --weights a.pt --tasks Edema", "torchvision has no network 'nonsense'"),
+        ("images --network resnet19 --weights a.pt --tasks Edema", "did you mean 'resnet18' or"),
+        ("images --network mine:broken --layer x", "--layer belongs to a network by name"),
+        ("images --network mine:broken --mean 0", "--mean belongs to a network by name"),
         ("images --network nothing:here", "--network nothing:here: no file nothing.py in this folder"),
         ("images --network mine.py:brocken", "mine has no 'brocken'; did you mean 'broken'?"),
         ("images --network pathlib:Path", "gives a PosixPath, and should give a salstats.explain.Network"),

@@ -156,6 +156,7 @@ def test_networks_are_listed_once_with_the_outputs_of_their_tasks():
     [
         ([], None, "there is none"),
         ([cnn()], None, "there is Sequential"),
+        (cnn(), None, r"there is Sequential; Network\(name, module\) makes one"),
         ([Network("a", cnn), Network("a", cnn)], {"x": 0}, "two networks are called 'a'"),
         ([Network("a", cnn)], None, "tasks is empty"),
         ([Network("a", cnn, tasks={"x": 0.7})], None, "task 'x' is output 0.7, which is no whole number"),
