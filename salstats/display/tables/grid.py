@@ -15,6 +15,8 @@ from salstats.display.text.labels import Labels
 
 #: A variance below it is one of rounding.
 _NOTHING = 1e-8
+#: Decimals of a slope at most: one of areas in pixels is that small.
+_MOST = 12
 
 
 def check_display(
@@ -40,19 +42,21 @@ def interval_texts(frame: pd.DataFrame, digits: int, style: str, stars: Sequence
             sizes = [v for v in np.abs(shown[row]) if _NOTHING < v < np.inf]
             decimals[row] = max(digits, decimals_of(sizes[0], digits)) if sizes else digits
     elif {"formula", "term"} <= set(frame.columns):
-        told = [_telling(low, high, digits) for _, low, high in shown]
+        ratios = frame.get("exponentiated", pd.Series(False, frame.index)).astype("str").str.lower() == "true"
+        told = [_telling(*(shown[row, 1:] - one), digits) for row, one in enumerate(ratios)]
         decimals = pd.Series(told).groupby(frame["term"].to_numpy(), dropna=False).transform("max").to_numpy()
     rows = zip(shown, decimals, stars or [""] * len(frame), strict=True)
     return [interval_text(value, low, high, own, style, star) for (value, low, high), own, star in rows]
 
 
 def _telling(low: float, high: float, digits: int) -> int:
-    """Decimals that leave an interval's width two significant digits, and a limit on its side of 0."""
+    """Decimals that leave the width of limits two significant digits, and each on its side of 0."""
     width = high - low
-    if not _NOTHING < width < np.inf:
+    if not 10.0**-_MOST < width < np.inf:
         return digits
     nearest = [abs(limit) for limit in (low, high) if width / 1000 < abs(limit) < 0.5 / 10**digits]
-    return max([digits, decimals_of(width, 2), *(decimals_of(2 * limit, 1) for limit in nearest)])
+    needed = [decimals_of(width, 2, _MOST), *(decimals_of(2 * limit, 1, _MOST) for limit in nearest)]
+    return max(digits, *needed)
 
 
 class Value(NamedTuple):

@@ -98,13 +98,13 @@ def column_text(values: Iterable[float], digits: int = 4) -> list[str]:
     return [f"{v:.{decimals}f}" if math.isfinite(v) else number_text(v) for v in numbers]
 
 
-def decimals_of(number: float, digits: int) -> int:
-    """Decimals that leave a number above 0 `digits` significant ones, 8 at most.
+def decimals_of(number: float, digits: int, most: int = 8) -> int:
+    """Decimals that leave a number above 0 `digits` significant ones, at `most` so many.
 
     >>> decimals_of(0.000347, 3), decimals_of(123.4, 3)
     (6, 0)
     """
-    return min(max(0, digits - 1 - math.floor(math.log10(number))), 8)
+    return min(max(0, digits - 1 - math.floor(math.log10(number))), most)
 
 
 def fixed_text(value: Any, digits: int = 3) -> str:

@@ -89,6 +89,21 @@ def test_slopes_of_a_small_unit_have_the_decimals_that_tell_their_intervals(simp
     assert not any(0 in limits for _, *limits in shown)
 
 
+@pytest.mark.parametrize("exponentiated", [False, True])
+@pytest.mark.parametrize("unit", [1e-9, 1e-6, 1e-4, 1.0])
+@pytest.mark.parametrize("nearer", [-0.002, 0.002, 0.2])
+def test_limits_are_printed_on_their_side_of_no_slope(simple, read, exponentiated, unit, nearer):
+    row = simple[simple["term"] == "elongation"].head(1)
+    limits = np.array([nearer + 0.5, nearer, nearer + 1]) * unit
+    terms = row.assign(
+        **dict(zip(("estimate", "conf_low", "conf_high"), limits + exponentiated, strict=True))
+    )
+    cell = read(ss.table_regression(terms.assign(exponentiated=exponentiated))).rows["Elongation"][0]
+    shown = np.array([float(n.replace("−", "-")) for n in re.findall(r"[−\d.]+", cell)]) - exponentiated
+    assert shown == pytest.approx(limits, abs=0.05 * unit)
+    assert (np.sign(shown[1:].round(12)) == np.sign(limits[1:])).all()
+
+
 def test_the_gap_to_the_reference_has_a_column_of_its_own(simple, gaps, read):
     seen = read(ss.table_regression(of_gradcam(simple, gaps)))
     assert seen.head[2] == ["Grad-CAM", "Human benchmark − Grad-CAM", "Grad-CAM"]
