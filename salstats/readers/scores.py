@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from fractions import Fraction
 from numbers import Real
 from pathlib import Path
 
@@ -256,7 +257,19 @@ def _scaled(scores: pd.DataFrame, scale: float | Mapping[str, float]) -> pd.Data
         check_choice(metric, metrics, "scale: metric")
         if isinstance(factor, bool) or not isinstance(factor, Real) or not 0 < factor < np.inf:
             raise ValueRangeError(f"scale={scale!r} must be a number above 0, such as 0.01 for percentages")
-    scaled = scores["metric"].map(factors).fillna(1.0).astype("float64")
-    # as written: neither 57 * 0.01 nor 22.4 / 100 is the number that a person expects
-    both = zip(scores["score"].tolist(), scaled.tolist(), strict=True)
-    return scores.assign(score=[float(Decimal(repr(score)) * Decimal(repr(by))) for score, by in both])
+    values, by = scores["score"].to_numpy(dtype=np.float64, copy=True), scores["metric"].map(factors)
+    for factor in by.dropna().unique():
+        here, (above, below) = by.eq(factor).to_numpy(), _ratio(float(factor))
+        values[here] = [float(Decimal(repr(score)) * above / below) for score in values[here].tolist()]
+    return scores.assign(score=values)
+
+
+def _ratio(factor: float) -> tuple[Decimal, Decimal]:
+    """A factor as a person means it: as written, or the fraction of small numbers that it stands for.
+
+    Neither 57 * 0.01 nor 22.4 / 100 is the number that is expected, nor 3 times the digits of 1 / 3.
+    """
+    simple = Fraction(factor).limit_denominator(1000)
+    if float(simple) == factor:
+        return Decimal(simple.numerator), Decimal(simple.denominator)
+    return Decimal(repr(factor)), Decimal(1)

@@ -80,6 +80,19 @@ def test_percentages_are_divided_to_the_last_digit(text_file, scale):
 
 
 @pytest.mark.parametrize(
+    ("scale", "score", "expected"),
+    [
+        (0.01, "22.4", 0.224), (0.01, "57", 0.57), (0.01, "8.05", 0.0805), (0.1, "3", 0.3), (0.1, "7", 0.7),
+        (100, "0.57", 57.0), (100, "0.0805", 8.05), (1 / 3, "3", 1.0), (1 / 3, "1", 1 / 3), (2 / 3, "3", 2.0),
+        (1 / 255, "255", 1.0), (0.000123, "3", 0.000369), (0.264583, "3", 0.793749), (1e-9, "7", 7e-9),
+    ],
+)  # fmt: skip
+def test_a_scale_is_the_number_or_the_fraction_that_is_meant(text_file, scale, score, expected):
+    found = ss.read_scores(text_file(f"case,method,metric,score\n1,g,own,{score}\n"), scale=scale)["score"]
+    assert found.tolist() == [expected]
+
+
+@pytest.mark.parametrize(
     ("scale", "message"),
     [("0.01", "above 0"), ({"iuo": 0.01}, "'iuo' is not known")],
 )

@@ -43,7 +43,9 @@ def interval_texts(frame: pd.DataFrame, digits: int, style: str, stars: Sequence
             decimals[row] = max(digits, decimals_of(sizes[0], digits)) if sizes else digits
     elif {"formula", "term"} <= set(frame.columns):
         ratios = frame.get("exponentiated", pd.Series(False, frame.index)).astype("str").str.lower() == "true"
-        told = [_telling(*(shown[row, 1:] - one), digits) for row, one in enumerate(ratios)]
+        told = [
+            _telling(low - one, high - one, digits) for (_, low, high), one in zip(shown, ratios, strict=True)
+        ]
         decimals = pd.Series(told).groupby(frame["term"].to_numpy(), dropna=False).transform("max").to_numpy()
     rows = zip(shown, decimals, stars or [""] * len(frame), strict=True)
     return [interval_text(value, low, high, own, style, star) for (value, low, high), own, star in rows]
