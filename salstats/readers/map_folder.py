@@ -319,3 +319,11 @@ def _check_cases(rows: Sequence[MapRow], truth: CaseFile, people: Sequence[CaseF
     if without:
         more = and_more(without)
         warn(f"{truth.file}: case {min(without)!r}{more} has no map in {folder / TABLE}")
+    # a row that says its image's size is of an image known to be without the findings
+    drawn = {case for each in people for case in each.values} - {*truth.values}
+    lost = sorted(drawn & {row.key.case for row in rows if row.shape is None})
+    if lost and truth.values:
+        warn(
+            f"{folder / TABLE}: case {lost[0]!r}{and_more(lost)} has maps and no mask in {truth.file}: left "
+            "out of scores where the finding is there; height and width in its rows say that it shows none"
+        )

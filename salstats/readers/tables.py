@@ -116,12 +116,13 @@ class Table:
 
     def check_columns(self, columns: Iterable[str], wanted: str = "") -> None:
         """Raise where a column is missing; `wanted` says what the table has."""
-        for column in columns:
-            if column not in self.cells.columns:
-                hint = f"; {wanted}" if wanted else ""
-                raise self.error(
-                    f"{self.file} has no column {column!r} (columns: {quoted(self.columns)}){hint}"
-                )
+        missing = [column for column in columns if column not in self.cells.columns]
+        if missing:
+            also = f", nor {quoted(missing[1:])}" if len(missing) > 1 else ""
+            hint = f"; {wanted}" if wanted else ""
+            raise self.error(
+                f"{self.file} has no column {missing[0]!r}{also} (columns: {quoted(self.columns)}){hint}"
+            )
 
     def text(self, column: str) -> pd.Series:
         """A column of names, cell by cell as it stands, "" where one is missing; 7.0 is "7".

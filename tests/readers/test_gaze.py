@@ -335,9 +335,10 @@ class TestDamagedFixations:
             read_gaze(release)
 
     def test_a_file_or_a_column_that_is_not_there(self, release):
-        columns = FIXATION_COLUMNS.replace("y_position", "y")
+        columns = FIXATION_COLUMNS.replace("y_position", "y").replace("xmax_shown", "right_shown")
         write_fixations(release / FIRST, fixation_rows("img-a", 0), columns)
-        with pytest.raises(InputFileError, match=r"fixations.csv has no column 'y_position'"):
+        said = r"fixations.csv has no column 'y_position', nor 'xmax_shown_from_image' \(columns: "
+        with pytest.raises(InputFileError, match=said):
             read_gaze(release)
         (release / FIRST / "fixations.csv").unlink()
         with pytest.raises(InputFileError, match=rf"{FIRST}.fixations.csv: no such file"):

@@ -1,5 +1,6 @@
 """Reading a map folder: what it says of a study, what others write, and damaged ones."""
 
+import json
 import os
 import warnings
 
@@ -173,6 +174,17 @@ class TestWhatOthersWrite:
 
 
 class TestTruthAndMaps:
+    def test_a_case_without_a_mask_is_said_unless_its_rows_say_its_size(self, folder):
+        codes = json.loads((folder / "truth.json").read_text())
+        (folder / "human.json").write_text(json.dumps(codes))
+        (folder / "truth.json").write_text(json.dumps({c: own for c, own in codes.items() if c != "c"}))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            read_map_folder(folder)
+        without_columns(folder, "height", "width")
+        with pytest.warns(SalstatsWarning, match=r"case 'c' has maps and no mask in .*truth.json"):
+            assert not read_map_folder(folder).cases[-1].annotated
+
     def test_a_case_that_no_map_has_is_said_and_stays(self, folder):
         header, rows = table(folder)
         write_table(folder, header, [r for r in rows if r["case"] != "c"])
