@@ -318,7 +318,8 @@ class Study:
         if len(names) < 2:
             raise SalstatsError(
                 f"{self.source}: a consensus is of two readers or more, and there are "
-                f"{quoted(names) if names else 'none'}"
+                f"{quoted(names) if names else 'none'}; one reader's masks are the truth with truth=FILE, "
+                "another's the human benchmark with human=FILE"
             )
         series: dict[str | None, Series] = {s.reader: s for s in self.series if s.reader in names}
         several = next((s for s in self.series if s.reader in names and s != series[s.reader]), None)
