@@ -64,6 +64,27 @@ FRAMES = {
         study = ss.study_from_arrays(truths, maps, readers=readers)
         one_case = ss.score(study, metrics=["iou"])
     """,
+    "gaze": """
+        from functools import partial
+        import numpy as np
+        from salstats.images.fixations import Fixations
+        from salstats.study import Case, Content, Prediction, Recording, Series, Study
+        shape, rng = (120, 100), np.random.default_rng(4)
+        looks = []
+        for reader in ("0", "1", "2"):
+            points = np.vstack([rng.normal((45, 65), 9, (9, 2)), rng.normal((60, 50), 16, (7, 2))])
+            arrays = (points, np.full(16, 0.3), np.full((16, 2), 7), np.tile((0, 0, *shape), (16, 1)))
+            looks.append(Recording("P" + reader, reader, partial(Fixations, *arrays), "drawn here"))
+        row, col = np.mgrid[: shape[0], : shape[1]]
+        maps = {"gradcam": (48, 60, 14), "occlusion": (75, 35, 20)}
+        answers = []
+        for name, (top, left, sd) in maps.items():
+            blob = np.exp(-((row - top) ** 2 + (col - left) ** 2) / (2 * sd**2))
+            answers.append(Prediction("", Series(name), partial(Content, saliency=blob), "drawn here"))
+        series = tuple(answer.series for answer in answers)
+        case = Case("image 1", shape, predictions=tuple(answers), recordings=tuple(looks))
+        study = Study((case,), (), series, "drawn here")
+    """,
 }
 SHAPED = ("embedded", "eight methods", "twenty tasks", "six patients, two tasks", "long names")
 
@@ -478,6 +499,7 @@ ITEMS = (
         """,
         ("images of unequal size",),
     ),
+    Item("plot_gaze", """ss.plot_gaze(study, "image 1", labels={"gradcam": "Grad-CAM"})""", ("gaze",)),
     Item(
         "plot_curves",
         """

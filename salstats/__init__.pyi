@@ -104,6 +104,7 @@ from .display.plots.coverage import plot_coverage as plot_coverage
 from .display.plots.power import plot_power as plot_power
 from .scoring.figures import plot_gallery as plot_gallery
 from .scoring.figures import plot_overlay as plot_overlay
+from .scoring.gaze_figures import plot_gaze as plot_gaze
 from .display.plots.theme import theme_salstats as theme_salstats
 from .display.export.figure_files import save_figure as save_figure
 from .scoring.figures import report as report

@@ -94,20 +94,31 @@ def _spacing(given: Spacing, cases: Sequence[str]) -> dict[str | None, tuple[flo
     """The size of a pixel by case, or of all under None."""
     if given is None:
         return {}
-    if isinstance(given, str | os.PathLike):
-        from salstats.readers.case_tables import read_spacing
-
-        by_case: Mapping[str, Any] = read_spacing(given)
-        name = f"spacing={os.fspath(given)!r}"
-    elif isinstance(given, Mapping):
-        by_case, name = given, "spacing="
-    else:
+    by_case, name = _by_case(given)
+    if by_case is None:
         return {None: _steps(given, "spacing=")}
     missing = sorted(set(cases) - set(by_case))
     if missing:
         more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
         raise SalstatsError(f"{name} has no entry for case {missing[0]!r}{more}")
     return {case: _steps(by_case[case], f"spacing= of case {case!r}") for case in cases}
+
+
+def pixel_widths(given: Spacing) -> float | dict[str, float] | None:
+    """The width of a pixel in mm, which a scale bar needs, of all images or by case."""
+    by_case, _ = _by_case(given)
+    if by_case is None:
+        return None if given is None else _steps(given, "spacing=")[1]
+    return {case: _steps(size, f"spacing= of case {case!r}")[1] for case, size in by_case.items()}
+
+
+def _by_case(given: Spacing) -> tuple[Mapping[str, Any] | None, str]:
+    """The sizes of a mapping or a file, None where there is one for all; and what to call them."""
+    if isinstance(given, str | os.PathLike):
+        from salstats.readers.case_tables import read_spacing
+
+        return read_spacing(given), f"spacing={os.fspath(given)!r}"
+    return (given if isinstance(given, Mapping) else None), "spacing="
 
 
 def _steps(given: Any, name: str) -> tuple[float, float]:

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import plotnine as p9
 
+from salstats.checks import SalstatsError
 from salstats.display.plots.figure import figures
 from salstats.display.plots.gallery import (
     gallery,
@@ -27,6 +28,7 @@ from salstats.display.report.model import N_REPLICATES, Settings
 from salstats.display.report.report import write_report
 from salstats.display.text.labels import Labels
 from salstats.readers.case_images import ImageSource, check_images
+from salstats.scoring.distances import Spacing, pixel_widths
 from salstats.scoring.masking import OTSU, Given, mask_rule
 from salstats.scoring.pictures import Look, as_scored, methods_shown, only_method, picture, series_of
 from salstats.scoring.scores import study_of
@@ -48,7 +50,7 @@ def plot_overlay(
     smooth: Given = None,
     images: ImageSource | None = None,
     human: bool = True,
-    spacing: float | Mapping[str, float] | None = None,
+    spacing: Spacing = None,
     labels: Mapping[str, Any] | Labels | None = None,
     width: float = COLUMN_MM,
 ) -> p9.ggplot:
@@ -76,7 +78,7 @@ def plot_overlay(
         so. Only the pixels that are printed are kept.
     human : bool
         Draw the human benchmark beside the method.
-    spacing : float, or mapping of case to float, optional
+    spacing : as for `score`, optional
         Size of a pixel in mm, for a scale bar in mm; by default it is in pixels.
     labels : mapping, optional
         Names of methods and tasks, and of `truth`, `human`, `mask`, `peak` and `marked` in the legend.
@@ -113,6 +115,7 @@ def plot_overlay(
     0    a  Edema  gradcam      60     80
     """
     names = Labels(labels)
+    _check_tasks(study)
     asked = study.select(cases=[case], tasks=[task])
     method = method or only_method(asked)
     series = () if method is None else series_of(asked, method)
@@ -120,7 +123,7 @@ def plot_overlay(
         asked.select(methods={s.method for s in series}), threshold=threshold, cutoff=cutoff, smooth=smooth
     )
     look = Look(rule, check_images(images), human, overlay_box(width))
-    return overlay(picture(asked.cases[0], task, method, series, look), names, width, spacing)
+    return overlay(picture(asked.cases[0], task, method, series, look), names, width, pixel_widths(spacing))
 
 
 @figures
@@ -136,7 +139,7 @@ def plot_gallery(
     smooth: Given = None,
     images: ImageSource | None = None,
     human: bool = False,
-    spacing: float | Mapping[str, float] | None = None,
+    spacing: Spacing = None,
     labels: Mapping[str, Any] | Labels | None = None,
     width: float | None = None,
 ) -> list[p9.ggplot]:
@@ -199,6 +202,7 @@ def plot_gallery(
     1    a  Edema  gradcam  IoU 0.20
     """
     names = Labels(labels)
+    _check_tasks(study)
     rows = gallery_rows(cases, study.tasks, names)
     shown = {row.case for row in rows}
     asked = study.select(cases=shown, tasks={row.task for row in rows})
@@ -224,7 +228,15 @@ def plot_gallery(
         name: [picture(known[row.case], row.task, name, series, look) for row in rows]
         for name, series in columns.items()
     }
-    return gallery(rows, pictures, values, layout, cases=cases, labels=names, spacing=spacing)
+    return gallery(rows, pictures, values, layout, cases=cases, labels=names, spacing=pixel_widths(spacing))
+
+
+def _check_tasks(study: Study) -> None:
+    """Raise where a study has nothing that was marked, as one of gaze has not."""
+    if not study.tasks:
+        raise SalstatsError(
+            f"{study.source} has no task whose masks could be shown; a case of gaze is drawn by plot_gaze"
+        )
 
 
 def report(

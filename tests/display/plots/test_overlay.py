@@ -148,7 +148,7 @@ def test_legend_scale_and_caption_say_what_is_seen():
     assert set(renamed.values()) <= set(drawn_texts(plot_overlay(STUDY, "a", "Edema", labels=renamed)))
 
 
-def test_a_scale_bar_is_in_mm_where_the_size_of_a_pixel_is_known():
+def test_a_scale_bar_is_in_mm_where_the_size_of_a_pixel_is_known(tmp_path):
     def bar(**options):
         figure = plot_overlay(STUDY, "a", "Edema", **options)
         (line,) = (layer._data for layer in layers(figure, "geom_segment")[1:])
@@ -159,6 +159,10 @@ def test_a_scale_bar_is_in_mm_where_the_size_of_a_pixel_is_known():
     assert bar(spacing=4) == ("50 mm", pytest.approx(12.5))
     assert bar(spacing={"a": 4}) == ("50 mm", pytest.approx(12.5))
     assert bar(spacing={"b": 4}) == ("20 px", pytest.approx(20))
+    # as for scores: (row, col), or a file; a bar lies along the columns
+    (tmp_path / "mm.csv").write_text("case,row_mm,col_mm\na,3,4\n")
+    for spacing in ((3, 4), {"a": (3, 4)}, tmp_path / "mm.csv"):
+        assert bar(spacing=spacing) == ("50 mm", pytest.approx(12.5))
 
 
 @pytest.mark.parametrize("width", [COLUMN_MM, PAGE_MM])

@@ -6,7 +6,8 @@ import pytest
 
 from salstats.checks import SalstatsError
 from salstats.display.plots.theme import MM_PER_INCH
-from salstats.studies.lanfredi2021.pictures import plot_pictures, plot_samples, plot_spread, share_per_pixel
+from salstats.scoring.density_pictures import plot_pictures, share_per_pixel
+from salstats.studies.lanfredi2021.pictures import plot_samples, plot_spread
 
 # the same shares from numbers rounded once more
 ROUNDING = 1e-12

@@ -1,0 +1,72 @@
+"""The figure of one image of a study of gaze."""
+
+import numpy as np
+import pytest
+from gaze_files import (
+    N_READERS,
+    SHAPES,
+    fixation_rows,
+    recording_id,
+    write_fixations,
+    write_maps,
+    write_release,
+)
+
+import salstats as ss
+from salstats.checks import SalstatsError, SalstatsWarning
+
+
+def pictures(figure):
+    (layer,) = [layer for layer in figure.layers if "pictures" in layer.geom.params]
+    return layer.geom.params["pictures"]
+
+
+@pytest.fixture
+def study(tmp_path):
+    release = write_release(tmp_path / "gaze")
+    rows = fixation_rows("img-a", 0)
+    rows[0][2] = -7.0
+    write_fixations(release / recording_id("img-a", 0), rows)
+    maps = {name: write_maps(tmp_path / name, seed) for seed, name in enumerate(("gradcam", "rise"))}
+    np.save(maps["rise"] / "img-a.npy", np.full(SHAPES["img-a"], np.nan))
+    (maps["rise"] / "img-b.npy").unlink()
+    return ss.read_gaze(release, maps=maps)
+
+
+def test_fixations_lie_on_the_image_and_on_every_map(study):
+    figure = ss.plot_gaze(study, "img-a", methods="gradcam")
+    assert list(figure.data["picture"]) == ["Fixations", "Mean fixation map", "Grad-CAM"]
+    points = [layer._data for layer in figure.layers if type(layer.geom).__name__ == "geom_point"]
+    # one of 18 lies outside the image
+    n_inside = 6 * N_READERS - 1
+    assert points[0]["picture"].value_counts().to_dict() == {
+        "Fixations": n_inside,
+        "Grad-CAM": n_inside,
+        "Mean fixation map": 0,
+    }
+    assert f"{n_inside} fixations inside the image" in figure.labels.caption.replace("\n", " ")
+    shown = pictures(figure)
+    assert (shown["Fixations"] == shown["Fixations"][0, 0]).all()
+    figure.draw()
+
+
+def test_a_map_that_cannot_be_drawn_is_named(study):
+    captions = [ss.plot_gaze(study, case).labels.caption for case in ("img-a", "img-b")]
+    assert "RISE: map is not finite." in captions[0].replace("\n", " ")
+    assert "RISE: no map." in captions[1].replace("\n", " ")
+
+
+def test_what_cannot_be_shown_is_said(study, tmp_path):
+    with pytest.raises(SalstatsError, match="has no case 'img-z'"):
+        ss.plot_gaze(study, "img-z")
+    with pytest.raises(SalstatsError, match="has no method 'lime'"):
+        ss.plot_gaze(study, "img-a", methods=["lime"])
+    names = {recording_id("img-a", reader) for reader in range(N_READERS)}
+    with pytest.warns(SalstatsWarning, match="3 of 9 recordings"):
+        lost = ss.read_gaze(write_release(tmp_path / "lost", discarded=names))
+    with pytest.raises(SalstatsError, match="no recording that is used"):
+        ss.plot_gaze(lost, "img-a")
+    with pytest.raises(SalstatsError, match="drawn by plot_gaze"):
+        ss.plot_overlay(study, "img-a", "")
+    with pytest.raises(SalstatsError, match="drawn by plot_gaze"):
+        ss.plot_gallery(study, ss.score_gaze(study, metrics="ncc").head(1))
