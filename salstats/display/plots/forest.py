@@ -36,7 +36,7 @@ from salstats.display.plots.figure_rows import Rows, closing, row_layout
 from salstats.display.plots.row_panels import fits, fitting_rows, row_figure
 from salstats.display.plots.text_fit import LABEL_CHARS, crossed, indented, short_labels
 from salstats.display.plots.theme import COLUMN_MM
-from salstats.display.tables.notes import tested_note
+from salstats.display.tables.notes import count_note, tested_note
 from salstats.display.tables.placement import rows_of_term
 from salstats.display.text.format import STYLES, count_range, count_text, p_used, row_p_text
 from salstats.display.text.labels import LAST, Labels
@@ -141,6 +141,9 @@ def plot_forest(
         del columns["n"]
         counts = f"n = {count_range(frame['n'])}."
         frame, rows, shown = fitting_rows(place, columns, width)
+    if {"n_pairs", "n_units"} <= set(frame.columns) and (frame["n"] > frame["n_units"]).any():
+        # beside an interval of cases stands how many of them there are
+        counts = count_note(frame, "pair", "incomplete")
     line = _null(null, frame, term, ratio)
     guides = frame[["panel"]].drop_duplicates().assign(guide=line).dropna()
     last = frame[levels].astype(str).isin(LAST).any(axis=1) if levels else False

@@ -77,6 +77,18 @@ def test_text_beside_the_marks_is_n_estimate_and_p_value():
     assert columns[2] == [".20", "<.001", ".04", "—"]
 
 
+@pytest.mark.parametrize(("readers", "said"), [(["A"], ""), (["A", "B"], "n, 24 pairs of 12 cases each;")])
+def test_pairs_of_fewer_cases_say_of_how_many(readers, said):
+    rng = np.random.default_rng(0)
+    rows = [(f"c{i}", m, None, "iou", rng.uniform()) for i in range(12) for m in ("gradcam", "ig")]
+    rows += [(f"c{i}", "human", reader, "iou", rng.uniform()) for i in range(12) for reader in readers]
+    scores = pd.DataFrame(rows, columns=["case", "method", "reader", "metric", "score"])
+    figure = ss.plot_forest(ss.difference(scores, reference="human"))
+    caption = " ".join(figure.labels.caption.split())
+    assert said in caption
+    assert said or "n, " not in caption
+
+
 def test_adjusted_p_values_are_taken_first_and_said():
     frame = subgroups().assign(p_value=0.01, p_adjusted=0.04, n_tests=4)
     figure = ss.plot_forest(frame, p_values=True)
