@@ -1,6 +1,7 @@
 """What options of the command line say in Python: text in, values out."""
 
 import csv
+import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -73,7 +74,11 @@ def labels(values: Sequence[str], flag: str, example: str) -> dict[str, str | di
 
 def pairs(values: Sequence[str], flag: str, example: str) -> dict[str, str]:
     """Read an option such as `case_id=case`, repeated or comma-separated."""
-    return equations(split(values) or [], flag, example)
+    found = equations(split(values) or [], flag, example)
+    for name, value in found.items():
+        if re.search(r"[;\s].*=", value):
+            raise typer.BadParameter(f"{flag} '{name}={value}': only commas go between pairs (A=B,C=D)")
+    return found
 
 
 def by_name(values: Sequence[str], flag: str, example: str) -> str | dict[str, str]:

@@ -78,7 +78,9 @@ def _check_targets(columns: Targets) -> dict[str, Target]:
         target = (*parts, None)[:3]
         same = next((other for other in targets if targets[other] == target), None)
         if same is not None:
-            raise SalstatsError(f"columns= gives {same!r} and {name!r} the same, {given!r}")
+            part = ":".join(p or "" for p in parts[:2])
+            hint = f"; readers are told apart by a third part ({part}:A)" if parts[1] else ""
+            raise SalstatsError(f"columns= gives {same!r} and {name!r} the same, {given!r}{hint}")
         targets[name] = target
     # a tool has no reader
     if len({tuple(part is None for part in target[:2]) for target in targets.values()}) > 1:

@@ -429,6 +429,7 @@ BAD_ARGUMENTS = {
     "observation twice, correlated": ("correlate twice.csv iou prob", "the same observation"),
     "rename of a missing column": ("describe scores.csv --rename id=case", "rename names column 'id'"),
     "rename onto another": ("describe scores.csv --rename task=case", "column 'case' is there twice"),
+    "pairs without a comma": ("describe scores.csv --score a=g:iou;b=h:iou", "only commas go between pairs"),
     "rename without target": ("describe scores.csv --rename task", "should read like case_id=case"),
     "rename said twice": ("describe scores.csv --rename task=a,task=b", "--rename names 'task' twice"),
     "score without metric": ("describe scores.csv --score prob=human:", "read like human_iou=human:iou"),

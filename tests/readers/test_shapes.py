@@ -45,6 +45,7 @@ def test_a_metric_per_column_becomes_a_row_per_score(text_file):
         ({"iou": ""}, r"must be \(method, metric\), .* or a method, not ''"),
         ({"iou": None}, r"must be \(method, metric\), .* or a method, not None"),
         ({"iou": "g", "dice": "g"}, "columns= gives 'iou' and 'dice' the same, 'g'"),
+        ({"a": ("human", "iou"), "b": ("human", "iou")}, r"told apart by a third part \(human:iou:A\)$"),
         ({"iou": "g", "dice": ("h", "dice")}, r"some columns a method or a metric only and others"),
         ({"name": ("g", "iou")}, "row 2, column 'name': 'x' is not a number"),
     ],
