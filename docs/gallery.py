@@ -24,7 +24,7 @@ TABLE_MM, TABLE_DPI, MM_PER_INCH = 110, 300, 25.4
 #: Width and height of thumbnails in pixels, twice as large as they are shown.
 THUMBNAIL_PX = (560, 392)
 #: Frames whose calls a page shows; the awkward ones are for those who change figures.
-SHOWN = ("embedded", "eight methods", "images")
+SHOWN = ("embedded", "eight methods", "images", "gaze")
 #: Sections and what is said of them, in order.
 SECTIONS = {
     "figures": ("Figures", "What is shown of scores and estimates."),
@@ -39,7 +39,7 @@ SECTIONS = {
 
 def section(item: Item) -> str:
     """Section that an item stands in."""
-    if re.search(r"ss\.plot_(gallery|overlay)\(", item.code):
+    if re.search(r"ss\.plot_(gallery|overlay|gaze)\(", item.code):
         return "maps"
     if re.search(r"ss\.(fit|regress|augment)\(", item.code):
         return "models"
