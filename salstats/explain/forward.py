@@ -164,12 +164,12 @@ def call(model: nn.Module, images: torch.Tensor) -> torch.Tensor:
     except Exception as error:
         if ran_out_of_memory(error):
             raise
-        takes = "is what its Preparation makes: size=, channels="
+        way = "the shape is what its Preparation makes: size=, channels="
         if isinstance(model, torch.fx.GraphModule):
-            takes = "has as many images as an exported one was exported with: batch_size="
+            way = "an exported network takes as many images as it was exported with: batch_size="
         raise SalstatsError(
             f"the network fails on images of shape {tuple(images.shape)} and {images.dtype} "
-            f"({type(error).__name__}: {' '.join(str(error).split())[:200]}); the shape {takes}"
+            f"({type(error).__name__}: {' '.join(str(error).split())[:200]}); {way}"
         ) from error
     return check_outputs(outputs, len(images))
 

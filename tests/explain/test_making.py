@@ -205,9 +205,7 @@ def test_models_without_hooks_take_methods_of_outputs_only(make, kind):
 def test_a_model_exported_for_another_number_of_images_says_so(made_up):
     made_up()
     fixed = torch.export.export(cnn().eval(), (torch.tensor(pictures(2)),)).module()
-    with pytest.raises(
-        SalstatsError, match=r"images of shape \(1, 2, 16, 12\) .*batch_size="
-    ) as caught:
+    with pytest.raises(SalstatsError, match=r"images of shape \(1, 2, 16, 12\) .*batch_size=") as caught:
         explain(fixed, pictures(), 1, method="made_up")
     assert "\n" not in str(caught.value)
 
