@@ -203,6 +203,12 @@ def _sides_of_scores(frame: pd.DataFrame, keys: list[str], scores: pd.DataFrame)
     single = ~_is_average(frame, keys).any(axis=1)
     if (found["n_pairs"] != frame["n_pairs"])[single].any():
         raise SalstatsError("the scores are not those that the estimates were made of: they have other pairs")
+    repeated = (frame["n"] != frame["n_pairs"]) & (found["n_method"] > frame["n"])
+    if repeated[single].any():
+        raise SalstatsError(
+            "estimates of pairs='available' count a score once that stands beside several readers' here; "
+            "take pairs='complete'"
+        )
     n = found["n"].to_numpy()
     method, reference = (
         _Side(found[c].to_numpy(), n - found[f"n_{c}"].to_numpy(), n) for c in ("method", "reference")

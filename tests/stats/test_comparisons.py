@@ -134,6 +134,26 @@ def test_other_metrics_of_a_tool_stand_beside_its_gaps_to_each_reader(read_by, r
     assert slope["estimate"] == pytest.approx(gaps[hit == 1].mean() - gaps[hit == 0].mean())
 
 
+def test_bounds_are_of_every_pair_or_refused(read_by):
+    scores = read_by[(read_by["metric"] == "iou") & (read_by["method"] != "aided")].reset_index(drop=True)
+    # of three readers
+    lost = (scores["method"] == "cam") & (scores["case"] == "c2")
+    scores.loc[lost, "score"] = np.nan
+    with pytest.warns(SalstatsWarning):
+        complete = ss.difference(scores, reference="human")
+    with pytest.warns(SalstatsWarning):
+        available = ss.difference(scores, reference="human", pairs="available")
+    filled = []
+    for score in (0.0, 1.0):
+        whole = scores.assign(score=scores["score"].mask(lost, score))
+        with pytest.warns(SalstatsWarning):
+            filled.append(ss.difference(whole, reference="human", interval="t")["estimate"].iloc[0])
+    bounds = ss.missing_bounds(complete, scores=scores).iloc[0]
+    assert bounds[["bound_low", "bound_high"]].tolist() == pytest.approx(filled)
+    with pytest.raises(SalstatsError, match="count a score once that stands beside several"):
+        ss.missing_bounds(available, scores=scores)
+
+
 def test_gaps_to_fixed_readers_say_so_whatever_is_compared(read_by):
     frame = read_by[(read_by["metric"] == "iou") & (read_by["method"] != "aided")]
     label = frame["case"].str[1:].astype(int) % 2
