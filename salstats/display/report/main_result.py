@@ -126,22 +126,21 @@ def _slopes(metric: str, frames: Frames, words: Words) -> str:
     rows = frames.get("regression", pd.DataFrame())
     if len(rows):
         rows = rows[(outcomes(rows) == metric) & ~of_gaps(rows)]
-        rows = rows[~np.isnan(words.p_values(rows))]
-    if rows.empty:
+    if rows.empty or np.isnan(words.p_values(rows)).all():
         return f"Whether {name} rises or falls with {listing} could not be tested."
-    n_tested, clauses = rows["term"].value_counts(), []
+    n_methods, clauses = rows["term"].value_counts(), []
     for way, some in _directions(rows, words):
         n_shown = rows[some]["term"].value_counts()
-        said = [f"{words.column(c)}{_share_of(n_shown[c], n_tested[c])}" for c in covariates if c in n_shown]
+        said = [f"{words.column(c)}{_share_of(n_shown[c], n_methods[c])}" for c in covariates if c in n_shown]
         clauses += [f"{way} with {joined(said)}"] if said else []
     if clauses:
         return f"From case to case, {name} {', and '.join(clauses)}."
     return f"From case to case, {name} was not shown to rise or fall with {listing}."
 
 
-def _share_of(n_shown: int, n_tested: int) -> str:
+def _share_of(n_shown: int, n_methods: int) -> str:
     """Text such as " (3 of 8 methods)", nothing of a single one."""
-    return f" ({n_shown} of {counted(n_tested, 'method')})" if n_tested > 1 else ""
+    return f" ({n_shown} of {counted(n_methods, 'method')})" if n_methods > 1 else ""
 
 
 def _directions(rows: pd.DataFrame, words: Words) -> list[tuple[str, np.ndarray]]:
@@ -154,8 +153,8 @@ def _confidence(metric: str, frames: Frames, words: Words) -> Iterator[str]:
     """Yield in how many groups scores were shown to rise or fall with the model's confidence."""
     rows = frames.get("correlation", pd.DataFrame(columns=["x"]))
     rows = rows[rows["x"] == metric]
-    n = int((~np.isnan(words.p_values(rows))).sum()) if len(rows) else 0
-    if n:
+    n = len(rows)
+    if n and not np.isnan(words.p_values(rows)).all():
         tasks = "task" in rows.columns and rows["task"].nunique() > 1
         of = f"{n} {'combinations of method and task' if tasks else 'methods'}" if n > 1 else ""
         name = words.column(str(rows["y"].iloc[0]))
