@@ -209,7 +209,7 @@ class Table:
             elif "%" in str(cells[odd].iloc[0]):
                 hint = "; take the % signs out of the file and read it with scale=0.01"
             missing = ", ".join(map(repr, options.na))
-            said = f"is not a number{hint} (missing is one of {missing})"
+            said = f"is not a number{hint} (missing is one of {missing}; na= says others)"
             raise self._refusal(odd, column, said, ColumnError)
         return numbers
 

@@ -80,7 +80,7 @@ def test_na_strings_are_an_option_and_never_touch_identifiers(text_file):
     assert frame.iloc[0, :4].tolist() == ["-", ".", "-", "."]
     assert ss.read_scores(text_file(long_text("1,a,g,iou,.")), na=".")["score"].isna().all()
     with pytest.raises(
-        ColumnError, match=r"row 2, column 'score': 'NA' is not a number \(missing is one of '', '-'\)"
+        ColumnError, match=r"row 2, column 'score': 'NA' is not a number \(missing is one of '', '-'; na="
     ):
         ss.read_scores(text_file(long_text("1,a,g,iou,NA")), na=["-"])
 
