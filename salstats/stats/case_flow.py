@@ -78,7 +78,8 @@ def case_flow(
 
     At stage "defined" `n_rows` is `n`, what is excluded there is `n_missing`, and `n_units` is `n_units` of
     `summarize`; at stage "pairs" `n_rows` is `n_pairs` of `difference` and `percent_decrease`, and all that
-    is excluded in a branch is their `n_missing`. A score that is compared with several readers' counts once.
+    is excluded in a branch is their `n_missing`. A score that is compared with several readers' counts
+    once, in `n_pairs` with each.
 
     Examples
     --------

@@ -189,8 +189,7 @@ def _boxes(group: pd.DataFrame, file: pd.Series, names: Labels) -> list[_Box]:
         excluded = _excluded(lost[lost["stage"] == stage], order, names)
         if excluded:
             boxes.append(_Box(why, excluded, aside=True))
-        nouns = {c: "pair" if stage == PAIRS and noun == "score" else noun for c, noun in columns.items()}
-        boxes.append(_Box(heading, _method_lines(here, order, nouns, names)))
+        boxes.append(_Box(heading, _method_lines(here, order, columns, names)))
     return boxes
 
 

@@ -46,7 +46,7 @@ def count_sentences(flow: pd.DataFrame, words: Words) -> Iterator[str]:
     pairs = flow.loc[~lost & (flow["stage"] == PAIRS), "n_rows"]
     if len(pairs):
         yield (
-            f"Pairs of defined scores of a method and {words.method(words.settings.reference)}: "
+            f"Scores of a method beside a defined one of {words.method(words.settings.reference)}: "
             f"{count_range(pairs)} per method and metric."
         )
 

@@ -60,8 +60,8 @@ def test_the_boxes_say_what_the_flow_counts():
         ["Excluded: no score of Human benchmark", "Reason not given: 15 each"],
         [
             "Paired with Human benchmark",
-            "Grad-CAM: 670 pairs, 193 cases, 140 patients",
-            "Occlusion: 662 pairs, 193 cases, 140 patients",
+            "Grad-CAM: 670 scores, 193 cases, 140 patients",
+            "Occlusion: 662 scores, 193 cases, 140 patients",
         ],
     ]
     assert caption(figure) == "Cases and patients are counted as long as one of their scores is left."
