@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_by
-from salstats.frames import ColumnCodes, case_key, coded_scores
+from salstats.frames import KEY_COLUMNS, ColumnCodes, case_key, coded_scores
 from salstats.stats.carried import reasons
 from salstats.stats.comparisons import pair_rows
 from salstats.stats.design import index_groups
@@ -142,7 +142,13 @@ def _expected(codes: ColumnCodes, reference: str | None) -> pd.DataFrame:
     # once, however many readers it is compared with: a pair where it has one
     undefined = codes.frame["score"].isna().to_numpy()[pairs.partner] | (pairs.partner < 0)
     rows = rows.iloc[np.argsort(undefined, kind="stable")]
-    rows = rows[rows["own"].eq(-1) | ~rows["own"].duplicated()]
+    # a row that a method lacks is told by what its other rows are told by
+    told = codes.frame[[c for c in KEY_COLUMNS if c in codes.frame.columns and c != "method"]]
+    has = told.notna().groupby(names).any().loc[rows["method"]].to_numpy()
+    absent = (
+        told.iloc[rows["source"]].where(has).assign(own=rows["own"].to_numpy(), of=rows["method"].to_numpy())
+    )
+    rows = rows[~np.where(rows["own"].eq(-1), absent.duplicated(), rows["own"].duplicated())]
     return pd.concat([rows, expected[expected["method"] == reference]], ignore_index=True)
 
 

@@ -154,6 +154,19 @@ def test_bounds_are_of_every_pair_or_refused(read_by):
         ss.missing_bounds(available, scores=scores)
 
 
+def test_the_flow_counts_a_score_once_however_many_readers_it_meets(read_by):
+    iou = read_by[(read_by["metric"] == "iou")]
+    iou = iou[(iou["case"] != "c2") | (iou["method"] == "human")]
+    flow = ss.case_flow(iou, reference="human").set_index(["method", "stage", "excluded"])["n_rows"]
+    # c2 has three readers
+    assert flow["cam"].to_dict() == {
+        ("rows", True): 1, ("rows", False): 19, ("defined", False): 19, ("pairs", False): 19
+    }  # fmt: skip
+    assert flow["aided"].to_dict() == {
+        ("rows", True): 3, ("rows", False): 36, ("defined", False): 36, ("pairs", False): 36
+    }  # fmt: skip
+
+
 def test_gaps_to_fixed_readers_say_so_whatever_is_compared(read_by):
     frame = read_by[(read_by["metric"] == "iou") & (read_by["method"] != "aided")]
     label = frame["case"].str[1:].astype(int) % 2
