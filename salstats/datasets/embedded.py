@@ -296,7 +296,7 @@ def fetch_lanfredi2021(
     Returns
     -------
     Path
-        The folder, for `read_lanfredi2021` and `analyses/lanfredi2021.py --data`.
+        The folder, for `read_lanfredi2021` and `salstats reproduce lanfredi2021 --data`.
 
     Raises
     ------

@@ -3,6 +3,7 @@
 import argparse
 import csv
 import importlib
+import pkgutil
 import sys
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -28,7 +29,7 @@ from salstats.files.output_folder import checked_folder, replacing_folder
 from salstats.jobs import counting, with_bar
 
 #: The published studies by key; each has a folder here, whose `STUDY` declares it.
-KEYS = ("lanfredi2021", "mrxai2025", "saliency_bench", "saporta2022")
+KEYS = tuple(each.name for each in pkgutil.iter_modules([str(Path(__file__).parent)]) if each.ispkg)
 #: Replicates that an interval of their order statistics needs.
 FEWEST_REPLICATES = 40
 #: Options that functions call otherwise.
