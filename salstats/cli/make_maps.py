@@ -14,7 +14,7 @@ from salstats.cli.waiting import waiting
 
 #: Images that are taken from a folder.
 _ENDINGS = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp")
-_NETWORK = "Network"
+_NETWORK = "Network by its name"
 
 
 def make_maps(

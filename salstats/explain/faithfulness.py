@@ -55,7 +55,7 @@ def insertion(
         that was exported for a single image takes `batch_size=1`.
     images : ndarray or Tensor of float, shape (n, channels, height, width)
         What the network takes: resized, scaled. An image with several targets stands here once for each.
-        For the maps of a folder: case -> image, as `make_maps` takes them.
+        For the maps of a folder: case -> image, as `make_maps` takes them, of every case there.
     maps : array_like of float, shape (n, m, k), mapping of str to such, or path
         One map per image, or of each method: `{"gradcam": ..., "ig": ...}`. Finite; larger means more
         salient. Maps of another size are laid over the images as `score` does (bilinear, half-pixel
