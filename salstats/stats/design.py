@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import ColumnError, check_by, quoted, warn
-from salstats.frames import ColumnCodes, case_key, coded_scores
+from salstats.frames import DEFAULT_BY, ColumnCodes, case_key, coded_scores
 from salstats.stats.units import Units
 
 #: What `by` rows hold that stand for several values of a column.
@@ -224,7 +224,10 @@ def warn_uneven_rows(codes: ColumnCodes, by: Sequence[str], alike: Units | None 
         return
     key = [*by, *(c for c in ("dataset", "case", "task", "method", "metric") if c in frame.columns)]
     cases = codes.combined(list(dict.fromkeys(key)))
-    groups, names = index_groups(codes, by)
+    # in one order, so that what is true of means and of differences is said once in a report
+    groups, names = index_groups(
+        codes, [c for c in DEFAULT_BY if c in by] + [c for c in by if c not in DEFAULT_BY]
+    )
     _, first, per_case = np.unique(cases[defined], return_index=True, return_counts=True)
     group_of_case = groups[defined][first]
     least = np.full(len(names), np.iinfo(np.int64).max)

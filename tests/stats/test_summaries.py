@@ -343,6 +343,9 @@ def test_cases_with_more_seeds_than_others_warn():
     frame = pd.concat([scores_of([0.1, 0.2], seed="1"), scores_of([0.4], seed="2")])
     with pytest.warns(SalstatsWarning, match=r"1 to 2 rows each \(seed\).*average each case first"):
         ss.summarize(frame, interval="t")
+    # whatever the order of `by`, so that a report says it once
+    with pytest.warns(SalstatsWarning, match=r"\(seed\) in metric .*, method .*; every row"):
+        ss.summarize(frame, by=["method", "metric"], interval="t")
     ss.summarize(pd.concat([scores_of([0.1, 0.2], seed=s) for s in "12"]), interval="t")
     # an undefined score counts as little as an absent one
     frame = pd.concat([scores_of([0.1, 0.2], seed="1"), scores_of([0.4, np.nan], seed="2")])
