@@ -42,7 +42,7 @@ _FORMS: dict[str, tuple[Callable[..., Any], str]] = {
     "weights": (weights, "sampling_weight, unit or Edema=0.1,Nodule=0.3"),
     "join": (joined, "features.csv or elongation=FILE"),
     "maps": (equations, "gradcam:densenet=DIR"),
-    "masks": (equations, "gradcam=FILE.json"),
+    "masks": (equations, "gradcam=PATH"),
     "class_maps": (equations, "gradcam=DIR"),
     "labels": (labels, "gradcam=Grad-CAM or colours:gradcam=#004488"),
     "directions": (equations, "my_score=smaller"),
