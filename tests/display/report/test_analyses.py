@@ -71,7 +71,7 @@ def test_a_method_that_always_fails_is_worse_although_its_decrease_has_no_interv
     row = frames_of(hits)["decrease"].query("method == 'gradcam' and task == 'Average'").iloc[0]
     assert row["estimate"] == 100
     assert row["verdict"] == "lower"
-    assert "Grad-CAM scored worse" in sentences_of(hits)
+    assert "Grad-CAM and Occlusion scored worse" in sentences_of(hits)
 
 
 @pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
