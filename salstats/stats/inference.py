@@ -108,10 +108,9 @@ class Estimates:
     @property
     def taken(self) -> np.ndarray:
         """Name of each row's interval."""
-        name = self.options.interval.name
-        return (
-            np.full(len(self.estimate), name) if self.by_cr2 is None else np.where(self.by_cr2, "cr2", name)
-        )
+        record = self.options.interval
+        names = np.where(self.basis.trials, record.of_trials, record.name)
+        return names if self.by_cr2 is None else np.where(self.by_cr2, "cr2", names)
 
     def columns(self, unit: str) -> dict[str, Any]:
         """Columns of an estimates frame."""
@@ -156,10 +155,12 @@ def infer(
     beyond = np.zeros(len(estimate), bool)
     if cells.beyond is not None:
         beyond = cells.beyond @ estimand.cells_of_rows()
+    trials = _of_trials(cells, estimand) & ~beyond if record.of_trials else beyond & False
     if record.needs == "cr2":
         variance, df, *_, spread_df = cr2(cells.sums, cells.counts, estimand.gradient(means), cells.squares)
         if record.bounded:
             df = np.where(beyond, df, np.fmin(df, spread_df))
+        df = np.where(trials, np.nan, df)
         std_error = np.sqrt(variance)
     elif not options.resampled or record.needs == "variances":
         variance, df = analytic_variance(cells, estimand)
@@ -180,7 +181,7 @@ def infer(
         check_draws(options.draws, len(cells.sums))
     std_error = np.where(std_error <= ROUNDING * scale, 0.0, std_error)
     # a proportion is a single cell per row: its size is that cell's
-    n = cells.n @ estimand.first if record.kind == "share" else np.empty(0)
+    n = cells.n @ estimand.first if record.kind == "share" or record.of_trials else np.empty(0)
     none, worth = np.empty(0), n_units
     if cells.squares is not None:
         used = estimand.cells_of_rows().astype(np.float64)
@@ -191,7 +192,7 @@ def infer(
         jackknife(cells, estimand) if record.needs == "jackknife" else none,
         levels_and_covariance(cells, estimand) if record.needs == "levels" else None,
         flipped, _is_ratio(estimand),
-        beyond,
+        beyond, trials,
     )  # fmt: skip
     smallest = np.where(estimand.cells_of_rows(), cells.sample_units()[:, None], np.inf).min(axis=0)
     if record.needs != "cr2":
@@ -215,6 +216,11 @@ def at_level(found: Estimates, level: float) -> Estimates:
     _check_replicates(record, level, found.options.n_replicates)
     low, high, *sets = record.limits(basis)
     conf_set, zero_in_gap = sets or (None, None)
+    if basis.trials.any():
+        exact = choose_interval(record.of_trials, basis.term).limits(basis)
+        low, high = (
+            np.where(basis.trials, other, own) for own, other in zip((low, high), exact, strict=True)
+        )
     by_cr2 = None
     if record.instead is not None and (rows := record.instead(basis)).any():
         by_cr2 = rows
@@ -231,6 +237,15 @@ def at_level(found: Estimates, level: float) -> Estimates:
         found, options=replace(found.options, level=level), basis=basis, conf_low=low, conf_high=high,
         conf_set=conf_set, zero_in_gap=zero_in_gap, by_cr2=by_cr2,
     )  # fmt: skip
+
+
+def _of_trials(cells: Cells, estimand: Estimand) -> np.ndarray:
+    """Rows of means of 0/1 scores, one of each unit and all alike in weight."""
+    used = estimand.cells_of_rows()
+    most = (cells.counts @ used).max(axis=0, initial=0)
+    return np.asarray(
+        (used.sum(axis=0) == 1) & (cells.squares is None) & (most == 1) & ~(cells.is_graded @ used)
+    )
 
 
 def _check_replicates(record: Interval, level: float, n_replicates: int) -> None:

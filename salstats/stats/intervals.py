@@ -5,7 +5,7 @@ sentences read the record.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy import special
@@ -53,8 +53,9 @@ class Basis:
     #: Signs flipped, and whether what they are of is a ratio, own by other.
     flipped: Flipped | None = None
     ratio: bool = False
-    #: Rows of means whose scores may lie outside 0 and 1.
+    #: Rows of means whose scores may lie outside 0 and 1, and of those of 0/1 scores, one of each unit.
     beyond: np.ndarray = field(default_factory=_none)
+    trials: np.ndarray = field(default_factory=_none)
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,8 @@ class Interval:
     partial: bool = False
     #: What it is taken of where none is asked for.
     recommended: tuple[str, ...] = ()
+    #: What is taken of 0/1 scores, one of each unit, where none is asked for: there it covers as it says.
+    of_trials: str = ""
     #: Rows that it is not for, which get the limits of `cr2`.
     instead: Callable[[Basis], np.ndarray] | None = None
     #: One-sided P values of bounds, by the test whose limits these are: at or below, and at or above.
@@ -249,7 +252,8 @@ RECORDS = (
         "variance clustered by {unit} and Student's quantile with Satterthwaite's degrees of freedom, fewer "
         "where some of them hold most of that variance (Wilson 1927; Franco et al. 2019)",
         of=("mean", "curve", "pooled_rate"), brief="Wilson score", needs="cr2", clustered=True, bounded=True,
-        recommended=("mean", "curve", "pooled_rate"), instead=lambda b: b.beyond, scale="remade",
+        recommended=("mean", "curve", "pooled_rate"), instead=lambda b: b.beyond, of_trials="exact",
+        scale="remade",
     ),
     Interval(
         "wild", "wild cluster bootstrap", "flips", _wild,
@@ -386,8 +390,9 @@ def choose_interval(interval: str | None, term: str, *, drawn: bool = False) -> 
     """The interval asked for; else percentile of draws that are given, or what held best when simulated."""
     name = check_choice(RECOMMENDED if interval is None else interval, names_of(term), "interval")
     if name != RECOMMENDED:
-        return next(r for r in RECORDS if r.name == name and term in r.of)
-    return RECORDS[0] if drawn else next(r for r in RECORDS if term in r.recommended)
+        return replace(next(r for r in RECORDS if r.name == name and term in r.of), of_trials="")
+    record = RECORDS[0] if drawn else next(r for r in RECORDS if term in r.recommended)
+    return record if record.of_trials in names_of(term) else replace(record, of_trials="")
 
 
 def find_interval(name: object, term: object = None) -> Interval | None:

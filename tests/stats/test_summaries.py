@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from tests_support import limits
 
 import salstats as ss
@@ -239,6 +240,25 @@ def test_one_unit_has_no_limits():
         got = ss.summarize(scores_of([0.3, 0.5], cases=["a", "b"], patient="p"))
     assert np.isnan(limits(got)).all()
     assert got["unit"].item() == "patient"
+
+
+@pytest.mark.parametrize("n_hits", [29, 30])
+def test_hits_of_independent_cases_have_the_exact_limits_of_a_proportion(n_hits):
+    hits = scores_of((np.arange(30) < n_hits).astype(float), metric="hit")
+    got = ss.summarize(hits)
+    exact = stats.binomtest(n_hits, 30).proportion_ci(method="exact")
+    assert got["interval"].item() == "exact"
+    np.testing.assert_allclose(limits(got).ravel(), exact, rtol=RTOL)
+    # of two tests at 97.5 %
+    wider = ss.adjust(got.assign(p_value=0.01), n_tests=2, intervals=True)
+    at_975 = stats.binomtest(n_hits, 30).proportion_ci(0.975, method="exact")
+    np.testing.assert_allclose(limits(wider).ravel(), at_975, rtol=RTOL)
+    # not by name, of several cases of a patient, or of a metric without bounds
+    assert ss.summarize(hits, interval="wilson_t")["interval"].item() == "wilson_t"
+    of_patients = hits.assign(patient=[f"p{i // 2}" for i in range(30)])
+    assert ss.summarize(of_patients)["interval"].item() == "wilson_t"
+    distances = scores_of([0.0, 1.0] * 15, metric="hd95")
+    assert ss.summarize(distances)["interval"].item() == "cr2"
 
 
 def test_average_replicate_without_one_of_its_tasks_is_undefined():
