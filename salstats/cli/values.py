@@ -65,6 +65,10 @@ def labels(values: Sequence[str], flag: str, example: str) -> dict[str, str | di
     named: dict[str, str | dict[str, str]] = {}
     colours: dict[str, str] = {}
     for name, text in equations(values, flag, example).items():
+        if re.search(r",[^\s,=]+=", text):
+            raise typer.BadParameter(
+                f"{flag} '{name}={text}': a label may hold commas; give {flag} once for each"
+            )
         if name.startswith(_COLOURS):
             colours[name.removeprefix(_COLOURS)] = text
         else:

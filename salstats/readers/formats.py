@@ -96,7 +96,11 @@ def read_study(path: str | os.PathLike[str], *, format: str | None = None, **opt
     known = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
     for option in options:
         if option not in known:
-            raise SalstatsError(f"format {found.name!r} has no option {option}= (options: {quoted(known)})")
+            others = [f.name for f in FORMATS.values() if option in inspect.signature(f.read).parameters]
+            there = f"; it belongs to {quoted(others)}" if others else ""
+            raise SalstatsError(
+                f"format {found.name!r} has no option {option!r} (options: {quoted(known)}){there}"
+            )
     study: Study = found.read(folder, **options)
     return study
 

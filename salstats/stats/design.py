@@ -239,8 +239,8 @@ def warn_uneven_rows(codes: ColumnCodes, by: Sequence[str], alike: Units | None 
         warn(
             f"cases have {least[uneven].min()} to {most[uneven].max()} rows each ({', '.join(repeated)}) in "
             f"{named_groups(names, uneven)}; every row counts, so a case with "
-            "more rows counts more: average each case first if that is not meant, or count cases alike with "
-            "unit='case', weights='unit'"
+            "more rows counts more: average each case first if that is not meant; where cases are the unit "
+            "weights='unit' does"
         )
 
 

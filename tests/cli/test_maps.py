@@ -89,7 +89,7 @@ def test_options_for_reading(folder):
 
 def test_an_option_of_another_format_is_one_line(capsys, folder):
     assert run(["score", "study", "--method", "cam", "-o", "scores.csv"]) == 2
-    assert "format 'maps' has no option --method" in error_line(capsys)
+    assert "format 'maps' has no option 'method'" in error_line(capsys)
 
 
 @pytest.mark.parametrize(
