@@ -155,7 +155,12 @@ def infer(
     beyond = np.zeros(len(estimate), bool)
     if cells.beyond is not None:
         beyond = cells.beyond @ estimand.cells_of_rows()
-    trials = _of_trials(cells, estimand) & ~beyond if record.of_trials else beyond & False
+    trials = np.zeros_like(beyond)
+    if record.of_trials:
+        # 0/1 scores, one of each unit and all alike in weight
+        used = estimand.cells_of_rows()
+        alone = (used.sum(axis=0) == 1) & (sizes.max(axis=0, initial=0) == 1) & (cells.squares is None)
+        trials = alone & ~(cells.is_graded @ used) & ~beyond
     if record.needs == "cr2":
         variance, df, *_, spread_df = cr2(cells.sums, cells.counts, estimand.gradient(means), cells.squares)
         if record.bounded:
@@ -237,15 +242,6 @@ def at_level(found: Estimates, level: float) -> Estimates:
         found, options=replace(found.options, level=level), basis=basis, conf_low=low, conf_high=high,
         conf_set=conf_set, zero_in_gap=zero_in_gap, by_cr2=by_cr2,
     )  # fmt: skip
-
-
-def _of_trials(cells: Cells, estimand: Estimand) -> np.ndarray:
-    """Rows of means of 0/1 scores, one of each unit and all alike in weight."""
-    used = estimand.cells_of_rows()
-    most = (cells.counts @ used).max(axis=0, initial=0)
-    return np.asarray(
-        (used.sum(axis=0) == 1) & (cells.squares is None) & (most == 1) & ~(cells.is_graded @ used)
-    )
 
 
 def _check_replicates(record: Interval, level: float, n_replicates: int) -> None:
