@@ -16,7 +16,7 @@ from PIL import Image
 import salstats as ss
 from salstats.checks import SalstatsError
 from salstats.display.text.labels import Labels
-from salstats.scoring.figures import examples_of
+from salstats.scoring.reports import examples_of
 
 WIDTH_MM, DPI = 183, 120
 #: The README's picture: maps, and what is left beside them for intervals, at a finer grain.

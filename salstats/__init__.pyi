@@ -107,4 +107,4 @@ from .scoring.figures import plot_overlay as plot_overlay
 from .scoring.gaze_figures import plot_gaze as plot_gaze
 from .display.plots.theme import theme_salstats as theme_salstats
 from .display.export.figure_files import save_figure as save_figure
-from .scoring.figures import report as report
+from .scoring.reports import report as report

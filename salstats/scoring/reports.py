@@ -1,0 +1,188 @@
+"""From scores, and the study behind them, to a report."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import plotnine as p9
+
+from salstats.display.report.examples import Examples
+from salstats.display.report.folder import check_folder
+from salstats.display.report.model import N_REPLICATES, Settings
+from salstats.display.report.report import write_report
+from salstats.display.text.labels import Labels
+from salstats.readers.case_images import ImageSource, check_images
+from salstats.scoring.figures import plot_gallery
+from salstats.scoring.scores import study_of
+from salstats.stats.equivalence import Margin
+from salstats.stats.units import Unit
+from salstats.stats.weighting import Weighting
+from salstats.study import HUMAN, Series, Study
+
+
+def report(
+    scores: pd.DataFrame,
+    out: str | os.PathLike[str],
+    *,
+    reference: str | None = None,
+    unit: Unit = None,
+    covariates: str | Sequence[str] | None = None,
+    only: Mapping[str, Any] | None = None,
+    level: float = 0.95,
+    interval: str | None = None,
+    n_replicates: int = N_REPLICATES,
+    rng: int = 0,
+    test: str | None = None,
+    adjust: str = "holm",
+    margin: Margin | None = None,
+    weights: Weighting = None,
+    style: str = "nature",
+    labels: Mapping[str, Any] | None = None,
+    title: str = "Statistical report on saliency maps",
+    inputs: Sequence[str | os.PathLike[str]] = (),
+    code: str = "",
+    study: Study | str | os.PathLike[str] | None = None,
+    images: ImageSource | None = None,
+    jobs: int = 2,
+    progress: bool = False,
+    overwrite: bool = False,
+) -> dict[str, pd.DataFrame]:
+    """Write a folder with every table, figure and frame that the columns allow, and one page that shows them.
+
+    What it holds follows from the columns: always the flow of cases, descriptions and means with intervals;
+    with a reference the paired contrasts; with `prob` how scores go with it, with `label` the AUROC; with
+    covariates their distributions and regressions. The page (`index.html`) also has a Methods paragraph
+    made from these settings, result sentences, and what it does not cover of CLAIM and STARD-AI.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        A scores frame.
+    out : path
+        Folder to make: `index.html`, `tables/NAME.csv|.html|.tex|.docx`, `figures/NAME.pdf|.png` (further
+        pages `NAME-2.pdf` ...), `frames/NAME.csv` (unrounded) and `report.json` (settings, versions and
+        digests).
+    reference : str, optional
+        Method the others are compared with; by default `human` where there is one beside others.
+    unit : str or list of str, optional
+        What is resampled and what the clusters are, as for `summarize`.
+    covariates : str or sequence of str, optional
+        Numeric columns to regress the scores on; by default all that vary and are no key.
+    only : Mapping, optional
+        Column -> value: the report is on these rows. Needed where `dataset` or `model` has several values.
+    level : float
+        Confidence level.
+    interval : str, optional
+        Interval of contrasts, as in `difference`, and of means where they have it; by default what is
+        recommended for each.
+    n_replicates : int
+        Bootstrap replicates, or flips.
+    rng : int
+        Seed of the replicates.
+    test : str, optional
+        Test of the contrasts, as in `difference`; by default that of the interval.
+    adjust : str
+        Procedure for multiple tests, as in `adjust`.
+    margin : float, pair or dict, optional
+        What differences from the reference are too small to matter: as in `difference`.
+    weights : str or mapping, optional
+        A column with how many cases each case stands for, or `unit`, which counts each unit alike, or weights
+        of tasks in averages, as for `summarize`. Correlations, AUROCs and descriptions are not weighted.
+    style : {"nature", "radiology", "ama", "brackets"}
+        How numbers are written.
+    labels : Mapping, optional
+        Labels and order of methods, tasks and columns, as in `table_estimates`, and colours of methods:
+        `{"colours": {"gradcam": "#004488"}}`.
+    title : str
+        Heading of the page.
+    inputs : sequence of paths, optional
+        Files the scores were read from, for their SHA-256; without them the digest is of the frame.
+    code : str, optional
+        Python expression that gives the scores, which the calls on the page begin with; by default
+        `ss.read_scores` of `inputs`.
+    study : Study or path, optional
+        The maps behind the scores, or behind some of them: the report then shows the worst, the median and
+        the best of its cases, picked by the first metric of the first method.
+    images : folder or mapping of str to path or ndarray, optional
+        The images of these cases, as in `plot_gallery`.
+    jobs : int
+        1, or 2 to draw half of the figures in a second process where the machine has a second core.
+    progress : bool
+        Show a bar on stderr.
+    overwrite : bool
+        Replace a folder that an earlier report made; one that holds other files never is.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        The frame of each analysis: `flow`, `describe`, `means`, and those that were run of `decrease`,
+        `difference`, `auroc`, `correlation`, `confidence`, `covariates`, `regression`.
+
+    Raises
+    ------
+    ColumnError
+        A column is missing, or a covariate is not numeric.
+    InputFileError
+        The folder exists (and `overwrite` is False, or it holds other files), or cannot be made.
+    SalstatsError
+        The reference is none of the methods; `dataset` or `model` has several values and `only` does not
+        choose; an option is not one of its choices.
+
+    Warns
+    -----
+    SalstatsWarning
+        What the analyses warn of, after everything is written; the page says it, too.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, salstats as ss
+    >>> scores = ss.datasets.load_simulated().query("metric == 'iou' and method == 'gradcam'")
+    >>> scores = scores[["case", "patient", "task", "method", "metric", "score"]]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     out = pathlib.Path(folder) / "out"
+    ...     frames = ss.report(scores, out, n_replicates=200)
+    ...     sorted(file.name for file in out.iterdir())
+    ['figures', 'frames', 'index.html', 'report.json', 'tables']
+    """
+    folder = check_folder(Path(out), overwrite=overwrite)
+    columns = [unit] if isinstance(unit, str) else unit or ()
+    asked = Settings(
+        reference=reference, unit=", ".join(columns), covariates=covariates, only=only, level=level,
+        interval=interval, n_replicates=n_replicates, seed=rng, test=test, adjust=adjust, margin=margin,
+        weights=weights, style=style, labels=labels, title=title, inputs=inputs, code=code,
+    )  # fmt: skip
+    examples = None if study is None else examples_of(study_of(study), check_images(images))
+    return write_report(scores, folder, asked, examples=examples, jobs=jobs, progress=progress)
+
+
+def examples_of(study: Study, images: ImageSource | None = None) -> Examples:
+    """Maps of a study, and the gallery that draws them."""
+    maps = pd.DataFrame(
+        [(c.case, p.task, p.series.method) for c in study for p in c.predictions],
+        columns=["case", "task", "method"],
+    )
+
+    def draw(picks: pd.DataFrame, rows: pd.DataFrame, labels: Labels) -> p9.ggplot:
+        bare, rows = _bare(study, rows)
+        known = set(rows["method"])
+        there = labels.order("method", [s.method for s in bare.series if s.method in known])
+        methods = sorted(there, key=lambda m: m == HUMAN)
+        return plot_gallery(bare, picks, methods=methods, scores=rows, images=images, labels=labels)
+
+    return Examples(study.source, maps, draw)
+
+
+def _bare(study: Study, rows: pd.DataFrame) -> tuple[Study, pd.DataFrame]:
+    """Study and scores without network and seed where each method has one: nothing to tell apart."""
+    methods = [s.method for s in study.series]
+    if len(set(methods)) < len(methods):
+        return study, rows
+    bare = {s: Series(s.method) for s in study.series}
+    cases = tuple(
+        replace(c, predictions=tuple(replace(p, series=bare[p.series]) for p in c.predictions)) for c in study
+    )
+    rows = rows.drop(columns=[c for c in ("model", "seed", "reader") if c in rows.columns])
+    return replace(study, cases=cases, series=tuple(bare.values())), rows
