@@ -2,6 +2,7 @@
 
 `import salstats as ss`. The first shelf does what most papers need; named shelves hold the rest.
 `help(ss.NAME)` describes each function. A name is loaded when it is first used.
+The coverage of default intervals was simulated: `ss.datasets.load_coverage` says where they fail.
 
 First shelf, by the headings of `salstats --help`:
 
