@@ -138,13 +138,11 @@ def test_pages_say_the_lowest_coverage_and_how_textbook_intervals_compare(covera
 
 
 def test_most_defaults_that_fail_are_those_that_the_front_page_names(coverage):
-    failing = coverage[coverage["held"] == "no"]
-    narrow = failing[failing["coverage"] < failing["lowest"]]
-    wide = failing[failing["coverage"] > failing["highest"]]
-    of_agreement = narrow["statistic"].isin(AGREEMENT) & (narrow["n_units"] == 10)
-    assert (of_agreement | narrow["scenario"].str.startswith("sparse")).mean() > 0.5
-    of_hits = wide["scenario"].str.contains("hit") | (wide["statistic"] == "hit rate")
-    assert (of_hits | wide["statistic"].str.contains("AUROC")).mean() > 0.5
+    default = percent(coverage, "default").reset_index()
+    narrow, wide = default[default["coverage"] < 93], default[default["coverage"] > 97]
+    named = narrow["statistic"].isin(AGREEMENT) | narrow["scenario"].str.startswith("sparse")
+    assert named.mean() > 0.5
+    assert wide["statistic"].str.contains("slope|Spearman|median|hit rate|rank").mean() > 0.5
 
 
 @pytest.mark.parametrize(
