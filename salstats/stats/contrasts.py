@@ -52,7 +52,7 @@ def difference(
         As for `summarize`.
     interval : str, optional
         A name of `intervals.names_of("difference")`: by default `wild`, the inversion of a wild cluster
-        bootstrap test, which held best when simulated, or `percentile` of `draws`; `cr2` and `t` as for
+        bootstrap test, chosen by its simulated coverage, or `percentile` of `draws`; `cr2` and `t` as for
         `summarize`; the others are from replicates.
     pairs : {"complete", "available"}
         Average over the cases where both scores are defined, or each method over its own.

@@ -387,7 +387,7 @@ def names_of(term: str) -> tuple[str, ...]:
 
 
 def choose_interval(interval: str | None, term: str, *, drawn: bool = False) -> Interval:
-    """The interval asked for; else percentile of draws that are given, or what held best when simulated."""
+    """The interval asked for; else percentile of draws that are given, or the recommended one."""
     name = check_choice(RECOMMENDED if interval is None else interval, names_of(term), "interval")
     if name != RECOMMENDED:
         return replace(next(r for r in RECORDS if r.name == name and term in r.of), of_trials="")

@@ -1,4 +1,4 @@
-"""Medians of scores, and differences of medians, with intervals that hold where scores pile up at 0 or 1."""
+"""Medians of scores, and differences of medians, with intervals for scores that pile up at 0 or 1."""
 
 from collections.abc import Sequence
 from dataclasses import replace

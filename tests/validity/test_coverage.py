@@ -7,6 +7,7 @@ is held again.
 """
 
 import importlib.util
+import re
 import sys
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
+from atlas.agreement import BANDS as AGREEMENT
 from atlas.scenario import DEPENDENCE, Band
 from atlas.studies import Cases, Design, Margin, drawn
 from atlas.usual import IOU, SPARSE, WIDE
@@ -24,6 +26,17 @@ ROOT = Path(__file__).resolve().parents[2]
 N_AGAIN, ERRORS = 400, 3
 #: What is run again: few units, a usual study, two units that have most of the cases.
 AGAIN = [(10, "1", 0.0), (30, "1-5", 0.3), (50, "few huge", 0.8)]
+
+#: What names a setting: a cell without the interval.
+SETTING = ["statistic", "source", "scenario", "n_units", "cluster", "icc"]
+DESIGNS = "docs/explanation/designs.md"
+#: Settings whose coverage pages quote.
+SPARSE_MEANS = "statistic == 'mean' and scenario.str.startswith('sparse')"
+WEIGHTED_HITS = "statistic == 'weighted mean' and scenario.str.contains('hit')"
+THREE_READERS = "statistic == 'difference of readers' and scenario.str.contains('3 readers')"
+EQUAL_RANKS = "statistic == 'rank' and scenario.str.startswith('two equal')"
+RARE_KAPPAS = 'statistic == "Fleiss\'s kappa" and scenario == "rare hits"'
+ORDERED = "statistic == 'effect' and scenario.str.startswith('ordered') and n_units == 10"
 
 
 def script():
@@ -81,6 +94,78 @@ def test_no_default_is_outside_its_band_but_those_that_are_listed(coverage, not_
 def test_the_documentation_shows_the_atlas(coverage):
     page = (ROOT / "docs" / "explanation" / "coverage.md").read_text()
     assert all(table in page for table in atlas.summaries(coverage))
+
+
+def percent(cells, role):
+    """Coverage in percent of all settings of a role, by setting."""
+    own = cells[cells["role"] == role].dropna(subset="coverage").set_index(SETTING)
+    return (100 * own["coverage"]).round(9)
+
+
+def numbers_of(page, *patterns):
+    """The number in the first match of each pattern on a page."""
+    text = " ".join((ROOT / page).read_text().split())
+    return [int(re.search(pattern, text)[1].replace(",", "")) for pattern in patterns]
+
+
+@pytest.mark.parametrize("page", ["docs/index.md", "docs/explanation/coverage.md"])
+def test_pages_say_in_how_many_settings_defaults_hold(coverage, page):
+    default = percent(coverage, "default")
+    patterns = (
+        r"([\d,]+) \[?simulated settings",
+        r" 93 to 97 % in (\d+) %",
+        r"above 97 % in (\d+) %",
+        r"below 93 % in (\d+) %",
+    )
+    shares = [default.between(93, 97).mean(), (default > 97).mean(), (default < 93).mean()]
+    assert numbers_of(page, *patterns) == [len(default), *(round(100 * share) for share in shares)]
+
+
+@pytest.mark.parametrize("page", ["docs/index.md", "docs/explanation/coverage.md"])
+def test_pages_say_the_lowest_coverage_and_how_textbook_intervals_compare(coverage, page):
+    default, textbook = percent(coverage, "default"), percent(coverage, "textbook")
+    beside = default[default.index.isin(textbook.index)]
+    assert len(beside) == len(textbook)
+    patterns = (
+        r"the lowest is (\d+) %",
+        r"([\d,]+) settings with a textbook interval",
+        r"the textbook's coverage is below 93 % in (\d+) %",
+        r"the default's in (\d+) %",
+    )
+    shares = [(textbook < 93).mean(), (beside < 93).mean()]
+    expected = [round(default.min()), len(textbook), *(round(100 * share) for share in shares)]
+    assert numbers_of(page, *patterns) == expected
+
+
+def test_most_defaults_that_fail_are_those_that_the_front_page_names(coverage):
+    default = percent(coverage, "default").reset_index()
+    narrow, wide = default[default["coverage"] < 93], default[default["coverage"] > 97]
+    named = narrow["statistic"].isin(AGREEMENT) | narrow["scenario"].str.startswith("sparse")
+    assert named.mean() > 0.5
+    assert wide["statistic"].str.contains("slope|Spearman|median|hit rate|rank").mean() > 0.5
+
+
+@pytest.mark.parametrize(
+    ("page", "where", "quoted"),
+    [
+        (DESIGNS, f"{SPARSE_MEANS} and n_units <= 30", "hold in {} %"),
+        (DESIGNS, f"{WEIGHTED_HITS} and n_units == 10", "hold in {} %"),
+        (DESIGNS, THREE_READERS, "hold in {} %"),
+        (DESIGNS, "statistic == 'slope by GEE' and n_units == 10", "({} %)"),
+        (DESIGNS, f"{ORDERED} and cluster == '1'", "hold in {} %"),
+        (DESIGNS, f"{ORDERED} and cluster != '1'", "in {} %"),
+        (DESIGNS, f"{RARE_KAPPAS} and n_units <= 30", "hold in {} %"),
+        (DESIGNS, f"{EQUAL_RANKS} and n_units <= 100", "held in {} %"),
+        (DESIGNS, "statistic == 'rank limits'", "({} %)"),
+        ("docs/start/first_scores.md", "statistic == 'mean' and n_units == 10", "true mean in {} %"),
+        ("docs/tutorials/paper.md", "statistic == 'mean' and n_units == 100", "true mean in {} %"),
+        ("docs/tutorials/paper.md", "statistic == 'hit rate' and n_units == 100", "true hit rate in {} %"),
+    ],
+)  # fmt: skip
+def test_pages_quote_the_atlas(coverage, page, where, quoted):
+    covered = 100 * coverage[coverage["role"] == "default"].query(where)["coverage"]
+    text = " ".join((ROOT / page).read_text().split())
+    assert quoted.format(f"{covered.min():.0f} to {covered.max():.0f}") in text
 
 
 def test_the_atlas_has_every_default(coverage, scenarios):

@@ -24,7 +24,7 @@ class Choice:
     #: Bootstrap replicates, of intervals that are made of them.
     n_replicates: int = 1000
     #: Of means and paired differences, as `difference` has them. By default Student's t with patients as
-    #: clusters, which holds its level with few patients.
+    #: clusters, which allows for few patients.
     interval: str = "t"
     #: Whether the penalised Dice is known to have no size penalty.
     unpenalised: bool = False
