@@ -22,6 +22,7 @@ Estimate
     bootstrap          Bootstrap replicates of the mean score of each group.
 
 Model
+    normalize          Bring covariates to 0 ... 1, within a column's groups or over all rows.
     regress            Coefficients of a regression formula, one row per term.
     correlate          Correlation of two columns or metrics in each group.
 
@@ -47,6 +48,9 @@ Report
     save_figure        Write a figure as PDF, SVG, PNG or TIFF at its exact size.
     report             Write a folder with every table, figure and frame, and one page that shows them.
 
+Reproduce
+    reproduce          Make the tables of a published study again.
+
 Named shelves:
 
 Files and studies
@@ -66,7 +70,7 @@ More estimates
     plot_letter_values, plot_curves, plot_forest
 
 Models
-    fit, Fit, quantile_regress, joint_test, fit_statistics, augment, tidy, fit_line, normalize,
+    fit, Fit, quantile_regress, joint_test, fit_statistics, augment, tidy, fit_line,
     correlate_clustered, plot_residuals
 
 Readers

@@ -108,7 +108,7 @@ def numbers_of(page, *patterns):
     return [int(re.search(pattern, text)[1].replace(",", "")) for pattern in patterns]
 
 
-@pytest.mark.parametrize("page", ["docs/index.md", "docs/explanation/coverage.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/explanation/coverage.md"])
 def test_pages_say_in_how_many_settings_defaults_hold(coverage, page):
     default = percent(coverage, "default")
     patterns = (
@@ -166,6 +166,17 @@ def test_pages_quote_the_atlas(coverage, page, where, quoted):
     covered = 100 * coverage[coverage["role"] == "default"].query(where)["coverage"]
     text = " ".join((ROOT / page).read_text().split())
     assert quoted.format(f"{covered.min():.0f} to {covered.max():.0f}") in text
+
+
+def test_the_readme_quotes_percentile_and_default_limits_of_decreases(coverage):
+    decreases = coverage.query("statistic == 'decrease' and n_units == 30")
+    text = " ".join((ROOT / "README.md").read_text().split())
+    for interval, quoted in (
+        ("percentile", "held in {} % of simulated studies"),
+        ("default", "test, in {} %"),
+    ):
+        covered = 100 * decreases.loc[decreases["interval"] == interval, "coverage"]
+        assert quoted.format(f"{covered.min():.0f} to {covered.max():.0f}") in text
 
 
 def test_the_atlas_has_every_default(coverage, scenarios):
