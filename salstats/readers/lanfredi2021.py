@@ -20,6 +20,8 @@ METHODS = {
     "am2": "am2",
     "convex": "convex",
 }
+#: Metrics in the order of the workbooks' rows.
+METRICS = ("sncc", "ncc", "auc", "sauc")
 #: Majority labels of the second workbook.
 LABELS = ("abnormal", "pleural", "parenchymal", "cardiomediastinal")
 JOINT = "joint_scores_table1_table2_etsaliencymaps.xlsx"

@@ -18,6 +18,7 @@ import salstats as ss
 from salstats.checks import InputFileError, ValueRangeError
 from salstats.datasets import embedded as datasets
 from salstats.frames import check_scores
+from salstats.readers.lanfredi2021 import SHEETS, read_lanfredi2021, read_lanfredi2021_classification
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -87,6 +88,31 @@ def test_load_simulated_is_the_simulation_but_for_rounding():
     for column, half in (("score", 5e-5), ("prob", 5e-4), ("area_ratio", 5e-4), ("elongation", 5e-3)):
         assert (scores[column].isna() == drawn[column].isna()).all()
         assert np.nanmax(np.abs(scores[column] - drawn[column])) <= half * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("sheet", SHEETS)
+def test_embedded_scores_of_the_gaze_study_are_those_of_its_workbooks_to_the_last_bit(shared, sheet):
+    of_workbook = read_lanfredi2021(shared / "data" / "lanfredi2021", sheet=sheet)
+    embedded = ss.datasets.load_lanfredi2021(sheet=sheet)
+    check_scores(embedded)
+    pd.testing.assert_frame_equal(embedded, of_workbook, check_exact=True)
+
+
+def test_embedded_networks_of_the_gaze_study_are_those_of_its_workbook(shared):
+    of_workbook = read_lanfredi2021_classification(shared / "data" / "lanfredi2021")
+    embedded = ss.datasets.load_lanfredi2021_classification()
+    pd.testing.assert_frame_equal(embedded, of_workbook, check_exact=True)
+
+
+def test_embedded_scores_of_the_gaze_study_stay_below_a_megabyte_with_their_licence():
+    folder = datasets.data_folder() / "lanfredi2021"
+    assert sum(file.stat().st_size for file in folder.iterdir()) < 1_000_000
+    assert "Copyright (c) 2021 Ricardo Bigolin Lanfredi" in (folder / "LICENSE").read_text()
+
+
+def test_another_sheet_of_the_gaze_study_is_an_error_that_names_the_sheets_there_are():
+    with pytest.raises(ValueRangeError, match=", ".join(SHEETS)):
+        ss.datasets.load_lanfredi2021(sheet="summary")
 
 
 def test_published_tables_are_the_shared_ones(shared):
