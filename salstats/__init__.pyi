@@ -108,3 +108,4 @@ from .scoring.gaze_figures import plot_gaze as plot_gaze
 from .display.plots.theme import theme_salstats as theme_salstats
 from .display.export.figure_files import save_figure as save_figure
 from .scoring.reports import report as report
+from .studies.reproduction import reproduce as reproduce

@@ -27,6 +27,7 @@ from salstats.display.text.format import count_text, fixed_text
 from salstats.files.frame_files import write_frame
 from salstats.files.output_folder import checked_folder, replacing_folder
 from salstats.jobs import counting, with_bar
+from salstats.studies.score_tables import ReleaseReader, read_renames, read_score_tables
 
 #: The published studies by key; each has a folder here, whose `STUDY` declares it.
 KEYS = tuple(each.name for each in pkgutil.iter_modules([str(Path(__file__).parent)]) if each.ispkg)
@@ -137,6 +138,10 @@ class Study:
     add_options: Callable[["Parser"], None]
     #: Takes the options given and finds the data.
     open: Callable[[argparse.Namespace], Opened]
+    #: Takes a scores frame in the place of a folder, and the options given.
+    open_scores: Callable[[pd.DataFrame, argparse.Namespace], Opened] | None = None
+    #: Reads a table in the columns of the study's own release.
+    read_release: ReleaseReader | None = None
 
 
 class Parser(argparse.ArgumentParser):
@@ -210,8 +215,8 @@ def study(key: str) -> Study:
     return found
 
 
-def parser_of(declared: Study) -> Parser:
-    """The options of a study: its own, and those of all."""
+def parser_of(declared: Study, *, output: bool = True) -> Parser:
+    """Make the parser of a study's options: its own, those of all, and with `output` where to write."""
     parser = Parser(
         prog=f"salstats reproduce {declared.key}",
         description=f"{declared.source}\n\n{declared.about}",
@@ -219,12 +224,41 @@ def parser_of(declared: Study) -> Parser:
     )
     declared.add_options(parser)
     add = parser.add_argument
-    add("-o", "--output", type=Path, required=True, metavar="OUT", help="folder to make")
+    if declared.open_scores is not None:
+        add("--scores", type=Path, action="append", metavar="FILE",
+            help="scores that are there already, in the place of --data; may be repeated")  # fmt: skip
+        add("--features", type=Path, action="append", default=[], metavar="FILE",
+            help="with --scores: size, shape, prob, label by case and task; may be repeated")  # fmt: skip
+        add("--rename", type=read_renames, action="append", default=[], metavar="OLD=NEW",
+            help="with --scores: the file's column and ours, as img_id=case; may be repeated")  # fmt: skip
+    if output:
+        add("-o", "--output", type=Path, required=True, metavar="OUT", help="folder to make")
+        add("--overwrite", action="store_true", help="replace what an earlier run made")
     add("--as-published", action="store_true",
         help="inference as the study's own scripts have it, where ours differs")  # fmt: skip
     add("--jobs", type=int, default=1, metavar="N", help="processes; -1 for one per core (1)")
-    add("--overwrite", action="store_true", help="replace what an earlier run made")
     return parser
+
+
+def open_study(declared: Study, options: argparse.Namespace) -> Opened:
+    """Read the tables of `--scores` where it names some, else find the data that the study's options name."""
+    if options.jobs < -1 or options.jobs == 0:
+        raise SalstatsError(f"--jobs must be a whole number from 1 up, or -1, not {options.jobs}")
+    if declared.open_scores is None:
+        return declared.open(options)
+    if options.scores is None:
+        if options.features or options.rename:
+            raise SalstatsError("--features and --rename belong to --scores")
+        return declared.open(options)
+    if getattr(options, "data", None) is not None:
+        raise SalstatsError("--data is scored here, --scores are scores already; name one of them")
+    rename: dict[str, str] = {}
+    for pairs in options.rename:
+        rename.update(pairs)
+    scores = read_score_tables(
+        options.scores, options.features, rename=rename or None, read_release=declared.read_release
+    )
+    return declared.open_scores(scores, options)
 
 
 def reproduce(key: str, arguments: Sequence[str]) -> int:
@@ -234,14 +268,12 @@ def reproduce(key: str, arguments: Sequence[str]) -> int:
     """
     declared = study(key)
     options = parser_of(declared).parse_args(arguments)
-    if options.jobs < -1 or options.jobs == 0:
-        raise SalstatsError(f"--jobs must be a whole number from 1 up, or -1, not {options.jobs}")
     folder = check_items_folder(options.output, overwrite=options.overwrite)
     compared: list[pd.DataFrame] = []
     with warnings.catch_warnings(record=True) as caught, FigureJobs(options.jobs) as figures:
         warnings.simplefilter("always", SalstatsWarning)
         with counting(None, "Reading", progress=True):
-            opened = declared.open(options)
+            opened = open_study(declared, options)
         for sentence in missing(opened.items, opened.there):
             print(sentence, flush=True)
             warn(sentence)
@@ -331,11 +363,16 @@ def _written(folder: Path) -> set[str]:
         return set()
 
 
+def printed_rows(compared: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Put the printed rows of all items below each other: `item, key, printed, found, equal`."""
+    return pd.concat(compared, ignore_index=True)[["item", "key", "printed", "found", "equal"]]
+
+
 def _say_printed(compared: Sequence[pd.DataFrame]) -> int:
     """Say how many printed rows are equal, and name those that differ; the exit code of that."""
     if not compared:
         return 0
-    rows = pd.concat(compared, ignore_index=True)
+    rows = printed_rows(compared)
     for row in rows[~rows["equal"]].itertuples():
         print(f"{row.item}, {row.key}: printed {row.printed}, but here {row.found}", file=sys.stderr)
     print(f"{int(rows['equal'].sum())} of {len(rows)} printed rows are equal, to the printed digit.")
@@ -356,7 +393,7 @@ def _write_all(
         each = with_bar(results, len(results), "Writing", progress=True, sizes=[1] * len(results))
         index = [row for item, result in each for row in _write(item.key, result, made, figures)]
         if compared:
-            write_frame(pd.concat(compared)[["item", "key", "printed", "found", "equal"]], made / PRINTED)
+            write_frame(printed_rows(compared), made / PRINTED)
         said = list(dict.fromkeys([*warned, *figures.finish()]))
         if said:
             (made / WARNINGS).write_text("\n".join(said) + "\n", encoding="utf-8")

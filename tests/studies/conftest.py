@@ -15,7 +15,7 @@ def opened_by(key, *arguments):
     """The data of a study as its options name them."""
     declared = engine.study(key)
     options = engine.parser_of(declared).parse_args([*map(str, arguments), "-o", "nowhere"])
-    return declared.open(options)
+    return engine.open_study(declared, options)
 
 
 @pytest.fixture(scope="session")

@@ -126,7 +126,6 @@ def _add_options(parser: Parser) -> None:
     add = parser.add_argument
     add("--simulations", action="store_true", help="the simulations, which need no data")
     add("--data", type=Path, metavar="DIR", help="the study: images and truths, a folder per patient")
-    add("--scores", type=Path, metavar="FILE", help="scores of tools, where they are there already")
     for name, what in (("--masks", "masks of a tool, as they are"), ("--maps", "maps of a method")):
         add(name, type=named_folder(_FORM), action="append", default=[], metavar=_FORM,
             help=f"{what}, a file per case; may be repeated")  # fmt: skip
@@ -147,8 +146,6 @@ def _add_options(parser: Parser) -> None:
 
 def check_options(options: argparse.Namespace) -> None:
     """Raise where options do not go together."""
-    if options.data is not None and options.scores is not None:
-        raise SalstatsError("--data is scored here, --scores are scores already; name one of them")
     if options.data is None and options.scores is None and not options.simulations:
         raise SalstatsError("nothing to do: name --simulations, --data or --scores")
     if options.data is None and any(getattr(options, name) for name in _OF_DATA):
@@ -190,8 +187,8 @@ def diagonals_of(study: Study, spacing: Spacing = None) -> pd.Series:
     return pd.Series(found, dtype=np.float64)
 
 
-def compare(study: Study | None, options: argparse.Namespace) -> Comparison:
-    """The tools' scores of a study, or of a file, on the cases that are compared."""
+def compare(study: Study | None, scores: pd.DataFrame, options: argparse.Namespace) -> Comparison:
+    """Keep the cases on which tools are compared; of a study that was scored there are pictures, too."""
     choice = Choice(
         options.reference,
         options.replicates,
@@ -199,7 +196,6 @@ def compare(study: Study | None, options: argparse.Namespace) -> Comparison:
         unpenalised=study is not None,
         pick=options.pick,
     )
-    scores = ss.read_scores(options.scores) if study is None else score_data(study, options)
     scored = keep_cases(scores, reference=options.reference, cutoff=options.cutoff)
     printed = load_published("mrxai2025_dice")
     if study is None:
@@ -219,19 +215,30 @@ def compare(study: Study | None, options: argparse.Namespace) -> Comparison:
 def _open(options: argparse.Namespace) -> Opened:
     """Read the study, where one is named; it is scored later."""
     check_options(options)
-    drawn = SIMULATION_ITEMS if options.simulations else ()
-    if options.data is None and options.scores is None:
-        return Opened(drawn, frozenset(), Data)
-    study = None
-    if options.data is not None:
-        study = ss.read_mrxai2025(
-            options.data,
-            masks=dict(options.masks) or None,
-            maps=dict(options.maps) or None,
-            predictions=options.predictions,
-        )
-    there = frozenset() if study is None else frozenset({FILES})
-    return Opened((*drawn, *COMPARISON_ITEMS), there, lambda: Data(compare(study, options)))
+    if options.data is None:
+        return Opened(SIMULATION_ITEMS, frozenset(), Data)
+    study = ss.read_mrxai2025(
+        options.data,
+        masks=dict(options.masks) or None,
+        maps=dict(options.maps) or None,
+        predictions=options.predictions,
+    )
+
+    def load() -> Data:
+        return Data(compare(study, score_data(study, options), options))
+
+    return Opened(_items(options), frozenset({FILES}), load)
+
+
+def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> Opened:
+    """Compare tools by scores that are there already."""
+    check_options(options)
+    return Opened(_items(options), frozenset(), lambda: Data(compare(None, scores, options)))
+
+
+def _items(options: argparse.Namespace) -> tuple[Item, ...]:
+    """The comparison, after the simulations where they are asked for."""
+    return (*(SIMULATION_ITEMS if options.simulations else ()), *COMPARISON_ITEMS)
 
 
 STUDY = Published(
@@ -240,4 +247,5 @@ STUDY = Published(
     about=_ABOUT,
     add_options=_add_options,
     open=_open,
+    open_scores=_open_scores,
 )

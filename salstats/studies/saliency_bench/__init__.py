@@ -4,6 +4,8 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
+
 import salstats as ss
 from salstats.checks import SalstatsError
 from salstats.readers.case_images import check_images
@@ -44,7 +46,7 @@ _SCORES, _SETS, _PRINTED = "scores given", "means of data sets", "as printed"
 _RANKS = "Rank of each method when data sets are drawn again"
 #: What pictures need, beside the scores.
 FILES = "truth and maps of the scored cases (--study, --images)"
-_DATA = "scores (--data)"
+_DATA = "scores (--scores)"
 PICTURES = (
     Item("table_1", "Table 1: the data sets", data_sets, needs=(_DATA,), slice=_SCORES),
     Item("figure_1", "Fig. 1: an image of each data set with its truth", figure_1, needs=(FILES,),
@@ -81,10 +83,8 @@ PRINTED_ITEMS = (
 
 def _add_options(parser: Parser) -> None:
     """Add where the scores come from, and what is made of them."""
-    source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument(
-        "--data", "--scores", dest="scores", type=Path, metavar="FILE", help="scores of methods"
-    )
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--data", type=Path, metavar="FILE", help="scores of methods, as --scores")
     source.add_argument("--digits", action="store_true", help="the embedded digits study")
     source.add_argument("--printed", action="store_true", help="the printed tables and their check")
     add = parser.add_argument
@@ -103,16 +103,26 @@ def _add_options(parser: Parser) -> None:
 
 
 def _open(options: argparse.Namespace) -> Opened:
-    """Read the scores, or take the printed means."""
-    if options.printed and (options.metrics or options.unit or options.study or options.images):
-        raise SalstatsError("--metrics, --unit, --study and --images belong to --data and --digits")
+    """Take the printed means, the embedded digits, or a file of scores."""
+    if options.printed:
+        if options.metrics or options.unit or options.study or options.images:
+            raise SalstatsError("--metrics, --unit, --study and --images belong to --scores and --digits")
+        check_replicates(options.replicates)
+        choice = Choice(options.replicates, options.unit, options.interval)
+        return Opened(PRINTED_ITEMS, frozenset(), lambda: as_printed(choice))
+    if options.digits:
+        return _open_scores(ss.datasets.load_digits_scores(), options)
+    if options.data is not None:
+        return _open_scores(ss.read_scores(options.data), options)
+    raise SalstatsError("saliency_bench needs scores: name --scores FILE, --digits or --printed")
+
+
+def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> Opened:
+    """Take scores, with the truth and maps behind them where `--study` names them."""
     if options.images is not None and options.study is None:
         raise SalstatsError("--images are of the cases of --study; name that too")
     check_replicates(options.replicates)
     choice = Choice(options.replicates, options.unit, options.interval)
-    if options.printed:
-        return Opened(PRINTED_ITEMS, frozenset(), lambda: as_printed(choice))
-    scores = ss.datasets.load_digits_scores() if options.digits else ss.read_scores(options.scores)
     folder, images = options.study, check_images(options.images)
     if options.digits and folder is None:
         folder = ss.datasets.digits_examples()
@@ -132,4 +142,5 @@ STUDY = Study(
     about=_ABOUT,
     add_options=_add_options,
     open=_open,
+    open_scores=_open_scores,
 )

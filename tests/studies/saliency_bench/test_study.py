@@ -96,7 +96,7 @@ def test_scores_of_chosen_metrics(results, tmp_path, flag):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ([], "one of the arguments"),
+        ([], "name --scores FILE, --digits or --printed"),
         (["--printed", "--metrics", "iou"], "--metrics, --unit, --study and --images belong to"),
         (["--scores", "none.csv"], "none.csv"),
         (["--printed", "--replicates", "5"], "--replicates must be at least 40, not 5"),
