@@ -161,7 +161,7 @@ def _digits() -> Path:
     return data_folder() / "digits"
 
 
-def load_lanfredi2021(*, sheet: str = "thresholded") -> pd.DataFrame:
+def load_lanfredi2021(*, sheet: str | None = "thresholded") -> pd.DataFrame:
     """The per-case scores that Bigolin Lanfredi et al. (2021) published with their study of gaze.
 
     The score says how well a saliency map agrees with where one radiologist looked: five readings of each of
@@ -170,16 +170,17 @@ def load_lanfredi2021(*, sheet: str = "thresholded") -> pd.DataFrame:
 
     Parameters
     ----------
-    sheet : {"thresholded", "weighted", "uniform", "normal_abnormal"}
+    sheet : {"thresholded", "weighted", "uniform", "normal_abnormal"}, optional
         As for `read_lanfredi2021`: how Grad-CAM's classes were mixed, or the second run, of uniform mixing,
-        whose images have majority labels.
+        whose images have majority labels. None: all four, below each other, told apart by `dataset`.
 
     Returns
     -------
     DataFrame
         A scores frame of 54,600 rows, `case, reader, seed, method, mixing, metric, score`, and
         `abnormal, pleural, parenchymal, cardiomediastinal` with `sheet="normal_abnormal"`. Values, order and
-        meaning are those of `read_lanfredi2021`.
+        meaning are those of `read_lanfredi2021`. With `sheet=None` 218,400 rows, the sheet in the column
+        `dataset`, and the labels NaN where an image has none.
 
     Raises
     ------
@@ -211,14 +212,17 @@ def load_lanfredi2021(*, sheet: str = "thresholded") -> pd.DataFrame:
     >>> round(float(sauc["score"].mean()), 3)
     0.529
     """
+    if sheet is None:
+        sheets = [load_lanfredi2021(sheet=name).assign(dataset=name) for name in lanfredi2021.SHEETS]
+        return pd.concat(sheets, ignore_index=True)
     check_choice(sheet, lanfredi2021.SHEETS, "sheet")
+    labels = list(lanfredi2021.LABELS)
     file = data_folder() / "lanfredi2021" / "scores.parquet"
     readings = pd.read_parquet(file, filters=[("sheet", "==", sheet)]).drop(columns="sheet")
     if sheet == "normal_abnormal":
-        readings = readings.astype(dict.fromkeys(lanfredi2021.LABELS, "int64"))
-        labels = list(lanfredi2021.LABELS)
+        readings = readings.astype(dict.fromkeys(labels, "int64"))
     else:
-        readings = readings.drop(columns=list(lanfredi2021.LABELS))
+        readings = readings.drop(columns=labels)
         labels = []
     # one row for each reading and network, one column for each metric and method
     wide = readings.set_index(["case", "reader", "seed", "mixing", *labels])
