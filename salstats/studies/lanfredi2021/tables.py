@@ -14,10 +14,8 @@ from salstats.display.text.format import MISSING, interval_text
 from salstats.display.text.labels import Labels
 from salstats.readers.lanfredi2021 import (
     SHEETS,
-    WORKBOOKS,
+    read_lanfredi2021,
     read_lanfredi2021_classification,
-    read_lanfredi2021_workbook,
-    workbook,
 )
 from salstats.studies.engine import Made, Printed, table_of
 from salstats.studies.lanfredi2021.layouts import (
@@ -70,10 +68,8 @@ def embedded_scores() -> StudyScores:
 
 def read_workbooks(folder: Path) -> StudyScores:
     """Read the study's three workbooks."""
-    joint, normal_abnormal, _ = (workbook(folder, name) for name in WORKBOOKS)
-    scores = pd.concat(
-        [read_lanfredi2021_workbook(joint), read_lanfredi2021_workbook(normal_abnormal)], ignore_index=True
-    )
+    sheets = [read_lanfredi2021(folder, sheet=sheet).assign(dataset=sheet) for sheet in SHEETS]
+    scores = pd.concat(sheets, ignore_index=True)
     return study_scores(scores, read_lanfredi2021_classification(folder))
 
 
