@@ -254,6 +254,56 @@ def load_lanfredi2021_classification() -> pd.DataFrame:
     return pd.read_csv(file, dtype={"seed": "str"})
 
 
+def load_reflacx() -> pd.DataFrame:
+    """How far the readers of the REFLACX gaze data agree, image by image, as published with the data.
+
+    Five radiologists read the same chest X-rays, 59 in a first and 50 in a second phase, marked the chest by
+    a box and findings by ellipses, while their gaze was recorded. Embedded under its MIT licence.
+
+    Returns
+    -------
+    DataFrame
+        A scores frame of 550 rows, one for each image, task and method. Values of single readers were not
+        published.
+
+        case, phase
+            An image, and the phase (1 or 2). Equal numbers under `p` (IoU) and `e` (NCC) need not be the same
+            image.
+        task
+            "Chest box", a finding as the phase names it, or "Any finding" (NCC).
+        method
+            "human": one reader against another. "gaze": where a reader looked against the ellipses that the
+            same reader drew; "mean_gaze": where readers looked on average over all images against these.
+        metric, score
+            "iou", the mean over the pairs of readers (of ellipses, of those who drew any), or "ncc", the
+            mean over the readings. Larger is better.
+
+    See Also
+    --------
+    load_lanfredi2021 : saliency maps against the gaze of these readers.
+
+    Notes
+    -----
+    The published convention is the mean over images and SD / sqrt(number of images), which `std_error` of
+    `salstats.summarize` is. Made by `analyses/embed_reflacx.py`. Copyright (c) 2020 Ricardo Bigolin Lanfredi;
+    the licence is in `data_folder() / "reflacx" / "LICENSE"`.
+
+    References
+    ----------
+    Bigolin Lanfredi R, Zhang M, Auffermann WF, et al. REFLACX, a dataset of reports and eye-tracking data
+    for localization of abnormalities in chest x-rays. Scientific Data 9, 350 (2022).
+    https://doi.org/10.1038/s41597-022-01441-z. Workbooks: ricbl/eyetracking, commit 9824bf9.
+
+    Examples
+    --------
+    >>> scores = load_reflacx()
+    >>> hearts = scores.query("phase == 1 and task == 'Enlarged cardiac silhouette'")
+    >>> len(hearts), round(float(hearts["score"].mean()), 4)
+    (20, 0.7548)
+    """
+    return pd.read_parquet(data_folder() / "reflacx" / "agreement.parquet")
+
+
 def load_coverage() -> pd.DataFrame:
     """How often intervals and tests hold their level: studies of known truth, simulated and counted.
 

@@ -115,6 +115,52 @@ def test_another_sheet_of_the_gaze_study_is_an_error_that_names_the_sheets_there
         ss.datasets.load_lanfredi2021(sheet="summary")
 
 
+def read_printed(file, sheet):
+    """The published rows of a workbook: label, mean, SD, n, standard error."""
+    rows = pd.read_excel(file, sheet_name=sheet, header=None).dropna(axis=1, how="all").iloc[3:]
+    return rows.reset_index(drop=True)
+
+
+# of means of at most 59 numbers of size 1, summed in another order
+ORDER_OF_SUMS = 1e-14
+
+
+@pytest.mark.filterwarnings("ignore:no t limits", "ignore:limits rest on")
+@pytest.mark.parametrize(
+    ("phase", "ellipses", "boxes"),
+    [
+        (1, "paper_numbers_ellipse_iou", "paper_number_chest_bounding_box"),
+        (2, "paper_values_ellipse_iou", "paper_values_chest_bounding_box"),
+    ],
+)
+def test_published_means_of_readers_overlap_come_out(shared, phase, ellipses, boxes):
+    file = shared / "data" / "reflacx" / f"interrater_phase_{phase}.xlsx"
+    scores = ss.datasets.load_reflacx()
+    check_scores(scores)
+    own = scores[(scores["phase"] == phase) & (scores["metric"] == "iou")]
+    found = ss.summarize(own, by="task", unit="case", interval="t").set_index("task")
+    printed = read_printed(file, ellipses).set_axis(["task", "mean", "sd", "n", "std_error"], axis=1)
+    box = read_printed(file, boxes).set_axis(["mean", "sd", "n", "std_error"], axis=1)
+    printed = pd.concat([printed, box.assign(task="Chest box")])
+    printed = printed[printed["task"].isin(own["task"])]
+    assert len(printed) == len(found)
+    found = found.loc[printed["task"]]
+    assert (found["n"].to_numpy() == printed["n"].to_numpy()).all()
+    for ours, theirs in (("estimate", "mean"), ("std_error", "std_error")):
+        values = printed[theirs].to_numpy(dtype=float)
+        np.testing.assert_allclose(found[ours], values, rtol=0, atol=ORDER_OF_SUMS)
+
+
+@pytest.mark.parametrize(("method", "file"), [("gaze", "ncc_et"), ("mean_gaze", "ncc_baseline")])
+def test_published_means_of_gaze_on_own_ellipses_come_out(shared, method, file):
+    workbook = shared / "data" / "reflacx" / f"{file}.xlsx"
+    mean, _, n, std_error = read_printed(workbook, "paper_numbers").iloc[0]
+    scores = ss.datasets.load_reflacx().query("metric == 'ncc'")
+    found = ss.summarize(scores, by="method", unit="case").set_index("method").loc[method]
+    assert found["n"] == n
+    np.testing.assert_allclose(found[["estimate", "std_error"]].astype(float), [mean, std_error], rtol=1e-13)
+
+
 def test_published_tables_are_the_shared_ones(shared):
     for name in datasets.published_names():
         file = f"{name}.csv"
