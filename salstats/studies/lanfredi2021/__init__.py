@@ -32,6 +32,7 @@ from salstats.studies.lanfredi2021.tables import (
     printed_table,
     read_workbooks,
     readers,
+    scores_of_table,
     study_scores,
     tables_printed,
 )
@@ -83,12 +84,13 @@ def _table(number: str, *, needs: tuple[str, ...], parts: tuple[str, ...] = ()) 
 #: The recordings come without.
 IMAGES = "the radiographs (--images)"
 #: What tables of scores need.
-SHUFFLED_SCORES = "scores of sncc or sauc"
+SHUFFLED_SCORES = "scores of interobserver or of maps by sncc or sauc"
 BASELINES_SHUFFLED = "scores of interobserver or convex by sncc or sauc"
 BASELINES_PLAIN = "scores of interobserver or convex by ncc or auc"
 MAJORITY = "majority labels (column abnormal)"
 NETWORKS = "the AUC of the networks (--data)"
-READINGS = "columns reader and seed"
+TABLED = "scores of a method and metric that Tables 1 to 4 show"
+READINGS = "scores of interobserver and of maps, with columns reader and seed"
 MIXINGS = tuple(f"Grad-CAM of {mixing} mixing" for mixing in LABELS["mixing"])
 #: Of scores, in the order of the files.
 SCORE_ITEMS = (
@@ -98,9 +100,10 @@ SCORE_ITEMS = (
     _table("4", needs=(BASELINES_SHUFFLED,)),
     Item("networks", "Appendix A: classification AUC of the networks", networks, needs=(NETWORKS,),
          slice="test images", printed=NETWORKS_PRINTED),
-    Item("design", "Intervals with cases as clusters beside the study's", design, slice=_ALL),
-    Item("readers", "Intervals for readers, or networks, and cases in general", readers, needs=(READINGS,),
+    Item("design", "Intervals with cases as clusters beside the study's", design, needs=(TABLED,),
          slice=_ALL),
+    Item("readers", "Intervals for readers, or networks, and cases in general", readers,
+         needs=(TABLED, READINGS), slice=_ALL),
 )  # fmt: skip
 #: Of recordings.
 RAW_ITEMS = (
@@ -196,13 +199,16 @@ def _opened(scores: StudyScores) -> Opened:
     images, labelled = scores.images, scores.labelled
     baselines = images[images["method"].isin(BASELINES)]
     mixings = set(images["mixing"])
+    maps = images[~images["method"].isin(BASELINES)]
+    has_readings = {"reader", "seed"} <= set(images.columns)
     met = {
-        SHUFFLED_SCORES: images["metric"].isin(SHUFFLED).any(),
+        SHUFFLED_SCORES: len(scores_of_table(scores, "1")) > 0,
         BASELINES_SHUFFLED: baselines["metric"].isin(SHUFFLED).any(),
         BASELINES_PLAIN: baselines["metric"].isin(PLAIN).any(),
         MAJORITY: len(labelled) > 0,
         NETWORKS: scores.classification is not None,
-        READINGS: {"reader", "seed"} <= set(images.columns),
+        TABLED: any(len(scores_of_table(scores, number)) for number in LAYOUTS),
+        READINGS: has_readings and len(maps) > 0 and "interobserver" in set(images["method"]),
         **{name: mixing in mixings for name, mixing in zip(MIXINGS, LABELS["mixing"], strict=True)},
     }
     there = frozenset(need for need, is_met in met.items() if is_met)

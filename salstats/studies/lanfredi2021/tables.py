@@ -171,17 +171,25 @@ def printed_table(number: str) -> Callable[[StudyScores], Made]:
 
 def tables_printed(number: str) -> Printed:
     """What the study printed of one of Tables 1 to 4, for as many images."""
-    keys = ROW[1:]
+    return Printed(
+        rows=lambda: printed_rows(number),
+        keys=tuple(ROW[1:]),
+        applies=lambda frame: _is_of_the_study(frame, number),
+    )
 
-    def applies(frame: pd.DataFrame) -> bool:
-        printed = printed_rows(number)
-        both = printed.merge(frame, on=keys, suffixes=("_printed", ""))
-        same_images = both["n_units"] == both["n_images"]
-        # another sheet of the study has as many images and other draws of the AUCs
-        same_sheet = both["sheet"].isin([GIVEN]) | (both["sheet"] == both["sheet_printed"]) | (number == "2")
-        return len(both) == len(printed) and bool((same_images & same_sheet).all())
 
-    return Printed(lambda: printed_rows(number), tuple(keys), applies=applies)
+def _is_of_the_study(frame: pd.DataFrame, number: str) -> bool:
+    """Tell whether a table has every printed row, of as many images and of the sheet that was printed."""
+    printed = printed_rows(number)
+    both = printed.merge(frame, on=ROW[1:], suffixes=("_printed", ""))
+    if len(both) < len(printed) or (both["n_units"] != both["n_images"]).any():
+        return False
+    # only one sheet has labelled images
+    if number == "2":
+        return True
+    # the other sheets have as many images, whose AUCs were sampled anew
+    another_sheet = (both["sheet"] != both["sheet_printed"]) & (both["sheet"] != GIVEN)
+    return not another_sheet.any()
 
 
 NETWORKS_PRINTED = Printed(printed_networks, ("model",))
@@ -217,9 +225,9 @@ def design(scores: StudyScores) -> Made:
     """
     clustered = []
     for number in LAYOUTS:
-        of_table = scores_of_table(scores, number)
-        if len(of_table):
-            clustered.append(by_mixing(of_table, ["subset", *KEYS]).assign(table=number))
+        scores_shown = scores_of_table(scores, number)
+        if len(scores_shown):
+            clustered.append(by_mixing(scores_shown, ["subset", *KEYS]).assign(table=number))
     means = without_blanks(pd.concat(clustered))
     rows = published_means(scores).merge(means, on=ROW, how="left", validate="one_to_one")
     first = [*ROW, *(column for column in means.columns if column not in ROW)]
@@ -321,19 +329,24 @@ def _of_readers_and_networks(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def what_changes(design: pd.DataFrame) -> str:
-    """One sentence on what the other intervals change."""
+    """Write one sentence on what the other intervals change."""
     ratio = design["width_ratio"]
-    turned = design[design["excludes_chance"] != design["published_excludes_chance"]]
-    labels, said = Labels(RAW_LABELS), ROW[1:]
-    names = "; ".join(
-        ", ".join(
-            [f"Table {row['table']}"]
-            + [labels.value(c, row[c]) for c in said if isinstance(row[c], str) and row[c] != "all"]
-        )
-        for _, row in turned.iterrows()
-    )
+    n_narrower = int((ratio < 1).sum())
+    changed = design[design["excludes_chance"] != design["published_excludes_chance"]]
+    names = [_row_name(row) for _, row in changed.iterrows()]
     return (
-        f"with cases as clusters {int((ratio < 1).sum())} of {len(design)} intervals are narrower than "
+        f"with cases as clusters {n_narrower} of {len(design)} intervals are narrower than "
         f"published (width ratio {ratio.min():.3f} to {ratio.max():.3f}, median {ratio.median():.3f}); "
-        f"whether chance lies inside changes in {len(turned)}: {names or 'none'}"
+        f"whether chance lies inside changes in {len(changed)}: {'; '.join(names) or 'none'}"
     )
+
+
+def _row_name(row: pd.Series) -> str:
+    """Name a row of a table: its table, and in print what it is of."""
+    labels = Labels(RAW_LABELS)
+    parts = [f"Table {row['table']}"]
+    for column in ROW[1:]:
+        value = row[column]
+        if isinstance(value, str) and value != "all":
+            parts.append(labels.value(column, value))
+    return ", ".join(parts)

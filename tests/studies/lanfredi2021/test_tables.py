@@ -312,6 +312,14 @@ def test_other_scores_of_fewer_images_are_not_compared_with_print():
     np.testing.assert_allclose(row[["conf_low", "conf_high"]].to_numpy(float), expected, rtol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:Table|Appendix")
+def test_what_needs_the_interobserver_scores_is_named_without_them():
+    scores = ss.datasets.load_lanfredi2021().query("method != 'interobserver' and metric == 'sncc'")
+    with pytest.warns(SalstatsWarning, match="Intervals for readers.*needs scores of interobserver"):
+        found = ss.reproduce("lanfredi2021", scores=scores)
+    assert list(found) == ["table1", "table4", "design"]
+
+
 @pytest.mark.parametrize(
     ("change", "named"),
     [
