@@ -5,6 +5,9 @@ from .embedded import load_simulated as load_simulated
 from .embedded import load_digits_scores as load_digits_scores
 from .embedded import load_digits_features as load_digits_features
 from .embedded import digits_examples as digits_examples
+from .embedded import load_lanfredi2021 as load_lanfredi2021
+from .embedded import load_lanfredi2021_classification as load_lanfredi2021_classification
+from .embedded import load_reflacx as load_reflacx
 from .embedded import published_names as published_names
 from .embedded import load_published as load_published
 from .embedded import load_coverage as load_coverage

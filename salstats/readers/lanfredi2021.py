@@ -10,6 +10,7 @@ from salstats.checks import InputFileError, check_choice
 from salstats.frames import check_scores
 from salstats.readers.cells import TableOptions
 from salstats.readers.tables import read_table
+from salstats.readers.xlsx import sheet_names
 
 #: Name of each method's column in the workbooks, without `score_`, and what it is called in a frame.
 METHODS = {
@@ -20,6 +21,8 @@ METHODS = {
     "am2": "am2",
     "convex": "convex",
 }
+#: Metrics in the order of the workbooks' rows.
+METRICS = ("sncc", "ncc", "auc", "sauc")
 #: Majority labels of the second workbook.
 LABELS = ("abnormal", "pleural", "parenchymal", "cardiomediastinal")
 JOINT = "joint_scores_table1_table2_etsaliencymaps.xlsx"
@@ -108,13 +111,37 @@ def read_lanfredi2021(folder: str | os.PathLike[str], *, sheet: str = "threshold
     salstats.checks.InputFileError: ...: no such file; salstats.datasets.fetch_lanfredi2021() downloads ...
     """
     check_choice(sheet, SHEETS, "sheet")
+    return _read_sheet(workbook(folder, _SHEETS[sheet][0]), sheet)
+
+
+def read_lanfredi2021_workbook(file: Path) -> pd.DataFrame | None:
+    """Read all sheets of per-case scores that a workbook of the study has, below each other.
+
+    `dataset` is the sheet, which tells apart scores that differ in the mixing of classes. None where the file
+    is no such workbook.
+    """
+    if file.suffix.lower() != ".xlsx" or not file.is_file():
+        return None
+    names = sheet_names(file)
+    parts = [
+        _read_sheet(file, sheet).assign(dataset=sheet)
+        for sheet, (_, sheet_name, _, _) in _SHEETS.items()
+        if sheet_name in names
+    ]
+    if not parts:
+        return None
+    return pd.concat(parts, ignore_index=True)
+
+
+def _read_sheet(file: Path, sheet: str) -> pd.DataFrame:
+    """Read one sheet as `read_lanfredi2021` returns it."""
     name, sheet_name, mixing, prefix = _SHEETS[sheet]
     second = name == NORMAL_ABNORMAL
     seed = "model number" if second else "model"
     flags = [f"{label}_majority" for label in LABELS] if second else []
     whole = ["trial", "phase", seed, *(["index_image"] if second else []), *flags]
     scores = [f"score_{source}" for source in METHODS]
-    values, texts = _columns(workbook(folder, name), sheet_name, [*whole, *scores], "metric")
+    values, texts = _columns(file, sheet_name, [*whole, *scores], "metric")
     values = values.astype(dict.fromkeys(whole, "int64"))
     frame = pd.DataFrame(
         {
@@ -127,7 +154,7 @@ def read_lanfredi2021(folder: str | os.PathLike[str], *, sheet: str = "threshold
             "metric": texts,
         }
     )
-    reading = values["index_image"] if second else _readings(workbook(folder, name), frame)
+    reading = values["index_image"] if second else _readings(file, frame)
     frame["reader"] = reading.astype("str")
     frame[list(LABELS) if second else []] = values[flags]
     # a row for each method, in the order of the columns
@@ -135,7 +162,7 @@ def read_lanfredi2021(folder: str | os.PathLike[str], *, sheet: str = "threshold
     frame.insert(3, "method", pd.Series([*METHODS.values()] * len(values), dtype="str"))
     frame.insert(4, "mixing", pd.Series(mixing, index=frame.index, dtype="str"))
     frame.insert(6, "score", values[scores].to_numpy().ravel())
-    return check_scores(frame, str(workbook(folder, name)))
+    return check_scores(frame, str(file))
 
 
 def read_lanfredi2021_classification(folder: str | os.PathLike[str]) -> pd.DataFrame:

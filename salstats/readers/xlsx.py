@@ -37,6 +37,19 @@ def read_xlsx(file: Path, data: bytes, options: TableOptions) -> pd.DataFrame:
     return pd.DataFrame({n: _column(c, options) for n, c in zip(header, columns, strict=True)})
 
 
+def sheet_names(file: Path) -> list[str]:
+    """List the sheets of a workbook; raise InputFileError where it cannot be opened."""
+    from openpyxl import load_workbook
+
+    try:
+        book = load_workbook(file, read_only=True)
+    except Exception as error:  # openpyxl raises anything on a damaged workbook
+        raise InputFileError(f"{file}: not an XLSX workbook, or a damaged one ({error})") from error
+    names = [sheet.title for sheet in book.worksheets]
+    book.close()
+    return names
+
+
 def _read_sheet(file: Path, data: bytes, options: TableOptions) -> tuple[list[str], list[list[Any]]]:
     """The header and the rows below it."""
     from openpyxl import load_workbook

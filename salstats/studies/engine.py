@@ -232,7 +232,9 @@ def parser_of(declared: Study, *, output: bool = True) -> Parser:
         add("--rename", type=read_renames, action="append", default=[], metavar="OLD=NEW",
             help="with --scores: the file's column and ours, as img_id=case; may be repeated")  # fmt: skip
     if output:
-        add("-o", "--output", type=Path, required=True, metavar="OUT", help="folder to make")
+        folder = f"salstats-{declared.key}"
+        add("-o", "--output", type=Path, default=Path(folder), metavar="OUT",
+            help=f"folder to make ({folder})")  # fmt: skip
         add("--overwrite", action="store_true", help="replace what an earlier run made")
     add("--as-published", action="store_true",
         help="inference as the study's own scripts have it, where ours differs")  # fmt: skip

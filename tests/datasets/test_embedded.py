@@ -18,6 +18,7 @@ import salstats as ss
 from salstats.checks import InputFileError, ValueRangeError
 from salstats.datasets import embedded as datasets
 from salstats.frames import check_scores
+from salstats.readers.lanfredi2021 import SHEETS, read_lanfredi2021, read_lanfredi2021_classification
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -87,6 +88,77 @@ def test_load_simulated_is_the_simulation_but_for_rounding():
     for column, half in (("score", 5e-5), ("prob", 5e-4), ("area_ratio", 5e-4), ("elongation", 5e-3)):
         assert (scores[column].isna() == drawn[column].isna()).all()
         assert np.nanmax(np.abs(scores[column] - drawn[column])) <= half * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("sheet", SHEETS)
+def test_embedded_scores_of_the_gaze_study_are_those_of_its_workbooks_to_the_last_bit(shared, sheet):
+    of_workbook = read_lanfredi2021(shared / "data" / "lanfredi2021", sheet=sheet)
+    embedded = ss.datasets.load_lanfredi2021(sheet=sheet)
+    check_scores(embedded)
+    pd.testing.assert_frame_equal(embedded, of_workbook, check_exact=True)
+
+
+def test_embedded_networks_of_the_gaze_study_are_those_of_its_workbook(shared):
+    of_workbook = read_lanfredi2021_classification(shared / "data" / "lanfredi2021")
+    embedded = ss.datasets.load_lanfredi2021_classification()
+    pd.testing.assert_frame_equal(embedded, of_workbook, check_exact=True)
+
+
+def test_embedded_scores_of_the_gaze_study_stay_below_a_megabyte_with_their_licence():
+    folder = datasets.data_folder() / "lanfredi2021"
+    assert sum(file.stat().st_size for file in folder.iterdir()) < 1_000_000
+    assert "Copyright (c) 2021 Ricardo Bigolin Lanfredi" in (folder / "LICENSE").read_text()
+
+
+def test_another_sheet_of_the_gaze_study_is_an_error_that_names_the_sheets_there_are():
+    with pytest.raises(ValueRangeError, match=", ".join(SHEETS)):
+        ss.datasets.load_lanfredi2021(sheet="summary")
+
+
+def read_printed(file, sheet):
+    """The published rows of a workbook: label, mean, SD, n, standard error."""
+    rows = pd.read_excel(file, sheet_name=sheet, header=None).dropna(axis=1, how="all").iloc[3:]
+    return rows.reset_index(drop=True)
+
+
+# of means of at most 59 numbers of size 1, summed in another order
+ORDER_OF_SUMS = 1e-14
+
+
+@pytest.mark.filterwarnings("ignore:no t limits", "ignore:limits rest on")
+@pytest.mark.parametrize(
+    ("phase", "ellipses", "boxes"),
+    [
+        (1, "paper_numbers_ellipse_iou", "paper_number_chest_bounding_box"),
+        (2, "paper_values_ellipse_iou", "paper_values_chest_bounding_box"),
+    ],
+)
+def test_published_means_of_readers_overlap_come_out(shared, phase, ellipses, boxes):
+    file = shared / "data" / "reflacx" / f"interrater_phase_{phase}.xlsx"
+    scores = ss.datasets.load_reflacx()
+    check_scores(scores)
+    own = scores[(scores["phase"] == phase) & (scores["metric"] == "iou")]
+    found = ss.summarize(own, by="task", unit="case", interval="t").set_index("task")
+    printed = read_printed(file, ellipses).set_axis(["task", "mean", "sd", "n", "std_error"], axis=1)
+    box = read_printed(file, boxes).set_axis(["mean", "sd", "n", "std_error"], axis=1)
+    printed = pd.concat([printed, box.assign(task="Chest box")])
+    printed = printed[printed["task"].isin(own["task"])]
+    assert len(printed) == len(found)
+    found = found.loc[printed["task"]]
+    assert (found["n"].to_numpy() == printed["n"].to_numpy()).all()
+    for ours, theirs in (("estimate", "mean"), ("std_error", "std_error")):
+        values = printed[theirs].to_numpy(dtype=float)
+        np.testing.assert_allclose(found[ours], values, rtol=0, atol=ORDER_OF_SUMS)
+
+
+@pytest.mark.parametrize(("method", "file"), [("gaze", "ncc_et"), ("mean_gaze", "ncc_baseline")])
+def test_published_means_of_gaze_on_own_ellipses_come_out(shared, method, file):
+    workbook = shared / "data" / "reflacx" / f"{file}.xlsx"
+    mean, _, n, std_error = read_printed(workbook, "paper_numbers").iloc[0]
+    scores = ss.datasets.load_reflacx().query("metric == 'ncc'")
+    found = ss.summarize(scores, by="method", unit="case").set_index("method").loc[method]
+    assert found["n"] == n
+    np.testing.assert_allclose(found[["estimate", "std_error"]].astype(float), [mean, std_error], rtol=1e-13)
 
 
 def test_published_tables_are_the_shared_ones(shared):

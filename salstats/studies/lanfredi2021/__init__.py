@@ -4,10 +4,14 @@ import argparse
 import sys
 from pathlib import Path
 
+import pandas as pd
+
 import salstats as ss
-from salstats.checks import check_count
+from salstats.checks import SalstatsError, check_count
 from salstats.readers.case_images import check_images
+from salstats.readers.lanfredi2021 import read_lanfredi2021_workbook
 from salstats.studies.engine import Item, Opened, Parser, Study
+from salstats.studies.lanfredi2021.layouts import BASELINES, LABELS, LAYOUTS, PLAIN, SHUFFLED
 from salstats.studies.lanfredi2021.pictures import example, sampled_values, sampling_spread
 from salstats.studies.lanfredi2021.recordings import (
     all_recordings,
@@ -18,26 +22,38 @@ from salstats.studies.lanfredi2021.recordings import (
     table,
     table_2,
 )
-from salstats.studies.lanfredi2021.scored import PLAIN, SHUFFLED, Choice, load, study_phases
-from salstats.studies.lanfredi2021.workbooks import (
-    LAYOUTS,
+from salstats.studies.lanfredi2021.scored import Choice, load, study_phases
+from salstats.studies.lanfredi2021.tables import (
     NETWORKS_PRINTED,
+    StudyScores,
     design,
+    embedded_scores,
     networks,
     printed_table,
     read_workbooks,
     readers,
+    scores_of_table,
+    study_scores,
     tables_printed,
 )
 from salstats.studies.options import SERIES, folders, named_folder
 
 _ABOUT = """\
-With --data: Tables 1 to 4 and the classification AUC of Appendix A from the study's workbooks, each
-compared with what it printed (exit 1 where a number differs, the row named; printed.csv), and the same
-means with intervals that take a case's 25 rows (5 readings x 5 networks) as one cluster: how sure the study
-is about other images, given its readings and its networks; and with those for other readers, or other
-networks, and other images. The workbooks: python -c "from salstats import datasets;
-print(datasets.fetch_lanfredi2021())"
+Without --data, --scores or --raw: Tables 1 to 4 and the classification AUC of Appendix A from the study's own
+scores, which come with the package, each compared with what it printed (exit 1 where a number differs, the
+row named; printed.csv). --data DIR reads the same from the study's workbooks (python -c "from salstats import
+datasets; print(datasets.fetch_lanfredi2021())").
+
+Tables 1 to 4 have the study's interval, with and without --as-published. What holds stands in files of its
+own, which are always made: `design` has the same means with intervals that take a case's rows (5 readings x 5
+networks) as one cluster: how sure the study is about other images, given its readings and its networks.
+`readers` has those for other readers, or other networks, and other images.
+
+With --scores: the same of other scores, as far as their columns allow: case, method, metric (sncc, ncc, auc,
+sauc), score; for `readers` also reader and seed; for Grad-CAM's mixings `mixing`, and `dataset` where scores
+differ in the mixing alone (--rename mixing=dataset); for Table 2 `abnormal` (0 or 1, by the majority of
+readers). Where some images have `abnormal` and others have none, Tables 1, 3 and 4 are of the latter, as in
+the study. The study's workbooks of scores are read as they are.
 
 With --raw: recordings in the REFLACX format (metadata_phase_*.csv, ID/fixations.csv,
 ID/chest_bounding_box.csv) and folders of maps. Every map, and each left-out reader (interobserver), is
@@ -45,23 +61,49 @@ scored against the mean map of the other readers. Of a whole release phases 1 an
 did: a third, of one reading an image, would make most of the centre bias. --phases 1,2,3 reads it, too. AUC
 and sAUC are exact; --samples N draws pixels as the study does (it drew 1000 + 1000).
 
-Example: salstats reproduce lanfredi2021 --data ../shared/data/lanfredi2021 -o out/lanfredi2021
+Example: salstats reproduce lanfredi2021 -o out/lanfredi2021
+Example: salstats reproduce lanfredi2021 --scores scores.csv -o out/own
 Example: salstats reproduce lanfredi2021 --raw main_data --maps gradcam_wag:ag:1=maps -o out/gaze --readers 5
 """
 _ALL = "all images"
+
+
+def _table(number: str, *, needs: tuple[str, ...], parts: tuple[str, ...] = ()) -> Item:
+    """Declare one of Tables 1 to 4."""
+    return Item(
+        key=f"table{number}",
+        title=f"Table {number}: {LAYOUTS[number].title}",
+        make=printed_table(number),
+        needs=needs,
+        parts=parts,
+        slice=_ALL,
+        printed=tables_printed(number),
+    )
+
+
 #: The recordings come without.
 IMAGES = "the radiographs (--images)"
-#: Of the workbooks, in the order of the files.
-PRINTED_ITEMS = (
-    *(
-        Item(f"table{n}", f"Table {n}: {layout.title}", printed_table(n), slice=_ALL,
-             printed=tables_printed(n))
-        for n, layout in LAYOUTS.items()
-    ),
-    Item("networks", "Appendix A: classification AUC of the networks", networks, slice="test images",
-         printed=NETWORKS_PRINTED),
-    Item("design", "Intervals with cases as clusters beside the study's", design, slice=_ALL),
-    Item("readers", "Intervals for readers, or networks, and cases in general", readers, slice=_ALL),
+#: What tables of scores need.
+SHUFFLED_SCORES = "scores of interobserver or of maps by sncc or sauc"
+BASELINES_SHUFFLED = "scores of interobserver or convex by sncc or sauc"
+BASELINES_PLAIN = "scores of interobserver or convex by ncc or auc"
+MAJORITY = "majority labels (column abnormal)"
+NETWORKS = "the AUC of the networks (--data)"
+TABLED = "scores of a method and metric that Tables 1 to 4 show"
+READINGS = "scores of interobserver and of maps, with columns reader and seed"
+MIXINGS = tuple(f"Grad-CAM of {mixing} mixing" for mixing in LABELS["mixing"])
+#: Of scores, in the order of the files.
+SCORE_ITEMS = (
+    _table("1", needs=(SHUFFLED_SCORES,), parts=MIXINGS),
+    _table("2", needs=(SHUFFLED_SCORES, MAJORITY)),
+    _table("3", needs=(BASELINES_PLAIN,)),
+    _table("4", needs=(BASELINES_SHUFFLED,)),
+    Item("networks", "Appendix A: classification AUC of the networks", networks, needs=(NETWORKS,),
+         slice="test images", printed=NETWORKS_PRINTED),
+    Item("design", "Intervals with cases as clusters beside the study's", design, needs=(TABLED,),
+         slice=_ALL),
+    Item("readers", "Intervals for readers, or networks, and cases in general", readers,
+         needs=(TABLED, READINGS), slice=_ALL),
 )  # fmt: skip
 #: Of recordings.
 RAW_ITEMS = (
@@ -94,8 +136,10 @@ def _whole_numbers(text: str) -> list[int]:
 
 def _add_options(parser: Parser) -> None:
     """Add the options of both kinds of data."""
-    given = parser.add_mutually_exclusive_group(required=True)
-    given.add_argument("--data", type=Path, metavar="DIR", help="folder of the workbooks")
+    given = parser.add_mutually_exclusive_group()
+    given.add_argument(
+        "--data", type=Path, metavar="DIR", help="folder of the workbooks (the embedded scores)"
+    )
     given.add_argument("--raw", type=Path, metavar="DIR", help="folder of the recordings")
     add = parser.add_argument_group("with --raw").add_argument
     for name, what in (
@@ -120,10 +164,11 @@ def _add_options(parser: Parser) -> None:
 
 
 def _open(options: argparse.Namespace) -> Opened:
-    """Read the workbooks, or find the recordings, which are scored later."""
+    """Take the embedded scores or the workbooks, or find the recordings, which are scored later."""
     if options.data is not None:
-        books = read_workbooks(options.data)
-        return Opened(PRINTED_ITEMS, frozenset(), lambda: books)
+        return _opened(read_workbooks(options.data))
+    if options.raw is None:
+        return _opened(embedded_scores())
     check_count(options.replicates, "n_replicates", 2)
     check_images(options.images)
     study = ss.read_gaze(
@@ -142,6 +187,34 @@ def _open(options: argparse.Namespace) -> Opened:
     return Opened(RAW_ITEMS, there, lambda: load(study, choice, jobs=options.jobs, progress=progress))
 
 
+def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> Opened:
+    """Take scores in the place of the study's."""
+    if options.raw is not None:
+        raise SalstatsError("--raw is scored here, --scores are scores already; name one of them")
+    return _opened(study_scores(scores))
+
+
+def _opened(scores: StudyScores) -> Opened:
+    """Find out which tables the scores allow."""
+    images, labelled = scores.images, scores.labelled
+    baselines = images[images["method"].isin(BASELINES)]
+    mixings = set(images["mixing"])
+    maps = images[~images["method"].isin(BASELINES)]
+    has_readings = {"reader", "seed"} <= set(images.columns)
+    met = {
+        SHUFFLED_SCORES: len(scores_of_table(scores, "1")) > 0,
+        BASELINES_SHUFFLED: baselines["metric"].isin(SHUFFLED).any(),
+        BASELINES_PLAIN: baselines["metric"].isin(PLAIN).any(),
+        MAJORITY: len(labelled) > 0,
+        NETWORKS: scores.classification is not None,
+        TABLED: any(len(scores_of_table(scores, number)) for number in LAYOUTS),
+        READINGS: has_readings and len(maps) > 0 and "interobserver" in set(images["method"]),
+        **{name: mixing in mixings for name, mixing in zip(MIXINGS, LABELS["mixing"], strict=True)},
+    }
+    there = frozenset(need for need, is_met in met.items() if is_met)
+    return Opened(SCORE_ITEMS, there, lambda: scores)
+
+
 STUDY = Study(
     key="lanfredi2021",
     source="Bigolin Lanfredi et al. 2021, Comparing radiologists' gaze and saliency maps generated by "
@@ -149,4 +222,6 @@ STUDY = Study(
     about=_ABOUT,
     add_options=_add_options,
     open=_open,
+    open_scores=_open_scores,
+    read_release=read_lanfredi2021_workbook,
 )

@@ -13,13 +13,12 @@ from salstats.display.text.format import MINUS, counted, interval_text, joined
 from salstats.display.text.labels import Labels
 from salstats.stats.carried import HOW_SCORED
 from salstats.studies.engine import Made, table_of
+from salstats.studies.lanfredi2021.layouts import FORMULA, LAYOUTS, SHUFFLED, Layout, rows_of_table
 from salstats.studies.lanfredi2021.scored import (
     GIVEN,
     KEYS,
     NONE,
-    PLAIN,
     RAW_LABELS,
-    SHUFFLED,
     Recordings,
     both_intervals,
     by_mixing,
@@ -27,11 +26,11 @@ from salstats.studies.lanfredi2021.scored import (
     main_method,
     own_methods,
     row_names,
+    rows_of_table_2,
     score,
     scored,
     without_blanks,
 )
-from salstats.studies.lanfredi2021.workbooks import FORMULA, LAYOUTS, Layout
 
 #: Both intervals in print.
 PUBLISHED, CLUSTERED = "As the study", "Cases as clusters"
@@ -137,14 +136,10 @@ def table(number: str) -> Callable[[Recordings], Made | None]:
     """Table 1, 3 or 4 with both intervals side by side."""
 
     def make(given: Recordings) -> Made | None:
-        means = given.means
-        baselines = means["method"].isin(["interobserver", "convex"])
-        chosen = {
-            "1": (means["method"] != "convex") & means["metric"].isin(SHUFFLED),
-            "3": baselines & means["metric"].isin(PLAIN),
-            "4": baselines & means["metric"].isin(SHUFFLED),
-        }[number]
-        return _with_both(number, means[chosen]) if chosen.any() else None
+        rows = rows_of_table(number, given.means)
+        if rows.empty:
+            return None
+        return _with_both(number, rows)
 
     return make
 
@@ -158,10 +153,7 @@ def table_2(given: Recordings) -> Made | None:
     if known["score"].isna().all():
         raise SalstatsError("no image has labels of which a majority of readers says normal or abnormal")
     main, mixing = main_method(known[known["score"].notna()])
-    shown = (known["method"] == "interobserver") | (
-        (known["method"] == main) & known["mixing"].isin([NONE, mixing])
-    )
-    found = both_intervals(known[shown], ["subset", *KEYS])
+    found = both_intervals(rows_of_table_2(known), ["subset", *KEYS])
     n_unknown = rows.loc[rows["subset"].isna(), "case"].nunique()
     note = f"left out for want of a majority: {counted(n_unknown, 'image')}" if n_unknown else ""
     labels = Labels(RAW_LABELS)

@@ -15,7 +15,7 @@ from salstats.images.center_bias import CenterBias
 from salstats.readers.case_images import ImageSource
 from salstats.readers.gaze_files import find_phases
 from salstats.scoring.gaze import center_bias_of
-from salstats.studies.lanfredi2021.workbooks import LABELS, beside_published, published_interval
+from salstats.studies.lanfredi2021.layouts import LABELS, SHUFFLED, beside_published, published_interval
 from salstats.study import Study
 
 #: The phases whose images several radiologists read: those of the study's maps, scores and centre bias.
@@ -26,8 +26,6 @@ UNMIXED = ("interobserver", "convex", "am1", "am2")
 #: What stands for no mixing while rows are grouped.
 NONE = ""
 KEYS = ["method", "mixing", "metric"]
-#: Metrics that are corrected by the centre bias, and those that are not.
-SHUFFLED, PLAIN = ("sncc", "sauc"), ("ncc", "auc")
 RAW_LABELS = {
     **LABELS,
     "mixing": {**LABELS["mixing"], GIVEN: "As given"},
@@ -227,6 +225,17 @@ def main_method(rows: pd.DataFrame) -> tuple[str, str]:
     main = "gradcam_wag" if "gradcam_wag" in others else others[0]
     mixings = list(dict.fromkeys(rows.loc[rows["method"] == main, "mixing"]))
     return main, "uniform" if "uniform" in mixings else mixings[0]
+
+
+def rows_of_table_2(rows: pd.DataFrame) -> pd.DataFrame:
+    """Keep the rows that Table 2 shows: shuffled metrics of interobserver and of the main method."""
+    shuffled = rows[rows["metric"].isin(SHUFFLED)]
+    known = shuffled[shuffled["score"].notna()]
+    if known.empty:
+        return known
+    method, mixing = main_method(known)
+    is_main = (shuffled["method"] == method) & shuffled["mixing"].isin([NONE, mixing])
+    return shuffled[is_main | (shuffled["method"] == "interobserver")]
 
 
 def row_names(rows: pd.DataFrame) -> list[str]:

@@ -1,4 +1,4 @@
-"""The study's printed numbers come out of its workbooks, and a number that does not is named."""
+"""The study's printed numbers come out of its scores, and a number that does not is named."""
 
 from pathlib import Path
 
@@ -8,14 +8,13 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+import salstats as ss
 from salstats import datasets
+from salstats.checks import SalstatsError, SalstatsWarning
 from salstats.readers.lanfredi2021 import METHODS, WORKBOOKS
-from salstats.studies.lanfredi2021 import PRINTED_ITEMS
-from salstats.studies.lanfredi2021.workbooks import (
-    beside_published,
-    read_workbooks,
-    what_changes,
-)
+from salstats.studies.lanfredi2021 import SCORE_ITEMS
+from salstats.studies.lanfredi2021.layouts import beside_published
+from salstats.studies.lanfredi2021.tables import read_workbooks, what_changes
 
 VALUES = ("estimate", "conf_low", "conf_high")
 KEYS = ["metric", "mixing", "method"]
@@ -152,7 +151,7 @@ def test_intervals_of_table_2_are_those_of_its_case_means(design, r_data):
 
 def disagreeing(item_key, books):
     """The rows of an item that are not what was printed."""
-    item = next(i for i in PRINTED_ITEMS if i.key == item_key)
+    item = next(i for i in SCORE_ITEMS if i.key == item_key)
     rows = item.printed.beside(item.make(books).frame)
     return rows[~rows["equal"]]
 
@@ -224,13 +223,114 @@ def test_missing_workbooks_are_one_line_exit_2_and_no_output(run, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("given", [[], ["--data", "a", "--raw", "b"]])
-def test_neither_or_both_inputs_are_one_line_and_exit_2(run, tmp_path, given):
-    code, _, error = run("lanfredi2021", *given, "-o", tmp_path / "out")
+@pytest.mark.parametrize("given", [["--data", "a", "--raw", "b"], ["--scores", "a.csv", "--raw", "b"]])
+def test_two_inputs_are_one_line_and_exit_2(run, tmp_path, given):
+    pd.DataFrame({"case": ["1"], "method": ["a"], "metric": ["ncc"], "score": [0.5]}).to_csv(
+        tmp_path / "a.csv", index=False
+    )
+    paths = [tmp_path / text if text == "a.csv" else text for text in given]
+    code, _, error = run("lanfredi2021", *paths, "-o", tmp_path / "out")
     assert code == 2
     assert error.count("\n") == 1
-    assert "--data" in error
+    assert given[0] in error
     assert "--raw" in error
+
+
+def test_without_an_option_the_tables_are_those_of_the_workbooks(run, made, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, said, error = run("lanfredi2021")
+    assert (code, error) == (0, "")
+    assert "36 of 36 printed rows are equal" in said
+    for name in ("table1", "table2", "table3", "table4", "networks", "design", "readers"):
+        own = tmp_path / "salstats-lanfredi2021" / "frames" / f"{name}.csv"
+        assert own.read_bytes() == (made[0] / "frames" / f"{name}.csv").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def embedded():
+    """The frames of the embedded scores."""
+    return ss.reproduce("lanfredi2021")
+
+
+def same_tables(found, expected, keys):
+    for key in keys:
+        pd.testing.assert_frame_equal(found[key], expected[key])
+
+
+@pytest.mark.filterwarnings("ignore:Appendix A")
+def test_scores_give_the_same_tables_from_workbooks_a_csv_or_a_frame(embedded, data, tmp_path):
+    scores = ss.datasets.load_lanfredi2021(sheet=None)
+    scores.to_parquet(tmp_path / "scores.parquet")
+    keys = ("table1", "table2", "table3", "table4", "design", "readers")
+    for given in (scores, tmp_path / "scores.parquet", [data / name for name in WORKBOOKS[:2]]):
+        found = ss.reproduce("lanfredi2021", scores=given)
+        same_tables(found, embedded, keys)
+        assert len(found["printed"]) == 34
+        assert found["printed"]["equal"].all()
+
+
+@pytest.mark.filterwarnings("ignore:Appendix A")
+def test_methods_called_as_score_gaze_calls_them_give_the_same_means(embedded):
+    scores = ss.datasets.load_lanfredi2021(sheet=None).query("dataset != 'normal_abnormal'")
+    mixed = scores["method"].str.startswith("gradcam")
+    named = scores.assign(
+        method=scores["method"].where(~mixed, scores["method"] + "_" + scores["mixing"]),
+        mixing=scores["mixing"].where(mixed),
+    )
+    named = named[mixed | (scores["dataset"] == "thresholded")].drop(columns=["dataset", "abnormal"])
+    with pytest.warns(SalstatsWarning, match="Table 2: not made, needs majority labels"):
+        found = ss.reproduce("lanfredi2021", scores=named)
+    same = embedded["table1"].drop(columns="sheet")
+    pd.testing.assert_frame_equal(found["table1"].drop(columns="sheet"), same)
+
+
+def test_one_sheet_makes_what_it_allows_and_says_what_it_lacks(embedded):
+    scores = ss.datasets.load_lanfredi2021(sheet="uniform")
+    with pytest.warns(SalstatsWarning) as caught:
+        found = ss.reproduce("lanfredi2021", scores=scores)
+    lacks = " ".join(str(warning.message) for warning in caught)
+    for need in ("thresholded mixing", "weighted mixing", "column abnormal", "AUC of the networks"):
+        assert need in lacks
+    assert list(found) == ["table1", "table3", "table4", "design", "readers"]
+    uniform = embedded["table1"].query("mixing == 'uniform'").reset_index(drop=True)
+    own = found["table1"].query("mixing == 'uniform'").reset_index(drop=True)
+    pd.testing.assert_frame_equal(own, uniform)
+
+
+def test_other_scores_of_fewer_images_are_not_compared_with_print():
+    scores = ss.datasets.load_lanfredi2021(sheet=None)
+    cases = scores["case"].drop_duplicates().iloc[::2]
+    with pytest.warns(SalstatsWarning, match="Appendix A"):
+        found = ss.reproduce("lanfredi2021", scores=scores[scores["case"].isin(cases)])
+    assert "printed" not in found
+    # by another route: pandas alone
+    rows = scores[scores["case"].isin(cases) & (scores["dataset"] == "thresholded")]
+    rows = rows[(rows["method"] == "convex") & (rows["metric"] == "ncc")]
+    half = 1.96 * rows["score"].std() / rows["case"].nunique() ** 0.5
+    row = found["table3"].query("method == 'convex' and metric == 'ncc'").iloc[0]
+    expected = [rows["score"].mean() - half, rows["score"].mean() + half]
+    np.testing.assert_allclose(row[["conf_low", "conf_high"]].to_numpy(float), expected, rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:Table|Appendix")
+def test_what_needs_the_interobserver_scores_is_named_without_them():
+    scores = ss.datasets.load_lanfredi2021().query("method != 'interobserver' and metric == 'sncc'")
+    with pytest.warns(SalstatsWarning, match="Intervals for readers.*needs scores of interobserver"):
+        found = ss.reproduce("lanfredi2021", scores=scores)
+    assert list(found) == ["table1", "table4", "design"]
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"metric": "iou"}, "iou"),
+        ({"dataset": lambda d: d["seed"]}, "several data sets"),
+    ],
+)
+def test_scores_of_another_kind_are_named(change, named):
+    scores = ss.datasets.load_lanfredi2021().query("metric == 'ncc' and method == 'gradcam_wag'")
+    with pytest.raises(SalstatsError, match=named):
+        ss.reproduce("lanfredi2021", scores=scores.assign(**change))
 
 
 def make_rows():
