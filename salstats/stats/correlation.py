@@ -107,8 +107,8 @@ def correlate(
             units.
         unit, n, n_missing, n_units
             Pairs used, the group's other rows, and distinct units among the pairs. Used are complete pairs;
-            with `stratified` only those of strata that entered, with `rm` only those of units with several.
-            Without a column `case`, `patient` or a
+            with `stratified` only those of strata that entered; of `rm` the only pair of a unit, which says
+            nothing, is counted, too. Without a column `case`, `patient` or a
             `unit` asked for, `unit` and `n_units` are left out. `n_absent`, where there is any, are those of
             `n_missing` that lack a score as the finding is absent.
         inference_to
@@ -258,10 +258,11 @@ def correlate(
     found, used, undefined, perfect, few = [], [], [], [], []
     for group, rows in enumerate(rows_of):
         pairs, label = rows[complete[rows]], group_label(keys, group)
-        parts = [pairs]
+        complete_parts = [pairs]
         if stratified is not None:
-            parts = [pairs[stratum_codes[pairs] == code] for code in np.unique(stratum_codes[pairs])]
-        parts = [sample.informative(part) for part in parts]
+            of_stratum = stratum_codes[pairs]
+            complete_parts = [pairs[of_stratum == code] for code in np.unique(of_stratum)]
+        parts = [sample.informative(part) for part in complete_parts]
         each = [sample.coefficient(part) for part in parts]
         r = np.array([one.estimate for one in each])
         n = np.array([sample.effective_n(part) for part in parts])
@@ -270,17 +271,16 @@ def correlate(
         if stratified is None:
             found.append({**each[0]._asdict(), **_limits(r[0], std_error[0], level)})
             entered = parts if abs(r[0]) < 1 else []
-            used.append(parts[0])
+            used.append(pairs)
             undefined += [f"{label} ({why[0]})"] if np.isnan(r[0]) else []
-            perfect += [f"{label} ({len(parts[0])} pairs)"] if abs(r[0]) == 1 else []
+            perfect += [f"{label} ({len(pairs)} pairs)"] if abs(r[0]) == 1 else []
         else:
             good = (np.abs(r) < 1) & np.isfinite(std_error)
             found.append(_combined(r[good], std_error[good], level))
             entered = [parts[i] for i in np.flatnonzero(good)]
-            used.append(np.concatenate([pairs[:0], *entered]))
-            values = np.unique(stratum_codes[pairs], return_index=True)[1]
+            used.append(np.concatenate([pairs[:0], *(complete_parts[i] for i in np.flatnonzero(good))]))
             for i in np.flatnonzero(~good):
-                value = codes.frame[stratified].iloc[pairs[values[i]]]
+                value = codes.frame[stratified].iloc[complete_parts[i][0]]
                 undefined.append(f"{label}, {stratified} {value} ({why[i]})")
             r, std_error = r[good], std_error[good]
         if clustered and entered:

@@ -546,7 +546,8 @@ def test_repeated_measures_of_the_study_are_those_of_rmcorr(synth1, r_expected):
             row = correlate(synth1, covariate, "iou", by=(), test="rm", unit=unit, interval="fisher").loc[0]
         for ours, theirs in {"estimate": "r_rm", "df": "df", "conf_low": "lo", "conf_high": "hi"}.items():
             np.testing.assert_allclose(row[ours], expected.loc[name, theirs], rtol=R_AGREES, err_msg=name)
-        assert row["n"] == expected.loc[name, "n_obs"] - expected.loc[name, "n_singletons"]
+        assert row["n"] == expected.loc[name, "n_obs"]
+        assert row["n_units"] == expected.loc[name, "n_subj"]
 
 
 def test_estimates_are_those_of_pingouin_whatever_it_rounds(related):
