@@ -170,6 +170,9 @@ def correlate(
     those of `cr2` in 96 to 97 %. Estimates of `percbend` and `bicor` are pingouin's with its defaults (beta
     0.2, c 9), those with covariates its `partial_corr`; limits and P values are not: pingouin
     rounds its limits, and has P = 0 from |r| = 0.999995 on. Checked against R's rmcorr, ppcor and WRS2.
+    Default 95 % limits of `percbend` and `bicor` held in 94 to 98 % of simulated studies of 20 to 100 units,
+    of partial and semi-partial correlations in 92 to 99 %, the least of very skewed numbers with Pearson's;
+    Fisher's `percbend` with rows taken as independent in 78 to 85 %.
 
     Default 95 % limits held in 92 to 99 % of simulated studies of 30 units and in 94 to 99 % of 100,
     Fisher's, with rows taken as independent, in 42 to 97 % of those of 30 (`datasets.load_coverage`).

@@ -1,5 +1,7 @@
 """correlate() against R's cor.test, the CheXlocalize scripts and a published example."""
 
+import subprocess
+import sys
 import warnings
 from math import factorial
 from pathlib import Path
@@ -702,3 +704,9 @@ def test_default_limits_hold_where_slopes_differ_between_patients(options):
     # one in 10,000 runs would fall below
     n_held = ((held["conf_low"] <= truth) & (held["conf_high"] >= truth)).sum()
     assert n_held >= stats.binom.ppf(1e-4, n_studies, 0.94)
+
+
+def test_pingouin_is_imported_when_it_is_asked_for():
+    code = "import sys, salstats as ss\nss.correlate, ss.difference\nprint('pingouin' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

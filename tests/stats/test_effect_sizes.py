@@ -16,7 +16,7 @@ from salstats.stats.effect_sizes import EFFECT_SIZES, RECORDS
 REFERENCE = Path(__file__).parents[1] / "reference"
 # sums in another order
 AGREES = 1e-9
-PINGOUIN_NAMES = {"g": "hedges", "d_av": "cohen", "d_z": "cohen_dz", "cles": "cles"}
+PINGOUIN_NAMES = {"g": "hedges", "d_av": "cohen", "cles": "cles"}
 LIMITS = ["effect", "effect_low", "effect_high"]
 # R's sets are small on purpose
 pytestmark = pytest.mark.filterwarnings("ignore:.*fewer than (20|4) gives:salstats.checks.SalstatsWarning")
