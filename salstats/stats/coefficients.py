@@ -9,37 +9,41 @@ from scipy import special, stats
 
 @dataclass(frozen=True)
 class Record:
-    """A coefficient of correlation: whose it is, its letter, its test of no correlation."""
+    """A coefficient of correlation: its names, its letter, its test of no correlation."""
 
     #: What `test=` takes.
     name: str
-    #: In print.
-    person: str
+    #: In words, "Pearson correlation", and with its letter, "Pearson's r".
+    label: str
+    heading: str
     symbol: str
     test: str
     #: Whether it is of ranks.
-    ranks: bool = True
-
-    @property
-    def heading(self) -> str:
-        """Its name with its letter: "Pearson's r"."""
-        return f"{self.person}'s {self.symbol}"
-
-    @property
-    def label(self) -> str:
-        """Its name in words: "Pearson correlation"."""
-        return f"{self.person} correlation"
+    ranks: bool = False
+    #: Whether covariates can be taken out of it.
+    partial: bool = False
 
 
+_RHO, _TAU = "\N{GREEK SMALL LETTER RHO}", "\N{GREEK SMALL LETTER TAU}-b"
 #: Every coefficient by its name.
 RECORDS = {
     record.name: record
     for record in (
-        Record("spearman", "Spearman", "\N{GREEK SMALL LETTER RHO}", "t approximation"),
-        Record("pearson", "Pearson", "r", "t test", ranks=False),
-        Record("kendall", "Kendall", "\N{GREEK SMALL LETTER TAU}-b", "normal approximation"),
+        Record(
+            "spearman", "Spearman correlation", f"Spearman's {_RHO}", _RHO, "t approximation",
+            ranks=True, partial=True,
+        ),
+        Record("pearson", "Pearson correlation", "Pearson's r", "r", "t test", partial=True),
+        Record(
+            "kendall", "Kendall correlation", f"Kendall's {_TAU}", _TAU, "normal approximation", ranks=True
+        ),
+        Record("rm", "Repeated-measures correlation", "Repeated-measures r", "r", "t test"),
+        Record(
+            "percbend", "Percentage-bend correlation", "Percentage-bend r", "r", "t approximation"
+        ),
+        Record("bicor", "Biweight midcorrelation", "Biweight r", "r", "t approximation"),
     )
-}
+}  # fmt: skip
 TESTS = tuple(RECORDS)
 #: Pairs below which a coefficient is not given: two points always lie on a line.
 FEWEST_PAIRS = 3
@@ -83,9 +87,23 @@ def coefficient(first: np.ndarray, second: np.ndarray, test: str) -> Coefficient
     if scale == 0:
         return UNDEFINED
     r = float(np.clip(first @ second / scale, -1, 1))
-    if test == "pearson" and 1 - abs(r) <= len(first) * np.finfo(np.float64).eps:
-        return Coefficient(float(np.sign(r)), np.nan, np.nan, np.nan)
-    df = len(first) - 2
+    if test == "pearson" and is_perfect(r, len(first)):
+        return perfect(r)
+    return tested(r, len(first) - 2)
+
+
+def is_perfect(r: float, n: int) -> bool:
+    """Return whether a correlation of n pairs is -1 or 1 but for rounding."""
+    return bool(1 - abs(r) <= n * np.finfo(np.float64).eps)
+
+
+def perfect(r: float) -> Coefficient:
+    """A correlation of -1 or 1, of which no test is known."""
+    return Coefficient(float(np.sign(r)), np.nan, np.nan, np.nan)
+
+
+def tested(r: float, df: int) -> Coefficient:
+    """A correlation with its t test, t = r sqrt(df / (1 - r²))."""
     with np.errstate(divide="ignore"):
         # 0 below only for more than 10,000 ranks of which a few differ
         t = float(r * np.sqrt(df / ((1 - r) * np.float64(1 + r))))

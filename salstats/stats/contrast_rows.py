@@ -14,6 +14,7 @@ from salstats.stats.advice import ROUNDING, UNDEFINED_SHARE, warn_beyond_range
 from salstats.stats.carried import absent_column, how_scored
 from salstats.stats.comparisons import PAIRS, Compared, Comparison, compare, reference_in_every_group
 from salstats.stats.design import check_one_metric, coded_by, display_order, is_average, metrics_of
+from salstats.stats.effect_sizes import EFFECT_SIZES, effect_columns
 from salstats.stats.equivalence import Margin, against_margin, sides
 from salstats.stats.inference import Estimates, Options, at_level, infer
 from salstats.stats.max_t import joint_level
@@ -32,6 +33,7 @@ class Asked(NamedTuple):
     simultaneous: bool
     margin: Margin | None
     weights: Weighting
+    effect_size: str | None = None
 
     def check(self) -> "Asked":
         """Check that they go together; names as records have them."""
@@ -39,6 +41,10 @@ class Asked(NamedTuple):
         adjust = check_procedure(self.adjust, "adjust", drawn=True)
         if test in ("wilcoxon", "mcnemar") and isinstance(self.weights, str):
             raise SalstatsError(f"test={test!r} knows no weights; take test='wild', 'cr2' or 't'")
+        if self.effect_size is not None:
+            check_choice(self.effect_size, EFFECT_SIZES, "effect_size")
+            if self.weights is not None:
+                raise SalstatsError("effect_size= knows no weights; leave weights= out")
         jointly = adjust in JOINT
         if jointly and not RECORDS[test].drawn:
             raise SalstatsError(
@@ -66,8 +72,10 @@ def contrast(
     unit: Unit,
 ) -> pd.DataFrame:
     """Check, compare, infer, test and lay out the frame."""
-    test, adjust, simultaneous, margin, weights = of_rows.check()
+    test, adjust, simultaneous, margin, weights, effect_size = of_rows.check()
     check_choice(asked.pairs, PAIRS, "pairs")
+    if effect_size is not None and asked.pairs != "complete":
+        raise SalstatsError("effect_size= is of pairs, so it needs pairs='complete'")
     if test == "signflip" and asked.pairs != "complete":
         raise SalstatsError("test='signflip' flips pairs, so it needs pairs='complete'")
     if isinstance(scores, pd.DataFrame) and "method" in scores.columns:
@@ -111,6 +119,8 @@ def contrast(
     }
     if simultaneous:
         special["family_level"] = options.level
+    if effect_size is not None:
+        special |= effect_columns(compared, effect_size, options.level)
     frame = estimates_frame(target.keys, table, special, order)
     if not options.interval.bounded:
         warn_beyond_range(frame)

@@ -190,6 +190,7 @@ def _area(b: Basis, *, on_logit: bool = False) -> Limits:
 _FEWEST_TO_FLIP = 5
 _MEANS = ("mean", "curve", "difference", "percent_decrease", "pooled_rate", "pooled_difference")
 _QUANTILES = ("median", "quantile", "median_difference", "quantile_difference")
+_CORRELATIONS = ("spearman", "pearson", "kendall", "rm", "percbend", "bicor", "clustered_correlation")
 _ROOT, _SQUARED, _MINUS = "\N{SQUARE ROOT}", "\N{SUPERSCRIPT TWO}", "\N{MINUS SIGN}"
 #: Every kind of interval, in the order in which lists of names have them.
 RECORDS = (
@@ -304,7 +305,7 @@ RECORDS = (
     Interval("wald", "Wald", "t", _t, of=("regression",), scale="identity"),
     Interval(
         "fisher", "Fisher z transformation", "correlation", _fisher, f"1/{_ROOT}(n {_MINUS} 3)",
-        of=("spearman", "pearson"), brief="Fisher z", scale="atanh",
+        of=("spearman", "pearson", "rm", "percbend", "bicor"), brief="Fisher z", scale="atanh",
     ),
     Interval(
         "bonett-wright", "Fisher z transformation, Bonett-Wright standard error", "correlation", _fisher,
@@ -320,8 +321,7 @@ RECORDS = (
         "on Fisher's z scale with bias-reduced standard errors (CR2) of the correlation's influence "
         "function, clustered by {unit}, no smaller than those of independent rows, and Student's t with "
         "Satterthwaite's degrees of freedom",
-        of=("spearman", "pearson", "kendall", "clustered_correlation"), brief="CR2", clustered=True,
-        recommended=("spearman", "pearson", "kendall", "clustered_correlation"),
+        of=_CORRELATIONS, brief="CR2", clustered=True, recommended=_CORRELATIONS,
     ),
     Interval(
         "logit", "DeLong variance on the logit scale", "area", lambda b: _area(b, on_logit=True),

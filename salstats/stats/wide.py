@@ -121,8 +121,12 @@ def columns_to_correlate(
     by: str | Sequence[str] | None,
     stratified: str | None,
     unit: Unit,
+    covariates: Sequence[str] = (),
 ) -> tuple[list[str], list[str], ColumnCodes, np.ndarray, np.ndarray]:
-    """Grouping columns, strata, the coded table of both columns, and their numbers, NaN where missing."""
+    """Grouping columns, strata, the coded table of all columns, and both columns' numbers, NaN where missing.
+
+    Covariates are columns of the table, too.
+    """
     frame = check_frame(data, "data")
     if x == y:
         raise ValueRangeError(f"x and y are both {x!r}; name two columns or metrics")
@@ -131,6 +135,6 @@ def columns_to_correlate(
     if stratified in groups:
         raise ColumnError(f"stratified={stratified!r} is also in by={groups}; leave it out of one of them")
     carried = unit_columns(frame, unit)
-    codes = wide_codes(frame, [x, y], [*groups, *strata, *carried])
+    codes = wide_codes(frame, [x, y, *covariates], [*groups, *strata, *carried])
     first, second = (check_numeric(codes.frame, name, "data") for name in (x, y))
     return groups, strata, codes, first, second

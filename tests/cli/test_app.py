@@ -193,16 +193,18 @@ CALLS = {
         ),
     ),
     "difference": (
-        "--reference human --test t --interval t --adjust holm",
-        lambda s: ss.difference(s, reference="human", test="t", interval="t", adjust="holm"),
+        "--reference human --test t --interval t --adjust holm --effect-size g",
+        lambda s: ss.difference(s, reference="human", test="t", interval="t", adjust="holm", effect_size="g"),
     ),
     "regress": (
         "'iou ~ area_ratio + prob' --normalize area_ratio --within task --errors recommended",
         lambda s: ss.regress(ss.normalize(s, ["area_ratio"], within="task"), "iou ~ area_ratio + prob"),
     ),
     "correlate": (
-        "iou prob --by method --by ' task' --test pearson --adjust BH",
-        lambda s: ss.correlate(s, "iou", "prob", by=("method", "task"), test="pearson", adjust="BH"),
+        "iou prob --by method --by ' task' --test pearson --adjust BH --covariates area_ratio",
+        lambda s: ss.correlate(
+            s, "iou", "prob", by=("method", "task"), test="pearson", adjust="BH", covariates="area_ratio"
+        ),
     ),
     "rates": (
         "--rate recall,dice --by method --interval delta --unit case",

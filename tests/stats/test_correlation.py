@@ -1,9 +1,14 @@
 """correlate() against R's cor.test, the CheXlocalize scripts and a published example."""
 
+import subprocess
+import sys
+import warnings
 from math import factorial
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pingouin
 import pytest
 from scipy import stats
 
@@ -22,6 +27,8 @@ ROUNDING = 1e-12
 # printed to four digits
 PRINTED = 5e-5
 
+RELATED = Path(__file__).parents[1] / "reference" / "correlation"
+TESTS_OF_PAIRS = ("pearson", "percbend", "bicor")
 COVARIATES = ("prob", "area_ratio", "elongation", "n_instances", "human_iou")
 
 
@@ -434,3 +441,272 @@ def test_clustered_limits_exclude_0_where_p_is_small(test):
         row = correlate(table, "x", "y", test=test, interval="cr2").iloc[0]
         assert (row["conf_low"] > 0 or row["conf_high"] < 0) == (row["p_value"] < 0.05)
         assert row["df"] < 30
+
+
+@pytest.fixture(scope="module")
+def related() -> pd.DataFrame:
+    """The pairs of tests/reference/correlation, with two covariates and units."""
+    return pd.read_csv(RELATED / "pairs.csv")
+
+
+def assert_rows_match(result, expected, columns=("estimate", "statistic", "df", "p_value")):
+    for column in [c for c in (*columns, "conf_low", "conf_high") if c in expected]:
+        np.testing.assert_allclose(result[column], expected[column], rtol=R_AGREES, err_msg=column)
+
+
+@pytest.mark.parametrize("test", ["pearson", "spearman"])
+@pytest.mark.parametrize("covariates", ["age", "age size"])
+@pytest.mark.parametrize("of", ["both", "x", "y"])
+def test_partial_and_semi_partial_correlations_are_those_of_ppcor(related, test, covariates, of):
+    expected = pd.read_csv(RELATED / "partial.csv").query("test == @test and covariates == @covariates")
+    expected = expected[expected["of"] == of].set_index("set").sort_index()
+    result = correlate(
+        related, "x", "y", by="set", test=test, covariates=covariates.split(), covariates_of=of,
+        interval="fisher", unit=None,
+    ).set_index("set")  # fmt: skip
+    assert result.index.tolist() == expected.index.tolist()
+    assert_rows_match(result, expected)
+    assert set(result["covariates"]) == {covariates.replace(" ", ", ")}
+    assert set(result["covariates_of"]) == {of}
+
+
+def test_percentage_bend_is_that_of_wrs2(related):
+    expected = pd.read_csv(RELATED / "percbend.csv").set_index("set").sort_index()
+    result = correlate(related, "x", "y", by="set", test="percbend", interval="fisher").set_index("set")
+    assert_rows_match(result, expected)
+    reach = stats.norm.ppf(0.975) / np.sqrt(expected["n"] - 3)
+    np.testing.assert_allclose(result["conf_low"], np.tanh(np.arctanh(expected["estimate"]) - reach))
+
+
+def biweight_by_definition(x, y):
+    """Langfelder and Horvath 2012, equations 1 to 4, one value after the other."""
+    weighted = []
+    for values in (x, y):
+        middle = sorted(values)[len(values) // 2]
+        spread = sorted(abs(v - middle) for v in values)[len(values) // 2]
+        parts = []
+        for v in values:
+            u = (v - middle) / (9 * spread)
+            parts.append((v - middle) * (1 - u**2) ** 2 if abs(u) < 1 else 0.0)
+        length = sum(part**2 for part in parts) ** 0.5
+        weighted.append([part / length for part in parts])
+    return sum(a * b for a, b in zip(*weighted, strict=True))
+
+
+@pytest.mark.parametrize("name", ["medium", "ties"])
+def test_biweight_midcorrelation_is_its_definition(related, name):
+    rows = related[related["set"] == name]
+    assert len(rows) % 2
+    row = correlate(rows, "x", "y", test="bicor", interval="fisher").loc[0]
+    r, n = biweight_by_definition(rows["x"], rows["y"]), len(rows)
+    np.testing.assert_allclose(row["estimate"], r, rtol=R_AGREES)
+    np.testing.assert_allclose(row["statistic"], r * np.sqrt((n - 2) / (1 - r**2)), rtol=R_AGREES)
+    np.testing.assert_allclose(row["conf_high"], np.tanh(np.arctanh(r) + 1.959963984540054 / np.sqrt(n - 3)))
+
+
+def test_robust_correlations_hardly_mind_two_outliers(related):
+    rows = related[related["set"] == "outliers"]
+    with_them = {test: correlate(rows, "x", "y", test=test)["estimate"][0] for test in TESTS_OF_PAIRS}
+    without = {test: correlate(rows[2:], "x", "y", test=test)["estimate"][0] for test in TESTS_OF_PAIRS}
+    moved = {test: abs(with_them[test] - without[test]) for test in TESTS_OF_PAIRS}
+    assert moved["pearson"] > 0.5
+    assert moved["percbend"] < moved["pearson"] / 4
+    assert moved["bicor"] < moved["pearson"] / 4
+
+
+def test_repeated_measures_are_those_of_rmcorr_where_patients_hide_them(related):
+    """Within units both rise together, while all rows together say that they do not."""
+    expected = pd.read_csv(RELATED / "rm.csv").set_index("set").sort_index()
+    options = {"by": "set", "unit": "unit"}
+    result = correlate(related, "x", "y", test="rm", interval="fisher", **options).set_index("set")
+    assert_rows_match(result, expected)
+    # of the smallest set's three units there is no variance
+    several = related[related["set"] != "small"]
+    pooled = correlate(several, "x", "y", test="pearson", **options).set_index("set")
+    assert result.loc["large", "estimate"] > 0.7
+    assert pooled.loc["large", "estimate"] < -0.2
+    # the default limits know that units differ, and are no narrower
+    clustered = correlate(several, "x", "y", test="rm", **options).set_index("set")
+    independent = result.loc[clustered.index]
+    np.testing.assert_array_equal(clustered["estimate"], independent["estimate"])
+    assert (clustered["conf_low"] < independent["conf_low"]).all()
+    assert (clustered["conf_high"] > independent["conf_high"]).all()
+    assert set(clustered["interval"]) == {"cr2"}
+
+
+def test_repeated_measures_of_the_study_are_those_of_rmcorr(synth1, r_expected):
+    expected = r_expected("rmcorr").set_index("set")
+    sets = {
+        "iou_prob_patient": ("prob", "patient"),
+        "iou_area_patient": ("area_ratio", "patient"),
+        "iou_human_case": ("human_iou", "case"),
+    }
+    for name, (covariate, unit) in sets.items():
+        with warnings.catch_warnings():
+            # that patients have several cases is known
+            warnings.simplefilter("ignore", SalstatsWarning)
+            row = correlate(synth1, covariate, "iou", by=(), test="rm", unit=unit, interval="fisher").loc[0]
+        for ours, theirs in {"estimate": "r_rm", "df": "df", "conf_low": "lo", "conf_high": "hi"}.items():
+            np.testing.assert_allclose(row[ours], expected.loc[name, theirs], rtol=R_AGREES, err_msg=name)
+        assert row["n"] == expected.loc[name, "n_obs"]
+        assert row["n_units"] == expected.loc[name, "n_subj"]
+
+
+def test_estimates_are_those_of_pingouin_whatever_it_rounds(related):
+    rows = related[related["set"] == "medium"]
+    with warnings.catch_warnings():
+        # it calls pandas as earlier versions had it
+        warnings.simplefilter("ignore", DeprecationWarning)
+        within = pingouin.rm_corr(rows[rows["unit"].duplicated(keep=False)], "x", "y", "unit").iloc[0]
+    want = {
+        "rm": [within["r"], within["dof"]],
+        "percbend": [pingouin.corr(rows["x"], rows["y"], method="percbend")["r"].iloc[0], len(rows) - 2],
+        "bicor": [pingouin.corr(rows["x"], rows["y"], method="bicor")["r"].iloc[0], len(rows) - 2],
+    }
+    partial = pingouin.partial_corr(rows, "x", "y", ["age", "size"])["r"].iloc[0]
+    try:
+        pingouin.options["round"] = 1
+        for test, (r, df) in want.items():
+            unit = "unit" if test == "rm" else None
+            row = correlate(rows, "x", "y", test=test, unit=unit, interval="fisher").loc[0]
+            np.testing.assert_allclose([row["estimate"], row["df"]], [r, df], rtol=R_AGREES)
+        row = correlate(rows, "x", "y", test="pearson", covariates=["age", "size"]).loc[0]
+        np.testing.assert_allclose(row["estimate"], partial, rtol=R_AGREES)
+        assert pingouin.options["round"] == 1
+    finally:
+        pingouin.set_default_options()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"test": "rm"},
+        {"test": "percbend"},
+        {"test": "bicor"},
+        {"test": "pearson", "covariates": "age"},
+        {"test": "spearman", "covariates": ["age", "size"], "covariates_of": "x"},
+    ],
+)
+def test_a_unit_that_stands_twice_says_nothing_new(related, options):
+    """Clustered limits of 40 units are those of the same with every row twice; Fisher's shrink."""
+    once = related[related["set"] == "large"].drop(columns="set")
+    twice = pd.concat([once, once], ignore_index=True)
+    rows = [correlate(table, "x", "y", unit="unit", **options).loc[0] for table in (once, twice)]
+    # medians and quantiles of twice as many values lie between others, and a partial floor of n is lower
+    np.testing.assert_allclose(rows[1]["estimate"], rows[0]["estimate"], atol=0.01)
+    np.testing.assert_allclose(rows[1]["conf_low"], rows[0]["conf_low"], atol=0.03)
+    np.testing.assert_allclose(rows[1]["conf_high"], rows[0]["conf_high"], atol=0.03)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SalstatsWarning)
+        alone = [
+            correlate(table, "x", "y", unit="unit", interval="fisher", **options).loc[0]
+            for table in (once, twice)
+        ]
+    width = [row["conf_high"] - row["conf_low"] for row in alone]
+    assert width[1] < 0.75 * width[0]
+
+
+@pytest.mark.parametrize(
+    "options", [{"test": "rm"}, {"test": "bicor"}, {"test": "pearson", "covariates": "age"}]
+)
+def test_strata_overall_and_adjustment_go_with_every_coefficient(related, options):
+    table = related[related["set"].isin(["large", "medium"])].rename(columns={"set": "task"})
+    table["unit"] = table["task"] + table["unit"].astype(str)
+    both = correlate(table, "x", "y", by="task", unit="unit", overall=True, adjust="holm", **options)
+    assert both["task"].tolist() == ["large", "medium", "Overall"]
+    assert (both["p_adjusted"] >= both["p_value"]).all()
+    combined = correlate(table, "x", "y", by=(), stratified="task", unit="unit", **options).loc[0]
+    r, n = both["estimate"][:2].to_numpy(), both["n"][:2].to_numpy()
+    used = n - both["n_units"][:2].to_numpy() + 1 if options["test"] == "rm" else n - len(options) + 1
+    weights = used - 3
+    np.testing.assert_allclose(combined["estimate"], np.tanh((weights * np.arctanh(r)).sum() / weights.sum()))
+    assert combined["n_strata"] == 2
+    assert combined["conf_low"] < combined["estimate"] < combined["conf_high"]
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "reason"),
+    [
+        ({"x": lambda t: t["unit"] * 0.1}, {"test": "rm"}, "x is constant within each unit"),
+        (
+            {"x": lambda t: (np.arange(len(t)) == 3) * 1.0},
+            {"test": "percbend"},
+            "four fifths of the values of x",
+        ),
+        ({"y": lambda t: (np.arange(len(t)) % 3 == 0) * 1.0}, {"test": "bicor"}, "half of the values of y"),
+        (
+            {"size": lambda t: 2 * t["age"] - 1},
+            {"covariates": ["age", "size"], "test": "pearson"},
+            "collinear",
+        ),
+        ({"size": lambda t: 4.0}, {"covariates": "size"}, "size is constant"),
+        ({"x": lambda t: 1e-9 * t["age"]}, {"covariates": "age", "test": "pearson"}, "determine x"),
+    ],
+)
+def test_what_pingouin_gives_a_meaningless_number_for_is_undefined(related, change, options, reason):
+    rows = related[related["set"] == "medium"].drop(columns="set").assign(**change)
+    with pytest.warns(SalstatsWarning, match=reason):
+        row = correlate(rows, "x", "y", unit="unit", **options).loc[0]
+    assert row[["estimate", "p_value", "conf_low", "conf_high"]].isna().all()
+
+
+def test_small_numbers_are_not_taken_for_equal_ones(related):
+    rows = related[related["set"] == "medium"]
+    small = rows.assign(x=rows["x"] * 1e-10, age=rows["age"] * 1e-10)
+    found = [correlate(t, "x", "y", by=(), test="pearson", covariates="age").loc[0] for t in (rows, small)]
+    np.testing.assert_allclose(found[1]["estimate"], found[0]["estimate"], rtol=R_AGREES)
+
+
+def test_what_new_coefficients_need_is_said(related):
+    table = related.drop(columns="set")
+    with pytest.raises(ColumnError, match="name unit="):
+        correlate(table.drop(columns="unit"), "x", "y", test="rm")
+    with pytest.raises(ValueRangeError, match="no case has two complete pairs"):
+        correlate(table.assign(case=range(len(table))), "x", "y", test="rm", unit="case")
+    with pytest.raises(ValueRangeError, match="covariates= is for test='spearman', 'pearson', not for 'rm'"):
+        correlate(table, "x", "y", test="rm", unit="unit", covariates="age")
+    with pytest.raises(ColumnError, match="'x', which is itself correlated"):
+        correlate(table, "x", "y", covariates=["age", "x"])
+    with pytest.raises(ValueRangeError, match="needs covariates="):
+        correlate(table, "x", "y", covariates_of="x")
+    with pytest.raises(ColumnError, match="agee"):
+        correlate(table, "x", "y", covariates="agee")
+    with pytest.raises(ValueRangeError, match="test='bicor' has"):
+        correlate(table, "x", "y", test="bicor", interval="bonett-wright")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "options",
+    [{"test": "rm"}, {"test": "percbend"}, {"test": "bicor"}, {"test": "spearman", "covariates": "z"}],
+)
+def test_default_limits_hold_where_slopes_differ_between_patients(options):
+    """30 units of 2 to 8 rows; the truth is the correlation of 20,000 units."""
+    random, n_studies = np.random.default_rng(5), 400
+
+    def table(n_units, study):
+        unit = np.repeat(np.arange(n_units), random.integers(2, 9, n_units))
+        level, own = random.normal(size=(3, n_units))[:, unit], random.normal(size=(3, len(unit)))
+        z = 0.6 * level[0] + 0.8 * own[0]
+        x = z + 0.8 * level[1] + own[1]
+        slope = 0.5 + 0.5 * random.normal(size=n_units)[unit]
+        return pd.DataFrame(
+            {"study": study, "unit": unit, "x": x, "y": z + slope * x + 1.2 * level[2] + own[2], "z": z}
+        )
+
+    every = table(20_000, 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SalstatsWarning)
+        truth = correlate(every, "x", "y", unit="unit", interval="fisher", **options)["estimate"][0]
+    studies = pd.concat([table(30, study) for study in range(n_studies)], ignore_index=True)
+    studies["unit"] += 30 * studies["study"]
+    held = correlate(studies, "x", "y", by="study", unit="unit", **options)
+    # one in 10,000 runs would fall below
+    n_held = ((held["conf_low"] <= truth) & (held["conf_high"] >= truth)).sum()
+    assert n_held >= stats.binom.ppf(1e-4, n_studies, 0.94)
+
+
+def test_pingouin_is_imported_when_it_is_asked_for():
+    code = "import sys, salstats as ss\nss.correlate, ss.difference\nprint('pingouin' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

@@ -35,6 +35,7 @@ from salstats.display.plots.theme import (
     font,
 )
 from salstats.display.tables.notes import tested_note
+from salstats.display.text.correlation import covariates_note
 from salstats.display.text.format import MISSING, count_range, fixed_text, joined, p_used
 from salstats.display.text.labels import Labels
 from salstats.stats.coefficients import RECORDS as COEFFICIENTS
@@ -163,6 +164,7 @@ def plot_correlation(
             height,
             notes=[
                 scope_note(frame, names, [c for c in groups if c not in own]),
+                covariates_note(frame, names),
                 *_captions(tiles, alpha, bool(numbers)),
             ],
             # captions begin where names of rows do

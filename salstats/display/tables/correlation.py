@@ -14,6 +14,7 @@ from salstats.display.tables.layout import build
 from salstats.display.tables.marks import numbers, stars_of
 from salstats.display.tables.placement import Placement, grouping_columns, lay_out, place, varies
 from salstats.display.tables.record import Table
+from salstats.display.text.correlation import covariates_note
 from salstats.display.text.labels import Labels
 from salstats.stats.coefficients import RECORDS as COEFFICIENTS
 
@@ -98,7 +99,7 @@ def table_correlation(
     of_units = frame["interval"].eq("cr2").all() if "interval" in frame else False
     test = "z test" if "stratum" in frame.columns else known and known.test
     test = "t test on Fisher's z scale" if of_units else test
-    about = notes.paragraph(about, _stratum_note(frame, names))
+    about = notes.paragraph(about, covariates_note(frame, names), _stratum_note(frame, names))
     general, statistics = notes.estimates_note(frame, names, constant, ("pair", "incomplete"), about)
     statistics = notes.paragraph(
         statistics,

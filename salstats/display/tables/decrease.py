@@ -33,10 +33,13 @@ from salstats.display.text.margins import (
 )
 from salstats.display.text.vocabulary import CONTRASTS, TERMS
 from salstats.metrics.registry import direction
+from salstats.stats.effect_sizes import RECORDS as EFFECT_SIZES
 from salstats.stats.equivalence import SIDES, split_verdicts
 
 #: Methods that stand beside each other before they become groups of rows.
 _BESIDE = 3
+#: Decimals of standardised effect sizes.
+_EFFECT_DIGITS = 2
 _MEANS = ("reference_mean", "method_mean")
 
 
@@ -64,7 +67,8 @@ def table_decrease(
     ----------
     decrease : DataFrame
         A frame of `percent_decrease` or `difference`, or of `mrmc`, of which the differences are shown;
-        `bound_low, bound_high` of `missing_bounds` stand in a column of their own.
+        `bound_low, bound_high` of `missing_bounds` and the effect sizes of `difference` stand in columns
+        of their own.
     sort : {"label", "size"}
         Rows in the order of labels, or by how far methods are below the reference (averaged over the
         methods beside each other), the furthest first.
@@ -130,6 +134,7 @@ def table_decrease(
     statistics = notes.paragraph(
         statistics,
         notes.BOUNDS if "bound_low" in frame.columns else "",
+        _effect_note(frame),
         notes.tested_note(frame, adjust),
         notes.equal_note(every, names, style),
     )
@@ -209,6 +214,7 @@ def _values(
         Value(own, means["method_mean"]),
         Value(notes.with_interval(gap, frame, beside_p=tested), gaps, underline=np.flatnonzero(differs)),
         *bounds_values(frame, digits[percent], style),
+        *_effect_values(frame, style),
     ]
     if tested:
         values.append(Value(p_heading(frame, adjust), [row_p_text(row, style) for row in rows]))
@@ -216,6 +222,33 @@ def _values(
         shown = "p_margin_adjusted" if "p_margin_adjusted" in frame.columns else "p_margin"
         values.append(Value(margin_heading(frame), [p_text(p, style) for p in numbers(frame, shown)]))
     return values
+
+
+def _effect_values(frame: pd.DataFrame, style: str) -> list[Value]:
+    """A column of the standardised effect sizes with their limits, where the frame has them."""
+    if "effect" not in frame.columns:
+        return []
+    effects = pd.DataFrame(
+        {
+            "estimate": frame["effect"],
+            "conf_low": frame["effect_low"],
+            "conf_high": frame["effect_high"],
+            "conf_level": frame["conf_level"],
+        }
+    )
+    known = EFFECT_SIZES.get(str(notes.single(frame, "effect_size")))
+    heading = notes.with_interval("Effect size" if known is None else known.label, effects)
+    return [Value(heading, interval_texts(effects, _EFFECT_DIGITS, style))]
+
+
+def _effect_note(frame: pd.DataFrame) -> str:
+    """Say what the effect size is, and whose pairs its limits take for independent."""
+    known = EFFECT_SIZES.get(str(notes.single(frame, "effect_size")))
+    if known is None:
+        return ""
+    unit = notes.single(frame, "unit")
+    clustered = "" if unit is None else f", clustered by {str(unit).replace('_', ' ')}"
+    return f"{known.label}: {known.note}, limits from CR2 standard errors{clustered}."
 
 
 def _underline_note(frame: pd.DataFrame, n_marked: int) -> str:

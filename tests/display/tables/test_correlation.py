@@ -144,3 +144,15 @@ def test_an_undefined_correlation_is_a_dash_and_counts_as_no_test(by_task, read)
 def test_a_frame_of_means_is_an_error(means):
     with pytest.raises(ColumnError, match="correlations has no column 'x'"):
         ss.table_correlation(means)
+
+
+def test_a_partial_correlation_names_what_was_taken_out():
+    scores = ss.datasets.load_simulated().query("metric == 'iou'")
+    partial = ss.correlate(scores, "iou", "prob", by="method", covariates="elongation")
+    assert "Partial correlation, given Elongation." in ss.table_correlation(partial).as_raw_html()
+    semi = ss.correlate(scores, "iou", "prob", by="method", covariates="elongation", covariates_of="x")
+    assert "Elongation taken out of IoU" in ss.table_correlation(semi).as_raw_html()
+    within = ss.correlate(scores, "iou", "prob", by="method", test="rm", unit="patient")
+    html = ss.table_correlation(within).as_raw_html()
+    assert "Repeated-measures r" in html
+    assert "clustered by patient" in html

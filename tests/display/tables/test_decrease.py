@@ -220,3 +220,15 @@ def test_quantiles_say_which_in_tables_and_figures():
         assert draw(gap).labels.x.startswith("Difference of 25% quantiles")
     terms = ss.quantile_regress(scores, "iou ~ area_ratio", quantile=0.25)
     assert ss.plot_regression(terms).labels.x == "Coefficient, IoU, quantile 0.25 (95% CI)"
+
+
+def test_effect_sizes_stand_beside_the_differences_and_are_named():
+    scores = ss.datasets.load_simulated().query("metric == 'iou'")
+    found = ss.difference(scores, reference="human", effect_size="d_av")
+    html = ss.table_decrease(found).as_raw_html()
+    row = found.iloc[0]
+    shown = [f"{abs(row[c]):.2f}" for c in ("effect", "effect_low", "effect_high")]
+    assert all(number in html for number in shown)
+    assert "Cohen&#x27;s d_av" in html or "Cohen's d_av" in html
+    without = ss.table_decrease(ss.difference(scores, reference="human")).as_raw_html()
+    assert "d_av" not in without
