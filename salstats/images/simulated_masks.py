@@ -46,7 +46,8 @@ def draw_contour(
 
     The corners are scaled about their centre and shifted, and the shape is drawn anew from them: no mask is
     resampled, so a shift of whole pixels gives the same shape and a scale a clean edge. A pixel is inside
-    where its centre is, by the even-odd rule (`skimage.draw.polygon2mask`), or where an edge runs through it.
+    where its centre is, by the even-odd rule, or where an edge runs through its centre
+    (`skimage.measure.grid_points_in_poly`).
 
     `shift` moves the centre by rows and columns, `scale` multiplies distances from it; the middle of 256 rows
     is 127.5. The shape is closed and then opened `smooth` times with a cross of 3 x 3 pixels, which rounds
@@ -65,7 +66,7 @@ def draw_contour(
     margin = 2 * smooth + 1
     top, left = np.floor(placed.min(axis=0)).astype(int) - margin
     bottom, right = np.ceil(placed.max(axis=0)).astype(int) + margin + 1
-    part = skimage.draw.polygon2mask((bottom - top, right - left), placed - (top, left))
+    part = skimage.measure.grid_points_in_poly((bottom - top, right - left), placed - (top, left))
     if smooth:
         part = ndimage.binary_closing(part, iterations=smooth)
         part = ndimage.binary_opening(part, iterations=smooth)

@@ -153,7 +153,7 @@ def test_penalised_dice_with_the_library_s_centre(monkeypatch, side):
 def test_simulated_masks_with_the_library_s_polygons(monkeypatch, side):
     contours = [irregular_contour(radius=0.1 * side, rng=seed) for seed in range(3)]
     library = lambda: [draw_contour(contour, (side, side)) for contour in contours]  # noqa: E731
-    own = with_own(monkeypatch, skimage.draw, "polygon2mask", own_polygon, library)
+    own = with_own(monkeypatch, skimage.measure, "grid_points_in_poly", own_polygon, library)
     np.testing.assert_array_equal(own(), library())
     ratio = compared(f"draw_contour, polygon, {side}", own, library)
     assert side > DECIDING or ratio < USED_BELOW
