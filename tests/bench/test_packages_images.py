@@ -5,10 +5,13 @@ library is used where it agrees with the oracles and takes no more than three ti
 pixels; each test holds one decision to that, with room for a machine that does other work.
 """
 
+import io
 import json
 
 import cv2
 import numpy as np
+import pandas as pd
+import plotnine as p9
 import pytest
 import skimage
 from PIL import Image, ImageDraw
@@ -16,6 +19,7 @@ from pycocotools import mask as coco
 from scipy import ndimage, stats
 from timing import seconds
 
+from salstats.display.plots.picture import geom_picture
 from salstats.images import boundaries, geometry, hulls, map_steps, masks, otsu, peaks, polygons
 from salstats.images.shapes import shape_features
 from salstats.images.simulated_masks import draw_contour, irregular_contour
@@ -427,3 +431,27 @@ def test_peaks(side):
         lambda: peaks.maxima(saliency, shape, every=False),
         lambda: map_steps.resize(saliency, shape).argmax(),
     )
+
+
+def saved(figure):
+    """Draw a figure as PNG."""
+    with io.BytesIO() as file:
+        figure.save(file, format="png", verbose=False)
+
+
+def test_a_picture_in_a_figure():
+    side = 400
+    colours = np.random.default_rng(0).integers(0, 255, (side, side, 3), dtype=np.uint8)
+    place = pd.DataFrame({"xmin": [0], "xmax": [side], "ymin": [0], "ymax": [side], "label": ["picture"]})
+    corners = p9.aes(xmin="xmin", xmax="xmax", ymin="ymin", ymax="ymax", label="label")
+    rows, cols = np.divmod(np.arange(side * side), side)
+    texts = [f"#{red:02x}{green:02x}{blue:02x}" for red, green, blue in colours.reshape(-1, 3).tolist()]
+    pixels = pd.DataFrame({"x": cols, "y": -rows, "fill": texts})
+    ratio = compared(
+        "a picture in a figure: plotnine's geom_raster",
+        lambda: saved(p9.ggplot(place) + geom_picture(corners, pictures={"picture": colours})),
+        lambda: saved(
+            p9.ggplot(pixels) + p9.geom_raster(p9.aes("x", "y", fill="fill")) + p9.scale_fill_identity()
+        ),
+    )
+    assert ratio > 2
