@@ -22,7 +22,7 @@ FORBIDDEN = {
     "display": {"salstats.images", "salstats.readers", "salstats.scoring", "salstats.datasets"},
 }
 #: What the extra `explain` brings: no other folder may want it.
-OF_THE_EXTRA = {"torch", "torchvision", "pytorch_grad_cam", "captum", "sklearn", "skimage"}
+OF_THE_EXTRA = {"torch", "torchvision", "pytorch_grad_cam", "captum", "sklearn"}
 MODULES = sorted(p for p in ROOT.rglob("*.py") if p.relative_to(ROOT).parts[0].split(".")[0] in FLOORS)
 
 

@@ -7,7 +7,7 @@ import sys
 WITHOUT = """
 import sys
 from importlib.abc import MetaPathFinder
-GONE = {"torch", "torchvision", "pytorch_grad_cam", "captum", "sklearn", "skimage"}
+GONE = {"torch", "torchvision", "pytorch_grad_cam", "captum", "sklearn"}
 class Gone(MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] in GONE:

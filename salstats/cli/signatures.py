@@ -103,6 +103,8 @@ def options_of(
         text = f"Of {', '.join(known)}." if known else text
         if name == "adjust":
             text = f"{', '.join(_procedures())}. {text}"
+        if name == "threshold" and isinstance(parameter.default, str):
+            text = f"{', '.join(_thresholds())} or a number. {text}"
         flag = words[name]
         if bool in _members(parameter.annotation) and (either or parameter.default is not False):
             flag = f"{flag}/--no-{flag[2:]}"
@@ -115,6 +117,13 @@ def _procedures() -> Sequence[str]:
     from salstats.stats.adjust import PROCEDURES
 
     return PROCEDURES
+
+
+def _thresholds() -> Sequence[str]:
+    """Names of thresholds, the default first."""
+    from salstats.images.thresholds import THRESHOLDS
+
+    return tuple(THRESHOLDS)
 
 
 def word_of(name: str, flags: Mapping[str, str] | None = None) -> str:

@@ -17,6 +17,7 @@ commit bd4b71d.
 import math
 
 import numpy as np
+import skimage
 from scipy import ndimage
 from scipy.spatial import ConvexHull
 
@@ -39,9 +40,8 @@ def inner_regions(mask: np.ndarray, *, least: float = 0.02) -> np.ndarray:
     regions, _ = ndimage.label(array)
     large = np.bincount(regions.ravel()) >= least * array.size
     large[0] = False
-    regions, _ = ndimage.label(large[regions], structure=np.ones((3, 3)))
-    at_border = np.concatenate([regions[0], regions[-1], regions[:, 0], regions[:, -1]])
-    return (regions > 0) & ~np.isin(regions, at_border)
+    # a mask of bool is labelled with 8 neighbours there
+    return np.asarray(skimage.segmentation.clear_border(large[regions]))
 
 
 def convex_hull(mask: np.ndarray) -> np.ndarray:

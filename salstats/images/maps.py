@@ -7,12 +7,13 @@ from typing import Any
 import cv2
 import numpy as np
 
-from salstats.checks import LARGEST, ShapeError, ValueRangeError, check_choice, check_count
+from salstats.checks import LARGEST, ShapeError, ValueRangeError, check_choice, check_count, quoted
 from salstats.images.map_steps import box_filter, float32_below, grey_levels, resize
 from salstats.images.masks import Rle, runs
-from salstats.images.otsu import above_otsu, jet_smoothed, refill
+from salstats.images.otsu import jet_smoothed, refill
 from salstats.images.peaks import maxima, rounding
 from salstats.images.run_lengths import check_shape
+from salstats.images.thresholds import OTSU, THRESHOLDS
 
 #: How many columns of the image are compared at a time, so that they stay in the processor's cache.
 _STRIP = 64
@@ -103,23 +104,31 @@ class SaliencyOnImage:
     def _mask_columns(self, threshold: float | str, peak: tuple[int, int] | None) -> np.ndarray:
         """Mask, transposed, of a map with this peak."""
         threshold = check_threshold(threshold)
-        if threshold != "otsu" and self.colormap is not None:
-            raise ValueRangeError(f"with a colormap the threshold must be 'otsu', not {threshold}")
+        if threshold != OTSU and self.colormap is not None:
+            raise ValueRangeError(f"with a colormap the threshold must be {OTSU!r}, not {threshold}")
         # rounding may take the second of two peaks above 1
         if peak is None or threshold == 1:
             return np.zeros(self.shape[::-1], bool)
         if not isinstance(threshold, str):
             return np.asarray(self._columns > float32_below(threshold))
+        above_level = THRESHOLDS[threshold].kernel
+        return refill(above_level(self._grey_columns()))
+
+    def _grey_columns(self) -> np.ndarray:
+        """The map in 256 grey levels, smoothed, transposed."""
         if self.smooth is not None and self.colormap is None:
-            return refill(above_otsu(grey_levels(self._columns)))
+            return grey_levels(self._columns)
         grey = self._stretched(255).astype(np.uint8)
-        return refill(above_otsu(grey if self.smooth is None else jet_smoothed(grey, self.smooth)))
+        if self.smooth is None:
+            return grey
+        return jet_smoothed(grey, self.smooth)
 
     def mask(self, threshold: float | str = "otsu") -> np.ndarray:
         """Mask at a threshold, an ndarray of bool of the image's shape.
 
-        A number from 0 to 1 marks what lies strictly above it in the stretched map; "otsu" what lies above
-        Otsu's level, holes filled and single pixels dropped. Beside a colormap there is only "otsu".
+        A number from 0 to 1 marks what lies strictly above it in the stretched map. A name of
+        `images.thresholds.THRESHOLDS`, such as "otsu", marks what lies above the level that it finds in the
+        map's grey levels, holes filled and single pixels dropped. Beside a colormap there is only "otsu".
         """
         columns = self._mask_columns(threshold, self._extremes[2])
         return np.asarray(cv2.transpose(columns.view(np.uint8))).reshape(self.shape).view(bool)
@@ -139,7 +148,8 @@ class SaliencyOnImage:
         """Counts (tp, fp, fn, tn) at each threshold from 0 to 1, in any order, from one pass over the map."""
         starts, ends = self._runs(truth)
         checked = [check_threshold(t) for t in thresholds]
-        if self.colormap is not None or "otsu" in checked:
+        named = [t for t in checked if isinstance(t, str)]
+        if self.colormap is not None or named:
             raise ValueRangeError("counts_at takes fixed thresholds, and no colormap; for 'otsu' see counts")
         cuts = [float32_below(float(t)) for t in checked]
         n_mask, tp = np.zeros(len(cuts), np.int64), np.zeros(len(cuts), np.int64)
@@ -195,10 +205,12 @@ def check_box(size: Any) -> int:
 
 
 def check_threshold(threshold: Any) -> float | str:
-    """A threshold if it is "otsu" or a number from 0 to 1."""
+    """A threshold if it is one of `THRESHOLDS` by name or a number from 0 to 1."""
     if isinstance(threshold, str):
-        return check_choice(threshold, ("otsu",), "threshold")
+        return check_choice(threshold, tuple(THRESHOLDS), "threshold")
     known = isinstance(threshold, int | float | np.number) and not isinstance(threshold, bool)
     if not known or not 0 <= threshold <= 1:
-        raise ValueRangeError(f"threshold must be 'otsu' or a number from 0 to 1, not {threshold!r}")
+        raise ValueRangeError(
+            f"threshold must be {quoted(THRESHOLDS)} or a number from 0 to 1, not {threshold!r}"
+        )
     return float(threshold)

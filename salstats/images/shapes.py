@@ -4,18 +4,12 @@ from typing import Any
 
 import cv2
 import numpy as np
+import skimage
 
 from salstats.checks import check_count
-from salstats.images.boundaries import boundary
 from salstats.images.masks import bounding_box, check_mask
 
 _NAN = float("nan")
-#: Length that a pixel of the border adds, by the sum of its weighted neighbours in the border
-#: (side by side 2, diagonal 10, itself 1), after Benkrid and Crookes.
-_STEPS = np.zeros(50)
-_STEPS[[5, 7, 15, 17, 25, 27]] = 1
-_STEPS[[21, 33]] = np.sqrt(2)
-_STEPS[[13, 23]] = (1 + np.sqrt(2)) / 2
 
 
 def shape_features(mask: np.ndarray, *, n_instances: int | None = None) -> dict[str, Any]:
@@ -37,7 +31,7 @@ def shape_features(mask: np.ndarray, *, n_instances: int | None = None) -> dict[
     The contour with the most points need not enclose the largest part: a thin, long part, or the edge of
     a hole, may have more.
 
-    The perimeter is the estimator of Benkrid and Crookes, as `skimage.measure.perimeter` with 4
+    The perimeter is the estimator of Benkrid and Crookes, `skimage.measure.perimeter` with 4
     neighbours: pixels with a background neighbour above, below, left or right (outside the image is
     background), linked with steps of 1 and sqrt(2). A single pixel has perimeter 0.
 
@@ -59,7 +53,8 @@ def shape_features(mask: np.ndarray, *, n_instances: int | None = None) -> dict[
     else:
         # everything is measured on the part of the image that holds the finding
         part = np.ascontiguousarray(array[box]).view(np.uint8)
-        area, perimeter = int(np.count_nonzero(part)), _perimeter(part)
+        area = int(np.count_nonzero(part))
+        perimeter = float(skimage.measure.perimeter(part, neighborhood=4))
         if n_instances is None:
             n_instances = int(cv2.connectedComponents(part, connectivity=8)[0]) - 1
         elongation, irrectangularity = _rectangle(_dominant(part))
@@ -97,11 +92,3 @@ def _rectangle(points: np.ndarray) -> tuple[float, float]:
     if min(width, height) <= 0:
         return _NAN, _NAN
     return max(width, height) / min(width, height), 1 - cv2.contourArea(points) / (width * height)
-
-
-def _perimeter(part: np.ndarray) -> float:
-    """Length of the border of a mask that touches all sides of its array."""
-    border = boundary(np.pad(part, 1)).view(np.uint8)
-    weights = np.array([[10, 2, 10], [2, 1, 2], [10, 2, 10]], dtype=np.float32)
-    sums = cv2.filter2D(border, -1, weights, borderType=cv2.BORDER_CONSTANT)
-    return float(np.bincount(sums.ravel(), minlength=len(_STEPS))[: len(_STEPS)] @ _STEPS)

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import skimage
 from scipy import ndimage
 
 from salstats.checks import ShapeError, ValueRangeError, check_count, check_generator
@@ -45,7 +46,8 @@ def draw_contour(
 
     The corners are scaled about their centre and shifted, and the shape is drawn anew from them: no mask is
     resampled, so a shift of whole pixels gives the same shape and a scale a clean edge. A pixel is inside
-    where its centre is, by the even-odd rule.
+    where its centre is, by the even-odd rule, or where an edge runs through its centre
+    (`skimage.measure.grid_points_in_poly`).
 
     `shift` moves the centre by rows and columns, `scale` multiplies distances from it; the middle of 256 rows
     is 127.5. The shape is closed and then opened `smooth` times with a cross of 3 x 3 pixels, which rounds
@@ -64,7 +66,7 @@ def draw_contour(
     margin = 2 * smooth + 1
     top, left = np.floor(placed.min(axis=0)).astype(int) - margin
     bottom, right = np.ceil(placed.max(axis=0)).astype(int) + margin + 1
-    part = _inside(placed - (top, left), (bottom - top, right - left))
+    part = skimage.measure.grid_points_in_poly((bottom - top, right - left), placed - (top, left))
     if smooth:
         part = ndimage.binary_closing(part, iterations=smooth)
         part = ndimage.binary_opening(part, iterations=smooth)
@@ -81,14 +83,3 @@ def draw_contour(
     mask = np.zeros(size, dtype=bool)
     mask[rows, cols] = part[box]
     return mask
-
-
-def _inside(corners: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """Which pixel centres lie inside a polygon, by the even-odd rule."""
-    row, col = np.arange(shape[0])[:, None], np.arange(shape[1])[None, :]
-    inside = np.zeros(shape, dtype=bool)
-    for (r0, c0), (r1, c1) in zip(corners, np.roll(corners, -1, axis=0), strict=True):
-        if r0 != r1:
-            between = (r0 <= row) != (r1 <= row)
-            inside ^= between & (col < c0 + (row - r0) * (c1 - c0) / (r1 - r0))
-    return inside

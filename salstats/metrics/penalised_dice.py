@@ -2,6 +2,7 @@
 
 import cv2
 import numpy as np
+from scipy import ndimage
 
 from salstats.checks import check_choice, check_number
 from salstats.images.masks import Rle, bounding_box
@@ -112,9 +113,9 @@ def pdc(
         both = np.bincount(labels[reference], minlength=n_labels)[1:]
     else:
         n_pixels = np.array([np.count_nonzero(predicted)], dtype=np.float64)
-        centres = _centre(predicted)[np.newaxis]
+        centres = np.array([ndimage.center_of_mass(predicted)])
         both = np.array([np.count_nonzero(predicted & reference)])
-    centre = _centre(reference)
+    centre = np.array(ndimage.center_of_mass(reference))
     # on the image, of which pixel k covers k - 0.5 to k + 0.5
     on_image = centre + np.array([box[0].start, box[1].start])
     greatest = np.hypot(*np.maximum(on_image + 0.5, shape - 0.5 - on_image))
@@ -123,12 +124,6 @@ def pdc(
     size = np.minimum(ratio, 1) ** alpha * np.maximum(ratio, 1) ** -float(beta)
     placed = (1 - np.hypot(*(centres - centre).T) / greatest) * size
     return float((placed * (1 + dice) / 2 if form == "product" else (placed + dice) / 2).mean())
-
-
-def _centre(mask: np.ndarray) -> np.ndarray:
-    """Mean row and column of a mask's pixels."""
-    rows, cols = np.count_nonzero(mask, axis=1), np.count_nonzero(mask, axis=0)
-    return np.array([rows @ np.arange(len(rows)), cols @ np.arange(len(cols))]) / rows.sum()
 
 
 def _in_words(alpha: float, beta: float, form: str, components: str) -> str:

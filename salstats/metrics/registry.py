@@ -8,6 +8,7 @@ from importlib import import_module
 
 import salstats.metrics
 from salstats.checks import ValueRangeError, quoted
+from salstats.images.thresholds import THRESHOLDS
 from salstats.metrics.records import NEEDS, Metric
 
 
@@ -76,3 +77,9 @@ def has_true_zero(name: str) -> bool:
     """Whether a ratio of two means of this metric can be read; True for unknown metrics."""
     metric = known_metric(_ALIASES.get(name.lower(), name))
     return metric is None or metric.true_zero
+
+
+def threshold_label(name: str) -> str:
+    """Word before "threshold" or "level" for the name of a threshold, such as "Otsu's"."""
+    record = THRESHOLDS.get(name)
+    return f"the {name}" if record is None else record.label

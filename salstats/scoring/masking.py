@@ -11,9 +11,9 @@ import numpy as np
 
 from salstats.checks import SalstatsError, ValueRangeError, quoted
 from salstats.images.maps import LARGEST_BOX, SaliencyOnImage
+from salstats.images.thresholds import OTSU, THRESHOLDS
 from salstats.study import HUMAN, Series, Study
 
-OTSU = "otsu"
 #: A value for all, one for each task, method, or task and method (None: for every one).
 Key = tuple[str | None, str | None]
 Values = Mapping[Key, Any]
@@ -24,7 +24,7 @@ Given = float | int | str | os.PathLike[str] | Mapping[Any, Any] | None
 class Setting:
     """What makes a mask of one series' maps of one task."""
 
-    #: "otsu" or a number.
+    #: A name of `THRESHOLDS`, or a number.
     threshold: Any
     #: Probability below which a mask is empty; None where none applies.
     cutoff: float | None
@@ -94,7 +94,7 @@ def mask_rule(
     )
     for name, values in (("threshold", rule.threshold), ("cutoff", rule.cutoff)):
         for value in values.values():
-            if value != OTSU and not 0 <= value <= 1:
+            if not isinstance(value, str) and not 0 <= value <= 1:
                 raise ValueRangeError(f"{name} must lie between 0 and 1; got {value!r}")
     for value in rule.smooth.values():
         if not 0 <= value <= LARGEST_BOX or value % 1:
@@ -116,7 +116,7 @@ def _values(given: Given, name: str, study: Study) -> Values:
         return {}
     if isinstance(given, Mapping):
         return _complete({_key(k): _number(v, name) for k, v in given.items()}, name, study)
-    if isinstance(given, os.PathLike) or (isinstance(given, str) and _is_file(given)):
+    if isinstance(given, os.PathLike) or (isinstance(given, str) and _is_file(given, name)):
         from salstats.readers.tuning import read_thresholds
 
         read: dict[Key, Any] = {k: v for k, v in read_thresholds(given, what=name).items()}
@@ -155,8 +155,15 @@ def _key(key: Any) -> Key:
     return None if task is None else str(task), None if method is None else str(method)
 
 
-def _is_file(text: str) -> bool:
-    """Whether text is a file's name rather than a value, or a slip in one."""
+def _is_threshold_name(value: object, name: str) -> bool:
+    """Whether a value of an option is the name of a threshold, in whatever case it is written."""
+    return name == "threshold" and isinstance(value, str) and value.lower() in THRESHOLDS
+
+
+def _is_file(text: str, name: str) -> bool:
+    """Whether text is a file's name rather than a value of an option, or a slip in one."""
+    if _is_threshold_name(text, name):
+        return False
     try:
         float(text)
     except ValueError:
@@ -165,14 +172,16 @@ def _is_file(text: str) -> bool:
 
 
 def _number(value: Any, name: str) -> Any:
-    """A value as a float, or the name of Otsu's method."""
-    if name == "threshold" and isinstance(value, str) and value.lower() == OTSU:
-        return OTSU
+    """A value as a float, or the name of a threshold."""
+    if _is_threshold_name(value, name):
+        return value.lower()
     try:
         return float(value)
     except (TypeError, ValueError):
-        either = "'otsu', a number" if name == "threshold" else "a number"
+        values = "a number"
+        if name == "threshold":
+            values = f"{quoted(THRESHOLDS)}, a number"
         raise ValueRangeError(
-            f"{name} must be {either}, or a file that tune() wrote (in Python also a mapping by task); got "
+            f"{name} must be {values}, or a file that tune() wrote (in Python also a mapping by task); got "
             f"{value!r}"
         ) from None

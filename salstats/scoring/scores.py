@@ -73,10 +73,11 @@ def score(
     metrics : str or sequence of str
         Names of `metrics.registry.METRICS` that need no more than a map, mask or points and the truth, such
         as "iou", "hit" or "hd95"; an unknown one is answered with the list.
-    threshold : "otsu", float, mapping or path
-        What makes a map, scaled to [0, 1], a mask: Otsu's level, or a number that it must exceed. A mapping
-        from task, from (task, method) or from (None, method), to a number; or a file as `tune` or the
-        CheXlocalize release writes them. A method that (None, method) does not name is as by default.
+    threshold : str, float, mapping or path
+        What makes a map, scaled to [0, 1], a mask: the level that a named method finds in it, or a number;
+        the map must exceed it. A mapping from task, from (task, method) or from (None, method), to either;
+        or a file as `tune` or the CheXlocalize release writes them. A method that (None, method) does not
+        name is as by default. Names: the keys of `images.thresholds.THRESHOLDS` (see Notes).
     cutoff : float, mapping or path, optional
         Probability below which a map's mask is empty. Hits do not change with it.
     smooth : int, mapping or path, optional
@@ -142,8 +143,8 @@ def score(
         slice
             As given.
         threshold, cutoff, smooth
-            Beside scores of masks made of maps: "otsu" or the number, the probability cut-off (also of
-            stored masks), the side of the box; each only where there was one.
+            Beside scores of masks made of maps: the threshold's name or number, the probability cut-off (also
+            of stored masks), the side of the box; each only where there was one.
         distance_unit
             "px" or "mm", beside distances.
         distance_options
@@ -182,6 +183,9 @@ def score(
     (doi:10.1038/s42256-022-00536-x) and its scripts (rajpurkarlab/cheXlocalize at 2a79492) except for what
     those do by mistake: there, smoothing inverts the map, hits are joined by position, duplicate maps stop
     the reading.
+
+    A threshold by name is found in the map's 256 grey levels; holes of the mask are then filled and single
+    pixels dropped, as the CheXlocalize scripts do after Otsu's. A number does neither.
 
     Libraries differ in distances, see `metrics.distance`; `points` and `hd95_rule` give the numbers of
     either. "pdc" is a reconstruction from the text of Blake et al. 2025, whose printed equation

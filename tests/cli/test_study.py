@@ -16,6 +16,7 @@ from tests_support import error_line
 import salstats as ss
 from salstats.checks import InputFileError
 from salstats.cli.app import run
+from salstats.images.thresholds import THRESHOLDS
 
 COMMANDS = ("score", "features", "tune")
 #: All that read a study.
@@ -394,3 +395,20 @@ class TestDistances:
         assert run(["score", "lgg", "--masks", "lime=lime", *args, "-o", "out.csv"]) == 2
         assert re.search(match, error_line(capsys))
         assert not (lgg / "out.csv").exists()
+
+
+def test_a_threshold_by_name_is_that_of_the_function_for_all_or_one_method(folder):
+    assert run(["score", "study", "--method", "cam", "--threshold", "li", "-o", "all.csv"]) == 0
+    assert run(["score", "study", "--method", "cam", "--threshold", "cam=li", "-o", "one.csv"]) == 0
+    study = ss.read_study("study", method="cam")
+    ss.write_frame(ss.score(study, threshold="li"), "expected.csv")
+    assert (folder / "all.csv").read_bytes() == (folder / "expected.csv").read_bytes()
+    assert (folder / "one.csv").read_bytes() == (folder / "expected.csv").read_bytes()
+    assert set(pd.read_csv("all.csv")["threshold"].dropna()) == {"li"}
+
+
+def test_help_names_every_threshold(capsys):
+    for command in ("score", "segment", "tune"):
+        assert run([command, "--help"]) == 0
+        words = capsys.readouterr().out.replace(",", " ").split()
+        assert set(THRESHOLDS) <= set(words), command

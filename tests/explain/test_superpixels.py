@@ -45,7 +45,6 @@ def test_a_grid_is_counted_row_by_row():
 
 
 def test_slic_follows_what_the_image_shows():
-    pytest.importorskip("skimage", reason="needs the explain extra")
     half = blank(1, 20, 20)
     half[:, :, 10:] = 5.0
     segments = superpixels_of(half, "slic", 8)

@@ -19,6 +19,13 @@ def test_a_square_marks_the_pixels_whose_centres_lie_inside():
     np.testing.assert_array_equal(draw_contour(SQUARE, (7, 9), smooth=0), want)
 
 
+def test_pixels_whose_centres_lie_on_the_outline_are_marked():
+    corners = [(-1, -1), (-1, 1), (1, 1), (1, -1)]
+    want = np.zeros((7, 9), bool)
+    want[2:5, 3:6] = True
+    np.testing.assert_array_equal(draw_contour(corners, (7, 9), smooth=0), want)
+
+
 def test_smoothing_takes_the_corners_of_a_square():
     side = [(-4.5, -4.5), (-4.5, 4.5), (4.5, 4.5), (4.5, -4.5)]
     rounded = draw_contour(side, (21, 21), smooth=1)

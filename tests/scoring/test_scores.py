@@ -16,6 +16,7 @@ import pytest
 import salstats as ss
 from salstats.checks import InputFileError, SalstatsError, ValueRangeError
 from salstats.images import masks
+from salstats.images.thresholds import THRESHOLDS
 from salstats.jobs import in_pieces
 from salstats.study import Case, Content, Prediction, Series, Study, Truth
 
@@ -484,3 +485,39 @@ def test_the_threshold_of_a_row_is_the_one_that_made_it_to_the_last_digit():
     # people's masks and peaks are made of no threshold
     assert pd.isna(only(scores, method="human")["threshold"])
     assert pd.isna(only(scores, "hit")["threshold"])
+
+
+def test_thresholds_by_name_make_the_masks_of_their_level_and_stand_in_their_column(made_up_study):
+    study = made_up_study.select(cases=[case.case for case in made_up_study.cases[:3]])
+    by_name = {}
+    for name in THRESHOLDS:
+        scores = ss.score(study, threshold=name, metrics="iou")
+        assert set(scores.loc[scores["method"].ne("human"), "threshold"]) == {name}
+        segmented = ss.segment(study, threshold=name)
+        rows = scores[scores["method"].eq("saliency") & scores["score"].notna()]
+        assert len(rows) >= 3
+        for row in rows.itertuples():
+            assert masks.area(segmented[row.case][row.task]) == row.tp + row.fp
+        by_name[name] = tuple(rows["tp"] + rows["fp"])
+    assert len(set(by_name.values())) == len(THRESHOLDS)
+
+
+def test_a_threshold_by_name_may_be_of_one_method_or_task_and_is_not_a_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mean").mkdir()
+    ramp = np.arange(64.0).reshape(8, 8)
+    of_mean = only(ss.score(drawn(ramp), threshold="Mean"))
+    assert of_mean["threshold"] == "mean"
+    # grey levels are 4 for each step of the ramp, cut off: those above their mean are the upper half
+    assert of_mean["tp"] + of_mean["fp"] == 32
+    for key in ("Edema", ("Edema", "cam"), (None, "cam")):
+        assert only(ss.score(drawn(ramp), threshold={key: "mean"}))["tp"] == of_mean["tp"]
+    with pytest.raises(ValueRangeError, match="cutoff must be a number"):
+        ss.score(drawn(ramp), cutoff="li")
+    with pytest.raises(ValueRangeError, match="threshold must be 'otsu', 'li'"):
+        ss.score(drawn(ramp), threshold="median")
+
+
+def test_smoothing_before_a_threshold_by_name_leaves_only_otsu_beside_a_colormap():
+    with pytest.raises(SalstatsError, match="threshold='otsu'"):
+        ss.score(drawn(np.eye(8)), threshold="li", smooth=3, colormap="jet")

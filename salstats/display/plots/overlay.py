@@ -24,6 +24,7 @@ from salstats.display.plots.text_fit import caption, caption_chars, caption_mm
 from salstats.display.plots.theme import LINE_MM, figure_size, picture_look, theme_salstats
 from salstats.display.text.format import joined
 from salstats.display.text.labels import Labels
+from salstats.metrics.registry import threshold_label
 from salstats.study import Series
 
 _NAMES = {
@@ -167,15 +168,16 @@ def threshold_note(pictures: Sequence[Picture], names: Labels) -> str:
     cut = {(p.task, p.series[0]): p for p in pictures if p.threshold is not None}
     if not cut:
         return ""
-    texts = {
-        key: "Otsu's level" if isinstance(p.threshold, str) else f"{p.threshold:g}" for key, p in cut.items()
-    }
+    texts = {key: _threshold_text(p) for key, p in cut.items()}
     above = next(iter(texts.values()))
     if len(set(texts.values())) > 1 and len(texts) > _MOST:
         numbers = [p.threshold for p in cut.values() if isinstance(p.threshold, int | float)]
-        ends = dict.fromkeys((f"{min(numbers):g}", f"{max(numbers):g}"))
-        otsu = ["Otsu's level"] if len(numbers) < len(cut) else []
-        above = f"{joined([' to '.join(ends), *otsu], 'or')}, by task and method"
+        named = [text for key, text in texts.items() if isinstance(cut[key].threshold, str)]
+        levels = list(dict.fromkeys(named))
+        if numbers:
+            ends = dict.fromkeys((f"{min(numbers):g}", f"{max(numbers):g}"))
+            levels.insert(0, " to ".join(ends))
+        above = f"{joined(levels, 'or')}, by task and method"
     elif len(set(texts.values())) > 1:
         several = len({series for _, series in cut}) > 1
         whose = {s: f", {method_label(names, [s])}" if several else "" for _, s in cut}
@@ -185,6 +187,13 @@ def threshold_note(pictures: Sequence[Picture], names: Labels) -> str:
     emptied = any(p.cutoff is not None for p in cut.values())
     below = "; masks below the probability cut-off are empty" if emptied else ""
     return f"Threshold: {above}{smoothed}{below}."
+
+
+def _threshold_text(picture: Picture) -> str:
+    """Threshold of a picture's map in a caption: a number, or whose level it is."""
+    if isinstance(picture.threshold, str):
+        return f"{threshold_label(picture.threshold)} level"
+    return f"{picture.threshold:g}"
 
 
 def absent_note(pictures: Sequence[Picture], names: Labels) -> str:

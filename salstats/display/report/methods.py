@@ -16,6 +16,7 @@ from salstats.display.text.margins import has_margins, margin_text
 from salstats.display.text.vocabulary import METRICS_IN_FULL
 from salstats.files.inputs import data_folder
 from salstats.metrics.records import Metric
+from salstats.metrics.registry import threshold_label
 from salstats.stats.carried import UNDEFINED
 from salstats.stats.case_flow import FILE
 from salstats.stats.intervals import BOOTSTRAP, find_interval
@@ -158,10 +159,12 @@ def _scores(scores: pd.DataFrame, words: Words) -> Known:
         return sorted(scores[column].dropna().astype(str).unique()) if column in scores.columns else []
 
     slices, cut = said("slice"), said("threshold")
-    own = [t for t in cut if t != "otsu"]
-    thresholds = ["Otsu's threshold"] if "otsu" in cut else []
-    if own:
-        span = own[0] if len(own) == 1 else f"{own[0]} to {own[-1]}, one for each task and method"
+    numbers = [text for text in cut if _is_number(text)]
+    thresholds = [f"{threshold_label(text)} threshold" for text in cut if text not in numbers]
+    if numbers:
+        span = numbers[0]
+        if len(numbers) > 1:
+            span = f"{numbers[0]} to {numbers[-1]}, one for each task and method"
         thresholds.append(f"a threshold of {span}")
     others_than_seeds = f"; intervals and P values speak of other {words.units}, not of other seeds"
     repeated = [
@@ -179,6 +182,15 @@ def _scores(scores: pd.DataFrame, words: Words) -> Known:
         "smooth": _flag(said("smooth")),
         "repeated_rows": " ".join(repeated) or None,
     }
+
+
+def _is_number(text: str) -> bool:
+    """Whether the text of a threshold is a number rather than a name."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _weights(words: Words) -> str | None:

@@ -283,6 +283,8 @@ def test_masks_are_cut_where_the_scores_say_they_were():
     assert "Threshold: 0.75." in caption(plot_gallery(STUDY, picked, scores=scored))
     assert "Threshold: Otsu's level." in caption(plot_gallery(STUDY, PICKED, scores=SCORES))
     assert "Threshold: 0.5." in caption(plot_gallery(STUDY, picked, scores=scored, threshold=0.5))
+    by_name = scored.assign(threshold="yen")
+    assert "Threshold: Yen's level." in caption(plot_gallery(STUDY, picked, scores=by_name))
 
 
 def test_cases_picked_by_one_method_show_the_masks_of_all(tmp_path):

@@ -303,6 +303,13 @@ def test_slice_and_threshold_are_told_where_the_scores_say_them():
     assert "so an AUROC is of the others only" in text
 
 
+def test_thresholds_by_name_are_told_beside_numbers():
+    text = told(scores=SCORES.assign(threshold=["li", "0.4"]))
+    assert "became masks at Li's threshold and a threshold of 0.4." in text
+    text = told(scores=SCORES.assign(threshold=["triangle", "otsu"]))
+    assert "became masks at Otsu's threshold and the triangle threshold." in text
+
+
 def test_readers_who_are_fixed_are_told_with_what_speaks_of_others():
     text = told(means=frame(MEAN | {"inference_to": "these readers"}))
     assert "intervals and P values speak of these readers, not of readers in general" in text
