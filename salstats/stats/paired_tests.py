@@ -197,14 +197,12 @@ def wilcoxon(differences: np.ndarray) -> tuple[float, float]:
         return 0.0, float("nan")
     ranks = stats.rankdata(np.abs(used))
     statistic = float(ranks[used > 0].sum())
-    ties = np.unique(ranks, return_counts=True)[1]
-    if n < 50 and n == len(differences) and (ties == 1).all():
-        result = stats.wilcoxon(used, method="exact")
-        return statistic, float(result.pvalue)
-    deviation = statistic - n * (n + 1) / 4
-    sigma = np.sqrt(n * (n + 1) * (2 * n + 1) / 24 - (ties**3 - ties).sum() / 48)
-    z = (deviation - np.sign(deviation) * 0.5) / sigma
-    return statistic, float(min(1.0, 2 * stats.norm.sf(abs(z))))
+    has_ties = len(np.unique(ranks)) < n
+    has_zeros = n < len(differences)
+    # Never scipy's "auto": it counts to 50 differences where R counts to 49, and permutes ties.
+    method = "asymptotic" if has_ties or has_zeros or n >= 50 else "exact"
+    p_value = stats.wilcoxon(used, method=method, correction=True).pvalue
+    return statistic, float(p_value)
 
 
 def mcnemar(method: np.ndarray, reference: np.ndarray) -> tuple[float, float]:
