@@ -197,11 +197,9 @@ def wilcoxon(differences: np.ndarray) -> tuple[float, float]:
         return 0.0, float("nan")
     ranks = stats.rankdata(np.abs(used))
     statistic = float(ranks[used > 0].sum())
-    has_ties = len(np.unique(ranks)) < n
-    has_zeros = n < len(differences)
-    # Never scipy's "auto": it counts to 50 differences where R counts to 49, and permutes ties.
-    method = "asymptotic" if has_ties or has_zeros or n >= 50 else "exact"
-    p_value = stats.wilcoxon(used, method=method, correction=True).pvalue
+    # Never scipy's "auto": it is exact for 50 differences too, and permutes those with ties.
+    exact = n < 50 and n == len(differences) and len(np.unique(ranks)) == n
+    p_value = stats.wilcoxon(used, method="exact" if exact else "asymptotic", correction=True).pvalue
     return statistic, float(p_value)
 
 
