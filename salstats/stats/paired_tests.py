@@ -197,14 +197,10 @@ def wilcoxon(differences: np.ndarray) -> tuple[float, float]:
         return 0.0, float("nan")
     ranks = stats.rankdata(np.abs(used))
     statistic = float(ranks[used > 0].sum())
-    ties = np.unique(ranks, return_counts=True)[1]
-    if n < 50 and n == len(differences) and (ties == 1).all():
-        result = stats.wilcoxon(used, method="exact")
-        return statistic, float(result.pvalue)
-    deviation = statistic - n * (n + 1) / 4
-    sigma = np.sqrt(n * (n + 1) * (2 * n + 1) / 24 - (ties**3 - ties).sum() / 48)
-    z = (deviation - np.sign(deviation) * 0.5) / sigma
-    return statistic, float(min(1.0, 2 * stats.norm.sf(abs(z))))
+    # Never scipy's "auto": it is exact for 50 differences too, and permutes those with ties.
+    exact = n < 50 and n == len(differences) and len(np.unique(ranks)) == n
+    p_value = stats.wilcoxon(used, method="exact" if exact else "asymptotic", correction=True).pvalue
+    return statistic, float(p_value)
 
 
 def mcnemar(method: np.ndarray, reference: np.ndarray) -> tuple[float, float]:

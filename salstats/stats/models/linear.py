@@ -3,7 +3,7 @@
 import numpy as np
 
 from salstats.stats.models.errors import OF_FIXED
-from salstats.stats.models.family import Family, Link, Solution, decomposed
+from salstats.stats.models.family import Family, Link, Solution
 
 #: Residual mean square over mean square of the fit, below which a fit is perfect but for rounding (R's
 #: `summary.lm`); rounding grows with the number of rows, so that this holds for up to _FEW_ROWS and grows.
@@ -14,36 +14,41 @@ _FEW_ROWS = 30
 def least_squares(
     matrix: np.ndarray, response: np.ndarray, intercept: bool, sampling: np.ndarray | None = None
 ) -> Solution:
-    """A linear model by least squares, weighted by `sampling`."""
-    n, rank = matrix.shape
-    each = np.ones(n) if sampling is None else sampling
-    root = np.sqrt(each)
-    q, r, bread, leverage = decomposed(matrix * root[:, None])
-    coefficients = np.linalg.solve(r, q.T @ (response * root))
-    fitted = matrix @ coefficients
-    residual = response - fitted
-    residual_squares = float((each * residual**2).sum())
-    dispersion = residual_squares / (n - rank)
-    if dispersion <= _PERFECT * max(n / _FEW_ROWS, 1) ** 2 * (fitted.mean() ** 2 + fitted.var()):
-        dispersion = float("nan")
-    centre = np.average(response, weights=each) if intercept else 0.0
-    with np.errstate(divide="ignore"):
-        log_likelihood = -n / 2 * (np.log(2 * np.pi) + np.log(residual_squares / n) + 1)
+    """Fit a linear model by statsmodels' least squares, weighted by `sampling`."""
+    # imported here, so that what fits no model starts without it
+    from statsmodels.regression.linear_model import WLS
+
+    n = len(response)
+    weights = np.ones(n) if sampling is None else sampling
+    # Columns of equal length: the pseudo-inverse takes what is below 1e-15 of the largest for zero.
+    length = np.sqrt(np.einsum("ij,ij->j", matrix, matrix))
+    # hasconst=False, as nothing below asks statsmodels for the intercept and its search takes time.
+    model = WLS(response, matrix / length, weights=weights, hasconst=False)
+    result = model.fit()
+    fitted = result.fittedvalues
+    dispersion = result.scale
+    perfect = _PERFECT * max(n / _FEW_ROWS, 1) ** 2
+    if dispersion <= perfect * (fitted.mean() ** 2 + fitted.var()):
+        dispersion = np.nan
+    # Rows that stand for others have no likelihood.
+    log_likelihood = np.nan
+    if sampling is None:
+        with np.errstate(divide="ignore"):
+            log_likelihood = result.llf
     return Solution(
-        coefficients=coefficients,
+        coefficients=result.params / length,
         matrix=matrix,
         response=response,
         fitted=fitted,
         weights=np.ones(n),
-        bread=bread,
-        scores=matrix * (each * residual)[:, None],
-        leverage=leverage,
-        dispersion=dispersion,
-        df_residual=float(n - rank),
-        deviance=residual_squares,
-        null_deviance=float((each * (response - centre) ** 2).sum()),
-        # of rows that stand for others there is none
-        log_likelihood=float(log_likelihood) if sampling is None else float("nan"),
+        bread=result.normalized_cov_params / np.outer(length, length),
+        scores=matrix * (weights * result.resid)[:, None],
+        leverage=np.einsum("ij,ji->i", model.wexog, model.pinv_wexog),
+        dispersion=float(dispersion),
+        df_residual=float(result.df_resid),
+        deviance=float(result.ssr),
+        null_deviance=float(result.centered_tss if intercept else result.uncentered_tss),
+        log_likelihood=float(log_likelihood),
         intercept=intercept,
         sampling=sampling,
     )

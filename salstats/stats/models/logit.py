@@ -2,6 +2,7 @@
 
 import warnings
 from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy import optimize, special
@@ -30,18 +31,26 @@ def logit(
     """
     n, rank = matrix.shape
     each = np.ones(n) if sampling is None else sampling
-    coefficients, fitted, converged = _iterated(matrix, response, each)
+    # columns of equal size, so that one tolerance means the same for each coefficient
+    size = np.abs(matrix).max(axis=0)
+    result = _iterated(matrix / size, response, each)
+    coefficients = np.asarray(result.params) / size
+    # expit, as statsmodels' own mean overflows where terms separate the outcome
+    fitted = special.expit(matrix @ coefficients)
+    converged = bool(result.converged and np.isfinite(fitted).all())
     extreme = fitted.min() < _NEARLY_CERTAIN or fitted.max() > 1 - _NEARLY_CERTAIN
     if (not converged or extreme) and separates(matrix, response):
         what = "the outcome is constant" if response.min() == response.max() else "terms separate it"
         raise NotEstimableError(f"the logit model has no finite estimates, {what}")
     if not converged:
         raise NotEstimableError(f"the logit model did not converge in {_MAX_ITERATIONS} iterations")
-    weights = fitted * (1 - fitted)
+    weights = bernoulli_variance(fitted)
     _, _, bread, leverage = decomposed(matrix * np.sqrt(each * weights)[:, None])
-    residual = response - fitted
-    dispersion = float((each * residual**2 / weights).sum() / (n - rank)) if quasi else 1.0
-    likelihood = (special.xlogy(response, fitted) + special.xlog1py(1 - response, -fitted)).sum()
+    dispersion = result.pearson_chi2 / (n - rank) if quasi else 1.0
+    # not statsmodels' null deviance, whose model always has an intercept
+    null = np.full(n, np.average(response, weights=each) if intercept else 0.5)
+    # a quasi-likelihood is none, and rows that stand for others have none
+    has_likelihood = not quasi and sampling is None
     return Solution(
         coefficients=coefficients,
         matrix=matrix,
@@ -49,47 +58,30 @@ def logit(
         fitted=fitted,
         weights=weights,
         bread=bread,
-        scores=matrix * (each * residual)[:, None],
+        scores=matrix * (each * (response - fitted))[:, None],
         leverage=leverage,
-        dispersion=dispersion if dispersion > _PERFECT else float("nan"),
+        dispersion=float(dispersion) if dispersion > _PERFECT else float("nan"),
         df_residual=float(n - rank),
-        deviance=_deviance(response, fitted, each),
-        null_deviance=_deviance(
-            response, np.full(n, np.average(response, weights=each) if intercept else 0.5), each
-        ),
-        # of rows that stand for others there is none
-        log_likelihood=float("nan") if quasi or sampling is not None else float(likelihood),
+        deviance=float(result.deviance),
+        null_deviance=float(result.family.deviance(response, null, var_weights=each)),
+        log_likelihood=float(result.llf) if has_likelihood else float("nan"),
         intercept=intercept,
         sampling=sampling,
     )
 
 
-def _iterated(
-    matrix: np.ndarray, response: np.ndarray, each: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Coefficients, fitted means and whether statsmodels' IRLS converged to rounding."""
-    # imported here: it takes a second, and linear models do without
+def _iterated(matrix: np.ndarray, response: np.ndarray, weights: np.ndarray) -> Any:
+    """Iterate statsmodels' logit model until its coefficients stand still but for rounding."""
+    # imported here, so that what fits no model starts without it
     from statsmodels.genmod.families import Binomial
     from statsmodels.genmod.generalized_linear_model import GLM
 
-    # columns of equal size, so that one tolerance means the same for each coefficient
-    size = np.abs(matrix).max(axis=0)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         # what they would say (separation, no convergence) is diagnosed from the result
         warnings.simplefilter("ignore")
-        result = GLM(response, matrix / size, family=Binomial(), var_weights=each).fit(
+        return GLM(response, matrix, family=Binomial(), var_weights=weights).fit(
             maxiter=_MAX_ITERATIONS, tol=_CONVERGED, rtol=_CONVERGED, tol_criterion="params"
         )
-    coefficients = np.asarray(result.params) / size
-    fitted = special.expit(matrix @ coefficients)
-    return coefficients, fitted, bool(result.converged) and bool(np.isfinite(fitted).all())
-
-
-def _deviance(response: np.ndarray, fitted: np.ndarray, each: np.ndarray) -> float:
-    """The binomial deviance, for fractions too."""
-    saturated = special.xlogy(response, response) + special.xlog1py(1 - response, -response)
-    reached = special.xlogy(response, fitted) + special.xlog1py(1 - response, -fitted)
-    return float(2 * (each * (saturated - reached)).sum())
 
 
 def separates(matrix: np.ndarray, response: np.ndarray) -> bool:
