@@ -2,8 +2,10 @@
 
 import runpy
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import plotnine as p9
 import pytest
@@ -109,6 +111,25 @@ def test_print_of_other_data_is_not_compared(reproduce):
     assert code == 0
     assert "printed" not in said.out
     assert not (out / "printed.csv").exists()
+
+
+def test_a_number_that_is_made_otherwise_than_the_printed_one_is_shown_and_is_no_error(reproduce):
+    otherwise = replace(PRINTED, exact=lambda frame: False, source="a preprint")
+    item = Item("t", "Table 1: means", lambda _: shown(FRAME.assign(estimate=0.1)), printed=(otherwise,))
+    code, said, out = reproduce(item)
+    assert (code, said.err) == (0, "")
+    assert "2 printed rows are of another choice or superseded, and differ" in said.out
+    rows = pd.read_csv(out / "printed.csv")
+    assert rows["item"].tolist() == ["Table 1 (a preprint)"] * 2
+    assert not rows["equal"].any()
+
+
+def test_a_value_that_was_not_printed_is_not_compared(reproduce):
+    rows = PRINTED.rows().assign(conf_low=[0.9, np.nan])
+    printed = Printed(lambda: rows, ("task",), ("estimate", "conf_low"))
+    compared = printed.beside(FRAME.assign(conf_low=0.9))
+    assert compared["printed"].tolist() == ["0.124, 0.900", "0.500"]
+    assert compared["equal"].all()
 
 
 @pytest.mark.parametrize(
