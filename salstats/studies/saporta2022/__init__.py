@@ -60,27 +60,40 @@ from salstats.studies.saporta2022.release import read_release
 from salstats.studies.saporta2022.scored import add_options, find, make_frames
 
 _ABOUT = """\
-Reads heat maps, the truth, people's segmentations and points of a study in the CheXlocalize format, and
-makes Tables 1 to 3 and S1, Figs. 1 to 3, Extended Data 1 to 10 (3 where several methods or models are
-given, 7 where single trainings of a model are, as METHOD:MODEL:SEED beside METHOD:MODEL), every headline
-number as published and with patients as clusters, what changes under other choices (S1 misses, S2 cut-offs,
-S3 task effects, S7 logistic model), and cases picked by their IoU. What cannot be made of the data at hand
-is said, with what it needs, before anything is tuned or scored: the public release has maps for its
-validation set only, and people's marks for its test set only.
+Makes Tables 1 to 3 and S1, Figs. 1 to 3, Extended Data 1 to 10, every headline number as published and
+with patients as clusters, what changes under other choices (S1 misses, S2 cut-offs, S3 task effects, S7
+logistic model), and cases picked by their IoU. What cannot be made of the data at hand is said, with
+what it needs, before anything is tuned, scored or computed; the rest is made. Printed numbers stand
+beside results of as many cases as the study's (printed.csv).
+
+From scores (--scores, --features, --full-scores): CSV, TSV, Parquet or XLSX files with the columns
+case, task, method (human for people), metric (iou, hit) and score; patient, prob, label, n_instances,
+area_ratio, elongation, irrectangularity, tp, fp, fn, tn, model, seed and reason where they are known,
+beside the scores or (those of a case and task) in --features. Files of the study's scripts are read as
+they are, by their names: iou_results_per_cxr.csv, hitmiss_humanbenchmark_results_per_cxr.csv,
+num_instances.csv and so on, and probabilities.csv with a column per task. Scores are of the
+true-positive slice, unless a column slice says full; --full-scores names those of the full slice, which
+Table 3 and Extended Data 4 need. Made: Tables 1 to 3 and S1, Fig. 2, Fig. 3 without pictures, Extended
+Data 2 to 10. Masks are as they were scored; with the columns prob, tp, fp and fn --cutoff empties those
+of low probability.
+
+From files (--data): reads heat maps, the truth, people's segmentations and points in the CheXlocalize
+format. The public release has maps for its validation set only, and people's marks for its test set
+only. Extended Data 3 needs several methods or models, Extended Data 7 single trainings of a model, as
+METHOD:MODEL:SEED beside METHOD:MODEL. Thresholds and cut-offs are given, or tuned on --validation,
+never on --data; without either Extended Data 1 is left out and no mask is emptied for want of
+confidence. The first --maps is the method of all single-method items, and what is tuned is tuned for
+it. --maps without a name is a folder of folders METHOD or METHOD_MODEL; trainings of a model are named
+one by one, METHOD:MODEL:SEED=DIR. The study smoothed integrated gradients (100 pixels; 50 for ResNet152
+and Inception-v4), DeepLIFT (50) and LRP (80): --smooth integrated_gradients=100. A long run that is
+stopped goes on with the same --resume FOLDER.
 
 By default intervals resample patients (a task's hit rate has Wilson's, of the effective number of
 patients), estimates are means of the scores, pairs are complete. With --as-published: the mean of 1000
-replicates of cases, order statistics, rows for independent, the scripts' rounding, and cut-offs chosen as
-the scripts do (above, not from; means to three digits; 0 not tried for Lung Lesion). Thresholds and cut-
-offs are given, or tuned on --validation, never on --data; without either Extended Data 1 is left out and no
-mask is emptied for want of confidence. The first --maps is the method of all single-method items, and what
-is tuned is tuned for it.
+replicates of cases, order statistics, rows for independent, the scripts' rounding, and cut-offs chosen
+as the scripts do (above, not from; means to three digits; 0 not tried for Lung Lesion).
 
---maps without a name is a folder of folders METHOD or METHOD_MODEL, by name (--main says which is the
-first); trainings of a model are named one by one, METHOD:MODEL:SEED=DIR. The study smoothed integrated
-gradients (100 pixels; 50 for ResNet152 and Inception-v4), DeepLIFT (50) and LRP (80): --smooth
-integrated_gradients=100. A long run that is stopped goes on with the same --resume FOLDER.
-
+Example: salstats reproduce saporta2022 --scores scores.csv --full-scores full.csv -o out
 Example: salstats reproduce saporta2022 --data test --validation val -o out --maps gradcam=test/gradcam_maps
 Example: salstats reproduce saporta2022 --data CheXlocalize --split val --validation CheXlocalize -o out
 """
