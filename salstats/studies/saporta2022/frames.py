@@ -346,10 +346,7 @@ def slopes_of(
 
 def confidence(scores: pd.DataFrame, metric: str, choice: Choice) -> pd.DataFrame:
     """Slopes and Spearman correlations of a metric on confidence: per task, pooled, within tasks."""
-    rows = present(scores.drop(columns="method")[scores["metric"] == metric])
-    rows = rows.drop(columns=["metric"]).rename(columns={"score": metric})
-    keep = [c for c in ("case", "patient", "task", metric, "prob") if c in rows]
-    rows = rows[keep].reset_index(drop=True)
+    rows = present(metric_rows(scores, metric))
     several = rows["task"].nunique() > 1
     parts = [slopes_of(rows, f"{metric} ~ prob", choice, by="task", overall=True)]
     if several:

@@ -49,15 +49,15 @@ from salstats.study import HUMAN, Series
 IN_TABLES = {
     MAPS: "scores of a saliency method",
     PEOPLE: f"scores of the method {HUMAN}",
-    SEGMENTATIONS: f"scores of the method {HUMAN}, metric iou",
-    POINTS: f"scores of the method {HUMAN}, metric hit",
-    HITS: "scores of a saliency method, metric hit",
-    PROBABILITIES: "the column prob, beside the scores or in --features FILE",
+    SEGMENTATIONS: f"IoU of the method {HUMAN}",
+    POINTS: f"hits of the method {HUMAN}",
+    HITS: "hits of a saliency method (metric hit)",
+    PROBABILITIES: "the column prob",
     SHAPES: f"features ({', '.join(FEATURES)}): columns beside the scores, or --features FILE",
     PIXELS: "the pixel counts tp, fp, fn, tn",
-    FULL_SLICE: "the full slice (--full-scores FILE, or a file of --scores whose column slice is full)",
-    FULL_PROBABILITIES: "the column prob of the full slice, beside its scores or in --features FILE",
-    FULL_LABELS: "the column label of the full slice, beside its scores or in --features FILE",
+    FULL_SLICE: "the full slice (--full-scores FILE)",
+    FULL_PROBABILITIES: "the column prob of the full slice",
+    FULL_LABELS: "the column label of the full slice",
     SEVERAL: "scores of several saliency methods or models",
     CHECKPOINTS: "scores of a model's ensemble (seed empty) and of its trainings (columns model and seed)",
     SWEEP: "maps and truth (--data and --validation)",
@@ -204,9 +204,22 @@ def _prepared(scores: pd.DataFrame, options: argparse.Namespace) -> pd.DataFrame
     scores = scores[scores["metric"].isin(["iou", "hit"])]
     if scores.empty:
         raise SalstatsError("the scores have no metric 'iou' or 'hit', which this study is made of")
+    _check_range(scores)
     scores = scores.assign(task=scores["task"].replace(ALIASES)).reset_index(drop=True)
     scores = _of_tasks(scores, names_in(options.tasks))
     return _main_first(_with_patients(scores, options.patient_from), options.main)
+
+
+def _check_range(scores: pd.DataFrame) -> None:
+    """Raise where a score is outside 0 to 1, the range of both metrics."""
+    outside = scores[(scores["score"] < 0) | (scores["score"] > 1)]
+    if len(outside):
+        row = outside.iloc[0]
+        raise SalstatsError(
+            f"case {row['case']}, task {row['task']}, method {row['method']}: {row['metric']} is "
+            f"{row['score']:g}, outside 0 to 1 ({len(outside)} of {len(scores)} scores are); divide "
+            "percentages by 100"
+        )
 
 
 def _of_tasks(scores: pd.DataFrame, tasks: list[str] | None) -> pd.DataFrame:
@@ -308,10 +321,24 @@ def _with_reasons(scores: pd.DataFrame, *, is_full: bool) -> pd.DataFrame:
     if is_full:
         reason[unexplained] = NEGATIVE
     else:
+        if unexplained.any():
+            _warn_of_guess(scores, int(unexplained.sum()))
         positive = _has_finding(scores)
         reason[unexplained & ~positive] = ABSENT
         reason[unexplained & positive] = EMPTY
     return scores.assign(reason=reason)
+
+
+def _warn_of_guess(scores: pd.DataFrame, n_undefined: int) -> None:
+    """Warn where nothing but the scores themselves says which findings are absent."""
+    known = {"label", "area_ratio"} & set(scores)
+    if known or "hit" in set(scores["metric"]):
+        # a hit is undefined only where the finding is absent
+        return
+    warn(
+        f"{n_undefined} scores are undefined, and no column label or area_ratio says where the finding is "
+        "absent: it is taken for absent where no method has a score"
+    )
 
 
 def _has_finding(scores: pd.DataFrame) -> pd.Series:

@@ -69,6 +69,12 @@ def test_reasons_are_found_where_the_table_has_none(scores, known):
     assert got.fillna("").tolist() == scores["reason"].fillna("").tolist()
 
 
+def test_that_undefined_scores_are_taken_for_absent_findings_is_said(scores):
+    only = scores.loc[scores["metric"] == "iou", [*KEYS, "score"]].reset_index(drop=True)
+    with pytest.warns(SalstatsWarning, match="taken for absent where no method has a score"):
+        read_given(only, options_of())
+
+
 def test_the_true_positive_slice_follows_from_the_full_one_and_its_pixels(scores, full):
     columns = [*KEYS, "score", "patient", "prob", "tp", "fp", "fn"]
     got = read_given(full[columns].assign(slice="full"), options_of()).true_positive
@@ -119,7 +125,7 @@ def test_a_cut_off_empties_masks_as_scoring_does(scores, full):
 @pytest.mark.parametrize(
     ("lacking", "sentence"),
     [
-        (["prob"], "Extended Data 9: not made, needs the column prob,"),
+        (["prob"], "Extended Data 9: not made, needs the column prob$"),
         (
             list(FEATURES),
             "Extended Data 8; .*: not made, needs features .n_inst.*--features FILE",
@@ -132,11 +138,17 @@ def test_what_is_missing_is_said_by_item_in_words_of_tables(scores, lacking, sen
     assert not any(re.match(sentence, said) for said in sentences(scores))
 
 
-def test_without_the_full_slice_or_people_that_is_said_and_the_rest_made(scores):
+@pytest.mark.parametrize("as_published", [False, True])
+def test_without_the_full_slice_or_people_that_is_said_and_the_rest_made(scores, as_published):
     said = sentences(scores[scores["method"] != "human"])
     assert any(s.startswith("Extended Data 4; Table 3") and "--full-scores FILE" in s for s in said)
     assert any(s.startswith("Fig. 2: not made, needs scores of the method human") for s in said)
-    made = ss.reproduce("saporta2022", scores=scores[scores["method"] != "human"], replicates=40)
+    made = ss.reproduce(
+        "saporta2022",
+        scores=scores[scores["method"] != "human"],
+        as_published=as_published,
+        replicates=40,
+    )
     assert {"table_1", "table_2", "extended_data_9", "figure_3"} <= set(made)
     assert not {"table_3", "figure_2", "extended_data_4", "extended_data_5"} & set(made)
 
@@ -172,6 +184,7 @@ def test_the_main_method_is_the_one_that_is_named(scores):
         (lambda f: f.assign(metric="dice"), {}, "no metric 'iou' or 'hit'"),
         (lambda f: f.assign(slice="predicted-positive"), {}, "predicted-positive"),
         (lambda f: f.drop(columns=COUNTS).assign(slice="full"), {}, "full slice only"),
+        (lambda f: f.assign(score=100 * f["score"]), {}, "outside 0 to 1 .* divide percentages by 100"),
         (lambda f: f, {"tasks": ["Edema"]}, "--tasks names 'Edema'"),
         (lambda f: f, {"threshold": ["0.5"]}, "--threshold belongs to --data"),
         (lambda f: f, {"min_positives": 500}, "no task has 500 positive cases"),
