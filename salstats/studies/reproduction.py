@@ -49,7 +49,8 @@ def reproduce(
         Processes; -1 for one per core.
     **options
         The study's own options, which `salstats reproduce KEY --help` lists, with underscores in the place of
-        hyphens: `replicates=200`, `min_positives=5`. An option without a value is True.
+        hyphens: `replicates=200`, `min_positives=5`. An option without a value is True; one that names
+        tables takes frames too: `full_scores=frame`.
 
     Returns
     -------
@@ -78,8 +79,14 @@ def reproduce(
     check_choice(key, KEYS, "key")
     declared = study(key)
     parser = parser_of(declared, output=False)
+    # a frame cannot be written as an argument of the command
+    tables = {name: value for name, value in options.items() if _holds_frame(value)}
     given = {"data": data, "as_published": as_published, "jobs": jobs, **options}
-    parsed = parser.parse_args(_arguments(given))
+    parsed = parser.parse_args(_arguments({name: given[name] for name in given if name not in tables}))
+    for name, value in tables.items():
+        if not hasattr(parsed, name):
+            raise SalstatsError(f"{key} has no option {name!r}")
+        setattr(parsed, name, _sources(value))
     parsed.scores = None if scores is None else _sources(scores)
     parsed.features = [] if features is None else _sources(features)
     parsed.rename = [] if rename is None else [dict(rename)]
@@ -111,6 +118,12 @@ def _arguments(given: Mapping[str, Any]) -> list[str]:
         for each in values:
             arguments += [flag, str(each)]
     return arguments
+
+
+def _holds_frame(value: object) -> bool:
+    """Say whether an option's value is a frame, or a list with one."""
+    values = value if isinstance(value, list | tuple) else [value]
+    return any(isinstance(each, pd.DataFrame) for each in values)
 
 
 def _sources(given: Source | Sequence[Source]) -> list[Path | pd.DataFrame]:

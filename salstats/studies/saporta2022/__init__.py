@@ -1,12 +1,13 @@
 """Saporta et al. (2022): saliency methods against radiologists on chest X-rays (CheXlocalize)."""
 
 import argparse
+from dataclasses import replace
 from functools import partial
 
 import pandas as pd
 
-from salstats.datasets import load_published
-from salstats.studies.engine import Item, Opened, Printed, Study
+from salstats.checks import SalstatsError
+from salstats.studies.engine import Item, Opened, Study
 from salstats.studies.saporta2022.choices import choices, comparison
 from salstats.studies.saporta2022.covariates import (
     by_confidence,
@@ -16,15 +17,23 @@ from salstats.studies.saporta2022.covariates import (
 )
 from salstats.studies.saporta2022.frames import (
     CHECKPOINTS,
+    FULL_LABELS,
+    FULL_PROBABILITIES,
+    FULL_SLICE,
+    HITS,
     MAPS,
     PEOPLE,
+    PICTURES,
+    PIXELS,
     POINTS,
     PROBABILITIES,
     SEGMENTATIONS,
     SEVERAL,
+    SHAPES,
     SWEEP,
     THRESHOLDS,
 )
+from salstats.studies.saporta2022.given_scores import IN_TABLES, read_given
 from salstats.studies.saporta2022.localisation import (
     classifiers,
     ensemble_and_checkpoints,
@@ -39,57 +48,71 @@ from salstats.studies.saporta2022.localisation import (
     tuned_thresholds,
 )
 from salstats.studies.saporta2022.pictures import examples, figure_1, figure_3
+from salstats.studies.saporta2022.printed import (
+    FULL_SLICE_2021,
+    TABLE_1,
+    TABLE_2,
+    TABLE_3,
+    TABLE_S1,
+    decrease_printed,
+)
+from salstats.studies.saporta2022.release import read_release
 from salstats.studies.saporta2022.scored import add_options, find, make_frames
 
 _ABOUT = """\
-Reads heat maps, the truth, people's segmentations and points of a study in the CheXlocalize format, and
-makes Tables 1 to 3 and S1, Figs. 1 to 3, Extended Data 1 to 10 (3 where several methods or models are
-given, 7 where single trainings of a model are, as METHOD:MODEL:SEED beside METHOD:MODEL), every headline
-number as published and with patients as clusters, what changes under other choices (S1 misses, S2 cut-offs,
-S3 task effects, S7 logistic model), and cases picked by their IoU. What cannot be made of the data at hand
-is said, with what it needs, before anything is tuned or scored: the public release has maps for its
-validation set only, and people's marks for its test set only.
+Makes Tables 1 to 3 and S1, Figs. 1 to 3, Extended Data 1 to 10, every headline number as published and
+with patients as clusters, what changes under other choices (S1 misses, S2 cut-offs, S3 task effects, S7
+logistic model), and cases picked by their IoU. What cannot be made of the data at hand is said, with
+what it needs, before anything is tuned, scored or computed; the rest is made. Printed numbers stand
+beside results of as many cases as the study's (printed.csv).
+
+From scores (--scores, --features, --full-scores): CSV, TSV, Parquet or XLSX files with the columns
+case, task, method (human for people), metric (iou, hit) and score; patient, prob, label, n_instances,
+area_ratio, elongation, irrectangularity, tp, fp, fn, tn, model, seed and reason where they are known,
+beside the scores or (those of a case and task) in --features. Files of the study's scripts are read as
+they are, by their names: iou_results_per_cxr.csv, hitmiss_humanbenchmark_results_per_cxr.csv,
+num_instances.csv and so on, and probabilities.csv with a column per task. Scores are of the
+true-positive slice, unless a column slice says full; --full-scores names those of the full slice, which
+Table 3 and Extended Data 4 need. Made: Tables 1 to 3 and S1, Fig. 2, Fig. 3 without pictures, Extended
+Data 2 to 10. Masks are as they were scored; with the columns prob, tp, fp and fn --cutoff empties those
+of low probability.
+
+From files (--data): reads heat maps, the truth, people's segmentations and points in the CheXlocalize
+format. The public release has maps for its validation set only, and people's marks for its test set
+only. Extended Data 3 needs several methods or models, Extended Data 7 single trainings of a model, as
+METHOD:MODEL:SEED beside METHOD:MODEL. Thresholds and cut-offs are given, or tuned on --validation,
+never on --data; without either Extended Data 1 is left out and no mask is emptied for want of
+confidence. The first --maps is the method of all single-method items, and what is tuned is tuned for
+it. --maps without a name is a folder of folders METHOD or METHOD_MODEL; trainings of a model are named
+one by one, METHOD:MODEL:SEED=DIR. The study smoothed integrated gradients (100 pixels; 50 for ResNet152
+and Inception-v4), DeepLIFT (50) and LRP (80): --smooth integrated_gradients=100. A long run that is
+stopped goes on with the same --resume FOLDER.
 
 By default intervals resample patients (a task's hit rate has Wilson's, of the effective number of
 patients), estimates are means of the scores, pairs are complete. With --as-published: the mean of 1000
-replicates of cases, order statistics, rows for independent, the scripts' rounding, and cut-offs chosen as
-the scripts do (above, not from; means to three digits; 0 not tried for Lung Lesion). Thresholds and cut-
-offs are given, or tuned on --validation, never on --data; without either Extended Data 1 is left out and no
-mask is emptied for want of confidence. The first --maps is the method of all single-method items, and what
-is tuned is tuned for it.
+replicates of cases, order statistics, rows for independent, the scripts' rounding, and cut-offs chosen
+as the scripts do (above, not from; means to three digits; 0 not tried for Lung Lesion).
 
---maps without a name is a folder of folders METHOD or METHOD_MODEL, by name (--main says which is the
-first); trainings of a model are named one by one, METHOD:MODEL:SEED=DIR. The study smoothed integrated
-gradients (100 pixels; 50 for ResNet152 and Inception-v4), DeepLIFT (50) and LRP (80): --smooth
-integrated_gradients=100. A long run that is stopped goes on with the same --resume FOLDER.
-
+Example: salstats reproduce saporta2022 --scores scores.csv --full-scores full.csv -o out
 Example: salstats reproduce saporta2022 --data test --validation val -o out --maps gradcam=test/gradcam_maps
 Example: salstats reproduce saporta2022 --data CheXlocalize --split val --validation CheXlocalize -o out
 """
 _ALL, _TRUTH = "all cases of the study", "findings of the truth"
 
 
-def _table_3_printed() -> pd.DataFrame:
-    """Table 3 as printed: slope and correlation of each task."""
-    return load_published("saporta2022_table3").melt(["task", "n"], var_name="term", value_name="estimate")
-
-
-def _is_the_studys(found: pd.DataFrame) -> bool:
-    """Whether Table 3 is as published and of as many cases of each task as the study printed it of."""
-    both = _table_3_printed().merge(found, "left", ["task", "term"], suffixes=("_printed", ""))
-    return "printed" in found and bool((both["n_printed"] == both["n"]).all())
-
-
 #: In the order of the files.
 ITEMS = (
     Item("extended_data_10", "Extended Data 10: summary statistics", summary_statistics, slice=_ALL),
-    Item("table_1", "Table 1: mean IoU and hit rate", table_1, parts=(MAPS, PEOPLE)),
+    Item("table_1", "Table 1: mean IoU and hit rate", table_1,
+         parts=(MAPS, PEOPLE, HITS), printed=TABLE_1),
     Item("figure_2", "Fig. 2: mean IoU (a) and hit rate (b) of the main saliency method and people", figure_2,
          needs=(MAPS, PEOPLE), parts=(SEGMENTATIONS, POINTS)),
     Item("extended_data_5", "Extended Data 5: percentage decrease of mean IoU from people",
-         partial(lost_to_people, metric="iou"), needs=(MAPS, SEGMENTATIONS)),
+         partial(lost_to_people, metric="iou"), needs=(MAPS, SEGMENTATIONS),
+         printed=decrease_printed("iou")),
     Item("extended_data_6", "Extended Data 6: percentage decrease of hit rate from people",
-         partial(lost_to_people, metric="hit"), needs=(MAPS, POINTS)),
+         partial(lost_to_people, metric="hit"), needs=(MAPS, HITS, POINTS),
+         printed=decrease_printed("hit")),
     Item("extended_data_1a", "Extended Data 1a: mean IoU by threshold, validation study", thresholds,
          needs=(SWEEP,), slice="true-positive, validation"),
     Item("extended_data_1b", "Extended Data 1b: mean IoU with tuned thresholds", tuned_thresholds,
@@ -97,36 +120,57 @@ ITEMS = (
     Item("extended_data_1c", "Extended Data 1c: Otsu's threshold against the tuned one, paired (asserted in "
          "the study's text)", otsu_and_tuned, needs=(MAPS, THRESHOLDS)),
     Item("extended_data_2", "Extended Data 2: precision, recall and specificity", pooled,
-         parts=(MAPS, PEOPLE), slice="cases that the truth holds"),
+         needs=(PIXELS,), parts=(MAPS, PEOPLE), slice="cases that the truth holds"),
     Item("extended_data_3", "Extended Data 3: saliency methods and architectures", several_models,
          needs=(SEVERAL,), parts=(PEOPLE,)),
     Item("extended_data_7", "Extended Data 7: ensemble and single checkpoints", ensemble_and_checkpoints,
          needs=(CHECKPOINTS,)),
     Item("extended_data_4", "Extended Data 4: mean IoU on the full slice", full_slice,
-         parts=(MAPS, PEOPLE)),
-    Item("extended_data_8", "Extended Data 8: distribution of the features", distributions, slice=_TRUTH),
+         needs=(FULL_SLICE,), parts=(MAPS, PEOPLE), printed=FULL_SLICE_2021),
+    Item("extended_data_8", "Extended Data 8: distribution of the features", distributions,
+         needs=(SHAPES,), slice=_TRUTH),
     Item("table_2", "Table 2: features of the finding and localisation", table_2,
-         needs=(MAPS,), parts=(PEOPLE,)),
+         needs=(MAPS, SHAPES), parts=(HITS, SEGMENTATIONS, POINTS), printed=TABLE_2),
     Item("table_3", "Table 3: confidence and IoU", partial(by_confidence, metric="iou"),
-         needs=(PROBABILITIES,),
-         printed=Printed(_table_3_printed, ("task", "term"), ("estimate",), applies=_is_the_studys)),
+         needs=(FULL_SLICE, FULL_PROBABILITIES), printed=TABLE_3),
     Item("extended_data_9", "Extended Data 9: confidence and hits", partial(by_confidence, metric="hit"),
-         needs=(PROBABILITIES,)),
+         needs=(PROBABILITIES, HITS)),
     Item("table_s1", "Supplementary Table S1: AUROC of the classifiers", classifiers,
-         needs=(PROBABILITIES,), slice=_ALL),
+         needs=(FULL_SLICE, FULL_PROBABILITIES, FULL_LABELS), slice=_ALL, printed=TABLE_S1),
     Item("as_published_and_clustered", "Every headline number as published and with patients as clusters",
          comparison, slice="as each item"),
     Item("sensitivity", "Choices that may change a conclusion", choices, needs=(MAPS,), slice="as each item"),
-    Item("figure_1", "Fig. 1: a map and people's outline against the truth", figure_1, needs=(MAPS,)),
-    Item("figure_3", "Fig. 3a-b: features of the findings", figure_3, slice=_TRUTH),
-    Item("examples", "Examples picked by IoU", examples, needs=(MAPS,)),
+    Item("figure_1", "Fig. 1: a map and people's outline against the truth", figure_1,
+         needs=(MAPS, PICTURES)),
+    Item("figure_3", "Fig. 3a-b: features of the findings", figure_3,
+         needs=(SHAPES,), parts=(PICTURES,), slice=_TRUTH),
+    Item("examples", "Examples picked by IoU", examples, needs=(MAPS, PICTURES)),
 )  # fmt: skip
 
 
 def _open(options: argparse.Namespace) -> Opened:
     """Find the study; what is tuned and scored of it comes later."""
+    if options.data is None:
+        raise SalstatsError("saporta2022 needs a study (--data DIR) or scores of it (--scores FILE)")
+    if options.full_scores:
+        raise SalstatsError("--full-scores belongs to --scores")
     found = find(options)
     return Opened(ITEMS, found.there, lambda: make_frames(found, options).with_enough(options.min_positives))
+
+
+def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> Opened:
+    """Take scores that are there already; what an item lacks is said in words of tables."""
+    given = read_given(scores, options)
+    items = [
+        replace(
+            item,
+            needs=tuple(IN_TABLES[need] for need in item.needs),
+            parts=tuple(IN_TABLES[need] for need in item.parts),
+        )
+        for item in ITEMS
+    ]
+    there = frozenset(IN_TABLES[need] for need in given.there)
+    return Opened(items, there, lambda: given.frames(options).with_enough(options.min_positives))
 
 
 STUDY = Study(
@@ -136,4 +180,7 @@ STUDY = Study(
     about=_ABOUT,
     add_options=add_options,
     open=_open,
+    open_scores=_open_scores,
+    read_release=read_release,
+    slices=True,
 )

@@ -19,11 +19,15 @@ from salstats.studies.engine import Cell, Made, if_possible, table_of
 from salstats.studies.saporta2022.frames import (
     ALL_TASKS,
     FEATURES,
+    FULL_PROBABILITIES,
+    FULL_SLICE,
+    HITS,
     MAPS,
     OUTCOMES,
     PEOPLE,
     POOLED,
     PROBABILITIES,
+    SHAPES,
     TASK_EFFECTS,
     WITHIN,
     Choice,
@@ -55,11 +59,11 @@ _MEANS, _SLOPES = ["metric", "method", "task"], ["metric", "task", "term"]
 #: What is compared, what its rows are known by, what it needs, and how it is made.
 HEADLINES: dict[str, tuple[list[str], set[str], Callable[[Frames, Choice], pd.DataFrame]]] = {
     "Table 1": (_MEANS, set(), lambda f, c: means(_pairs(f), c)),
-    "Extended Data 4": (_MEANS, set(), lambda f, c: means(metric_rows(full_rows(f, c), "iou"), c)),
+    "Extended Data 4": (_MEANS, {FULL_SLICE}, lambda f, c: means(metric_rows(full_rows(f, c), "iou"), c)),
     "Extended Data 5-6": (_MEANS, {MAPS, PEOPLE}, lambda f, c: decreases(_pairs(f), c)),
-    "Table 2": (["outcome", "term"], {MAPS}, lambda f, c: feature_slopes(f, c, (POOLED,), (ALL_TASKS,))),
-    "Table 3": (_SLOPES, {PROBABILITIES}, lambda f, c: confidence_of(f, "iou", c)),
-    "Extended Data 9": (_SLOPES, {PROBABILITIES}, lambda f, c: confidence_of(f, "hit", c)),
+    "Table 2": (["outcome", "term"], {MAPS, SHAPES}, lambda f, c: _pooled_slopes(f, c)),
+    "Table 3": (_SLOPES, {FULL_SLICE, FULL_PROBABILITIES}, lambda f, c: confidence_of(f, "iou", c)),
+    "Extended Data 9": (_SLOPES, {PROBABILITIES, HITS}, lambda f, c: confidence_of(f, "hit", c)),
 }
 #: What each row asks.
 QUESTIONS = {
@@ -242,6 +246,11 @@ def side_by_side(frames: Frames, n_replicates: int) -> pd.DataFrame:
     return rows[["item", *(c for c in ("metric", "outcome", "method", "task", "term") if c in rows), *BESIDE]]
 
 
+def _pooled_slopes(frames: Frames, choice: Choice) -> pd.DataFrame:
+    """Return Table 2 with features scaled over all tasks, rows of all tasks pooled."""
+    return feature_slopes(frames, choice, (POOLED,), (ALL_TASKS,))
+
+
 def _pairs(frames: Frames) -> pd.DataFrame:
     """IoU and hits of the first model of each method, and of people."""
     return metric_rows(one_model(frames.scores), "iou", "hit")
@@ -251,8 +260,9 @@ def sensitivity(frames: Frames, n_replicates: int) -> pd.DataFrame:
     """Published choice, the same clustered, and the other choice clustered, with their signs."""
     published, clustered = Choice(True, n_replicates), Choice(False, n_replicates)
     makers = {"S1": _misses, "S2": _cutoffs, "S3": _clusters, "S7": _logistic}
-    if not (frames.cut_off and PROBABILITIES in frames.there):
-        del makers["S2"]
+    for row in list(makers):
+        if not _is_possible(row, frames):
+            del makers[row]
     parts = []
     for row, make in makers.items():
         with if_possible(f"{row} of the sensitivity table"):
@@ -260,6 +270,16 @@ def sensitivity(frames: Frames, n_replicates: int) -> pd.DataFrame:
     rows = all_of(parts)
     rows.insert(1, "question", rows["row"].map(QUESTIONS))
     return rows[["row", "question", "quantity", "of", *BESIDE, *MIDDLE]]
+
+
+def _is_possible(row: str, frames: Frames) -> bool:
+    """Say whether there is what a row of the sensitivity table needs."""
+    if row == "S2":
+        # with and without cut-offs: scores of a file have them or not
+        known = {FULL_SLICE, FULL_PROBABILITIES} <= frames.there
+        return known and frames.cut_off in ("tuned", "given")
+    needs = {"S3": {SHAPES}, "S7": {SHAPES, HITS}}
+    return needs.get(row, set()) <= frames.there
 
 
 def _beside(row: str, quantity: str, keys: list[str], *sides: pd.DataFrame) -> pd.DataFrame:
@@ -312,9 +332,10 @@ def _clusters(frames: Frames, published: Choice, clustered: Choice) -> pd.DataFr
     pooled, middle = (feature_slopes(frames, c, (POOLED,), (ALL_TASKS,)) for c in (published, clustered))
     within = feature_slopes(frames, clustered, (POOLED,), (TASK_EFFECTS,))
     parts = [_beside("S3", "slope", ["outcome", "term"], pooled, middle, within)]
-    if PROBABILITIES not in frames.there:
-        return parts[0]
-    for metric in ("iou", "hit"):
+    needs = {"iou": {FULL_SLICE, FULL_PROBABILITIES}, "hit": {PROBABILITIES, HITS}}
+    for metric in needs:
+        if not needs[metric] <= frames.there:
+            continue
         ours, theirs = (confidence_of(frames, metric, c) for c in (published, clustered))
         chosen = ((ours, "Overall"), (theirs, "Overall"), (theirs, WITHIN))
         rows_of = [f[f["task"] == task].drop(columns="task") for f, task in chosen]

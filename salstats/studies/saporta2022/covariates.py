@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import plotnine as p9
+from great_tables import GT
 
 import salstats as ss
 from salstats.display.plots.text_fit import wrapped
@@ -38,37 +39,47 @@ def summary_statistics(frames: Frames) -> Made:
     counts = frames.counts
     assert counts is not None
     features = described_features(frames.everything or frames)
-    wide = features.assign(
-        text=[
-            interval_text(r.median, r.q1, r.q3, 1 if r.metric == "n_instances" else 3, "brackets")
-            for r in features.itertuples()
-        ]
-    ).pivot(index="task", columns="metric", values="text")
-    named = [f for f in FEATURES if f in wide]
-    patients = ["n_patients"] if "n_patients" in counts else []
-    heads = {"n_cases": "Cases", "n_positive": "Positive", "n_patients": "Patients with it"}
-    out = counts[counts["left_out"]]
-    said = "; ".join(f"{r.task} (n = {r.n_positive}: {r.reason})" for r in out.itertuples()) or "none"
-    table = table_of(
-        counts.join(wide[named].fillna(MISSING), on="task").fillna(dict.fromkeys(named, MISSING)),
-        "saporta2022",
-        {"Task": "task"},
-        {heads[c]: c for c in ("n_cases", "n_positive", *patients)}
-        | {Column(feature(f), ("Median [Q1, Q3]",)): f for f in named},
-    )
-    frame = counts.merge(
-        features.pivot(index="task", columns="metric", values=["median", "q1", "q3"])
-        .pipe(lambda f: f.set_axis([f"{m}_{v}" for v, m in f.columns], axis=1))
-        .reset_index(),
-        on="task",
-        how="left",
-    )
+    left_out = _left_out(counts)
     return Made(
-        frame,
-        table,
-        _count_figure(counts, said),
-        note=f"tasks left out of all that follows: {said}",
+        _with_quartiles(counts, features),
+        _summary_table(counts, features),
+        _count_figure(counts, left_out),
+        note=f"tasks left out of all that follows: {left_out}",
     )
+
+
+def _left_out(counts: pd.DataFrame) -> str:
+    """Name the tasks that are left out, with the number of cases and the reason."""
+    tasks = [
+        f"{row.task} (n = {row.n_positive}: {row.reason})" for row in counts[counts["left_out"]].itertuples()
+    ]
+    return "; ".join(tasks) or "none"
+
+
+def _with_quartiles(counts: pd.DataFrame, features: pd.DataFrame) -> pd.DataFrame:
+    """Put median and quartiles of each feature beside the counts of its task."""
+    quartiles = features.pivot(index="task", columns="metric", values=["median", "q1", "q3"])
+    quartiles.columns = [f"{feature_name}_{value}" for value, feature_name in quartiles.columns]
+    return counts.merge(quartiles.reset_index(), on="task", how="left")
+
+
+def _summary_table(counts: pd.DataFrame, features: pd.DataFrame) -> GT:
+    """Show the counts of each task, and median and quartiles of the features that are known."""
+    texts = []
+    for row in features.itertuples():
+        digits = 1 if row.metric == "n_instances" else 3
+        texts.append(interval_text(row.median, row.q1, row.q3, digits, "brackets"))
+    shown = features.assign(text=texts).pivot(index="task", columns="metric", values="text")
+    known = [name for name in FEATURES if features.loc[features["metric"] == name, "median"].notna().any()]
+    # a task without findings has no row
+    shown = shown.reindex(counts["task"])[known].fillna(MISSING).reset_index()
+
+    columns: dict[str | Column, str] = {"Cases": "n_cases", "Positive": "n_positive"}
+    if "n_patients" in counts:
+        columns["Patients with it"] = "n_patients"
+    for name in known:
+        columns[Column(feature(name), ("Median [Q1, Q3]",))] = name
+    return table_of(counts.merge(shown, on="task"), "saporta2022", {"Task": "task"}, columns)
 
 
 def _count_figure(counts: pd.DataFrame, left_out: str) -> p9.ggplot:
@@ -110,28 +121,7 @@ def table_2(frames: Frames) -> Made:
     slopes = feature_slopes(frames, choice)
     if choice.published:
         slopes["printed"] = printed_as_published(slopes, n_tests=len(FEATURES))
-    named = slopes.assign(
-        block=slopes["scale"] + np.where(slopes["pool"] == TASK_EFFECTS, f", {TASK_EFFECTS}", "")
-    )
-    blocks: dict[str, str] = {}
-    for scale, source in ((PER_TASK, "as the study's text has it"), (POOLED, "as its scripts have it")):
-        blocks |= {scale: f"{scale} ({source})", f"{scale}, {TASK_EFFECTS}": f"{scale}, {TASK_EFFECTS}"}
-    outcomes = list(dict.fromkeys(slopes["outcome"]))
-    columns = [
-        c
-        for c in named
-        if c not in ("outcome", "scale", "pool", "block", "method", "formula", "errors", "printed")
-    ]
-    named = named[["block", "outcome", *columns]]
-    table = ss.table_estimates(
-        named,
-        rows="term",
-        columns="outcome",
-        groups="block",
-        bold=False,
-        stars=True,
-        labels={"block": blocks, "outcome": outcomes, "term": list(FEATURES)},
-    )
+    table = _slope_table(slopes)
     pooled_only = slopes[slopes["pool"] != TASK_EFFECTS]
     # an outcome is a panel, and the two scales stand above each other
     figure = ss.plot_regression(
@@ -148,6 +138,30 @@ def table_2(frames: Frames) -> Made:
         "value, in a task (as the study's text has it) or over all tasks (as its scripts have it); "
         f"{scale_matters(slopes)}; stars after Bonferroni's correction for the 4 features of an outcome, not "
         f"for the 16 tests of a block, and intervals are not corrected; {error_note(choice)}",
+    )
+
+
+def _slope_table(slopes: pd.DataFrame) -> GT:
+    """Show a block of slopes for each scale of the features, without and with task effects."""
+    blocks = {}
+    for scale, source in ((PER_TASK, "as the study's text has it"), (POOLED, "as its scripts have it")):
+        blocks[scale] = f"{scale} ({source})"
+        blocks[f"{scale}, {TASK_EFFECTS}"] = f"{scale}, {TASK_EFFECTS}"
+    block = slopes["scale"].where(slopes["pool"] != TASK_EFFECTS, slopes["scale"] + f", {TASK_EFFECTS}")
+    rows = slopes.drop(columns=["scale", "pool", "method", "formula", "errors", "printed"], errors="ignore")
+    rows.insert(0, "block", block)
+    return ss.table_estimates(
+        rows,
+        rows="term",
+        columns="outcome",
+        groups="block",
+        bold=False,
+        stars=True,
+        labels={
+            "block": blocks,
+            "outcome": list(dict.fromkeys(slopes["outcome"])),
+            "term": list(FEATURES),
+        },
     )
 
 

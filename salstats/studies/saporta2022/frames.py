@@ -29,8 +29,19 @@ SWEEP = "--validation with maps"
 THRESHOLDS = "--threshold, or --validation with maps"
 SEVERAL = "maps of several methods or models"
 CHECKPOINTS = "maps of a model, the ensemble, and of its single trainings, METHOD:MODEL:SEED"
+#: What a folder of files always gives, and tables of scores may lack.
+HITS = "hits of the maps"
+SHAPES = "size and shape of the findings"
+PIXELS = "counts of pixels"
+FULL_SLICE = "the full slice"
+FULL_PROBABILITIES = "the model's probabilities on the full slice"
+FULL_LABELS = "labels of all cases"
+PICTURES = "maps and truth of the cases"
+OF_FILES = frozenset({HITS, SHAPES, PIXELS, FULL_SLICE, FULL_LABELS, PICTURES})
 
 FEATURES = ("n_instances", "area_ratio", "elongation", "irrectangularity")
+#: Scores are those of a file, made with or without cut-offs.
+AS_SCORED = "as scored"
 #: A slope or correlation within tasks, beside the one pooled over them.
 WITHIN = "Within tasks"
 #: Outcomes of Table 2: heading, metric, and the method that the gap is taken from.
@@ -64,17 +75,19 @@ class Frames:
 
     #: True-positive slice, Otsu's threshold: IoU and hit, with pixels.
     scores: pd.DataFrame
-    #: IoU on the full slice, masks empty below the tuned probability cut-offs where there are any.
+    #: IoU on the full slice, masks empty below the probability cut-offs where there are any; no rows where it
+    #: is not known.
     full: pd.DataFrame
-    #: IoU on the full slice without cut-offs.
+    #: IoU on the full slice without cut-offs; no rows where it is not known.
     uncut: pd.DataFrame
-    #: Of the truth's findings.
+    #: Size and shape of the truth's findings by case and task. A column `label` says which findings are
+    #: there; without it they are those with an area.
     features: pd.DataFrame
     #: IoU on the true-positive slice with the tuned thresholds.
     tuned: pd.DataFrame | None = None
     #: The thresholds' mean IoU on the validation study.
     sweep: pd.DataFrame | None = None
-    #: Which probability cut-offs there are, "tuned" or "given"; empty for none.
+    #: Which probability cut-offs there are: "tuned", "given", or `AS_SCORED`; empty for none.
     cut_off: str = "tuned"
     #: Whether the thresholds of `tuned` are "tuned" or "given".
     thresholds: str = "tuned"
@@ -108,7 +121,7 @@ class Frames:
     @property
     def positives(self) -> pd.DataFrame:
         """The features of the findings that are there."""
-        return self.features[self.features["area_ratio"] > 0].reset_index(drop=True)
+        return self.features[is_positive(self.features)].reset_index(drop=True)
 
     def with_tasks(self, tasks: list[str]) -> "Frames":
         """The frames of some tasks only."""
@@ -143,9 +156,16 @@ def count_tasks(frames: Frames, min_positives: int) -> pd.DataFrame:
     return table
 
 
+def is_positive(features: pd.DataFrame) -> pd.Series:
+    """Say of each case and task whether the finding is there."""
+    if "label" in features:
+        return features["label"] == 1
+    return features["area_ratio"] > 0
+
+
 def check_positives(features: pd.DataFrame, min_positives: int) -> None:
     """Raise where no task has the positive cases that it needs to be kept."""
-    most = int((features["area_ratio"] > 0).groupby(features["task"]).sum().max())
+    most = int(is_positive(features).groupby(features["task"]).sum().max())
     if most < min_positives:
         raise SalstatsError(
             f"no task has {min_positives} positive cases (most: {most}), so there is nothing to estimate; "
@@ -290,7 +310,7 @@ def feature_slopes(
             # one task has no effects
             extra = " + task" if pool == TASK_EFFECTS and found["task"].nunique() > 1 else ""
             for outcome, metric, reference in OUTCOMES:
-                if reference and PEOPLE not in frames.there:
+                if not _has_outcome(frames, metric, reference):
                     continue
                 own = found if reference else found[found["method"] == frames.main]
                 formulas = [f"{metric} ~ {f}{extra}" for f in used]
@@ -302,6 +322,15 @@ def feature_slopes(
                     parts.append(terms.drop(columns="reference", errors="ignore").assign(**named))
     found = all_of(parts)
     return found[[*named, *found.columns.drop(list(named))]]
+
+
+def _has_outcome(frames: Frames, metric: str, reference: str | None) -> bool:
+    """Say whether there are scores of an outcome of Table 2."""
+    if reference == HUMAN:
+        need = SEGMENTATIONS if metric == "iou" else POINTS
+    else:
+        need = MAPS if metric == "iou" else HITS
+    return need in frames.there
 
 
 def slopes_of(
@@ -317,10 +346,7 @@ def slopes_of(
 
 def confidence(scores: pd.DataFrame, metric: str, choice: Choice) -> pd.DataFrame:
     """Slopes and Spearman correlations of a metric on confidence: per task, pooled, within tasks."""
-    rows = present(scores.drop(columns="method")[scores["metric"] == metric])
-    rows = rows.drop(columns=["metric"]).rename(columns={"score": metric})
-    keep = [c for c in ("case", "patient", "task", metric, "prob") if c in rows]
-    rows = rows[keep].reset_index(drop=True)
+    rows = present(metric_rows(scores, metric))
     several = rows["task"].nunique() > 1
     parts = [slopes_of(rows, f"{metric} ~ prob", choice, by="task", overall=True)]
     if several:

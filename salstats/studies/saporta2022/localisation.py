@@ -9,6 +9,9 @@ from salstats.display.plots.decrease import loss_order
 from salstats.stats.design import AVERAGE
 from salstats.studies.engine import Made
 from salstats.studies.saporta2022.frames import (
+    FULL_LABELS,
+    FULL_PROBABILITIES,
+    FULL_SLICE,
     MAPS,
     PEOPLE,
     POINTS,
@@ -97,6 +100,8 @@ def lost_to_people(frames: Frames, metric: str) -> Made:
 
 def classifier(frames: Frames) -> pd.DataFrame | None:
     """The AUROC of each task where probabilities and labels of both kinds are known."""
+    if not {FULL_SLICE, FULL_PROBABILITIES, FULL_LABELS} <= frames.there:
+        return None
     rows = main_rows(frames, frames.uncut)
     rows = rows[rows["method"] == frames.main]
     if not {"prob", "label"} <= set(rows) or (rows.groupby("task")["label"].nunique() < 2).any():
@@ -160,9 +165,10 @@ def pooled(frames: Frames) -> Made:
     """Extended Data 2: precision, recall and specificity of the pixels of all cases."""
     choice = frames.choice
     rows = main_rows(frames, frames.scores)
+    rows = rows[rows["tp"].notna()].reset_index(drop=True)
     rates = ss.pooled_rates(rows, by=["method", "task"], **choice.resampled)
     gap = None
-    if {MAPS, PEOPLE} <= frames.there:
+    if _has_both(rows):
         gap = ss.pooled_difference(rows, reference=HUMAN, by="task", **choice.resampled)
     note = (
         "pixels pooled over cases, so that large images and findings count more; cases without any finding "
@@ -268,7 +274,7 @@ def full_slice(frames: Frames) -> Made:
     rows = metric_rows(full_rows(frames, choice), "iou")
     found = means(rows, choice)
     gap = None
-    if {MAPS, PEOPLE} <= frames.there:
+    if _has_both(rows):
         gap = ss.difference(
             present(main_rows(frames, frames.full)), reference=HUMAN, by=["metric", "task"], average="task",
             test="none", **choice.resampled,
@@ -283,6 +289,12 @@ def full_slice(frames: Frames) -> Made:
         "that count for both, so a false positive where the other rightly marked nothing has no part in it; "
         f"{estimate_note(choice)}{cutoff_note(frames, choice)}",
     )
+
+
+def _has_both(rows: pd.DataFrame) -> bool:
+    """Say whether rows are of people and of a saliency method."""
+    methods = set(rows["method"])
+    return HUMAN in methods and len(methods) > 1
 
 
 def _people(frames: Frames) -> list[str]:

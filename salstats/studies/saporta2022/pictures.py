@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import plotnine as p9
 
 import salstats as ss
 from salstats.display.plots.gallery_plan import plan
@@ -84,8 +85,35 @@ def extremes(frames: Frames) -> pd.DataFrame:
 
 
 def figure_3(frames: Frames) -> Made:
-    """Fig. 3 a-b: the findings at both ends of each feature, in the rectangle that is measured."""
-    study, rows, labels = _study(frames), extremes(frames.everything or frames), Labels()
+    """Fig. 3 a-b: the findings at both ends of each feature; of files in the rectangle that is measured."""
+    whole = frames.everything or frames
+    rows = extremes(whole)
+    table = table_of(
+        rows,
+        "saporta2022",
+        {"Feature": lambda r: f"{feature(r.feature)}, {ENDS[r.end].lower()}"},
+        {"Case": "case", "Task": "task", "Value": ("value", 3)},
+    )
+    note = (
+        "the findings whose feature is smallest and largest; elongation and irrectangularity are of the "
+        "dominant instance and the smallest rectangle around it, relative size of the whole finding"
+    )
+    if frames.study is None:
+        note += "; without images the figure shows the features of all findings, to these ends"
+        return Made(rows, table, _all_findings(whole), note=note)
+    return Made(rows, table, _extremes_drawn(frames, rows), note=note)
+
+
+def _all_findings(frames: Frames) -> p9.ggplot:
+    """Draw the letter values of each feature over the findings of all tasks."""
+    used = [name for name in FEATURES if frames.positives[name].notna().any()]
+    values = ss.letter_values(frames.positives, used, by=())
+    return ss.plot_letter_values(values, labels=LABELS)
+
+
+def _extremes_drawn(frames: Frames, rows: pd.DataFrame) -> p9.ggplot:
+    """Draw the findings of `extremes` on their images, with the rectangle that is measured."""
+    study, labels = _study(frames), Labels()
     names = {name: [feature(name)] for name in dict.fromkeys(rows["feature"])}
     layout = plan(names, [None] * len(names), ENDS, COLUMN_MM)
     rule = mask_rule(study.select(methods=set()), threshold=OTSU)
@@ -95,24 +123,13 @@ def figure_3(frames: Frames) -> Made:
         Placed(panel, r.feature, r.end, _corner(r.task, r.value, labels))
         for panel, r in zip(panels, rows.itertuples(), strict=True)
     ]
-    return Made(
-        rows,
-        table_of(
-            rows,
-            "saporta2022",
-            {"Feature": lambda r: f"{feature(r.feature)}, {ENDS[r.end].lower()}"},
-            {"Case": "case", "Task": "task", "Value": ("value", 3)},
-        ),
-        overlay_figure(
-            placed,
-            layout.sheet([[band for name in names for band in layout.bands(name)]]),
-            labels=labels,
-            notes=[image_note(panels)],
-            spacing=None,
-            names={"mask": "Smallest rectangle"},
-        ),
-        note="the findings whose feature is smallest and largest; elongation and irrectangularity are of the "
-        "dominant instance and the smallest rectangle around it, relative size of the whole finding",
+    return overlay_figure(
+        placed,
+        layout.sheet([[band for name in names for band in layout.bands(name)]]),
+        labels=labels,
+        notes=[image_note(panels)],
+        spacing=None,
+        names={"mask": "Smallest rectangle"},
     )
 
 

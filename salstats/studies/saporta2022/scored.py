@@ -24,7 +24,9 @@ from salstats.studies.engine import Parser
 from salstats.studies.options import SERIES, check_replicates, folders, named_folder, names_in, of_methods
 from salstats.studies.saporta2022.frames import (
     CHECKPOINTS,
+    FULL_PROBABILITIES,
     MAPS,
+    OF_FILES,
     PEOPLE,
     POINTS,
     PROBABILITIES,
@@ -52,7 +54,9 @@ _COUNTS = Counts._fields
 def add_options(parser: Parser) -> None:
     """Add what can be said of the data and of how they are scored."""
     add = parser.add_argument
-    add("--data", type=Path, required=True, metavar="DIR", help="the study, such as the test set")
+    add("--data", type=Path, metavar="DIR", help="the study, such as the test set")
+    add("--full-scores", type=Path, action="append", default=[], metavar="FILE",
+        help="with --scores: IoU on the full slice, without a column slice; may be repeated")  # fmt: skip
     add("--validation", type=Path, metavar="DIR", help="the study that thresholds and cut-offs are tuned on")
     for name, whose in (("--maps", "--data"), ("--validation-maps", "--validation")):
         add(name, type=named_folder(SERIES, unnamed=True), action="append", default=[], metavar=SERIES,
@@ -197,7 +201,8 @@ def held_by(study: Study, validation: Study | None, *, thresholds: bool) -> froz
         SEVERAL: len({(s.method, s.model) for s in maps}) > 1,
         CHECKPOINTS: None in trainings and len(trainings) > 1,
     }
-    return frozenset(need for need, there in met.items() if there)
+    met[FULL_PROBABILITIES] = met[PROBABILITIES]
+    return OF_FILES | {need for need, there in met.items() if there}
 
 
 def of_main(study: Study, name: str, given: Any) -> dict[str, Any]:

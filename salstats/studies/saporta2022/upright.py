@@ -59,10 +59,7 @@ def plot_upright(
         panel=pd.Categorical(means["metric"].map(titles), list(titles.values()), ordered=True),
         group=pd.Categorical(means["method"].map(texts), list(texts.values()), ordered=True),
     )
-    # a line before the average
-    closing = drawn[drawn["task"].isin(LAST)].drop_duplicates("panel")[["panel"]]
-    n_before = drawn[~drawn["task"].isin(LAST)].groupby("panel", observed=True)["task"].nunique()
-    closing = closing.assign(at=closing["panel"].astype("str").map(n_before.rename(str)) + 0.5)
+    lines = _before_average(drawn)
     notes = [
         interval_note(means),
         "In each panel tasks stand by whether the interval of the decrease of its metric from "
@@ -76,7 +73,7 @@ def plot_upright(
     dodge = p9.position_dodge(width=_DODGE)
     return (
         p9.ggplot(drawn, p9.aes("at", "estimate", color="group", shape="group"))
-        + ([] if closing.empty else p9.geom_vline(p9.aes(xintercept="at"), closing, color=GUIDE, size=0.4))
+        + (p9.geom_vline(p9.aes(xintercept="at"), lines, color=GUIDE, size=0.4) if len(lines) else [])
         + p9.geom_linerange(
             p9.aes(ymin="conf_low", ymax="conf_high"),
             drawn.dropna(subset=["conf_low", "conf_high"]),
@@ -102,3 +99,14 @@ def plot_upright(
         )
         + figure_size(width, height + legend_mm(list(texts.values()), width) + 2 * _EDGE_MM)
     )
+
+
+def _before_average(drawn: pd.DataFrame) -> pd.DataFrame:
+    """Place a line before the average of each panel that has one: `panel, at`."""
+    lines = []
+    for panel, rows in drawn.groupby("panel", observed=True):
+        is_average = rows["task"].isin(LAST)
+        if is_average.any():
+            lines.append((panel, rows.loc[~is_average, "task"].nunique() + 0.5))
+    panels = pd.Categorical([panel for panel, _ in lines], drawn["panel"].cat.categories, ordered=True)
+    return pd.DataFrame({"panel": panels, "at": [at for _, at in lines]})

@@ -7,7 +7,7 @@ import pandas as pd
 
 from salstats.display.text.labels import Labels
 from salstats.stats.advice import FEW_UNITS
-from salstats.studies.saporta2022.frames import FEATURES, Choice, Frames
+from salstats.studies.saporta2022.frames import AS_SCORED, FEATURES, Choice, Frames
 
 _NAMES = {
     "term": {"slope": "Slope", "spearman": "Spearman correlation"},
@@ -48,14 +48,20 @@ def shared_note(frames: Frames) -> str:
 
 
 def full_name(frames: Frames) -> str:
-    """What the full slice of a study is."""
-    return f"full, {frames.cut_off} probability cut-offs" if frames.cut_off else "full"
+    """Name the full slice of a study."""
+    if frames.cut_off in ("", AS_SCORED):
+        return "full"
+    return f"full, {frames.cut_off} probability cut-offs"
 
 
 def cutoff_note(frames: Frames, choice: Choice) -> str:
-    """How cut-offs were chosen, as the end of a note."""
-    if frames.cut_off != "tuned":
-        return "" if frames.cut_off else "; without cut-offs: low confidence empties no mask"
+    """Say how cut-offs were chosen, as the end of a note."""
+    if frames.cut_off == "":
+        return "; without cut-offs: low confidence empties no mask"
+    if frames.cut_off == AS_SCORED:
+        return "; masks are those that were scored: whether cut-offs emptied some, the scores do not say"
+    if frames.cut_off == "given":
+        return ""
     how = (
         "as the scripts do: the largest mean IoU to three digits of masks with a probability above it, 0 not "
         "tried for Lung Lesion"

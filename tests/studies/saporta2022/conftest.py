@@ -3,6 +3,7 @@
 import warnings
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 from saporta_frames import read_oracle
 
@@ -10,7 +11,9 @@ from salstats.checks import SalstatsWarning
 from salstats.studies.engine import make_items
 from salstats.studies.saporta2022 import ITEMS
 from salstats.studies.saporta2022.frames import (
+    FULL_PROBABILITIES,
     MAPS,
+    OF_FILES,
     PEOPLE,
     POINTS,
     PROBABILITIES,
@@ -21,7 +24,7 @@ from salstats.studies.saporta2022.frames import (
     Frames,
 )
 
-THERE = frozenset({MAPS, PEOPLE, POINTS, PROBABILITIES, SEGMENTATIONS, SWEEP, THRESHOLDS})
+THERE = OF_FILES | {FULL_PROBABILITIES, MAPS, PEOPLE, POINTS, PROBABILITIES, SEGMENTATIONS, SWEEP, THRESHOLDS}
 #: Items that are made of files, not of frames, and one that tests have with all ten tasks.
 ELSEWHERE = ("figure_1", "figure_3", "examples", "sensitivity")
 
@@ -72,3 +75,28 @@ def published(whole):
     keys = ("table_1", "extended_data_1b", "extended_data_2", "extended_data_4", "extended_data_5",
             "extended_data_6", "table_2", "table_3", "extended_data_9")  # fmt: skip
     return made_of(frames, *keys)
+
+
+@pytest.fixture(scope="session")
+def release_arguments(expected, tmp_path_factory):
+    """The options that name the files of the study's scripts, with probabilities in a file of their form."""
+    maps = pd.read_csv(expected / "per_map.csv")
+    probabilities = tmp_path_factory.mktemp("release") / "probabilities.csv"
+    maps.pivot(index="img_id", columns="task", values="prob").reset_index().to_csv(probabilities, index=False)
+    files = {
+        "--scores": [
+            expected / "eval_tp" / f"{name}_results_per_cxr.csv"
+            for name in ("iou", "iou_humanbenchmark", "hitmiss", "hitmiss_humanbenchmark")
+        ],
+        "--full-scores": [
+            expected / "eval_full" / f"{name}_results_per_cxr.csv" for name in ("iou", "iou_humanbenchmark")
+        ],
+        "--features": [
+            *(
+                expected / "features" / f"{name}.csv"
+                for name in ("num_instances", "area_ratio", "elongation", "rec_area_ratio")
+            ),
+            probabilities,
+        ],
+    }
+    return [text for flag, paths in files.items() for path in paths for text in (flag, str(path))]

@@ -1,0 +1,99 @@
+"""The files of the study's scripts as tables: what the scripts made of them comes out, digit by digit."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from salstats.checks import InputFileError
+from salstats.studies.saporta2022.release import read_release
+
+# means and limits are written with three digits, decreases with three and their limits with one
+SUMMARY, DECREASE = 5e-4 + 1e-12, 1e-9
+OUTCOMES = {
+    "pred_iou": "IoU",
+    "pred_hitmiss": "Hit rate",
+    "iou_diff": "Human minus saliency, IoU",
+    "hitmiss_diff": "Human minus saliency, hit rate",
+}
+ITEMS = ("table_1", "figure_2", "table_2", "table_3", "extended_data_4", "extended_data_5",
+         "extended_data_6", "extended_data_9")  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def made(results, release_arguments):
+    given = [*release_arguments, "--as-published", "--min-positives", "1"]
+    return results("saporta2022", *given, only=ITEMS)
+
+
+@pytest.mark.parametrize("outcome", OUTCOMES)
+def test_table_2_is_printed_as_the_scripts_print_it(made, expected, outcome):
+    want = pd.read_csv(expected / "regression_hb" / f"regression_features_{outcome}.csv")
+    got = made["table_2"].frame.query("scale == 'Scaled over all tasks' and pool == 'all tasks pooled'")
+    got = got[got["outcome"] == OUTCOMES[outcome]]
+    assert got["printed"].tolist() == want["Linear regression coefficients"].tolist()
+
+
+@pytest.mark.parametrize(("key", "outcome"), [("table_3", "iou"), ("extended_data_9", "hitmiss")])
+def test_confidence_tables_are_printed_as_the_scripts_print_them(made, expected, key, outcome):
+    want = pd.read_csv(expected / "assurance" / f"regression_modelprob_{outcome}.csv").set_index("task")
+    got = made[key].frame
+    for term, column in (
+        ("slope", "Linear regression coefficients"),
+        ("spearman", "Spearman correlations"),
+    ):
+        own = got[got["term"] == term].set_index("task").loc[want.index]
+        assert own["printed"].tolist() == want[column].tolist()
+        np.testing.assert_array_equal(own["n"], want["n"])
+
+
+@pytest.mark.parametrize(
+    ("key", "metric", "method", "file"),
+    [
+        ("table_1", "iou", "saliency", "eval_tp/iou_summary_results.csv"),
+        ("table_1", "iou", "human", "eval_tp/iou_humanbenchmark_summary_results.csv"),
+        ("table_1", "hit", "saliency", "eval_tp/hitmiss_summary_results.csv"),
+        ("table_1", "hit", "human", "eval_tp/hitmiss_humanbenchmark_summary_results.csv"),
+        ("extended_data_4", "iou", "saliency", "eval_full/iou_summary_results.csv"),
+        ("extended_data_4", "iou", "human", "eval_full/iou_humanbenchmark_summary_results.csv"),
+    ],
+)
+def test_means_are_those_of_the_summaries(made, expected, key, metric, method, file):
+    want = pd.read_csv(expected / file).set_index("name")
+    got = made[key].frame
+    got = got[(got["metric"] == metric) & (got["method"] == method)].set_index("task").loc[want.index]
+    np.testing.assert_allclose(
+        got[["conf_low", "estimate", "conf_high"]], want[["lower", "mean", "upper"]], rtol=0, atol=SUMMARY
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "file"), [("extended_data_5", "miou_pct_decrease"), ("extended_data_6", "hitrate_pct_decrease")]
+)
+def test_decreases_are_those_of_the_script(made, expected, key, file):
+    want = pd.read_csv(expected / "eval_tp" / f"{file}.csv", index_col=0)
+    got = made[key].frame.set_index("task").loc[want.index]
+    np.testing.assert_allclose(
+        got[["reference_mean", "method_mean", "estimate", "conf_low", "conf_high"]],
+        want[["hb", "pred", "pct_diff", "pct_diff_lower", "pct_diff_upper"]],
+        rtol=0,
+        atol=DECREASE,
+    )
+
+
+def test_figure_2_as_published_has_no_line_before_an_average(made):
+    figure = made["figure_2"].figure
+    assert not [layer for layer in figure.layers if type(layer.geom).__name__ == "geom_vline"]
+    figure.draw()
+
+
+def test_a_file_with_a_task_per_column_and_another_name_is_named(expected, tmp_path):
+    file = tmp_path / "miou.csv"
+    file.write_bytes((expected / "eval_tp" / "iou_results_per_cxr.csv").read_bytes())
+    with pytest.raises(InputFileError, match=r"miou\.csv.*iou_results_per_cxr"):
+        read_release(file)
+
+
+def test_a_file_in_other_columns_is_left_to_the_reader_of_scores(tmp_path):
+    file = tmp_path / "iou_results_per_cxr.csv"
+    file.write_text("case,task,method,metric,score\na,Edema,cam,iou,0.5\n")
+    assert read_release(file) is None
