@@ -11,7 +11,8 @@ from salstats.studies.engine import ItemFailed
 from salstats.studies.saliency_bench import SCORE_ITEMS
 from salstats.studies.score_tables import read_score_tables
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*needs truth and maps of the scored cases")
+# one data set and network without insertion, and no pictures
+pytestmark = pytest.mark.filterwarnings("ignore:.*needs ")
 
 
 @pytest.fixture(scope="module")
