@@ -11,7 +11,7 @@ ANALYSES = Path(__file__).resolve().parents[1] / "analyses"
 
 
 def run_script(key, *arguments):
-    """Run `python analyses/KEY.py ARGUMENTS` in this process; return its output folder, which is named last."""
+    """Run `python analyses/KEY.py ARGUMENTS` in this process; its output folder, the last argument."""
     script = ANALYSES / f"{key}.py"
     with patch.object(sys, "argv", [str(script), *map(str, arguments)]):
         runpy.run_path(str(script), run_name="__main__")

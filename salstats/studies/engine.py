@@ -229,33 +229,35 @@ def table_of(
 
     A heading is text, or a Column. Of a column of the frame text stands as it is, whole numbers to the right.
     """
-    of_rows = list(rows.itertuples(index=False))
-
-    def text(cell: Cell, row: Any) -> str:
-        if callable(cell):
-            return cell(row)
-        if isinstance(cell, tuple):
-            return fixed_text(getattr(row, cell[0]), cell[1])
-        value = getattr(row, cell)
-        return value if isinstance(value, str) else count_text(value)
-
-    def column(heading: str | Column, cell: Cell) -> Column:
-        if isinstance(heading, Column):
-            return heading
-        if not isinstance(cell, str):
-            return Column(heading)
-        return Column(heading, align="right" if is_numeric_dtype(rows[cell]) else "left")
-
-    table = Table(
-        tuple(stub),
-        [tuple(text(cell, row) for cell in stub.values()) for row in of_rows],
-        [column(*named) for named in columns.items()],
-        [[text(cell, row) for cell in columns.values()] for row in of_rows],
-        groups=[text(groups, row) for row in of_rows] if groups else [],
-        notes=notes,
-        **more,
-    )
+    labels, cells, group_names = [], [], []
+    for row in rows.itertuples(index=False):
+        labels.append(tuple(_cell_text(cell, row) for cell in stub.values()))
+        cells.append([_cell_text(cell, row) for cell in columns.values()])
+        if groups is not None:
+            group_names.append(_cell_text(groups, row))
+    headings = [_heading(heading, cell, rows) for heading, cell in columns.items()]
+    table = Table(tuple(stub), labels, headings, cells, groups=group_names, notes=notes, **more)
     return build(table, table_id)
+
+
+def _cell_text(cell: Cell, row: Any) -> str:
+    """What stands in a cell of a row."""
+    if callable(cell):
+        return cell(row)
+    if isinstance(cell, tuple):
+        name, decimals = cell
+        return fixed_text(getattr(row, name), decimals)
+    value = getattr(row, cell)
+    return value if isinstance(value, str) else count_text(value)
+
+
+def _heading(heading: str | Column, cell: Cell, rows: pd.DataFrame) -> Column:
+    """The column of a heading; numbers of the frame stand to the right."""
+    if isinstance(heading, Column):
+        return heading
+    if not isinstance(cell, str):
+        return Column(heading)
+    return Column(heading, align="right" if is_numeric_dtype(rows[cell]) else "left")
 
 
 def study(key: str) -> Study:
@@ -554,7 +556,7 @@ def _write(item: Item, result: Made, made: Path, figures: FigureJobs) -> list[di
             tables = [made / "tables" / f"{item.key}{suffix}" for suffix in _TABLES]
             table = result.table.tab_header(result.title or "")
             if note:
-                table = table.tab_source_note(f"{note[0].upper()}{note[1:]}.")
+                table = table.tab_source_note(_as_sentence(note))
             save_table_as(table, tables)
             files += tables
     about = {
@@ -565,6 +567,14 @@ def _write(item: Item, result: Made, made: Path, figures: FigureJobs) -> list[di
         "note": note,
     }
     return [{"file": file.relative_to(made).as_posix(), **about} for file in files]
+
+
+def _as_sentence(note: str) -> str:
+    """A note with a capital and a full stop; a symbol that it begins with, as n, stays as it is."""
+    first_word = note.split(maxsplit=1)[0]
+    if len(first_word) == 1:
+        return f"{note}."
+    return f"{note[0].upper()}{note[1:]}."
 
 
 def _values(frame: pd.DataFrame, column: str) -> str:

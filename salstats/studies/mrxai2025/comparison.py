@@ -77,7 +77,7 @@ class Comparison:
     @property
     def names(self) -> Labels:
         """The labels as tables and figures take them."""
-        return Labels(self.labels)
+        return Labels(self.labels, self.kept)
 
 
 def compared(make: Callable[[Comparison], Made]) -> Callable[[Any], Made]:
@@ -183,15 +183,14 @@ def _note_of_table_1(found: pd.DataFrame, names: Labels, choice: Choice, *, has_
     sentences = []
     if not choice.as_published:
         sentences.append(notes.interval_note(found))
-    sentences.append(
-        "Empty: of the explanations given, those that mark nothing; they have no score here, see the "
-        "sensitivity table."
-    )
-    if (found.groupby("metric")["n"].nunique() > 1).any():
-        sentences.append(
-            "Where n differs, means are of different cases and cannot be compared: the paired differences "
-            "can."
-        )
+    empty = "Empty: of the explanations given, those that mark nothing; they have no score here"
+    differing = "Where n differs, means are of different cases and cannot be compared"
+    if choice.as_published:
+        sentences += [f"{empty}.", f"{differing}."]
+    else:
+        sentences += [f"{empty}, see the sensitivity table.", f"{differing}: the paired differences can."]
+    if not (found.groupby("metric")["n"].nunique() > 1).any():
+        sentences.pop()
     if has_printed:
         sentences.append("Printed: as in the study, of its own cases, whose number is not at hand.")
     numbers = [column for column in ("sd", "conf_low") if column in found.columns]
