@@ -48,8 +48,8 @@ class SalstatsWarning(UserWarning):
 _NOT_THE_CALLER = (f"{Path(__file__).parent}{os.sep}", contextlib.__file__)
 
 
-def warn(message: str, category: type[Warning] = SalstatsWarning) -> None:
-    """Warn at the line that called the package, however deep in it we are."""
+def warn(message: str | Warning, category: type[Warning] = SalstatsWarning) -> None:
+    """Warn at the line that called the package, however deep in it we are; a Warning is its own category."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_NOT_THE_CALLER):
         frame, level = frame.f_back, level + 1

@@ -15,11 +15,20 @@ def reproduce(
         str, typer.Argument(metavar="KEY", help="list shows the studies; KEY --help the options of one.")
     ] = "list",
 ) -> None:
-    """Make the tables and figures of a published study: KEY --data DIR -o DIR [--as-published]."""
+    """Make the tables and figures of a published study, from its files or from tables of scores.
+
+    KEY --data DIR -o OUT: from the study's own files.
+
+    KEY --scores FILE -o OUT: from scores that are there already.
+
+    Further columns: --features FILE; other names of columns: --rename OLD=NEW.
+
+    --as-published: inference as the study has it. KEY --help: all options of a study.
+    """
     if key in _HELP:
         print(context.get_help())
         return
-    # pandas comes with them, and `--help` must not wait for that
+    # imported late: pandas comes with these, and `--help` must not wait for that
     with waiting("Loading"):
         from salstats.checks import run_of_command
         from salstats.studies import engine

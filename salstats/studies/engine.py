@@ -5,6 +5,7 @@ import csv
 import importlib
 import pkgutil
 import sys
+import traceback
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ import plotnine as p9
 from great_tables import GT
 from pandas.api.types import is_numeric_dtype
 
-from salstats.checks import SalstatsError, SalstatsWarning, warn
+from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, did_you_mean, warn
 from salstats.display.export.figure_files import FigureJobs, page_files
 from salstats.display.export.table_files import save_table_as
 from salstats.display.tables.layout import build
@@ -36,7 +37,9 @@ FEWEST_REPLICATES = 40
 #: Options that functions call otherwise.
 _CALLED = {"n_replicates": "replicates", "rng": "seed", "n_readers": "readers", "n_samples": "samples"}
 #: Lists the files; a folder without it is somebody else's.
-INDEX, WARNINGS, PRINTED = "outputs.csv", "warnings.txt", "printed.csv"
+INDEX = "outputs.csv"
+#: What was warned of, the tracebacks of items that failed, and printed numbers beside those found.
+WARNINGS, ERRORS, PRINTED = "warnings.txt", "errors.txt", "printed.csv"
 _SUBFOLDERS = ("frames", "tables", "figures")
 _TABLES, _FIGURES = (".html", ".tex", ".docx", ".csv"), (".pdf", ".png")
 _COLUMNS = ("file", "item", "slice", "unit", "interval", "note")
@@ -99,16 +102,18 @@ class Printed:
                 if pd.notna(row[f"{value}_printed"]):
                     printed.append(rounded(row[f"{value}_printed"], self.digits))
                     found.append(rounded(row[value], self.digits))
-            names = [str(row[key]) for key in keys if pd.notna(row[key]) and row[key] != "all"]
+            # a key that a row has not, as a pooled row has no task, stands empty or as "all"
+            named = [str(row[key]) for key in keys if pd.notna(row[key]) and row[key] != "all"]
             rows.append(
                 {
-                    "key": ", ".join(names),
+                    "key": ", ".join(named),
                     "printed": ", ".join(map(str, printed)),
                     "found": ", ".join(map(str, found)),
                     "equal": printed == found,
                 }
             )
-        return pd.DataFrame(rows).assign(exact=self.exact(frame))
+        compared = pd.DataFrame(rows, columns=["key", "printed", "found", "equal"])
+        return compared.assign(exact=self.exact(frame))
 
 
 @dataclass(frozen=True)
@@ -180,18 +185,57 @@ class Parser(argparse.ArgumentParser):
     """The options of a study; what is wrong with those given is an exception."""
 
     @property
+    def options(self) -> dict[str, argparse.Action]:
+        """Each option that takes part in a study by its name in Python; not `--help`."""
+        return {action.dest: action for action in self._actions if action.dest != "help"}
+
+    @property
     def flags(self) -> dict[str, str]:
         """The flag of each option by its name in Python, and in the functions that it is given to."""
-        own = {a.dest: next(f for f in a.option_strings if f.startswith("--")) for a in self._actions}
-        return own | {name: own[dest] for name, dest in _CALLED.items() if dest in own}
+        own = {action.dest: flag_of(action) for action in self._actions}
+        called = {name: own[dest] for name, dest in _CALLED.items() if dest in own}
+        return own | called
+
+    def parse_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> argparse.Namespace:
+        """Read the options given; one that the study does not have is an error that lists those it has."""
+        parsed, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            flags = [flag_of(action) for action in self.options.values()]
+            raise SalstatsError(no_such_option(unknown[0].partition("=")[0], self.prog, flags))
+        return parsed
 
     def error(self, message: str) -> NoReturn:
         """Raise what is wrong."""
         raise SalstatsError(message)
 
 
+def flag_of(action: argparse.Action) -> str:
+    """The long flag of an option."""
+    return next(flag for flag in action.option_strings if flag.startswith("--"))
+
+
+def no_such_option(name: str, command: str, known: Iterable[str]) -> str:
+    """Say that a command has no option of a name, and which it has."""
+    options = list(known)
+    return f"{command} has no option {name!r} (options: {', '.join(options)}){did_you_mean(name, options)}"
+
+
 class NotMade(SalstatsWarning):
     """A result that the data do not allow; the others are made."""
+
+
+class ItemFailed(NotMade):
+    """A result that an error of the program stopped; the others are made.
+
+    `item` is the result's name, `error` the exception.
+    """
+
+    def __init__(self, item: str, error: Exception) -> None:
+        super().__init__(f"{item}: failed, {type(error).__name__}: {error}")
+        self.item = item
+        self.error = error
 
 
 #: What stands below a heading: a column, a column and its decimals, or what a function makes of the row.
@@ -212,33 +256,35 @@ def table_of(
 
     A heading is text, or a Column. Of a column of the frame text stands as it is, whole numbers to the right.
     """
-    of_rows = list(rows.itertuples(index=False))
-
-    def text(cell: Cell, row: Any) -> str:
-        if callable(cell):
-            return cell(row)
-        if isinstance(cell, tuple):
-            return fixed_text(getattr(row, cell[0]), cell[1])
-        value = getattr(row, cell)
-        return value if isinstance(value, str) else count_text(value)
-
-    def column(heading: str | Column, cell: Cell) -> Column:
-        if isinstance(heading, Column):
-            return heading
-        if not isinstance(cell, str):
-            return Column(heading)
-        return Column(heading, align="right" if is_numeric_dtype(rows[cell]) else "left")
-
-    table = Table(
-        tuple(stub),
-        [tuple(text(cell, row) for cell in stub.values()) for row in of_rows],
-        [column(*named) for named in columns.items()],
-        [[text(cell, row) for cell in columns.values()] for row in of_rows],
-        groups=[text(groups, row) for row in of_rows] if groups else [],
-        notes=notes,
-        **more,
-    )
+    labels, cells, group_names = [], [], []
+    for row in rows.itertuples(index=False):
+        labels.append(tuple(_cell_text(cell, row) for cell in stub.values()))
+        cells.append([_cell_text(cell, row) for cell in columns.values()])
+        if groups is not None:
+            group_names.append(_cell_text(groups, row))
+    headings = [_heading(heading, cell, rows) for heading, cell in columns.items()]
+    table = Table(tuple(stub), labels, headings, cells, groups=group_names, notes=notes, **more)
     return build(table, table_id)
+
+
+def _cell_text(cell: Cell, row: Any) -> str:
+    """What stands in a cell of a row."""
+    if callable(cell):
+        return cell(row)
+    if isinstance(cell, tuple):
+        name, decimals = cell
+        return fixed_text(getattr(row, name), decimals)
+    value = getattr(row, cell)
+    return value if isinstance(value, str) else count_text(value)
+
+
+def _heading(heading: str | Column, cell: Cell, rows: pd.DataFrame) -> Column:
+    """The column of a heading; numbers of the frame stand to the right."""
+    if isinstance(heading, Column):
+        return heading
+    if not isinstance(cell, str):
+        return Column(heading)
+    return Column(heading, align="right" if is_numeric_dtype(rows[cell]) else "left")
 
 
 def study(key: str) -> Study:
@@ -253,25 +299,58 @@ def parser_of(declared: Study, *, output: bool = True) -> Parser:
         prog=f"salstats reproduce {declared.key}",
         description=f"{declared.source}\n\n{declared.about}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        # `--replicate 3` of a misspelt option must not become another one
+        allow_abbrev=False,
     )
     declared.add_options(parser)
-    add = parser.add_argument
     if declared.open_scores is not None:
-        add("--scores", type=Path, action="append", metavar="FILE",
-            help="scores that are there already, in the place of --data; may be repeated")  # fmt: skip
-        add("--features", type=Path, action="append", default=[], metavar="FILE",
-            help="with --scores: size, shape, prob, label by case and task; may be repeated")  # fmt: skip
-        add("--rename", type=read_renames, action="append", default=[], metavar="OLD=NEW",
-            help="with --scores: the file's column and ours, as img_id=case; may be repeated")  # fmt: skip
+        _add_score_tables(parser, declared.key)
     if output:
-        folder = f"salstats-{declared.key}"
-        add("-o", "--output", type=Path, default=Path(folder), metavar="OUT",
-            help=f"folder to make ({folder})")  # fmt: skip
-        add("--overwrite", action="store_true", help="replace what an earlier run made")
-    add("--as-published", action="store_true",
-        help="inference as the study's own scripts have it, where ours differs")  # fmt: skip
-    add("--jobs", type=int, default=1, metavar="N", help="processes; -1 for one per core (1)")
+        folder = Path(f"salstats-{declared.key}")
+        parser.add_argument(
+            "-o", "--output", type=Path, default=folder, metavar="OUT", help=f"folder to make ({folder})"
+        )
+        parser.add_argument("--overwrite", action="store_true", help="replace what an earlier run made")
+    parser.add_argument(
+        "--as-published",
+        action="store_true",
+        help="inference as the study's own scripts have it, where ours differs",
+    )
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes; -1 for one per core (1)")
     return parser
+
+
+def _add_score_tables(parser: Parser, key: str) -> None:
+    """Add the tables of scores that stand in the place of a folder."""
+    group = parser.add_argument_group(
+        "scores that are there already (CSV, TSV, Parquet, XLSX)",
+        f"Example: salstats reproduce {key} --scores scores.csv --features features.csv "
+        "--rename img_id=case -o out",
+    )
+    group.add_argument(
+        "--scores",
+        type=Path,
+        action="append",
+        metavar="FILE",
+        help="columns case, method, metric, score and what the study needs; in the place of --data; may be "
+        "repeated",
+    )
+    group.add_argument(
+        "--features",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="columns to add to the scores by case and task: size, shape, prob, label; may be repeated",
+    )
+    group.add_argument(
+        "--rename",
+        type=read_renames,
+        action="append",
+        default=[],
+        metavar="OLD=NEW",
+        help="the file's column and ours, as img_id=case; may be repeated",
+    )
 
 
 def open_study(declared: Study, options: argparse.Namespace) -> Opened:
@@ -300,14 +379,16 @@ def open_study(declared: Study, options: argparse.Namespace) -> Opened:
 
 
 def reproduce(key: str, arguments: Sequence[str]) -> int:
-    """Make every result of a study that the data allow; return 1 where a printed number differs, else 0.
+    """Make every result of a study that the data allow.
 
-    Raises SalstatsError or OSError where the input cannot be used; then the output is as it was.
+    Returns 1 where a printed number differs or an item failed by an error of the program, else 0. Raises
+    SalstatsError or OSError where the input cannot be used; then the output is as it was.
     """
     declared = study(key)
     options = parser_of(declared).parse_args(arguments)
     folder = check_items_folder(options.output, overwrite=options.overwrite)
     compared: list[pd.DataFrame] = []
+    results: list[tuple[Item, Made]] = []
     with warnings.catch_warnings(record=True) as caught, FigureJobs(options.jobs) as figures:
         warnings.simplefilter("always", SalstatsWarning)
         with counting(None, "Reading", progress=True):
@@ -318,22 +399,33 @@ def reproduce(key: str, arguments: Sequence[str]) -> int:
         with counting(None, "Computing", progress=True):
             data = opened.load()
         with counting(len(opened.items), "Tables", progress=True) as count:
-            results = []
             for result in make_items(opened.items, opened.there, data, compared):
                 results.append(result)
                 count(1)
-        said = [str(w.message) for w in caught if issubclass(w.category, SalstatsWarning)]
-        not_made = dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, NotMade))
         if not results:
-            raise SalstatsError("; ".join(not_made) or "no result can be made")
+            raise nothing_made([w.message for w in caught])
         with counting(None, "Writing", progress=True):
-            _write_all(results, compared, folder, said, figures)
-    for sentence in not_made:
+            _write_all(results, compared, folder, caught, figures)
+    failed = [w.message for w in caught if isinstance(w.message, ItemFailed)]
+    not_made = [w.message for w in caught if isinstance(w.message, NotMade) and w.message not in failed]
+    for sentence in dict.fromkeys(map(str, not_made)):
         print(sentence)
     print(f"{len(results)} items in {folder}; {INDEX} lists their files.")
     if (folder / WARNINGS).is_file():
         print(f"Warnings stand in {WARNINGS}.")
-    return _say_printed(compared)
+    all_equal = _say_printed(compared)
+    for sentence in dict.fromkeys(map(str, failed)):
+        print(sentence, file=sys.stderr)
+    return 0 if all_equal and not failed else 1
+
+
+def nothing_made(warned: Iterable[Warning | str]) -> SalstatsError:
+    """Return the error of a run that made nothing, with the reason of each item."""
+    reasons = [reason for reason in warned if isinstance(reason, NotMade)]
+    sentences = dict.fromkeys(map(str, reasons))
+    error = SalstatsError("; ".join(sentences) or "no result can be made of these data")
+    error.__cause__ = next((reason.error for reason in reasons if isinstance(reason, ItemFailed)), None)
+    return error
 
 
 def missing(items: Iterable[Item], there: Collection[str]) -> list[str]:
@@ -353,17 +445,19 @@ def missing(items: Iterable[Item], there: Collection[str]) -> list[str]:
 def make_items(
     items: Iterable[Item], there: Collection[str], data: Any, compared: list[pd.DataFrame] | None = None
 ) -> Iterator[tuple[Item, Made]]:
-    """Yield the items whose needs are met; one that the data do not allow is named in a warning."""
+    """Yield the items whose needs are met; one that the data do not allow, or that fails, is warned of."""
     for item in items:
         if not set(item.needs) <= set(there):
             continue
+        made = None
         with if_possible(item.name):
             made = item.make(data)
-            if made is None:
-                continue
-            if compared is not None:
+        if made is None:
+            continue
+        if compared is not None:
+            with if_possible(f"{item.name} beside the printed numbers"):
                 compared += _compared(item, made.frame)
-            yield item, replace(made, title=made.title or item.title, slice=made.slice or item.slice)
+        yield item, replace(made, title=made.title or item.title, slice=made.slice or item.slice)
 
 
 def _compared(item: Item, frame: pd.DataFrame) -> list[pd.DataFrame]:
@@ -383,11 +477,16 @@ def not_made(name: str, reason: str) -> None:
 
 @contextmanager
 def if_possible(name: str) -> Iterator[None]:
-    """Name a result that cannot be made for a reason of its data, in a warning with the reason, and go on."""
+    """Go on where a result cannot be made, with a warning that names it and its error.
+
+    What the data do not allow is a `NotMade`, any other error an `ItemFailed`.
+    """
     try:
         yield
     except SalstatsError as error:
         not_made(name, str(error))
+    except Exception as error:
+        warn(ItemFailed(name, error))
 
 
 def rounded(value: float, digits: int) -> Decimal:
@@ -406,9 +505,10 @@ def _written(folder: Path) -> set[str]:
     """The files that an earlier run lists in its index."""
     try:
         with (folder / INDEX).open(encoding="utf-8", newline="") as file:
-            return {INDEX, WARNINGS, PRINTED, *(row["file"] for row in csv.DictReader(file))}
+            listed = {row["file"] for row in csv.DictReader(file)}
     except (OSError, ValueError, KeyError):
         return set()
+    return {INDEX, WARNINGS, ERRORS, PRINTED, *listed}
 
 
 def printed_rows(compared: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -416,10 +516,10 @@ def printed_rows(compared: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return pd.concat(compared, ignore_index=True)[["item", "key", "printed", "found", "equal"]]
 
 
-def _say_printed(compared: Sequence[pd.DataFrame]) -> int:
-    """Say how many printed rows are equal, and name those that should be and differ; return the exit code."""
+def _say_printed(compared: Sequence[pd.DataFrame]) -> bool:
+    """Say how many printed rows are equal, and name those that differ; return whether all are that should be."""
     if not compared:
-        return 0
+        return True
     rows = pd.concat(compared, ignore_index=True)
     wrong = rows[rows["exact"] & ~rows["equal"]]
     for row in wrong.itertuples():
@@ -431,53 +531,100 @@ def _say_printed(compared: Sequence[pd.DataFrame]) -> int:
             f"{n_other} printed rows are of another choice or superseded, and differ; {PRINTED} has them "
             "beside what is found here."
         )
-    return 1 if len(wrong) else 0
+    return wrong.empty
 
 
 def _write_all(
     results: Sequence[tuple[Item, Made]],
     compared: Sequence[pd.DataFrame],
     folder: Path,
-    warned: Sequence[str],
+    caught: Sequence[warnings.WarningMessage],
     figures: FigureJobs,
 ) -> None:
-    """Write every result, the index, what was printed and warned of; the folder is whole or not there."""
+    """Write every result, the index, what was printed and warned of; the folder is whole or not there.
+
+    An item that cannot be written is warned of, which `caught` then holds too, and costs its files alone.
+    """
     with replacing_folder(folder, lambda: check_items_folder(folder, overwrite=True)) as made:
         for name in _SUBFOLDERS:
             (made / name).mkdir(parents=True)
         each = with_bar(results, len(results), "Writing", progress=True, sizes=[1] * len(results))
-        index = [row for item, result in each for row in _write(item.key, result, made, figures)]
+        index = []
+        for item, result in each:
+            index += _write(item, result, made, figures)
+        item_of = {row["file"]: row["item"].partition(":")[0] for row in index}
+
+        def not_drawn(files: Sequence[Path], error: Exception) -> None:
+            name = item_of[files[0].relative_to(made.absolute()).as_posix()]
+            warn(ItemFailed(f"{name}, its figure", error))
+
+        drawing = figures.finish(on_error=not_drawn)
+        index = [row for row in index if (made / row["file"]).is_file()]
         if compared:
             write_frame(printed_rows(compared), made / PRINTED)
-        said = list(dict.fromkeys([*warned, *figures.finish()]))
-        if said:
-            (made / WARNINGS).write_text("\n".join(said) + "\n", encoding="utf-8")
+        messages = [w.message for w in caught if issubclass(w.category, SalstatsWarning)]
+        sentences = dict.fromkeys([*map(str, messages), *drawing])
+        if sentences:
+            (made / WARNINGS).write_text("\n".join(sentences) + "\n", encoding="utf-8")
+        failed = [message for message in messages if isinstance(message, ItemFailed)]
+        if failed:
+            (made / ERRORS).write_text("\n".join(map(_traceback, failed)), encoding="utf-8")
         write_frame(pd.DataFrame(index, columns=list(_COLUMNS)), made / INDEX)
 
 
-def _write(key: str, result: Made, made: Path, figures: FigureJobs) -> list[dict[str, str]]:
-    """Write one result; its rows of the index."""
+def _traceback(failed: ItemFailed) -> str:
+    """The traceback of an item that failed, under its name."""
+    return f"{failed.item}\n{''.join(traceback.format_exception(failed.error))}"
+
+
+@contextmanager
+def _if_writable(name: str) -> Iterator[None]:
+    """Go on where a result cannot be shown, with a warning; an error of the file system stops the run."""
+    try:
+        yield
+    except (OSError, InputFileError):
+        raise
+    except Exception as error:
+        warn(ItemFailed(name, error))
+
+
+def _write(item: Item, result: Made, made: Path, figures: FigureJobs) -> list[dict[str, str]]:
+    """Write one result; its rows of the index, less what could not be written."""
     note = result.note.rstrip(".")
-    files = [write_frame(result.frame, made / "frames" / f"{key}.csv")]
+    files = []
+    with _if_writable(f"{item.name}, its frame"):
+        files.append(write_frame(result.frame, made / "frames" / f"{item.key}.csv"))
     if result.figure is not None:
-        # a page of a figure has files of its own
-        for page, file in page_files(result.figure, made / "figures" / f"{key}{_FIGURES[0]}"):
-            drawn = [file.with_suffix(suffix) for suffix in _FIGURES]
-            figures.add(page, drawn)
-            files += drawn
+        with _if_writable(f"{item.name}, its figure"):
+            # a page of a figure has files of its own
+            for page, file in page_files(result.figure, made / "figures" / f"{item.key}{_FIGURES[0]}"):
+                drawn = [file.with_suffix(suffix) for suffix in _FIGURES]
+                figures.add(page, drawn)
+                files += drawn
     if result.table is not None:
-        tables = [made / "tables" / f"{key}{suffix}" for suffix in _TABLES]
-        table = result.table.tab_header(result.title or "")
-        save_table_as(table.tab_source_note(f"{note[0].upper()}{note[1:]}.") if note else table, tables)
-        files += tables
-    said = {
+        with _if_writable(f"{item.name}, its table"):
+            tables = [made / "tables" / f"{item.key}{suffix}" for suffix in _TABLES]
+            table = result.table.tab_header(result.title or "")
+            if note:
+                table = table.tab_source_note(_as_sentence(note))
+            save_table_as(table, tables)
+            files += tables
+    about = {
         "item": result.title or "",
         "slice": result.slice or "",
         "unit": _values(result.frame, "unit"),
         "interval": _values(result.frame, "interval"),
         "note": note,
     }
-    return [{"file": file.relative_to(made).as_posix(), **said} for file in files]
+    return [{"file": file.relative_to(made).as_posix(), **about} for file in files]
+
+
+def _as_sentence(note: str) -> str:
+    """A note with a capital and a full stop; a symbol that it begins with, as n, stays as it is."""
+    first_word = note.split(maxsplit=1)[0]
+    if len(first_word) == 1:
+        return f"{note}."
+    return f"{note[0].upper()}{note[1:]}."
 
 
 def _values(frame: pd.DataFrame, column: str) -> str:

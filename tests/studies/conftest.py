@@ -37,6 +37,8 @@ def results():
         with warnings.catch_warnings():
             # of few cases and replicates
             warnings.simplefilter("ignore", SalstatsWarning)
+            # an error of the program is none of the data
+            warnings.simplefilter("error", engine.ItemFailed)
             opened = opened_by(key, *arguments)
             items = [item for item in opened.items if not only or item.key in only]
             made = engine.make_items(items, opened.there, opened.load())

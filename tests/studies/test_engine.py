@@ -163,10 +163,44 @@ def test_where_nothing_can_be_made_the_reason_is_the_error_and_nothing_is_left(r
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_error_of_the_program_is_none_of_the_data(reproduce, tmp_path):
-    with pytest.raises(KeyError):
-        reproduce(GOOD, Item("t", "T", broken))
+def test_an_item_that_fails_costs_itself_alone_and_its_error_is_kept(reproduce):
+    code, said, out = reproduce(Item("t", "Table 9: counts", broken), GOOD)
+    assert code == 1
+    assert said.err == "Table 9: failed, KeyError: 'model'\n"
+    assert "Table 9: failed, KeyError: 'model'" in (out / "warnings.txt").read_text()
+    assert "in broken" in (out / "errors.txt").read_text()
+    assert (out / "frames" / "table_1.csv").exists()
+    # what an earlier run wrote of a failure goes with it
+    assert reproduce(GOOD, given=["--overwrite"])[0] == 0
+    assert not (out / "errors.txt").exists()
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_figure_that_cannot_be_drawn_costs_itself_alone(reproduce, jobs):
+    undrawn = p9.ggplot(FRAME, p9.aes("nobody", "estimate")) + p9.geom_point()
+    items = [Item("figure_1", "Fig. 1: nobody", lambda _: replace(shown(FRAME), figure=undrawn)), GOOD]
+    code, said, out = reproduce(*items, given=["--jobs", str(jobs)])
+    assert code == 1
+    assert said.err.startswith("Fig. 1, its figure: failed, ")
+    assert sorted(f.name for f in (out / "figures").iterdir()) == ["table_1.pdf", "table_1.png"]
+    listed = pd.read_csv(out / "outputs.csv")["file"]
+    files = {f.relative_to(out).as_posix() for f in out.rglob("*") if f.is_file()}
+    assert files - set(listed) == {"outputs.csv", "printed.csv", "warnings.txt", "errors.txt"}
+    assert "tables/figure_1.html" in set(listed)
+
+
+def test_where_every_item_fails_there_is_no_folder(reproduce, tmp_path):
+    with pytest.raises(SalstatsError, match="T: failed, KeyError: 'model'") as caught:
+        reproduce(Item("t", "T", broken))
+    assert isinstance(caught.value.__cause__, KeyError)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("given", "name"), [("--replicate=50", "--replicate"), ("--metricks", "--metricks")])
+def test_an_option_that_is_not_there_is_an_error_that_lists_those_that_are(given, name):
+    parser = engine.parser_of(engine.study("saliency_bench"), output=False)
+    with pytest.raises(SalstatsError, match=f"no option '{name}'.*--metrics, .*--replicates, .*--rename"):
+        parser.parse_args(["--digits", given, "60"])
 
 
 def test_an_output_that_exists_is_kept_unless_overwrite_is_asked_for(reproduce, tmp_path):
@@ -195,6 +229,8 @@ def test_every_study_says_its_paper_and_its_options_and_has_its_keys_once(run, k
     assert code == 0
     for word in ("Example: salstats reproduce", "--as-published", "--output", engine.study(key).source[:10]):
         assert word in said
+    if engine.study(key).open_scores is not None:
+        assert f"Example: salstats reproduce {key} --scores scores.csv" in said
 
 
 def test_the_studies_are_listed(run):
@@ -204,14 +240,3 @@ def test_the_studies_are_listed(run):
     code, _, error = run("saporta")
     assert code == 2
     assert "saporta2022" in error
-
-
-@pytest.mark.parametrize("key", [key for key in engine.KEYS if key not in ("lanfredi2021", "saporta2022")])
-def test_the_scripts_call_the_same(key, monkeypatch):
-    given = []
-    # the command's own would take over this process's signals
-    monkeypatch.setattr("salstats.cli.app.main", given.extend)
-    script = Path(__file__).resolve().parents[2] / "analyses" / f"{key}.py"
-    monkeypatch.setattr(sys, "argv", [str(script), "--data", "DIR"])
-    runpy.run_path(str(script), run_name="__main__")
-    assert given == ["reproduce", key, "--data", "DIR"]

@@ -1,13 +1,18 @@
 """`ss.reproduce`: frames of a study from frames, files and options, the same as the command writes."""
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
 import salstats as ss
 from salstats.checks import SalstatsError
+from salstats.studies.engine import ItemFailed
+from salstats.studies.saliency_bench import SCORE_ITEMS
 from salstats.studies.score_tables import read_score_tables
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*needs truth and maps of the scored cases")
+# one data set and network without insertion, and no pictures
+pytestmark = pytest.mark.filterwarnings("ignore:.*needs ")
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +61,9 @@ def test_features_are_joined_by_case_and_task(digits):
     ("options", "named"),
     [
         ({"key": "nobody2020"}, "saporta2022"),
-        ({"key": "saliency_bench", "replicate": "x"}, "replicate"),
+        ({"key": "saliency_bench", "replicate": 3}, "no option 'replicate' .*did you mean 'replicates'"),
+        ({"key": "saliency_bench", "replicates": [50, 60]}, "replicates takes one value, not 2"),
+        ({"key": "saliency_bench", "unit": pd.DataFrame({"case": ["a"]})}, "unit takes .* not a DataFrame"),
         ({"key": "saliency_bench", "features": "f.csv"}, "--scores"),
         ({"key": "saliency_bench", "scores": "none.csv"}, "none.csv"),
     ],
@@ -64,3 +71,23 @@ def test_features_are_joined_by_case_and_task(digits):
 def test_what_cannot_be_used_is_named(options, named):
     with pytest.raises((SalstatsError, OSError), match=named):
         ss.reproduce(**options)
+
+
+def test_an_item_that_fails_is_warned_of_with_its_error_and_the_others_are_returned(digits, monkeypatch):
+    def broken(given):
+        raise KeyError("model")
+
+    item = replace(SCORE_ITEMS[-1], key="broken", title="Table 9: broken", make=broken)
+    monkeypatch.setattr("salstats.studies.saliency_bench.SCORE_ITEMS", (item, *SCORE_ITEMS))
+    with pytest.warns(ItemFailed, match="Table 9: failed, KeyError: 'model'") as caught:
+        frames = ss.reproduce("saliency_bench", scores=digits, replicates=40)
+    assert "table_2" in frames
+    assert "broken" not in frames
+    errors = [w.message.error for w in caught if w.category is ItemFailed]
+    assert [type(error) for error in errors] == [KeyError]
+
+
+def test_options_may_be_lists(digits):
+    frames = ss.reproduce("saliency_bench", scores=digits, metrics=["hit"], interval="t", replicates=40)
+    assert set(frames["table_2"]["metric"]) == {"hit"}
+    assert set(frames["table_2"]["interval"]) == {"t"}

@@ -15,7 +15,7 @@ import plotnine as p9
 from matplotlib import pyplot
 from matplotlib.figure import Figure as DrawnFigure
 
-from salstats.checks import SalstatsError, check_choice
+from salstats.checks import InputFileError, SalstatsError, check_choice
 from salstats.display.plots.figure import Figure
 from salstats.display.plots.theme import MM_PER_INCH
 from salstats.files.outputs import check_target, page_names, write_files
@@ -202,20 +202,40 @@ class FigureJobs:
             with suppress(BrokenProcessPool):
                 self._sent[number] = self._pool.submit(_drawn, *self._tasks[-1])
 
-    def finish(self, count: Callable[[int], None] = not_counting) -> list[str]:
-        """Draw what is left, `count` what is done, and return what drawing warned of, each once."""
+    def finish(
+        self,
+        count: Callable[[int], None] = not_counting,
+        *,
+        on_error: Callable[[Sequence[Path], Exception], None] | None = None,
+    ) -> list[str]:
+        """Draw what is left, `count` what is done, and return what drawing warned of, each once.
+
+        `on_error` takes the files of a figure that cannot be drawn and the error, and the others are drawn;
+        without it the error is raised, as is an error of the file system in any case.
+        """
         for future in self._sent.values():
             future.add_done_callback(lambda _: count(1))
-        said = []
-        for task in (task for number, task in enumerate(self._tasks) if number not in self._sent):
-            said += _drawn(*task)
-            count(1)
-        for number, future in self._sent.items():
+        here = [number for number in range(len(self._tasks)) if number not in self._sent]
+        warned = []
+        for number in [*here, *self._sent]:
             try:
-                said += future.result()
-            except BrokenProcessPool:
-                said += _drawn(*self._tasks[number])
-        return list(dict.fromkeys(said))
+                warned += self._result(number)
+            except (OSError, InputFileError):
+                raise
+            except Exception as error:
+                if on_error is None:
+                    raise
+                on_error(self._tasks[number][1], error)
+            if number in here:
+                count(1)
+        return list(dict.fromkeys(warned))
+
+    def _result(self, number: int) -> list[str]:
+        """Draw a figure, or wait for the other process to; what was warned of."""
+        if number in self._sent:
+            with suppress(BrokenProcessPool):
+                return self._sent[number].result()
+        return _drawn(*self._tasks[number])
 
 
 def _pool() -> Any:

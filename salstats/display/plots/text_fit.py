@@ -39,13 +39,14 @@ def text_mm(text: str, size: float = TEXT_PT, *, bold: bool = False) -> float:
 
 def _ems(line: str) -> float:
     """Width of a line over the size of its text."""
-    return sum(map(_em, line))
+    face = font()
+    return sum(_em(character, face) for character in line)
 
 
 @cache
-def _em(character: str) -> float:
-    """Width of a character over the size of its text, in the face of the figures."""
-    face = get_font(findfont(FontProperties(family=font())))
+def _em(character: str, family: str) -> float:
+    """Width of a character over the size of its text, in a face."""
+    face = get_font(findfont(FontProperties(family=family)))
     if not face.get_char_index(ord(character)):
         return 1.0 if unicodedata.east_asian_width(character) in "WF" else _EM
     flags = LoadFlags.NO_SCALE | LoadFlags.NO_HINTING

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 import salstats as ss
-from salstats.checks import SalstatsError
+from salstats.checks import SalstatsError, check_choice
 from salstats.datasets import load_published
 from salstats.scoring.distances import DISTANCES, Spacing, distance_rule
 from salstats.studies.engine import Item, Opened, Parser
@@ -41,6 +42,14 @@ With --data or --scores: which cases are compared (those with the finding that t
 differences from --reference with patients as clusters and Holm's correction, and the same with failed
 explanations at the worst score; with --data also Fig. 8, the worst, median, mean and best case by the
 Penalised Dice of the tool called rex, as in the study (without it by Dice of --reference), or by --pick.
+Tools that are named as in the study have the printed mean and SD of Dice beside theirs; of how many cases
+these are is not at hand, so they are not compared digit by digit.
+
+--scores is a scores file with columns case, method, metric, score, of one task and model; prob and label of
+the model stand in it or in --features, by case.
+
+--as-published: which cases are compared, Table 1 as mean and SD, and the figures. The study has no inference
+of its own: no intervals, no differences, no failures at the worst score.
 
 --data is a folder with one folder per patient, in it NAME.tif and NAME_mask.tif. The explanations come from
 tools outside: --masks are read as they are, of --maps a mask is made (--threshold). --predictions is a
@@ -51,6 +60,7 @@ it has no size penalty, as printed.
 
 Example: salstats reproduce mrxai2025 --simulations -o out
 Example: salstats reproduce mrxai2025 --data lgg --masks rex=rex --maps gradcam=cams -o out
+Example: salstats reproduce mrxai2025 --scores tools.csv --features prob.csv --reference lime -o out
 """
 #: How a folder is given by name.
 _FORM = "TOOL=DIR"
@@ -82,15 +92,22 @@ SIMULATION_ITEMS = tuple(
 )
 #: Of tools; Fig. 8 needs the study itself.
 FILES = "images and masks of --data"
+SECOND_TOOL = "a second tool"
+REFERENCE = "the tool gradcam, or another as --reference"
 COMPARISON_ITEMS = (
     Item("cases", "Cases that the tools are compared on", compared(cases)),
     Item("table_1", "Table 1: mean (SD) of each tool and metric", compared(table_1)),
     Item("figure_7", "Fig. 7: scores of each tool and metric", compared(figure_7)),
     Item("empty", "Empty explanations: share of each tool", compared(empties)),
-    Item("differences", "Paired differences from the reference", compared(paired)),
-    Item("sensitivity", "Failed explanations left out, or at the worst score", compared(failures)),
+    Item("differences", "Paired differences from the reference", compared(paired),
+         needs=(SECOND_TOOL, REFERENCE)),
+    Item("sensitivity", "Failed explanations left out, or at the worst score", compared(failures),
+         needs=(SECOND_TOOL, REFERENCE)),
     Item("examples", "Fig. 8: examples", lambda data: figure_8(data.comparison), needs=(FILES,)),
-)
+)  # fmt: skip
+#: Items of inference, which the study does not have.
+INFERENCE_ITEMS = ("empty", "differences", "sensitivity")
+STUDY_REFERENCE = "gradcam"
 
 
 @dataclass(frozen=True)
@@ -138,7 +155,7 @@ def _add_options(parser: Parser) -> None:
         help="what the Hausdorff distance runs between (foreground: all pixels, as the study)")  # fmt: skip
     add("--pick", type=_tool_and_metric, metavar="TOOL:METRIC",
         help="whose scores pick the examples of --data (rex:pdc, as in the study)")  # fmt: skip
-    add("--reference", default="gradcam", metavar="TOOL", help="the tool compared with (gradcam)")
+    add("--reference", metavar="TOOL", help=f"the tool compared with ({STUDY_REFERENCE})")
     add("--interval", default="t", choices=("t", "percentile", "bca", "studentized"),
         help="of means and differences (t: patients as clusters, also with few of them)")  # fmt: skip
     add("--replicates", type=int, default=1000, metavar="N", help="bootstrap replicates (1000)")
@@ -187,16 +204,37 @@ def diagonals_of(study: Study, spacing: Spacing = None) -> pd.Series:
     return pd.Series(found, dtype=np.float64)
 
 
+def reference_of(tools: Iterable[str], options: argparse.Namespace) -> str | None:
+    """The tool that the others are compared with: the one named, else the study's where it is there."""
+    known = [str(tool) for tool in tools]
+    if options.reference is not None:
+        return check_choice(options.reference, known, "reference")
+    return STUDY_REFERENCE if STUDY_REFERENCE in known else None
+
+
+def needs_met(tools: Iterable[str], options: argparse.Namespace) -> set[str]:
+    """Find which needs some tools meet."""
+    known = set(tools)
+    met = set()
+    if len(known) > 1:
+        met.add(SECOND_TOOL)
+    if reference_of(known, options) is not None:
+        met.add(REFERENCE)
+    return met
+
+
 def compare(study: Study | None, scores: pd.DataFrame, options: argparse.Namespace) -> Comparison:
     """Keep the cases on which tools are compared; of a study that was scored there are pictures, too."""
+    reference = reference_of(scores["method"].unique(), options)
     choice = Choice(
-        options.reference,
+        reference,
         options.replicates,
         options.interval,
         unpenalised=study is not None,
         pick=options.pick,
+        as_published=options.as_published,
     )
-    scored = keep_cases(scores, reference=options.reference, cutoff=options.cutoff)
+    scored = keep_cases(scores, reference=reference, cutoff=options.cutoff)
     printed = load_published("mrxai2025_dice")
     if study is None:
         return Comparison(scored, choice, printed)
@@ -227,18 +265,25 @@ def _open(options: argparse.Namespace) -> Opened:
     def load() -> Data:
         return Data(compare(study, score_data(study, options), options))
 
-    return Opened(_items(options), frozenset({FILES}), load)
+    met = needs_met([series.method for series in study.series], options)
+    return Opened(_items(options), frozenset({FILES, *met}), load)
 
 
 def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> Opened:
     """Compare tools by scores that are there already."""
     check_options(options)
-    return Opened(_items(options), frozenset(), lambda: Data(compare(None, scores, options)))
+    met = needs_met(scores["method"].unique(), options)
+    return Opened(_items(options), frozenset(met), lambda: Data(compare(None, scores, options)))
 
 
-def _items(options: argparse.Namespace) -> tuple[Item, ...]:
+def _items(options: argparse.Namespace) -> list[Item]:
     """The comparison, after the simulations where they are asked for."""
-    return (*(SIMULATION_ITEMS if options.simulations else ()), *COMPARISON_ITEMS)
+    items = list(COMPARISON_ITEMS)
+    if options.as_published:
+        items = [item for item in items if item.key not in INFERENCE_ITEMS]
+    if options.simulations:
+        items = [*SIMULATION_ITEMS, *items]
+    return items
 
 
 STUDY = Published(

@@ -49,7 +49,7 @@ class Scored:
     cutoff: float
 
 
-def keep_cases(scores: pd.DataFrame, *, reference: str, cutoff: float = 0.5) -> Scored:
+def keep_cases(scores: pd.DataFrame, *, reference: str | None = None, cutoff: float = 0.5) -> Scored:
     """The scores of the cases that have the finding and that the model gets right."""
     frame = check_scores(scores).reset_index(drop=True)
     for column in _SETS:
@@ -58,14 +58,11 @@ def keep_cases(scores: pd.DataFrame, *, reference: str, cutoff: float = 0.5) -> 
                 f"the scores have several values of {column!r} ({quoted(frame[column].unique())}); "
                 "keep the rows of one, tools are compared within it"
             )
-    if frame["method"].nunique() < 2:
-        raise SalstatsError(
-            f"the scores have one method only, {frame['method'].iloc[0]!r}; comparing needs two"
-        )
     if "distance_unit" in frame.columns and frame["distance_unit"].nunique() > 1:
         units = quoted(frame["distance_unit"].dropna().unique())
         raise SalstatsError(f"the scores have distances in several units ({units}); score all cases in one")
-    check_choice(reference, [str(m) for m in frame["method"].unique()], "reference")
+    if reference is not None:
+        check_choice(reference, [str(m) for m in frame["method"].unique()], "reference")
     if not 0 <= cutoff <= 1:
         raise SalstatsError(f"the cut-off must be a probability from 0 to 1, not {cutoff!r}")
     if "empty_mask" in frame.columns:

@@ -77,7 +77,7 @@ class Comparison:
     @property
     def names(self) -> Labels:
         """The labels as tables and figures take them."""
-        return Labels(self.labels)
+        return Labels(self.labels, self.kept)
 
 
 def compared(make: Callable[[Comparison], Made]) -> Callable[[Any], Made]:
@@ -85,13 +85,18 @@ def compared(make: Callable[[Comparison], Made]) -> Callable[[Any], Made]:
 
     def made(data: Any) -> Made:
         own: Comparison = data.comparison
-        scored, found = own.scored, make(own)
-        which = f"finding present, model right ({scored.cutoff:g})" if scored.by_model else "finding present"
+        found = make(own)
+        which = "finding present"
+        if own.scored.by_model:
+            which = f"finding present, model right ({own.scored.cutoff:g})"
         # that the penalised Dice is a reconstruction, every table of it says itself
         shows_pdc = make is not cases and "pdc" in set(found.frame["metric"])
-        penalty = UNPENALISED if own.choice.unpenalised and shows_pdc else ""
-        note = in_note(f"{found.note.rstrip('.')}." if found.note else "", penalty)
-        return replace(found, slice=found.slice or which, note=note)
+        sentences = []
+        if found.note:
+            sentences.append(f"{found.note.rstrip('.')}.")
+        if shows_pdc and own.choice.unpenalised:
+            sentences.append(UNPENALISED)
+        return replace(found, slice=found.slice or which, note=in_note(*sentences))
 
     return made
 
@@ -99,13 +104,21 @@ def compared(make: Callable[[Comparison], Made]) -> Callable[[Any], Made]:
 def cases(own: Comparison) -> Made:
     """The flow of cases: which are left out, and why."""
     scored = own.scored
-    flow = ss.case_flow(scored.everything, reference=own.choice.reference, unit=unit_of(scored.everything))
+    # a single tool has no pairs with a reference
+    several = scored.everything["method"].nunique() > 1
+    reference = own.choice.reference if several else None
+    flow = ss.case_flow(scored.everything, reference=reference, unit=unit_of(scored.everything))
     first = scored.everything.drop_duplicates("case")
     by_case = scored.everything.groupby("case")["reason"].first()
     reasons = first["case"].map(by_case).where(lambda r: r.isin(LEFT_OUT))
-    parts = {"In the file": first} | {r.capitalize(): first[reasons == r] for r in LEFT_OUT}
-    parts = {text: rows for text, rows in parts.items() if len(rows)} | {"Compared": first[reasons.isna()]}
-    units = {"Cases": "case", "Patients": "patient"} if unit_of(first) == "patient" else {"Cases": "case"}
+    parts = {"In the file": first}
+    for reason in LEFT_OUT:
+        parts[reason.capitalize()] = first[reasons == reason]
+    parts = {text: rows for text, rows in parts.items() if len(rows)}
+    parts["Compared"] = first[reasons.isna()]
+    units = {"Cases": "case"}
+    if unit_of(first) == "patient":
+        units["Patients"] = "patient"
     counts = [(text, *(rows[c].nunique() for c in units.values())) for text, rows in parts.items()]
     table = table_of(
         pd.DataFrame(counts, columns=["part", *units.values()]),
@@ -125,15 +138,15 @@ def cases(own: Comparison) -> Made:
 
 def _model_note(scored: Scored) -> str:
     """By what cases are left out."""
-    if scored.by_model:
+    if not scored.by_model:
         return (
-            f"The model says that the finding is there from a probability of {scored.cutoff:g} on. Cases it "
-            "gets wrong are left out, as are those without the finding: they have no truth to compare with. "
-            "So nothing here speaks of explanations of wrong answers."
+            "No probability of the model is known, so that no case is left out for its mistakes; cases "
+            "without the finding have no truth to compare with."
         )
     return (
-        "No probability of the model is known, so that no case is left out for its mistakes; cases without "
-        "the finding have no truth to compare with."
+        f"The model says that the finding is there from a probability of {scored.cutoff:g} on. Cases it "
+        "gets wrong are left out, as are those without the finding: they have no truth to compare with. "
+        "So nothing here speaks of explanations of wrong answers."
     )
 
 
@@ -141,17 +154,14 @@ def table_1(own: Comparison) -> Made:
     """Table 1: mean (SD) of each tool and metric."""
     kept, choice, names = own.kept, own.choice, own.names
     found = means(kept, choice, own.printed)
-    beside = bool(found["printed_mean"].notna().any())
-    columns: dict[Any, Cell] = {
-        "n": "n",
-        Column("Empty, n (%)", align="right"): lambda r: (
-            f"{count_text(r.n_empty)} ({fixed_text(100 * r.share_empty, 1)})"
-        ),
-        **({"Not given": "n_not_given"} if found["n_not_given"].any() else {}),
-        "Mean (SD)": lambda r: _spread(r.estimate, r.sd, digits_of(r.metric)),
-        notes.ci_text(found) or "CI": _limits,
-    }
-    if beside:
+    has_printed = bool(found["printed_mean"].notna().any())
+    columns: dict[Any, Cell] = {"n": "n", Column("Empty, n (%)", align="right"): _empty_text}
+    if found["n_not_given"].any():
+        columns["Not given"] = "n_not_given"
+    columns["Mean (SD)"] = lambda r: _spread(r.estimate, r.sd, digits_of(r.metric))
+    if not choice.as_published:
+        columns[notes.ci_text(found) or "CI"] = _limits
+    if has_printed:
         columns["Printed mean (SD)"] = lambda r: _spread(r.printed_mean, r.printed_sd, 2, blank=True)
     table = table_of(
         in_order(found, names),
@@ -159,28 +169,39 @@ def table_1(own: Comparison) -> Made:
         {"Tool": lambda r: names.value("method", r.method)},
         columns,
         groups=lambda r: names.value("metric", r.metric),
-        notes=[
-            notes.paragraph(
-                notes.interval_note(found),
-                "Empty: of the explanations given, those that mark nothing; they have no score here, see "
-                "the sensitivity table.",
-                "Where n differs, means are of different cases and cannot be compared: the paired "
-                "differences can."
-                if (found.groupby("metric")["n"].nunique() > 1).any()
-                else "",
-                "Printed: as in the study, of its own cases." if beside else "",
-                notes.dash_note([[MISSING]] if found[["sd", "conf_low"]].isna().any(axis=None) else []),
-                notes.how_note(found, names),
-                notes.metric_note(found),
-            )
-        ],
+        notes=[_note_of_table_1(found, names, choice, has_printed=has_printed)],
     )
-    return Made(
-        found,
-        table,
-        ss.plot_forest(found.drop(columns=[*_BESIDE, "printed_mean", "printed_sd"]), labels=names),
-        note=f"n says how many explanations have a score{_patients_note(kept)}",
-    )
+    note = "n says how many explanations have a score"
+    if choice.as_published:
+        return Made(found, table, note=note)
+    estimates = found.drop(columns=[*_BESIDE, "printed_mean", "printed_sd"])
+    return Made(found, table, ss.plot_forest(estimates, labels=names), note=f"{note}{_patients_note(kept)}")
+
+
+def _note_of_table_1(found: pd.DataFrame, names: Labels, choice: Choice, *, has_printed: bool) -> str:
+    """What has to be known to read Table 1."""
+    sentences = []
+    if not choice.as_published:
+        sentences.append(notes.interval_note(found))
+    empty = "Empty: of the explanations given, those that mark nothing; they have no score here"
+    differing = "Where n differs, means are of different cases and cannot be compared"
+    if choice.as_published:
+        sentences += [f"{empty}.", f"{differing}."]
+    else:
+        sentences += [f"{empty}, see the sensitivity table.", f"{differing}: the paired differences can."]
+    if not (found.groupby("metric")["n"].nunique() > 1).any():
+        sentences.pop()
+    if has_printed:
+        sentences.append("Printed: as in the study, of its own cases, whose number is not at hand.")
+    numbers = [column for column in ("sd", "conf_low") if column in found.columns]
+    if found[numbers].isna().any(axis=None):
+        sentences.append(notes.dash_note([[MISSING]]))
+    return notes.paragraph(*sentences, notes.how_note(found, names), notes.metric_note(found))
+
+
+def _empty_text(row: Any) -> str:
+    """How many explanations are empty, and their share of those given."""
+    return f"{count_text(row.n_empty)} ({fixed_text(100 * row.share_empty, 1)})"
 
 
 def figure_7(own: Comparison) -> Made:
@@ -218,7 +239,8 @@ def empties(own: Comparison) -> Made:
 def paired(own: Comparison) -> Made:
     """The paired differences from the reference."""
     kept, choice, names = own.kept, own.choice, own.names
-    found, floor = differences(kept, choice), ""
+    found = differences(kept, choice)
+    floor = ""
     if notes.single(found, "test") == "bootstrap":
         least = f"{2 / (choice.n_replicates + 1):.2g}"
         floor = f"; with {choice.n_replicates:,} replicates P is {least} at least, before the correction"
@@ -253,17 +275,20 @@ def failures(own: Comparison) -> Made:
     """Means and differences with failures left out, and at the worst score."""
     kept, choice, names = own.kept, own.choice, own.names
     found = sensitivity(kept, choice, own.diagonals)
+    lacking = ""
     missing = [m for m in dict.fromkeys(kept["metric"]) if m not in set(found["metric"])]
-    whose = joined([names.value("metric", m) for m in missing])
-    lacking = f"; without a known worst score: {whose} (a distance needs the size of the images)"
-    lacking = lacking if missing else ""
+    if missing:
+        metrics = joined([names.value("metric", m) for m in missing])
+        lacking = f"; without a known worst score: {metrics} (a distance needs the size of the images)"
     changed = found[found["changed"].astype(bool)]
-    texts = [
-        f"{names.value('metric', r.metric)} of {names.value('method', r.method)} ({r.verdict} \u2192 "
-        f"{r.worst_verdict})"
-        for r in changed.itertuples()
-    ]
-    verdicts = f"the verdict changes for {joined(texts)}" if texts else "no verdict changes"
+    verdicts = "no verdict changes"
+    if len(changed):
+        texts = [
+            f"{names.value('metric', r.metric)} of {names.value('method', r.method)} ({r.verdict} \u2192 "
+            f"{r.worst_verdict})"
+            for r in changed.itertuples()
+        ]
+        verdicts = f"the verdict changes for {joined(texts)}"
     n_failed = int((failed(kept)[["empty", "not_given"]].any(axis=1)).sum())
     return Made(
         found,

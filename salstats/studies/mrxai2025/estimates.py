@@ -1,6 +1,5 @@
 """The tools' means and differences, as they are and with failed explanations at the worst score."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -9,6 +8,7 @@ import salstats as ss
 from salstats.checks import check_choice
 from salstats.display.text.labels import Labels
 from salstats.studies.mrxai2025.cases import EMPTIES, NAMES, NOT_GIVEN, at_worst, failed
+from salstats.studies.printed_names import match_names
 
 BY = ["metric", "method"]
 #: Whose scores pick the study's Fig. 8.
@@ -19,8 +19,8 @@ STUDY_PICK = ("rex", "pdc")
 class Choice:
     """How the tools are compared."""
 
-    #: The tool that the others are compared with.
-    reference: str
+    #: The tool that the others are compared with; None where there is none to compare with.
+    reference: str | None
     #: Bootstrap replicates, of intervals that are made of them.
     n_replicates: int = 1000
     #: Of means and paired differences, as `difference` has them. By default Student's t with patients as
@@ -29,24 +29,35 @@ class Choice:
     #: Whether the penalised Dice is known to have no size penalty.
     unpenalised: bool = False
     #: Tool and metric whose scores pick the cases shown. By default the Penalised Dice of ReX, as in the
-    #: study, where both are there, else Dice of the reference.
+    #: study, where both are there, else Dice of the reference or, without one, of the first tool.
     pick: tuple[str, str] | None = None
+    #: Means and SDs alone, as the study has them: no intervals and no tests.
+    as_published: bool = False
 
     def picked_by(self, kept: pd.DataFrame) -> tuple[str, str]:
         """Tool and metric whose scores pick the cases shown."""
-        there = {column: [str(v) for v in kept[column].unique()] for column in ("method", "metric")}
-        if self.pick is None:
-            study = STUDY_PICK[0] in there["method"] and STUDY_PICK[1] in there["metric"]
-            return STUDY_PICK if study else (self.reference, "dice")
-        tool, metric = self.pick
-        return check_choice(tool, there["method"], "--pick"), check_choice(metric, there["metric"], "--pick")
+        tools = [str(tool) for tool in kept["method"].unique()]
+        metrics = [str(metric) for metric in kept["metric"].unique()]
+        if self.pick is not None:
+            tool, metric = self.pick
+            return check_choice(tool, tools, "--pick"), check_choice(metric, metrics, "--pick")
+        if STUDY_PICK[0] in tools and STUDY_PICK[1] in metrics:
+            return STUDY_PICK
+        return self.reference or tools[0], "dice"
 
 
 def means(kept: pd.DataFrame, choice: Choice, printed: pd.DataFrame | None = None) -> pd.DataFrame:
     """Mean and SD of each tool and metric, what they rest on, and what the study printed."""
     unit = unit_of(kept)
-    found = ss.summarize(kept, by=BY, unit=unit, interval=choice.interval, n_replicates=choice.n_replicates)
-    spread = ss.describe(kept, by=BY, unit=unit)[[*BY, "sd"]]
+    described = ss.describe(kept, by=BY, unit=unit)
+    spread = described[[*BY, "sd"]]
+    if choice.as_published:
+        found = described.rename(columns={"mean": "estimate"}).assign(term="mean")
+        found = found[[*BY, "term", "estimate", "n", "n_missing"]]
+    else:
+        found = ss.summarize(
+            kept, by=BY, unit=unit, interval=choice.interval, n_replicates=choice.n_replicates
+        )
     counted = (
         failed(kept)
         .groupby("method")
@@ -61,6 +72,7 @@ def means(kept: pd.DataFrame, choice: Choice, printed: pd.DataFrame | None = Non
 
 def differences(scores: pd.DataFrame, choice: Choice) -> pd.DataFrame:
     """The paired differences from the reference, Holm's correction over all of them."""
+    assert choice.reference is not None, "items of differences need a reference"
     return ss.difference(
         scores,
         reference=choice.reference,
@@ -106,21 +118,15 @@ def unit_of(scores: pd.DataFrame) -> str | None:
     return "patient" if known else None
 
 
-def _printed(methods: Sequence[str] | pd.Series, printed: pd.DataFrame | None) -> pd.DataFrame:
+def _printed(methods: pd.Series, printed: pd.DataFrame | None) -> pd.DataFrame:
     """The printed mean and SD of Dice of the tools that the study has, by our names."""
     columns = [*BY, "printed_mean", "printed_sd"]
     if printed is None:
         return pd.DataFrame(columns=columns)
-    labels = Labels(NAMES)
-    names = {_bare(labels.value("method", m)): m for m in dict.fromkeys(methods)}
+    numbers = printed.set_index("method")
+    names = match_names(methods, numbers.index, "method", Labels(NAMES))
     rows = [
-        ("dice", names[_bare(row.method)], row.dice_mean, row.dice_sd)
-        for row in printed.itertuples()
-        if _bare(row.method) in names
+        ("dice", own, numbers.loc[name, "dice_mean"], numbers.loc[name, "dice_sd"])
+        for own, name in names.items()
     ]
     return pd.DataFrame(rows, columns=columns)
-
-
-def _bare(name: str) -> str:
-    """A name's letters and digits in lower case."""
-    return "".join(c for c in name.lower() if c.isalnum())

@@ -1,7 +1,9 @@
 """Zhang et al., Saliency-Bench: methods x models x data sets."""
 
 import argparse
+from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -9,11 +11,20 @@ import pandas as pd
 import salstats as ss
 from salstats.checks import SalstatsError
 from salstats.readers.case_images import check_images
-from salstats.studies.engine import Item, Opened, Parser, Study
+from salstats.studies.engine import Item, Opened, Parser, Printed, Study
 from salstats.studies.options import check_replicates, names_in
-from salstats.studies.saliency_bench.frames import Choice, Means, as_printed, of_scores
+from salstats.studies.saliency_bench import needs
+from salstats.studies.saliency_bench.frames import (
+    CELL,
+    Choice,
+    Means,
+    as_printed,
+    keep_scores,
+    means_of,
+    split_models,
+)
 from salstats.studies.saliency_bench.pictures import data_sets, figure_1, maps_of
-from salstats.studies.saliency_bench.printed import change, check
+from salstats.studies.saliency_bench.printed import change, check, printed_cells, printed_correlations
 from salstats.studies.saliency_bench.tables import (
     ranks_of_cases,
     ranks_of_data_sets,
@@ -35,20 +46,32 @@ truth, and Figs. 3 and 4, every method's map of it, a figure for each of two mod
 dozen canvases and one model. The study's own images and maps are not at hand: none of its pictures is made
 with --printed.
 
+Where data sets, models and methods are named as in the study, their means and correlations are compared
+with the printed ones (PG with hit_any). Of how many images a printed mean is was not printed.
+
+--as-published: means and correlations alone. The study has no inference of its own: no intervals, no
+rankings of drawn cases.
+
 With --printed, which needs no data: the printed Tables 2 and 4 in this layout, Table 3 recomputed, and the
 check of the printed Table 3 against the printed Table 2: which correlations follow, and which change of a
 digit would make the others follow.
 
 Example: salstats reproduce saliency_bench --printed -o out
-Example: salstats reproduce saliency_bench --data scores.csv -o out
+Example: salstats reproduce saliency_bench --scores scores.csv --metrics iou,hit_any,insertion -o out
 """
 _SCORES, _SETS, _PRINTED = "scores given", "means of data sets", "as printed"
 _RANKS = "Rank of each method when data sets are drawn again"
+#: Items that draw again; the study has none.
+RANKINGS = ("ranks_data_sets", "ranks")
 #: What pictures need, beside the scores.
 FILES = "truth and maps of the scored cases (--study, --images)"
 _DATA = "scores (--scores)"
+#: Without these columns the scores are of one data set and one model.
+_COLUMNS = (needs.DATASET_COLUMN, needs.MODEL_COLUMN)
+_PARTS = (*_COLUMNS, *needs.METRIC_NEEDS)
 PICTURES = (
-    Item("table_1", "Table 1: the data sets", data_sets, needs=(_DATA,), slice=_SCORES),
+    Item("table_1", "Table 1: the data sets", data_sets, needs=(_DATA,), parts=(needs.DATASET_COLUMN,),
+         slice=_SCORES),
     Item("figure_1", "Fig. 1: an image of each data set with its truth", figure_1, needs=(FILES,),
          slice=_SCORES),
     Item("figure_3", "Fig. 3: maps of every method, first model", maps_of(0), needs=(FILES,), slice=_SCORES),
@@ -58,12 +81,16 @@ PICTURES = (
 #: Of scores, in the order of the files.
 SCORE_ITEMS = (
     *PICTURES,
-    Item("table_2", "Table 2: mean scores by data set, model and method", table_2, slice=_SCORES),
-    Item("table_3", "Table 3: correlation of metrics over data sets", table_3, slice=_SETS),
-    Item("table_4", "Table 4: models with a single explanation, by data set", table_4, slice=_SCORES),
-    Item("ranks_data_sets", _RANKS, ranks_of_data_sets, slice=_SCORES),
-    Item("ranks", "Rank of each method when cases are drawn again", ranks_of_cases, slice=_SCORES),
-)
+    Item("table_2", "Table 2: mean scores by data set, model and method", table_2,
+         needs=(needs.SEVERAL_METHODS,), parts=_PARTS, slice=_SCORES),
+    Item("table_3", "Table 3: correlation of metrics over data sets", table_3,
+         needs=(needs.TWO_METRICS, needs.ENOUGH_SETS), parts=tuple(needs.METRIC_NEEDS), slice=_SETS),
+    Item("table_4", "Table 4: models with a single explanation, by data set", table_4,
+         needs=(needs.ONE_METHOD,), parts=_PARTS, slice=_SCORES),
+    Item("ranks_data_sets", _RANKS, ranks_of_data_sets, needs=(needs.ENOUGH_DRAWN,), slice=_SCORES),
+    Item("ranks", "Rank of each method when cases are drawn again", ranks_of_cases,
+         needs=(needs.SEVERAL_METHODS,), slice=_SCORES),
+)  # fmt: skip
 #: Of the printed tables.
 PRINTED_ITEMS = (
     *PICTURES,
@@ -97,7 +124,7 @@ def _add_options(parser: Parser) -> None:
     add("--study", type=Path, metavar="DIR", help="truth and maps of scored cases, for pictures")
     add("--images", type=Path, metavar="DIR", help="their images, CASE.png or .jpg")
     add("--unit", metavar="COLUMN", help="what is drawn again (patient where it is known, else case)")
-    add("--interval", default="percentile", choices=("percentile", "bca", "studentized", "t"),
+    add("--interval", default="percentile", choices=("percentile", "recommended", "bca", "studentized", "t"),
         help="of the means (percentile)")  # fmt: skip
     add("--replicates", type=int, default=1000, metavar="N", help="bootstrap replicates (1000)")
 
@@ -107,9 +134,8 @@ def _open(options: argparse.Namespace) -> Opened:
     if options.printed:
         if options.metrics or options.unit or options.study or options.images:
             raise SalstatsError("--metrics, --unit, --study and --images belong to --scores and --digits")
-        check_replicates(options.replicates)
-        choice = Choice(options.replicates, options.unit, options.interval)
-        return Opened(PRINTED_ITEMS, frozenset(), lambda: as_printed(choice))
+        choice = _choice(options)
+        return Opened(_shown(PRINTED_ITEMS, choice), frozenset(), lambda: as_printed(choice))
     if options.digits:
         return _open_scores(ss.datasets.load_digits_scores(), options)
     if options.data is not None:
@@ -119,20 +145,61 @@ def _open(options: argparse.Namespace) -> Opened:
 
 def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> Opened:
     """Take scores, with the truth and maps behind them where `--study` names them."""
+    if options.scores is not None and (options.digits or options.printed):
+        raise SalstatsError("--scores, --digits and --printed are different data; name one of them")
     if options.images is not None and options.study is None:
         raise SalstatsError("--images are of the cases of --study; name that too")
-    check_replicates(options.replicates)
-    choice = Choice(options.replicates, options.unit, options.interval)
-    folder, images = options.study, check_images(options.images)
+    choice = _choice(options)
+    metrics = names_in(options.metrics)
+    kept = keep_scores(scores, metrics)
+    met = {_DATA, *needs.needs_met(scores, kept, metrics_chosen=metrics is not None)}
+
+    folder = options.study
+    images = check_images(options.images)
     if options.digits and folder is None:
         folder = ss.datasets.digits_examples()
         images = folder / "images"
-    study = None if folder is None else ss.read_study(folder)
+    study = None
+    if folder is not None:
+        study = ss.read_study(folder)
+        met.add(FILES)
 
     def load() -> Means:
-        return replace(of_scores(scores, choice, names_in(options.metrics)), study=study, images=images)
+        return replace(means_of(kept, choice), study=study, images=images)
 
-    return Opened(SCORE_ITEMS, frozenset({_DATA} if study is None else {_DATA, FILES}), load)
+    return Opened(_with_printed(_shown(SCORE_ITEMS, choice), kept), frozenset(met), load)
+
+
+def _choice(options: argparse.Namespace) -> Choice:
+    """The statistical options."""
+    check_replicates(options.replicates)
+    return Choice(options.replicates, options.unit, options.interval, options.as_published)
+
+
+def _shown(items: Iterable[Item], choice: Choice) -> list[Item]:
+    """The items of a run; as published there are no rankings."""
+    if not choice.as_published:
+        return list(items)
+    return [item for item in items if item.key not in RANKINGS]
+
+
+def _with_printed(items: Iterable[Item], kept: pd.DataFrame) -> list[Item]:
+    """The items with the printed numbers of those scores that are named as in the study."""
+    several, single = split_models(kept[list(CELL)].drop_duplicates())
+    pair = ("model", "method", "x", "y")
+    printed = {
+        "table_2": (CELL, printed_cells(several)),
+        "table_3": (pair, printed_correlations(kept)),
+        "table_4": (CELL, printed_cells(single)),
+    }
+    compared = []
+    for item in items:
+        keys, rows = printed.get(item.key, ((), pd.DataFrame()))
+        if len(rows):
+            numbers = Printed(partial(pd.DataFrame, rows), keys, values=("estimate",), digits=4)
+            item = replace(item, printed=numbers)
+        compared.append(item)
+    return compared
 
 
 STUDY = Study(

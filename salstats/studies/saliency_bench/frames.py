@@ -55,6 +55,8 @@ class Choice:
     unit: str | None = None
     #: Of means, as `summarize` has it.
     interval: str = "percentile"
+    #: Means and correlations alone, as the study has them: no intervals.
+    as_published: bool = False
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,11 @@ class Means:
 
 def of_scores(scores: pd.DataFrame, choice: Choice, metrics: Sequence[str] | None = None) -> Means:
     """The means of a scores frame."""
-    kept = keep_scores(scores, metrics)
+    return means_of(keep_scores(scores, metrics), choice)
+
+
+def means_of(kept: pd.DataFrame, choice: Choice) -> Means:
+    """The means of the rows that `keep_scores` returns."""
     return Means(cell_means(kept, choice), choice, kept)
 
 
@@ -110,12 +116,18 @@ def as_printed(choice: Choice) -> Means:
 def keep_scores(scores: pd.DataFrame, metrics: Sequence[str] | None = None) -> pd.DataFrame:
     """The rows that are compared: of saliency methods, of the metrics asked for."""
     there = list(dict.fromkeys(scores["metric"]))
-    rules = [m for m in METRICS if m in there and (m != "hit_any" or "hit" not in there)]
-    wanted = rules if metrics is None else list(dict.fromkeys(metrics))
-    missing = [m for m in wanted if m not in there]
-    if missing or not wanted:
-        what = f"no metric {missing[0]!r}" if missing else f"none of {quoted(METRICS)}"
-        raise SalstatsError(f"the scores have {what} (metrics: {quoted(there)}); choose with --metrics")
+    if metrics is None:
+        wanted = [metric for metric in METRICS if metric in there]
+        if "hit" in wanted and "hit_any" in wanted:
+            wanted.remove("hit_any")
+    else:
+        wanted = list(dict.fromkeys(metrics))
+    known = f"(metrics: {quoted(there)}); choose with --metrics"
+    if not wanted:
+        raise SalstatsError(f"the scores have none of {quoted(METRICS)} {known}")
+    missing = [metric for metric in wanted if metric not in there]
+    if missing:
+        raise SalstatsError(f"the scores have no metric {missing[0]!r} {known}")
     kept = scores[scores["metric"].isin(wanted) & (scores["method"] != HUMAN)].reset_index(drop=True)
     if kept.empty:
         raise SalstatsError(f"the scores have no method but {HUMAN!r}, which no model made")
@@ -150,7 +162,14 @@ def _warn_of_seeds(scores: pd.DataFrame) -> None:
 
 
 def cell_means(scores: pd.DataFrame, choice: Choice) -> pd.DataFrame:
-    """The mean of each data set, model, method and metric, as `summarize` does."""
+    """The mean of each data set, model, method and metric, as `summarize` does.
+
+    As published: `estimate`, `n` and `n_missing` alone.
+    """
+    if choice.as_published:
+        described = ss.describe(scores, by=CELL, unit=choice.unit)
+        means = described.rename(columns={"mean": "estimate"}).assign(term="mean")
+        return means[[*CELL, "term", "estimate", "n", "n_missing"]]
     return ss.summarize(
         scores, by=CELL, unit=choice.unit, interval=choice.interval, n_replicates=choice.n_replicates
     )

@@ -17,7 +17,15 @@ from salstats.display.tables.record import Column
 from salstats.display.text.format import counted, fixed_text
 from salstats.display.text.labels import Labels
 from salstats.studies.engine import Cell, Made, table_of
-from salstats.studies.saliency_bench.frames import PRINTED, Means, in_order, labels_of
+from salstats.studies.printed_names import match_names
+from salstats.studies.saliency_bench.frames import (
+    CELL,
+    PRINTED,
+    Means,
+    in_order,
+    labels_of,
+    printed_means,
+)
 from salstats.studies.saliency_bench.tables import TABLE_ID
 
 #: All that follows from it.
@@ -33,6 +41,54 @@ def printed_tables() -> tuple[pd.DataFrame, pd.DataFrame]:
     values, printed = load_published("saliency_bench_table2"), load_published("saliency_bench_table3")
     printed = printed.assign(**{c: printed[c].map(PRINTED) for c in ("metric_1", "metric_2")})
     return values.assign(metric=values["metric"].map(PRINTED)), printed
+
+
+def printed_cells(cells: pd.DataFrame) -> pd.DataFrame:
+    """The printed means of those cells (data set, model, method, metric) of some scores that the study has.
+
+    Columns: those of `CELL`, with the names of the scores, and `estimate`. Of how many images a printed mean
+    is was not printed, so cells are matched by name. PG is `hit_any`: the study counts any maximum.
+    """
+    printed = printed_means()
+    own = cells[list(CELL)].drop_duplicates()
+    named = _with_printed_names(own, printed)
+    printed = printed[[*CELL, "estimate"]].rename(columns={column: f"printed_{column}" for column in CELL})
+    both = named.merge(printed, on=[f"printed_{column}" for column in CELL])
+    return both[[*CELL, "estimate"]]
+
+
+def printed_correlations(cells: pd.DataFrame) -> pd.DataFrame:
+    """The printed correlations of models and methods whose data sets are the study's, all and no other.
+
+    Columns: `model, method` with the names of the scores, the metrics `x, y`, and `estimate`.
+    """
+    values, printed = printed_tables()
+    own = cells[list(CELL)].drop_duplicates()
+    named = _with_printed_names(own, values)
+    study_sets = set(values["dataset"])
+    rows = []
+    for (model, method), group in named.groupby(["model", "method"], sort=False):
+        if set(group["printed_dataset"]) != study_sets or len(set(group["dataset"])) != len(study_sets):
+            continue
+        first = group.iloc[0]
+        of_group = printed[
+            (printed["model"] == first["printed_model"]) & (printed["method"] == first["printed_method"])
+        ]
+        for row in of_group.itertuples():
+            if {row.metric_1, row.metric_2} <= set(group["metric"]):
+                rows.append((model, method, row.metric_1, row.metric_2, row.correlation))
+    return pd.DataFrame(rows, columns=["model", "method", "x", "y", "estimate"])
+
+
+def _with_printed_names(cells: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
+    """Cells with the printed name of each data set, model, method and metric beside its own, or ""."""
+    named = cells.copy()
+    for column in ("dataset", "model", "method"):
+        names = match_names(cells[column].unique(), printed[column].unique(), column)
+        named[f"printed_{column}"] = [names.get(str(name), "") for name in cells[column]]
+    # metrics are called as here, in the printed tables too
+    named["printed_metric"] = cells["metric"]
+    return named
 
 
 def check_correlations(values: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:

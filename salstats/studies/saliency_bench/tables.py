@@ -1,6 +1,7 @@
 """Tables 2 to 4 and the rankings: means by data set and model, how metrics agree, how ranks move."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import pandas as pd
@@ -111,13 +112,16 @@ def table_2(given: Means) -> Made | None:
     ordered = ordered.reset_index(drop=True)
     best = best_rows(ordered, CELL, ["method"], []).rows
     marked = ordered.assign(bold=ordered.index.isin(list(best)))
+    note = "intervals stand in the frame and figure"
+    if given.printed:
+        note = "the printed Table 2, nothing recomputed"
+    elif given.choice.as_published:
+        note = "means alone, as published"
     return Made(
         ordered,
         _means_table(given, marked, (["model"], ["dataset", "metric"], "method")),
         _figure(ordered, given.names),
-        note="the printed Table 2, nothing recomputed"
-        if given.printed
-        else "intervals stand in the frame and figure",
+        note=note,
     )
 
 
@@ -142,18 +146,18 @@ def _counts(means: pd.DataFrame) -> str:
 def _figure(means: pd.DataFrame, names: Labels) -> Any:
     """The means, a row of panels per data set."""
     low, high = float(means["estimate"].min()), float(means["estimate"].max())
-    has_limits = "conf_low" in means.columns and bool(means["conf_low"].notna().any())
-    if has_limits:
+    limited = _has_limits(means)
+    if limited:
         low, high = min(low, float(means["conf_low"].min())), max(high, float(means["conf_high"].max()))
     inside = low >= 0 and high <= 1
     limits = (0.0, 1.0) if inside else (low, high)
-    note = notes.interval_note(means) if has_limits else ""
+    note = notes.interval_note(means) if limited else ""
     return plot_dots(
         means,
         names=names,
         across="metric",
         down="dataset",
-        title=f"Mean ({notes.ci_text(means)})" if has_limits else "Mean",
+        title=f"Mean ({notes.ci_text(means)})" if limited else "Mean",
         limits=limits,
         breaks=(0, 0.5, 1) if inside else (low, (low + high) / 2, high),
         note=note,
@@ -162,53 +166,73 @@ def _figure(means: pd.DataFrame, names: Labels) -> Any:
 
 def table_3(given: Means) -> Made | None:
     """Table 3: correlations between metrics over data sets, a group of rows per pair."""
-    means, metric_names = given.means, given.names
-    metrics = metric_names.order("metric", means["metric"])
-    found = correlations(given.several if given.printed else means, metrics)
+    means = given.several if given.printed else given.means
+    metrics = given.names.order("metric", given.means["metric"])
+    found = correlations(means, metrics)
     if found.empty:
         return None
-    pairs = {
-        f"{x} {y}": f"{metric_names.value('metric', x)}{_AND}{metric_names.value('metric', y)}"
-        for i, x in enumerate(metrics)
-        for y in metrics[i + 1 :]
-    }
-    names = labels_of(means, {**given.labels, "pair": pairs})
-    rows = in_order(found.assign(pair=found["x"] + " " + found["y"]), ["pair", "method", "model"], names)
-    rows = rows.reset_index(drop=True)
-    limited = bool(rows["conf_low"].notna().any())
+    if given.choice.as_published:
+        found = found[["model", "method", "term", "estimate", "n", "x", "y"]]
+    found = found.assign(pair=found["x"] + " " + found["y"])
+    pairs = {f"{x} {y}": _pair_label(x, y, given.names) for x, y in combinations(metrics, 2)}
+    names = labels_of(given.means, {**given.labels, "pair": pairs})
+    rows = in_order(found, ["pair", "method", "model"], names).reset_index(drop=True)
+
+    limited = _has_limits(rows)
     columns: dict[str, Callable[[dict[str, Any]], str]] = {"r": lambda r: fixed_text(r["estimate"], 4)}
+    interval_note = ""
+    axis_title = "Pearson's r"
     if limited:
         columns[notes.ci_text(rows)] = lambda r: limits_text(r["conf_low"], r["conf_high"], 2)
+        interval_note = notes.interval_note(rows)
+        axis_title = f"Pearson's r over data sets ({notes.ci_text(rows)})"
     columns["n"] = lambda r: count_text(r["n"])
-    said = (
+    how_few = _how_few(rows, as_published=given.choice.as_published)
+    sentences = (
         "r: Pearson's correlation of two metrics' means over data sets; n: data sets.",
-        _how_few(rows),
-        notes.interval_note(rows) if limited else "",
+        how_few,
+        interval_note,
         meant(metrics, names),
     )
-    table = _crossed(rows, names, (["pair"], ["method"], "model"), columns, said)
+    figure = plot_dots(
+        rows,
+        names=names,
+        across="pair",
+        down=None,
+        title=axis_title,
+        limits=(-1, 1),
+        breaks=(-1, -0.5, 0, 0.5, 1),
+        guide=0,
+        note=notes.paragraph(how_few, interval_note),
+    )
+    advice = "too few for intervals"
+    if limited:
+        advice = "see the intervals before reading a correlation"
+    elif given.choice.as_published:
+        advice = "as published, without intervals"
     return Made(
         rows,
-        table,
-        plot_dots(
-            rows,
-            names=names,
-            across="pair",
-            down=None,
-            title=f"Pearson's r over data sets ({notes.ci_text(rows)})" if limited else "Pearson's r",
-            limits=(-1, 1),
-            breaks=(-1, -0.5, 0, 0.5, 1),
-            guide=0,
-            note=notes.paragraph(_how_few(rows), notes.interval_note(rows) if limited else ""),
-        ),
-        note=f"n is {count_range(rows['n'])} data sets: "
-        + ("see the intervals before reading a correlation" if limited else "too few for intervals"),
+        _crossed(rows, names, (["pair"], ["method"], "model"), columns, sentences),
+        figure,
+        note=f"n is {count_range(rows['n'])} data sets: {advice}",
     )
 
 
-def _how_few(rows: pd.DataFrame) -> str:
+def _pair_label(x: str, y: str, names: Labels) -> str:
+    """Two metrics with a dash between."""
+    return f"{names.value('metric', x)}{_AND}{names.value('metric', y)}"
+
+
+def _has_limits(frame: pd.DataFrame) -> bool:
+    """Whether any row has limits."""
+    return "conf_low" in frame.columns and bool(frame["conf_low"].notna().any())
+
+
+def _how_few(rows: pd.DataFrame, *, as_published: bool) -> str:
     """Of how many data sets the correlations are, and how wide their intervals are for that."""
     n = count_range(rows["n"])
+    if as_published:
+        return f"n = {n} data sets."
     limited = rows[rows["conf_low"].notna()]
     if limited.empty:
         return f"n = {n} data sets: too few for an interval (from 4 on), and for any conclusion."

@@ -133,7 +133,6 @@ TWO = {"x": (0.5, 0.6), "y": (0.1, 0.2)}
         (scores_of(TWO).assign(reader=["1", "1", "2", "2"]), {}, "several values of 'reader'"),
         (scores_of({"x": (0.5, 0.6)}).assign(prob=[0.4, 0.9]), {}, "case 'x' has several values of 'prob'"),
         (scores_of(TWO), {"reference": "c"}, "reference='c' is not known"),
-        (scores_of(TWO).query("method == 'a'"), {}, "one method only, 'a'"),
         (scores_of(TWO, prob={"x": 0.1, "y": 0.1}), {}, "no case is left: of 2"),
         (scores_of(TWO), {"cutoff": 1.1}, "cut-off must be a probability"),
         (scores_of(TWO), {"cutoff": NAN}, "cut-off must be a probability"),

@@ -13,7 +13,7 @@ from salstats.checks import SalstatsWarning
 from salstats.display.export.figure_files import size_inches
 from salstats.display.plots.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
 from salstats.studies.engine import make_items
-from salstats.studies.mrxai2025 import COMPARISON_ITEMS, Data
+from salstats.studies.mrxai2025 import COMPARISON_ITEMS, REFERENCE, SECOND_TOOL, Data
 from salstats.studies.mrxai2025.cases import keep_cases
 from salstats.studies.mrxai2025.comparison import Comparison
 from salstats.studies.mrxai2025.estimates import Choice, means
@@ -56,7 +56,7 @@ def items_of(scores, choice=CHOICE, **given):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SalstatsWarning)
         data = Data(Comparison(scored, choice, **given))
-        return {item.key: made for item, made in make_items(COMPARISON_ITEMS, (), data)}
+        return {item.key: made for item, made in make_items(COMPARISON_ITEMS, {SECOND_TOOL, REFERENCE}, data)}
 
 
 def words(item):
@@ -97,6 +97,14 @@ def test_a_tool_is_known_by_its_letters(scores, printed, name):
     renamed = scores.replace({"method": {"gradcam": name}})
     found = means(keep_cases(renamed, reference=name).kept, Choice(name, 50), printed)
     assert found.dropna(subset="printed_mean")["method"].to_list().count(name) == 1
+
+
+def test_the_printed_mean_of_grad_cam_is_not_that_of_grad_cam_plus_plus(scores, printed):
+    both = pd.concat(
+        [scores, scores[scores["method"] == "gradcam"].assign(method="gradcam++")], ignore_index=True
+    )
+    found = means(keep_cases(both, reference="gradcam").kept, Choice("gradcam", 50), printed)
+    assert set(found.dropna(subset="printed_mean")["method"]) == {"gradcam", "rex"}
 
 
 @pytest.mark.filterwarnings("ignore:.*at the floor:salstats.checks.SalstatsWarning")

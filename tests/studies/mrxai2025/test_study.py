@@ -324,7 +324,60 @@ def test_an_image_without_its_mask_and_a_mask_of_another_size_are_named(run, tmp
     assert "p04_1.tif" in refused(run, tmp_path, *of_tools(folder))
 
 
-def test_scores_of_one_tool_are_refused(run, tmp_path):
-    file = tmp_path / "scores.csv"
-    file.write_text("case,method,metric,score\na,gradcam,dice,0.5\nb,gradcam,dice,0.6\n")
-    assert "one method only, 'gradcam'" in refused(run, tmp_path, "--scores", file)
+def tools_file(tmp_path, *tools):
+    """A file of Dice of some tools on 24 cases, and one of what the model says of them."""
+    rng = np.random.default_rng(3)
+    names = [f"c{i:02d}" for i in range(24)]
+    scores = pd.DataFrame(
+        [(case, tool, "dice", rng.uniform()) for case in names for tool in tools],
+        columns=["case", "method", "metric", "score"],
+    )
+    # the model misses four
+    answers = pd.DataFrame({"img_id": names, "prob": [0.2] * 4 + [0.8] * 20, "label": 1})
+    scores.to_csv(tmp_path / "tools.csv", index=False)
+    answers.to_csv(tmp_path / "answers.csv", index=False)
+    return tmp_path / "tools.csv", tmp_path / "answers.csv"
+
+
+def test_of_one_tool_what_needs_no_second_is_made_and_the_rest_named_first(run, tmp_path):
+    file, _ = tools_file(tmp_path, "gradcam")
+    code, said, _ = run("mrxai2025", "--scores", file, "-o", tmp_path / "out")
+    assert code == 0
+    assert said.splitlines()[0].endswith(": not made, needs a second tool")
+    made = {f.stem for f in (tmp_path / "out" / "frames").iterdir()}
+    assert made == {"cases", "table_1", "figure_7", "empty"}
+
+
+def test_without_the_studys_reference_and_another_nothing_is_compared_with_it(run, tmp_path):
+    file, _ = tools_file(tmp_path, "lime", "shap")
+    _, said, _ = run("mrxai2025", "--scores", file, "-o", tmp_path / "out")
+    assert "needs the tool gradcam, or another as --reference" in said
+    assert not (tmp_path / "out" / "frames" / "differences.csv").exists()
+    run("mrxai2025", "--scores", file, "--reference", "lime", "-o", tmp_path / "named")
+    assert (tmp_path / "named" / "frames" / "differences.csv").exists()
+
+
+@pytest.mark.filterwarnings("ignore:.*needs images and masks of --data")
+def test_answers_of_the_model_stand_in_a_table_of_their_own_and_simulations_beside(tmp_path):
+    file, answers = tools_file(tmp_path, "gradcam", "rex")
+    frames = ss.reproduce(
+        "mrxai2025", scores=file, features=answers, rename={"img_id": "case"}, simulations=True
+    )
+    assert list(frames)[:7] == [*(f"figure_{i}" for i in range(1, 7)), "cases"]
+    assert set(frames["table_1"]["n"]) == {20}
+    kept = pd.read_csv(file).query("case >= 'c04'").groupby("method")["score"].mean()
+    found = frames["table_1"].set_index("method")
+    np.testing.assert_allclose(found["estimate"], kept.loc[found.index], rtol=ROUNDING)
+    # as printed, of cases of the study's own
+    assert found["printed_mean"].to_dict() == {"gradcam": 0.33, "rex": 0.42}
+    assert "printed" not in frames
+
+
+def test_as_published_there_are_means_and_sds_without_inference(results, drawn, made):
+    plain = results("mrxai2025", *of_tools(drawn), "--as-published")
+    assert set(made) - set(plain) == {"empty", "differences", "sensitivity"}
+    found = plain["table_1"].frame
+    assert not {"conf_low", "p_value", "std_error"} & set(found.columns)
+    assert "CI" not in plain["table_1"].table.as_raw_html()
+    columns = ["metric", "method", "estimate", "sd", "n", "n_empty"]
+    pd.testing.assert_frame_equal(found[columns], frame(made, "table_1")[columns], rtol=ROUNDING)

@@ -3,9 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from bench_scores import drawn_scores
 
 import salstats as ss
-from salstats.datasets import load_published
+from salstats.datasets import data_folder, load_published
+
+#: Scores of no method's maps of digits, which a run could be made of.
+FILE = str(data_folder() / "simulated_scores.csv")
 
 
 def scores_like_the_digits():
@@ -93,6 +97,75 @@ def test_scores_of_chosen_metrics(results, tmp_path, flag):
     assert set(means["interval"]) == {"t"}
 
 
+def printed_as_scores():
+    """The printed means of Tables 2 and 4 as scores, one in each cell."""
+    tables = pd.concat([load_published(f"saliency_bench_table{n}") for n in (2, 4)], ignore_index=True)
+    metric = tables["metric"].map({"miou": "iou", "pg": "hit_any", "iauc": "insertion"})
+    return tables.rename(columns={"value": "score"}).assign(metric=metric, case="mean")
+
+
+@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+class TestPrintedNumbers:
+    def test_scores_named_as_in_the_study_are_compared_with_all_its_tables(self):
+        printed = ss.reproduce("saliency_bench", scores=printed_as_scores(), as_published=True)["printed"]
+        equal = printed.groupby("item")["equal"].agg(["sum", "size"])
+        # the printed correlations with the pointing game do not follow from the printed means
+        assert equal.loc["Table 2"].tolist() == [288, 288]
+        assert equal.loc["Table 3"].tolist() == [12, 36]
+        assert equal.loc["Table 4"].tolist() == [24, 24]
+        follows = printed[(printed["item"] == "Table 3") & printed["equal"]]
+        assert follows["key"].str.endswith("iou, insertion").all()
+
+    def test_a_mean_that_differs_in_the_fourth_decimal_is_named(self):
+        scores = printed_as_scores()
+        scores.loc[0, "score"] += 0.0001
+        printed = ss.reproduce("saliency_bench", scores=scores, as_published=True)["printed"]
+        (row,) = printed[(printed["item"] == "Table 2") & ~printed["equal"]].to_dict("records")
+        assert row["key"] == "Gender-XAI, ResNet-18, GradCAM, iou"
+        assert (row["printed"], row["found"]) == ("0.1304", "0.1305")
+
+    def test_names_in_another_spelling_and_a_part_of_the_study_are_compared_too(self):
+        scores = printed_as_scores().query("dataset != 'Pet-XAI' and metric != 'insertion'")
+        scores = scores.assign(
+            model=scores["model"].str.lower().str.replace("-", ""),
+            method=scores["method"].str.lower().str.replace(" ", "_"),
+        )
+        own = scores.assign(method="my method")
+        both = pd.concat([scores, own[own["model"] == "vgg19"].drop_duplicates(["dataset", "metric"])])
+        printed = ss.reproduce("saliency_bench", scores=both, as_published=True)["printed"]
+        # seven data sets, two metrics, six methods and two networks; Table 3 is of eight data sets
+        assert printed["item"].value_counts().to_dict() == {"Table 2": 7 * 2 * 12, "Table 4": 7 * 2}
+        assert printed["equal"].all()
+
+    def test_another_rule_of_the_pointing_game_is_not_compared(self):
+        scores = printed_as_scores().replace({"metric": {"hit_any": "hit"}})
+        printed = ss.reproduce("saliency_bench", scores=scores, as_published=True)["printed"]
+        assert not printed["key"].str.contains("hit").any()
+
+    def test_the_digits_are_never_compared(self):
+        digits = ss.datasets.load_digits_scores()
+        some = digits[digits["metric"].isin(["iou", "insertion"])]
+        assert "printed" not in ss.reproduce("saliency_bench", scores=some, as_published=True)
+
+
+def test_as_published_there_are_means_and_correlations_without_inference(results, run, tmp_path):
+    file = tmp_path / "scores.csv"
+    scores = drawn_scores()
+    scores.to_csv(file, index=False)
+    plain = results("saliency_bench", "--scores", file, "--as-published")
+    ours = results("saliency_bench", "--scores", file, "--replicates", 40)
+    assert set(ours) - set(plain) == {"ranks", "ranks_data_sets"}
+    for key in ("table_2", "table_3", "table_4"):
+        frame = plain[key].frame
+        assert not {"conf_low", "p_value", "std_error"} & set(frame.columns)
+        np.testing.assert_allclose(frame["estimate"], ours[key].frame["estimate"], rtol=1e-12)
+    for item in plain.values():
+        assert item.table is None or "CI" not in item.table.as_raw_html()
+    of_print = results("saliency_bench", "--printed", "--as-published", "--replicates", 40)
+    assert "ranks_data_sets" not in of_print
+    assert "conf_low" not in of_print["table_3"].frame
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -102,6 +175,7 @@ def test_scores_of_chosen_metrics(results, tmp_path, flag):
         (["--printed", "--replicates", "5"], "--replicates must be at least 40, not 5"),
         (["--printed", "--jobs", "0"], "--jobs must be a whole number from 1 up, or -1, not 0"),
         (["--digits", "--metrics", "nss"], "no metric 'nss'"),
+        (["--digits", "--scores", FILE], "--scores, --digits and --printed are different data"),
     ],
 )
 def test_what_cannot_be_is_one_line_and_writes_nothing(run, tmp_path, given, message):

@@ -14,6 +14,7 @@ from salstats.datasets import load_published
 from salstats.studies.engine import make_items
 from salstats.studies.saliency_bench import PRINTED_ITEMS, SCORE_ITEMS
 from salstats.studies.saliency_bench.frames import Choice, as_printed, of_scores
+from salstats.studies.saliency_bench.needs import needs_met
 from salstats.studies.saliency_bench.printed import INCONSISTENT
 
 CHOICE = Choice(n_replicates=60)
@@ -23,7 +24,8 @@ def items_of(means, items=SCORE_ITEMS):
     with warnings.catch_warnings():
         # of few data sets
         warnings.simplefilter("ignore", SalstatsWarning)
-        return {item.key: made for item, made in make_items(items, (), means)}
+        met = set() if means.printed else needs_met(means.scores, means.scores)
+        return {item.key: made for item, made in make_items(items, met, means)}
 
 
 @pytest.fixture(scope="module")
