@@ -517,7 +517,7 @@ def printed_rows(compared: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def _say_printed(compared: Sequence[pd.DataFrame]) -> bool:
-    """Say how many printed rows are equal, and name those that differ; return whether all are that should be."""
+    """Say how many printed rows are equal, name those that should be and differ; return whether none does."""
     if not compared:
         return True
     rows = pd.concat(compared, ignore_index=True)

@@ -111,6 +111,10 @@ def reproduce(
     for name, value in tables.items():
         if name not in parser.options:
             raise SalstatsError(no_such_option(name, parser.prog, parser.options))
+        if parser.options[name].type is not Path:
+            raise SalstatsError(
+                f"{name} takes a value, not a DataFrame; frames are given as scores or features"
+            )
         setattr(parsed, name, _sources(value))
     _check_lists(given, parsed)
     parsed.scores = None if scores is None else _sources(scores)

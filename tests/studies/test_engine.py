@@ -1,9 +1,6 @@
 """The engine on a study made up here: what is made, said, compared with print, written, and refused."""
 
-import runpy
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
