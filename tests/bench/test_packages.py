@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pingouin
 import pytest
 from regression_oracle import FEATURES
 from scipy import special, stats
@@ -35,6 +36,7 @@ from salstats.stats.models.linear import least_squares
 from salstats.stats.models.logit import logit
 from salstats.stats.models.quantile_regression import regression_quantile
 from salstats.stats.paired_tests import mcnemar, wilcoxon
+from salstats.stats.repeated_measures import within_coefficient
 
 # how many times as long as numpy alone a package may take
 TIMES = 3
@@ -446,3 +448,25 @@ def test_importing_what_is_used_of_statsmodels_costs_little_beside_scipy():
     )
     print(f"\nimport: {with_it / without:.2f} times as long with statsmodels", end="")
     assert with_it < 1.3 * without
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_spearmans_coefficient_of_scipy_is_as_fast(n):
+    x, y = np.random.default_rng(n).normal(size=(2, n))
+    times_as_long(lambda: stats.spearmanr(x, y), lambda: coefficient(x, y, "spearman"), "Spearman", n)
+
+
+@pytest.mark.filterwarnings("ignore:The inplace keyword")
+def test_rm_corr_of_pingouin_takes_too_long():
+    units = np.repeat(np.arange(100), 4)
+    x, y = np.random.default_rng(0).normal(size=(2, 400))
+    table = pd.DataFrame({"unit": units, "x": x, "y": y})
+    estimate = float(pingouin.rm_corr(table, "x", "y", "unit")["r"].iloc[0])
+    assert within_coefficient(x, y, units).estimate == pytest.approx(estimate)
+    ours, theirs = fastest(
+        lambda: within_coefficient(x, y, units),
+        lambda: pingouin.rm_corr(table, "x", "y", "unit"),
+        enough=10 * TIMES, turns=5, least=2,
+    )  # fmt: skip
+    print(f"rm_corr of 100 units: {theirs / ours:.0f} times")
+    assert theirs > 10 * TIMES * ours
