@@ -102,7 +102,7 @@ import lazy_loader
 
 _named, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
-__version__ = "0.2.0"
+__version__ = "0.3.0.dev0"
 
 
 def __getattr__(name: str) -> Any:
