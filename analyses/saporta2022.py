@@ -1,8 +1,8 @@
 """Tables 1 to 3 and Fig. 2 of Saporta et al. (2022), from a file of scores.
 
 SCORES has a row per case, task, method (one is `human`) and metric (`iou`, `hit`), with the columns `score`,
-`patient` and `label`; beside them or in FILE stand the size and shape of the finding. FULL has IoU on all
-images, with `prob` (`salstats score --slice full` writes it); without it Table 3 is left out.
+`patient` and `label`; beside them or in FILE stand size and shape of the finding, and `prob`. FULL has IoU on
+all images (`salstats score --slice full` writes it); without it Table 3 is of SCORES.
 
 Example: python analyses/saporta2022.py scores.csv --full-scores full.csv --features features.csv -o out
 """
@@ -68,13 +68,12 @@ table_2.insert(0, "outcome", table_2.pop("outcome"))
 save("table_2", table_2, ss.table_estimates(table_2, rows="term", columns="outcome", stars=True))
 
 # Table 3: IoU on the model's probability, on all images but true negatives, which have no IoU
-if options.full_scores:
-    full = ss.read_scores(options.full_scores, join=options.features)
-    of_iou = (full["method"] == main) & (full["metric"] == "iou") & full["score"].notna()
-    full = full[of_iou].reset_index(drop=True)
-    slope = ss.regress(full, "iou ~ prob", by="task", overall=True, errors=options.errors)
-    rank = ss.correlate(full, "iou", "prob", by="task", overall=True, test="spearman")
-    table_3 = pd.concat([slope[slope["term"] == "prob"].assign(term="slope"), rank], ignore_index=True)
-    table_3 = table_3.drop(columns=["formula", "errors"])
-    scatter = ss.plot_scatter(full, "prob", "iou", by="task")
-    save("table_3", table_3, ss.table_estimates(table_3, rows="task", columns="term"), scatter)
+full = ss.read_scores(options.full_scores, join=options.features) if options.full_scores else scores
+of_iou = (full["method"] == main) & (full["metric"] == "iou") & full["score"].notna()
+full = full[of_iou].reset_index(drop=True)
+slope = ss.regress(full, "iou ~ prob", by="task", overall=True, errors=options.errors)
+rank = ss.correlate(full, "iou", "prob", by="task", overall=True, test="spearman")
+table_3 = pd.concat([slope[slope["term"] == "prob"].assign(term="slope"), rank], ignore_index=True)
+table_3 = table_3.drop(columns=["formula", "errors"])
+figure = ss.plot_scatter(full, "prob", "iou", by="task")
+save("table_3", table_3, ss.table_estimates(table_3, rows="task", columns="term"), figure)

@@ -132,7 +132,7 @@ ITEMS = (
     Item("table_2", "Table 2: features of the finding and localisation", table_2,
          needs=(MAPS, SHAPES), parts=(HITS, SEGMENTATIONS, POINTS), printed=TABLE_2),
     Item("table_3", "Table 3: confidence and IoU", partial(by_confidence, metric="iou"),
-         needs=(FULL_SLICE, FULL_PROBABILITIES), printed=TABLE_3),
+         needs=(FULL_PROBABILITIES,), parts=(FULL_SLICE,), printed=TABLE_3),
     Item("extended_data_9", "Extended Data 9: confidence and hits", partial(by_confidence, metric="hit"),
          needs=(PROBABILITIES, HITS)),
     Item("table_s1", "Supplementary Table S1: AUROC of the classifiers", classifiers,

@@ -14,6 +14,7 @@ from salstats.studies.saporta2022.as_published import printed_as_published
 from salstats.studies.saporta2022.frames import (
     ALL_TASKS,
     FEATURES,
+    FULL_SLICE,
     PER_TASK,
     POOLED,
     TASK_EFFECTS,
@@ -197,6 +198,11 @@ def by_confidence(frames: Frames, metric: str) -> Made:
     shown = found.drop(columns=["statistic", "df", "formula", "errors", "bias"], errors="ignore")
     if choice.published:
         found = found.assign(printed=printed_as_published(found))
+    slice_name, slice_note = None, ""
+    if metric == "iou" and FULL_SLICE in frames.there:
+        slice_name, slice_note = full_name(frames), cutoff_note(frames, choice)
+    elif metric == "iou":
+        slice_note = "; of findings that are there, where the study's table is of the full slice"
     return Made(
         found,
         ss.table_estimates(
@@ -210,12 +216,12 @@ def by_confidence(frames: Frames, metric: str) -> Made:
             labels=labels_with(task=[*tasks, "Overall", WITHIN]),
         ),
         ss.plot_scatter(rows, "prob", metric, by="task", fit=drawn[0], correlations=drawn[1], labels=LABELS),
-        slice=full_name(frames) if metric == "iou" else None,
+        slice=slice_name,
         note="Overall pools all tasks, whose confidence and scores differ; Within tasks is the slope "
         "with task effects, and Spearman's correlations within tasks combined as Taylor (1987) does, on "
         f"Fisher's z; {overall_against_tasks(found)}; stars are not corrected for the number of tasks; "
         + error_note(choice, ranks=True)
-        + (cutoff_note(frames, choice) if metric == "iou" else ""),
+        + slice_note,
     )
 
 

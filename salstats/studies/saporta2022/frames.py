@@ -374,8 +374,14 @@ def _spearman(rows: pd.DataFrame, metric: str, choice: Choice, **groups: object)
 
 
 def confidence_rows(frames: Frames, metric: str) -> pd.DataFrame:
-    """The main method's rows of Table 3 (IoU, full slice with cut-offs) or Extended Data 9 (hits)."""
-    rows = metric_rows(main_rows(frames, frames.full if metric == "iou" else frames.scores), metric)
+    """Take the main method's rows of Table 3 (IoU) or Extended Data 9 (hits).
+
+    Table 3 is of the full slice with cut-offs, or of the true-positive slice where that is all there is.
+    """
+    scores = frames.scores
+    if metric == "iou" and FULL_SLICE in frames.there:
+        scores = frames.full
+    rows = metric_rows(main_rows(frames, scores), metric)
     return rows[rows["method"] == frames.main].reset_index(drop=True)
 
 

@@ -56,7 +56,7 @@ IN_TABLES = {
     SHAPES: f"features ({', '.join(FEATURES)}): columns beside the scores, or --features FILE",
     PIXELS: "the pixel counts tp, fp, fn, tn",
     FULL_SLICE: "the full slice (--full-scores FILE)",
-    FULL_PROBABILITIES: "the column prob of the full slice",
+    FULL_PROBABILITIES: "the column prob, of the full slice where that is given",
     FULL_LABELS: "the column label of the full slice",
     SEVERAL: "scores of several saliency methods or models",
     CHECKPOINTS: "scores of a model's ensemble (seed empty) and of its trainings (columns model and seed)",
