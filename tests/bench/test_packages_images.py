@@ -1,8 +1,9 @@
 """What of ours stands beside a library that is installed anyway: agreement and speed, within one run.
 
 These are the numbers of `docs/developers/packages.md`, which names the command that prints them anew. A
-library is used where it agrees with the oracles and what calls it takes no more than three times as long up to
-a million pixels; each test holds one decision to that, with room for a machine that does other work.
+library is used where it agrees with the oracles and what calls it takes no more than three times as long on
+images of up to a million pixels; each test holds one decision to that, with room for a machine that does
+other work.
 """
 
 import io
