@@ -7,7 +7,7 @@ import pandas as pd
 
 from salstats.checks import ValueRangeError, check_by, check_columns, check_frame, check_numeric
 from salstats.frames import combined_codes
-from salstats.stats.carried import ABSENT
+from salstats.stats.carried import ABSENT, is_absent
 
 
 def normalize(
@@ -44,9 +44,9 @@ def normalize(
     Notes
     -----
     (x - min) / (max - min) over all rows with a value, whether or not their score is defined, as in the
-    CheXlocalize scripts: the scale does not move with the outcome that is regressed. Rows whose `reason`
-    says that the finding is absent (from `score`) are none of them: an absent finding has 0 instances and
-    size 0, which would be the smallest. They come back without a value.
+    CheXlocalize scripts: the scale does not move with the outcome that is regressed. Rows of findings that
+    are absent are none of them: an absent finding has 0 instances and size 0, which would be the smallest.
+    `reason` says so (from `score`), or a missing `score` where `label` is 0. They come back without a value.
 
     References
     ----------
@@ -68,7 +68,7 @@ def normalize(
     groups = check_by(data, within, (), "data")
     codes = combined_codes(data, groups)
     result = data.copy()
-    absent = data["reason"].eq(ABSENT).to_numpy() if "reason" in data.columns else np.zeros(len(data), bool)
+    absent = _of_absent_findings(data)
     for name in names:
         values = pd.Series(np.where(absent, np.nan, check_numeric(data, name, "data")))
         low, high = (values.groupby(codes).transform(end).to_numpy() for end in ("min", "max"))
@@ -82,3 +82,13 @@ def normalize(
             )
         result[name] = (values.to_numpy() - low) / (high - low)
     return result
+
+
+def _of_absent_findings(data: pd.DataFrame) -> np.ndarray:
+    """Which rows are of a finding that is not there, by `reason`, or by `label` where there is no score."""
+    absent = np.zeros(len(data), dtype=bool)
+    if "reason" in data.columns:
+        absent |= data["reason"].eq(ABSENT).to_numpy()
+    if "score" in data.columns:
+        absent |= is_absent(data)
+    return absent

@@ -28,7 +28,13 @@ from salstats.display.text.format import count_text, fixed_text
 from salstats.files.frame_files import write_frame
 from salstats.files.output_folder import checked_folder, replacing_folder
 from salstats.jobs import counting, with_bar
-from salstats.studies.score_tables import ReleaseReader, read_renames, read_score_tables
+from salstats.studies.score_tables import (
+    Reading,
+    ReleaseReader,
+    read_renames,
+    read_score_columns,
+    read_score_tables,
+)
 
 #: The published studies by key; each has a folder here, whose `STUDY` declares it.
 KEYS = tuple(each.name for each in pkgutil.iter_modules([str(Path(__file__).parent)]) if each.ispkg)
@@ -351,6 +357,17 @@ def _add_score_tables(parser: Parser, key: str) -> None:
         metavar="OLD=NEW",
         help="the file's column and ours, as img_id=case; may be repeated",
     )
+    group.add_argument(
+        "--score",
+        type=read_score_columns,
+        action="append",
+        default=[],
+        metavar="COLUMN=METHOD:METRIC",
+        help="for a file with a column for each score, as human_iou=human:iou; may be repeated",
+    )
+    group.add_argument("--scale", type=float, metavar="N", help="multiply scores: 0.01 for percentages")
+    group.add_argument("--sep", metavar="SIGN", help="what separates cells of a text file (a comma)")
+    group.add_argument("--decimal", default=".", metavar="SIGN", help="decimal mark of a text file (.)")
 
 
 def open_study(declared: Study, options: argparse.Namespace) -> Opened:
@@ -360,18 +377,16 @@ def open_study(declared: Study, options: argparse.Namespace) -> Opened:
     if declared.open_scores is None:
         return declared.open(options)
     if options.scores is None:
-        if options.features or options.rename:
-            raise SalstatsError("--features and --rename belong to --scores")
+        for name in ("features", "rename", "score", "scale", "sep"):
+            if getattr(options, name):
+                raise SalstatsError(f"--{name} belongs to --scores")
         return declared.open(options)
     if getattr(options, "data", None) is not None:
         raise SalstatsError("--data is scored here, --scores are scores already; name one of them")
-    rename: dict[str, str] = {}
-    for pairs in options.rename:
-        rename.update(pairs)
     scores = read_score_tables(
         options.scores,
         options.features,
-        rename=rename or None,
+        reading=Reading.of(options),
         read_release=declared.read_release,
         by_slice=declared.slices,
     )

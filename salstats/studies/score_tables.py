@@ -2,7 +2,9 @@
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -18,11 +20,50 @@ from salstats.readers.tables import read_table
 ReleaseReader = Callable[[Path], pd.DataFrame | None]
 
 
+@dataclass(frozen=True)
+class Reading:
+    """How files that are in none of our shapes are read, as by the options of `read_scores`."""
+
+    rename: Mapping[str, str] = field(default_factory=dict)
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    scale: float | None = None
+    sep: str | None = None
+    decimal: str = "."
+
+    @classmethod
+    def of(cls, options: argparse.Namespace) -> "Reading":
+        """Take the options of a command, of which some may be given several times."""
+        rename: dict[str, str] = {}
+        for pairs in options.rename:
+            rename.update(pairs)
+        columns: dict[str, Any] = {}
+        for targets in options.score:
+            columns.update(targets)
+        return cls(rename, columns, options.scale, options.sep, options.decimal)
+
+    @property
+    def cells(self) -> TableOptions:
+        """How the cells of a text file are told apart."""
+        return TableOptions(sep=self.sep, decimal=self.decimal)
+
+    def read_scores(self, files: list[Path], join: list[Path | pd.DataFrame] | None = None) -> pd.DataFrame:
+        """Read files of scores into one scores frame, with covariates joined."""
+        return read_scores(
+            files,
+            rename=self.rename or None,
+            columns=self.columns or None,
+            scale=self.scale,
+            join=join or None,
+            sep=self.sep,
+            decimal=self.decimal,
+        )
+
+
 def read_score_tables(
     scores: Sequence[Path | pd.DataFrame],
     features: Sequence[Path | pd.DataFrame] = (),
     *,
-    rename: Mapping[str, str] | None = None,
+    reading: Reading | None = None,
     read_release: ReleaseReader | None = None,
     by_slice: bool = False,
 ) -> pd.DataFrame:
@@ -33,10 +74,11 @@ def read_score_tables(
     same case, task, method and metric may have a score in each slice that a column `slice` names; a file is
     of one slice.
     """
+    reading = reading or Reading()
     if by_slice:
         slices = [
-            read_score_tables(tables, features, rename=rename, read_release=read_release)
-            for tables in _of_each_slice(scores)
+            read_score_tables(tables, features, reading=reading, read_release=read_release)
+            for tables in _of_each_slice(scores, reading)
         ]
         return pd.concat(slices, ignore_index=True)
     score_sources = [_released(source, read_release) for source in scores]
@@ -44,13 +86,14 @@ def read_score_tables(
     frames = [source for source in score_sources if isinstance(source, pd.DataFrame)]
     files = [source for source in score_sources if isinstance(source, Path)]
     if not frames:
-        return read_scores(files, rename=rename, join=joined or None)
+        return reading.read_scores(files, joined)
     if files:
-        frames.append(read_scores(files, rename=rename))
+        frames.append(reading.read_scores(files))
     together = check_scores(pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0])
     if not joined:
         return together
-    return join_tables(together, read_joined(joined, TableOptions()), check_layout(rename, None, None))
+    layout = check_layout(reading.rename or None, None, None)
+    return join_tables(together, read_joined(joined, reading.cells), layout)
 
 
 def read_renames(text: str) -> dict[str, str]:
@@ -64,11 +107,26 @@ def read_renames(text: str) -> dict[str, str]:
     return renames
 
 
-def _of_each_slice(scores: Sequence[Path | pd.DataFrame]) -> list[list[Path | pd.DataFrame]]:
+def read_score_columns(text: str) -> dict[str, str | tuple[str | None, ...]]:
+    """Read COLUMN=METHOD:METRIC, several with commas between, as `columns=` of `read_scores`."""
+    targets: dict[str, str | tuple[str | None, ...]] = {}
+    for column, target in read_renames(text).items():
+        parts = target.split(":")
+        if len(parts) > 3 or not parts[-1]:
+            raise argparse.ArgumentTypeError(f"{column}={target!r} should read like human_iou=human:iou")
+        targets[column] = target
+        if len(parts) > 1:
+            targets[column] = tuple(part or None for part in parts)
+    return targets
+
+
+def _of_each_slice(
+    scores: Sequence[Path | pd.DataFrame], reading: Reading
+) -> list[list[Path | pd.DataFrame]]:
     """Sort tables by the slice that their scores are of; cut a frame of several into one of each."""
     tables: dict[str, list[Path | pd.DataFrame]] = {}
     for source in scores:
-        frame = source if isinstance(source, pd.DataFrame) else read_table(source, TableOptions()).cells
+        frame = source if isinstance(source, pd.DataFrame) else read_table(source, reading.cells).cells
         if "slice" not in frame.columns:
             tables.setdefault("", []).append(source)
             continue

@@ -46,3 +46,17 @@ def test_an_absent_finding_sets_no_smallest_value():
     scaled = ss.normalize(table, "n_instances")["n_instances"]
     assert scaled.tolist()[2:] == [0, 0.25, 1]
     assert scaled[:2].isna().all()
+
+
+def test_a_label_says_that_a_finding_without_a_score_is_absent():
+    table = pd.DataFrame(
+        {
+            "n_instances": [0.0, 1.0, 2.0, 5.0],
+            "label": [0, 1, 1, 1],
+            "score": [np.nan, np.nan, 0.3, 0.5],
+        }
+    )
+    assert ss.normalize(table, "n_instances")["n_instances"].tolist()[1:] == [0, 0.25, 1]
+    # without scores a label says nothing of what is missing
+    unscored = ss.normalize(table.drop(columns="score"), "n_instances")
+    assert unscored["n_instances"].tolist() == [0, 0.2, 0.4, 1]

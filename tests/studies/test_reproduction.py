@@ -91,3 +91,18 @@ def test_options_may_be_lists(digits):
     frames = ss.reproduce("saliency_bench", scores=digits, metrics=["hit"], interval="t", replicates=40)
     assert set(frames["table_2"]["metric"]) == {"hit"}
     assert set(frames["table_2"]["interval"]) == {"t"}
+
+
+def test_a_file_in_another_shape_is_read_by_the_options_of_every_command(digits, run, tmp_path):
+    iou = digits[(digits["metric"] == "iou") & (digits["method"] == "gradcam")]
+    wide = iou[["case", "task", "score"]].rename(columns={"case": "img_id", "score": "cam"})
+    wide = wide.assign(cam=100 * wide["cam"])
+    wide.to_csv(tmp_path / "wide.csv", sep=";", decimal=",", index=False)
+    code, _, error = run(
+        "saliency_bench", "--scores", tmp_path / "wide.csv", "--sep", ";", "--decimal", ",",
+        "--rename", "img_id=case", "--score", "cam=gradcam:iou", "--scale", "0.01",
+        "--replicates", 40, "-o", tmp_path / "out",
+    )  # fmt: skip
+    assert code == 0, error
+    written = pd.read_csv(tmp_path / "out" / "frames" / "table_4.csv")
+    assert written["estimate"].tolist() == pytest.approx([iou["score"].mean()])

@@ -17,6 +17,7 @@ from salstats.studies.saporta2022.covariates import (
 )
 from salstats.studies.saporta2022.frames import (
     CHECKPOINTS,
+    FEATURES,
     FULL_LABELS,
     FULL_PROBABILITIES,
     FULL_SLICE,
@@ -32,6 +33,8 @@ from salstats.studies.saporta2022.frames import (
     SHAPES,
     SWEEP,
     THRESHOLDS,
+    Frames,
+    warn_of_left_out,
 )
 from salstats.studies.saporta2022.given_scores import IN_TABLES, read_given
 from salstats.studies.saporta2022.localisation import (
@@ -128,9 +131,9 @@ ITEMS = (
     Item("extended_data_4", "Extended Data 4: mean IoU on the full slice", full_slice,
          needs=(FULL_SLICE,), parts=(MAPS, PEOPLE), printed=FULL_SLICE_2021),
     Item("extended_data_8", "Extended Data 8: distribution of the features", distributions,
-         needs=(SHAPES,), slice=_TRUTH),
+         needs=(SHAPES,), parts=FEATURES, slice=_TRUTH),
     Item("table_2", "Table 2: features of the finding and localisation", table_2,
-         needs=(MAPS, SHAPES), parts=(HITS, SEGMENTATIONS, POINTS), printed=TABLE_2),
+         needs=(MAPS, SHAPES), parts=(*FEATURES, HITS, SEGMENTATIONS, POINTS), printed=TABLE_2),
     Item("table_3", "Table 3: confidence and IoU", partial(by_confidence, metric="iou"),
          needs=(FULL_PROBABILITIES,), parts=(FULL_SLICE,), printed=TABLE_3),
     Item("extended_data_9", "Extended Data 9: confidence and hits", partial(by_confidence, metric="hit"),
@@ -143,7 +146,7 @@ ITEMS = (
     Item("figure_1", "Fig. 1: a map and people's outline against the truth", figure_1,
          needs=(MAPS, PICTURES)),
     Item("figure_3", "Fig. 3a-b: features of the findings", figure_3,
-         needs=(SHAPES,), parts=(PICTURES,), slice=_TRUTH),
+         needs=(SHAPES,), parts=(*FEATURES, PICTURES), slice=_TRUTH),
     Item("examples", "Examples picked by IoU", examples, needs=(MAPS, PICTURES)),
 )  # fmt: skip
 
@@ -155,7 +158,7 @@ def _open(options: argparse.Namespace) -> Opened:
     if options.full_scores:
         raise SalstatsError("--full-scores belongs to --scores")
     found = find(options)
-    return Opened(ITEMS, found.there, lambda: make_frames(found, options).with_enough(options.min_positives))
+    return Opened(ITEMS, found.there, lambda: _with_enough(make_frames(found, options), options))
 
 
 def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> Opened:
@@ -170,7 +173,14 @@ def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> Opened:
         for item in ITEMS
     ]
     there = frozenset(IN_TABLES[need] for need in given.there)
-    return Opened(items, there, lambda: given.frames(options).with_enough(options.min_positives))
+    return Opened(items, there, lambda: _with_enough(given.frames(options), options))
+
+
+def _with_enough(frames: Frames, options: argparse.Namespace) -> Frames:
+    """Keep the tasks with enough positive cases, and name the others."""
+    kept = frames.with_enough(options.min_positives)
+    warn_of_left_out(kept, options.min_positives)
+    return kept
 
 
 STUDY = Study(

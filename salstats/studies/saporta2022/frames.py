@@ -37,9 +37,9 @@ FULL_SLICE = "the full slice"
 FULL_PROBABILITIES = "the model's probabilities on the full slice"
 FULL_LABELS = "labels of all cases"
 PICTURES = "maps and truth of the cases"
-OF_FILES = frozenset({HITS, SHAPES, PIXELS, FULL_SLICE, FULL_LABELS, PICTURES})
-
 FEATURES = ("n_instances", "area_ratio", "elongation", "irrectangularity")
+OF_FILES = frozenset({HITS, SHAPES, *FEATURES, PIXELS, FULL_SLICE, FULL_LABELS, PICTURES})
+
 #: Scores are those of a file, made with or without cut-offs.
 AS_SCORED = "as scored"
 #: A slope or correlation within tasks, beside the one pooled over them.
@@ -161,6 +161,16 @@ def is_positive(features: pd.DataFrame) -> pd.Series:
     if "label" in features:
         return features["label"] == 1
     return features["area_ratio"] > 0
+
+
+def warn_of_left_out(frames: Frames, min_positives: int) -> None:
+    """Name the tasks that are left out of every table, which changes what is pooled over tasks."""
+    assert frames.counts is not None
+    for task in frames.counts[frames.counts["left_out"]].itertuples():
+        not_made(
+            f"{task.task}, in every table",
+            f"{task.n_positive} positive cases are fewer than {min_positives}; --min-positives keeps it",
+        )
 
 
 def check_positives(features: pd.DataFrame, min_positives: int) -> None:

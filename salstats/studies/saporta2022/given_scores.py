@@ -42,7 +42,7 @@ from salstats.studies.saporta2022.frames import (
 )
 from salstats.studies.saporta2022.release import is_of_shapes, read_release
 from salstats.studies.saporta2022.scored import cut_off, true_positive
-from salstats.studies.score_tables import read_score_tables
+from salstats.studies.score_tables import Reading, read_score_tables
 from salstats.study import HUMAN, Series
 
 #: What each need is in tables of scores.
@@ -54,6 +54,7 @@ IN_TABLES = {
     HITS: "hits of a saliency method (metric hit)",
     PROBABILITIES: "the column prob",
     SHAPES: f"features ({', '.join(FEATURES)}): columns beside the scores, or --features FILE",
+    **{name: f"the column {name}, beside the scores or in a file of --features" for name in FEATURES},
     PIXELS: "the pixel counts tp, fp, fn, tn",
     FULL_SLICE: "the full slice (--full-scores FILE)",
     FULL_PROBABILITIES: "the column prob, of the full slice where that is given",
@@ -100,6 +101,7 @@ class GivenScores:
             HITS: _has_scores(maps, "hit"),
             PROBABILITIES: prob,
             SHAPES: bool(self.features[list(FEATURES)].notna().any(axis=None)),
+            **{name: bool(self.features[name].notna().any()) for name in FEATURES},
             PIXELS: all(_is_known(scores, name) for name in _COUNTS),
             FULL_SLICE: len(full) > 0,
             FULL_PROBABILITIES: _is_known(own_full, "prob") or (full.empty and prob),
@@ -188,10 +190,9 @@ def _read_full(options: argparse.Namespace) -> pd.DataFrame:
     features = [
         source for source in options.features if isinstance(source, pd.DataFrame) or not is_of_shapes(source)
     ]
-    rename: dict[str, str] = {}
-    for pairs in options.rename:
-        rename.update(pairs)
-    return read_score_tables(options.full_scores, features, rename=rename or None, read_release=read_release)
+    return read_score_tables(
+        options.full_scores, features, reading=Reading.of(options), read_release=read_release
+    )
 
 
 def _prepared(scores: pd.DataFrame, options: argparse.Namespace) -> pd.DataFrame:
@@ -217,8 +218,8 @@ def _check_range(scores: pd.DataFrame) -> None:
         row = outside.iloc[0]
         raise SalstatsError(
             f"case {row['case']}, task {row['task']}, method {row['method']}: {row['metric']} is "
-            f"{row['score']:g}, outside 0 to 1 ({len(outside)} of {len(scores)} scores are); divide "
-            "percentages by 100"
+            f"{row['score']:g}, outside 0 to 1 ({len(outside)} of {len(scores)} scores are); --scale "
+            "0.01 makes percentages shares"
         )
 
 

@@ -52,7 +52,7 @@ def table_1(frames: Frames) -> Made:
     lost = decreases(scores, choice) if {MAPS, PEOPLE} <= frames.there else None
     return Made(
         found,
-        ss.table_estimates(found, differences=lost, exclude=_people(frames), n=True, labels=LABELS),
+        ss.table_estimates(found, differences=lost, exclude=_people(found), n=True, labels=LABELS),
         ss.plot_intervals(found, labels=LABELS),
         note="mean IoU is over cases with a mask (misses are left out, see S1 of the sensitivity table), the "
         f"hit rate over all with the finding; {estimate_note(choice, hits=True)}{few_patients(found)}",
@@ -134,7 +134,7 @@ def tuned_thresholds(frames: Frames) -> Made:
         chosen = f"chosen on the validation study{shared_note(frames)}"
     return Made(
         found,
-        ss.table_estimates(found, differences=lost, exclude=_people(frames), labels=LABELS),
+        ss.table_estimates(found, differences=lost, exclude=_people(found), labels=LABELS),
         ss.plot_intervals(found, decrease=lost, labels=LABELS),
         note=f"thresholds {chosen}; {estimate_note(choice)}",
     )
@@ -209,7 +209,7 @@ def several_models(frames: Frames) -> Made:
     return Made(
         found,
         ss.table_estimates(
-            found, rows=by[1:], groups="metric", differences=gap, exclude=_people(frames), labels=LABELS,
+            found, rows=by[1:], groups="metric", differences=gap, exclude=_people(found), labels=LABELS,
             bold="model" if len(known) > 1 else "method",
         ),
         _model_figure(found, known),
@@ -282,7 +282,7 @@ def full_slice(frames: Frames) -> Made:
         gap = gap[gap["task"].isin(found["task"])].reset_index(drop=True)
     return Made(
         found,
-        ss.table_estimates(found, differences=gap, exclude=_people(frames), n=True, labels=LABELS),
+        ss.table_estimates(found, differences=gap, exclude=_people(found), n=True, labels=LABELS),
         ss.plot_intervals(found, labels=LABELS),
         slice=full_name(frames),
         note="true negatives are left out, false positives and misses are 0; underlining compares the cases "
@@ -297,6 +297,6 @@ def _has_both(rows: pd.DataFrame) -> bool:
     return HUMAN in methods and len(methods) > 1
 
 
-def _people(frames: Frames) -> list[str]:
-    """Who does not compete for the best score."""
-    return [HUMAN] if PEOPLE in frames.there else []
+def _people(found: pd.DataFrame) -> list[str]:
+    """Name who does not compete for the best score of a table."""
+    return [HUMAN] if HUMAN in set(found["method"]) else []

@@ -110,5 +110,5 @@ def error_note(choice: Choice, *, ranks: bool = False) -> str:
             ", correlations with 1.96 / sqrt(n - 3) on Fisher's z" if ranks else ""
         )
     return "standard errors CR2 by patient, degrees of freedom after Satterthwaite" + (
-        ", correlations with patients resampled" if ranks else ""
+        ", correlations with patients as clusters" if ranks else ""
     )

@@ -131,6 +131,7 @@ def test_a_cut_off_empties_masks_as_scoring_does(scores, full):
             "Extended Data 8; .*: not made, needs features .n_inst.*--features FILE",
         ),
         (["tn"], "Extended Data 2: not made, needs the pixel counts tp, fp, fn, tn"),
+        (["elongation"], "Extended Data 8; Table 2; .*: made in part, needs the column elongation"),
     ],
 )
 def test_what_is_missing_is_said_by_item_in_words_of_tables(scores, lacking, sentence):
@@ -188,7 +189,7 @@ def test_the_main_method_is_the_one_that_is_named(scores):
         (lambda f: f.assign(metric="dice"), {}, "no metric 'iou' or 'hit'"),
         (lambda f: f.assign(slice="predicted-positive"), {}, "predicted-positive"),
         (lambda f: f.drop(columns=COUNTS).assign(slice="full"), {}, "full slice only"),
-        (lambda f: f.assign(score=100 * f["score"]), {}, "outside 0 to 1 .* divide percentages by 100"),
+        (lambda f: f.assign(score=100 * f["score"]), {}, "outside 0 to 1 .* --scale 0.01"),
         (lambda f: f, {"tasks": ["Edema"]}, "--tasks names 'Edema'"),
         (lambda f: f, {"threshold": ["0.5"]}, "--threshold belongs to --data"),
         (lambda f: f, {"min_positives": 500}, "no task has 500 positive cases"),
