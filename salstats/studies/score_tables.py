@@ -75,6 +75,9 @@ def read_score_tables(
     of one slice.
     """
     reading = reading or Reading()
+    if reading.cells != TableOptions():
+        # files of a release have commas between cells, and decimal points
+        read_release = None
     if by_slice:
         slices = [
             read_score_tables(tables, features, reading=reading, read_release=read_release)

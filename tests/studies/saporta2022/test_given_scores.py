@@ -214,3 +214,16 @@ def test_without_data_or_scores_both_are_named(run, tmp_path):
     assert code == 2
     assert "--data DIR" in error
     assert "--scores FILE" in error
+
+
+def test_features_with_semicolons_and_decimal_commas_are_read(scores, run, tmp_path):
+    keys = ["case", "task", *FEATURES]
+    scores.drop(columns=list(FEATURES)).to_csv(tmp_path / "scores.csv", sep=";", decimal=",", index=False)
+    features = scores[keys].drop_duplicates(["case", "task"])
+    features.to_csv(tmp_path / "features.csv", sep=";", decimal=",", index=False)
+    given = ["--scores", tmp_path / "scores.csv", "--features", tmp_path / "features.csv"]
+    declared = engine.study("saporta2022")
+    options = engine.parser_of(declared).parse_args([*map(str, given), "--sep", ";", "--decimal", ","])
+    opened = engine.open_study(declared, options)
+    assert not any("features" in sentence for sentence in engine.missing(opened.items, opened.there))
+    assert run("saporta2022", *given, "-o", tmp_path / "out")[0] == 2
