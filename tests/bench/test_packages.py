@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from formulaic import model_matrix
 from regression_oracle import FEATURES
 from scipy import special, stats
 from statsmodels.genmod.cov_struct import Exchangeable
@@ -26,11 +27,14 @@ from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 from statsmodels.stats.multitest import multipletests
 from timing import fastest, seconds
 
+from salstats.frames import combined_codes
 from salstats.stats.adjust import adjust_p_values
 from salstats.stats.coefficients import coefficient
 from salstats.stats.models.beta import beta_regression
+from salstats.stats.models.design import build_design, complete_rows, read_variable
 from salstats.stats.models.families import FAMILIES
 from salstats.stats.models.family import NotEstimableError
+from salstats.stats.models.formulas import parse_formula
 from salstats.stats.models.gee import exchangeable
 from salstats.stats.models.linear import least_squares
 from salstats.stats.models.logit import logit
@@ -439,6 +443,64 @@ def test_scipy_has_no_statistic_of_kendalls_test_and_misses_perfect_ranks():
     # exact: 2 / 5!
     assert coefficient(five, five, "spearman").p_value == pytest.approx(2 / 120)
     assert stats.spearmanr(five, five).pvalue < 1e-20
+
+
+@pytest.mark.parametrize("name", ["BH", "BY"])
+def test_false_discovery_control_of_scipy_agrees_and_is_slower_for_small_families(name):
+    for n in (10, 1_000, 100_000):
+        p = np.random.default_rng(3).random(n) ** 2
+
+        def by_scipy(p=p):
+            return stats.false_discovery_control(p, method=name.lower())
+
+        np.testing.assert_allclose(by_scipy(), adjust_p_values(p, name), rtol=P_ADJUST)
+        times_as_long(by_scipy, lambda p=p: NUMPY_ALONE[name](p), f"scipy's {name}", n)
+
+
+def factors(n):
+    """Two factors, a number and an outcome."""
+    rng = np.random.default_rng(6)
+    a, b = rng.choice(list("pqr"), n), rng.choice(list("uv"), n)
+    return pd.DataFrame({"y": rng.random(n), "x": rng.random(n), "a": a, "b": b})
+
+
+@pytest.mark.parametrize("n", [200, 1_000, 10_000, 100_000])
+def test_the_model_matrix_of_formulaic_agrees_and_is_slow_for_small_groups(n):
+    rows, formula = factors(n), parse_formula("y ~ a*b + x")
+
+    def ours():
+        variables = {column: read_variable(rows, column) for column in formula.columns}
+        return build_design(formula, variables, complete_rows(formula, variables, np.arange(n))).matrix
+
+    def theirs():
+        return model_matrix("a*b + x", rows).to_numpy()
+
+    # columns come in another order
+    np.testing.assert_array_equal(np.sort(ours(), axis=1), np.sort(theirs(), axis=1))
+    ratio = times_as_long(theirs, ours, "model matrix by formulaic", n)
+    if n <= 1_000:
+        assert ratio > TIMES
+
+
+def test_formulaic_names_other_terms_than_r_runs_python_and_drops_rows():
+    # R: a column for each pair of levels, (Intercept), ap:bu, aq:bu, ...
+    assert "b[T.v]" in model_matrix("a:b", factors(60)).columns
+    rows = pd.DataFrame({"x": [1.0, np.nan, 3.0]})
+    assert len(model_matrix("x", rows)) == 2
+    run = model_matrix("{x + __import__('math').tau}", rows).to_numpy()[:, 1]
+    np.testing.assert_allclose(run, np.array([1, 3]) + 2 * np.pi)
+
+
+@pytest.mark.parametrize("n", [200, *SIZES])
+def test_pandas_finds_the_same_groups_as_our_codes(n):
+    rows = factors(n)
+
+    def by_pandas():
+        return rows.groupby(["a", "b"]).ngroup().to_numpy()
+
+    pairs = {*zip(by_pandas().tolist(), combined_codes(rows, ["a", "b"]).tolist(), strict=True)}
+    assert len(pairs) == 6
+    times_as_long(by_pandas, lambda: combined_codes(rows, ["a", "b"]), "codes by pandas", n)
 
 
 def test_importing_what_is_used_of_statsmodels_costs_little_beside_scipy():
