@@ -42,7 +42,7 @@ def smooth_curve(x: np.ndarray, y: np.ndarray, *, robust: bool = True) -> tuple[
     distinct, first = np.unique(x, return_index=True)
     if len(distinct) < 3:
         return np.empty(0), np.empty(0)
-    # imported here: it takes a second, and only this needs it
+    # imported here, so that what draws no curve starts without it
     from statsmodels.nonparametric.smoothers_lowess import lowess
 
     delta = _STEP * (distinct[-1] - distinct[0])
