@@ -46,7 +46,8 @@ def normalize(
     (x - min) / (max - min) over all rows with a value, whether or not their score is defined, as in the
     CheXlocalize scripts: the scale does not move with the outcome that is regressed. Rows of findings that
     are absent are none of them: an absent finding has 0 instances and size 0, which would be the smallest.
-    `reason` says so (from `score`), or a missing `score` where `label` is 0. They come back without a value.
+    `reason` says so (from `score`), or a missing `score` where `label` or `n_instances` is 0. They come back
+    without a value.
 
     References
     ----------
@@ -85,10 +86,15 @@ def normalize(
 
 
 def _of_absent_findings(data: pd.DataFrame) -> np.ndarray:
-    """Which rows are of a finding that is not there, by `reason`, or by `label` where there is no score."""
+    """Which rows are of a finding that is not there: `reason` says so, or `label` or `n_instances` is 0.
+
+    The latter two count where there is no score.
+    """
     absent = np.zeros(len(data), dtype=bool)
     if "reason" in data.columns:
         absent |= data["reason"].eq(ABSENT).to_numpy()
     if "score" in data.columns:
         absent |= is_absent(data)
+        if "n_instances" in data.columns:
+            absent |= (data["score"].isna() & data["n_instances"].eq(0)).to_numpy()
     return absent

@@ -48,15 +48,19 @@ def test_an_absent_finding_sets_no_smallest_value():
     assert scaled[:2].isna().all()
 
 
-def test_a_label_says_that_a_finding_without_a_score_is_absent():
+@pytest.mark.parametrize("column", ["label", "n_instances"])
+def test_a_label_or_no_instance_says_that_a_finding_without_a_score_is_absent(column):
     table = pd.DataFrame(
         {
             "n_instances": [0.0, 1.0, 2.0, 5.0],
+            "area_ratio": [0.0, 0.1, 0.2, 0.5],
             "label": [0, 1, 1, 1],
             "score": [np.nan, np.nan, 0.3, 0.5],
         }
     )
-    assert ss.normalize(table, "n_instances")["n_instances"].tolist()[1:] == [0, 0.25, 1]
+    scaled = ss.normalize(table[["area_ratio", "score", column]], "area_ratio")["area_ratio"]
+    assert scaled.tolist()[1:] == pytest.approx([0, 0.25, 1])
+    assert np.isnan(scaled[0])
     # without scores a label says nothing of what is missing
     unscored = ss.normalize(table.drop(columns="score"), "n_instances")
     assert unscored["n_instances"].tolist() == [0, 0.2, 0.4, 1]
