@@ -24,6 +24,7 @@ from salstats.studies import engine
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [
     ROOT / "README.md",
+    ROOT / "data" / "README.md",
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "docs").glob("[!_]*/*.md")),
 ]
