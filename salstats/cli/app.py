@@ -271,7 +271,7 @@ _OWN = (
         "images --network salstats.explain:digits_network --methods gradcam -o maps",
     ),
     _Own("demo", "reproduce", demo, "-o salstats-demo"),
-    _Own("reproduce", "reproduce", reproduce, "saporta2022 --scores scores.csv --features features.csv -o out"),
+    _Own("reproduce", "reproduce", reproduce, "saporta2022 --scores scores.csv -o out"),
     _Own("doctor", "reproduce", doctor, ""),
 )
 #: Of a study, which has options of its own that are not typer's.

@@ -168,9 +168,9 @@ def correlate(
     sign. `fisher` with `rm` is R's `rmcorr`, which takes the slope for the same in all units: of 30 units of
     2 to 8 rows its 95 % limits held in 96 % of simulated studies where it was, in 86 % where slopes varied,
     those of `cr2` in 96 to 97 %. Estimates of `percbend` and `bicor` are pingouin's with its defaults (beta
-    0.2, c 9), those with covariates its `partial_corr`; limits and P values are not: pingouin
-    rounds its limits, and has P = 0 where r is within 5e-6 of 1 or -1. Checked against R's rmcorr, ppcor and
-    WRS2.
+    0.2, c 9). Those with covariates are of residuals, equal to its `partial_corr` where that is right: of
+    variables that add up it gives another number. Limits and P values are our own, as pingouin rounds its
+    limits, and has P = 0 where r is within 5e-6 of 1 or -1. Checked against R's rmcorr, ppcor and WRS2.
     Default 95 % limits of `percbend` and `bicor` held in 94 to 98 % of simulated studies of 20 to 100 units,
     of partial and semi-partial correlations in 92 to 99 %, the least of very skewed numbers with Pearson's;
     Fisher's `percbend` with rows taken as independent in 78 to 85 %.

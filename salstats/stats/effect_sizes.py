@@ -14,6 +14,10 @@ from salstats.stats.cr2 import cr2
 _FEWEST_PAIRS = 3
 #: Units below which a variance of them says nothing.
 _FEWEST_UNITS = 4
+#: Digits of the largest score beyond which differences are rounding.
+_DIGITS = 12
+#: Share of the largest score below which a standard deviation of differences is rounding.
+_SMALLEST_SD = 1e-11
 
 
 class Effect(NamedTuple):
@@ -55,6 +59,8 @@ def d_z(own: np.ndarray, other: np.ndarray) -> Effect:
     """Mean difference by the standard deviation of the differences."""
     difference = own - other
     sd = difference.std(ddof=1)
+    if sd <= _SMALLEST_SD * max(np.abs(own).max(), np.abs(other).max()):
+        return Effect(np.nan, np.full(len(own), np.nan))
     estimate = difference.mean() / sd
     standardized = (difference - difference.mean()) / sd
     squares = standardized**2
@@ -83,6 +89,19 @@ def cles(own: np.ndarray, other: np.ndarray) -> Effect:
 def _corrected(effect: Effect, factor: float) -> Effect:
     """An effect size times a factor."""
     return Effect(factor * effect.estimate, factor * effect.influences)
+
+
+def _without_rounding(own: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Scores by the largest of them, which changes no effect size, without the digits that are rounding."""
+    largest = max(np.abs(own).max(), np.abs(other).max())
+    if largest == 0:
+        return own, other
+    return _rounded(own / largest), _rounded(other / largest)
+
+
+def _rounded(values: np.ndarray) -> np.ndarray:
+    """Values of at most 1 without the digits that are rounding."""
+    return np.asarray(np.round(values, _DIGITS))
 
 
 def _share_below(values: np.ndarray, at: np.ndarray) -> np.ndarray:
@@ -140,6 +159,7 @@ def _with_limits(
     """An effect size and its limits, clustered by unit."""
     if len(own) < _FEWEST_PAIRS:
         return np.nan, np.nan, np.nan
+    own, other = _without_rounding(own, other)
     with np.errstate(invalid="ignore", divide="ignore"):
         estimate, influences = record.kernel(own, other)
     if not np.isfinite(estimate):

@@ -1,11 +1,8 @@
 """Partial and semi-partial correlation: covariates are taken out of both variables, or of one."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 from scipy import stats
 
 from salstats.stats.coefficients import Coefficient, is_perfect, perfect, tested
@@ -46,7 +43,7 @@ class Residuals:
         n_covariates = len(self.slopes)
         if self.rank < n_covariates:
             return "the covariates are collinear"
-        for name, values in zip(names, self.correlated.T, strict=True):
+        for name, values in zip(names, self.left.T, strict=True):
             if values.std() < _ROUNDING:
                 return f"the covariates determine {name}"
         return ""
@@ -63,33 +60,14 @@ def residuals(variables: np.ndarray, *, ranks: bool, covariates_of: str) -> Resi
 
 
 def partial_coefficient(found: Residuals, df: int) -> Coefficient:
-    """Partial or semi-partial correlation by pingouin, with its t test."""
-    import pingouin
+    """Partial or semi-partial correlation, Pearson's r of what covariates leave, with its t test.
 
+    pingouin's `partial_corr` inverts the covariance of all variables instead, and takes a pseudo-inverse
+    where that is singular: of x, y and covariates that add up (size = inside + outside) it gives another
+    number, even of the other sign.
+    """
     x, y = found.correlated.T
-    r = float(x @ y / np.sqrt((x @ x) * (y @ y)))
+    r = float(np.clip(x @ y / np.sqrt((x @ x) * (y @ y)), -1, 1))
     if is_perfect(r, len(x)):
-        # pingouin would invert a singular matrix
         return perfect(r)
-    names = ["x", "y", *(f"covariate_{i}" for i in range(len(found.slopes)))]
-    option = {"both": "covar", "x": "x_covar", "y": "y_covar"}[found.covariates_of]
-    # standardized, as pingouin takes small numbers for equal ones; and ranked before
-    table = pd.DataFrame(found.variables, columns=names)
-    with _unrounded():
-        result = pingouin.partial_corr(table, "x", "y", **{option: names[2:]}, method="pearson")
-    return tested(float(result["r"].iloc[0]), df)
-
-
-@contextmanager
-def _unrounded() -> Iterator[None]:
-    """Switch off whatever rounding the user has set in pingouin."""
-    import pingouin
-
-    before = dict(pingouin.options)
-    pingouin.options.clear()
-    pingouin.options["round"] = None
-    try:
-        yield
-    finally:
-        pingouin.options.clear()
-        pingouin.options.update(before)
+    return tested(r, df)

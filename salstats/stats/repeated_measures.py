@@ -4,6 +4,9 @@ import numpy as np
 
 from salstats.stats.coefficients import Coefficient, is_perfect, perfect, tested
 
+#: Share of a value below which a difference from another is rounding.
+_ROUNDING = 1e-14
+
 
 def repeated_units(units: np.ndarray) -> np.ndarray:
     """Rows whose unit has another row, as a mask of shape (n,)."""
@@ -12,9 +15,10 @@ def repeated_units(units: np.ndarray) -> np.ndarray:
 
 
 def deviations_within(values: np.ndarray, units: np.ndarray) -> np.ndarray:
-    """Values less the mean of their unit, shape (n,); exactly 0 where a unit's values are equal."""
+    """Values less the mean of their unit, shape (n,); exactly 0 where a unit's values differ by rounding."""
     _, first_rows, codes = np.unique(units, return_index=True, return_inverse=True)
     from_first = values - values[first_rows][codes]
+    from_first[np.abs(from_first) <= _ROUNDING * np.abs(values)] = 0.0
     means = np.bincount(codes, from_first) / np.bincount(codes)
     return np.asarray(from_first - means[codes])
 

@@ -710,3 +710,36 @@ def test_pingouin_is_imported_when_it_is_asked_for():
     code = "import sys, salstats as ss\nss.correlate, ss.difference\nprint('pingouin' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize(("covariates_of", "taken"), [("x", 0), ("y", 1)])
+def test_a_semipartial_correlation_of_variables_that_add_up_is_that_of_residuals(covariates_of, taken):
+    inside, outside = np.random.default_rng(1).integers(5, 60, (2, 60)).astype(float)
+    table = pd.DataFrame({"inside": inside, "size": inside + outside, "outside": outside})
+    design = np.column_stack([np.ones(60), outside])
+    variables = [inside, inside + outside]
+    variables[taken] = variables[taken] - design @ np.linalg.lstsq(design, variables[taken])[0]
+    found = correlate(
+        table, "inside", "size", test="pearson", covariates="outside", covariates_of=covariates_of
+    )
+    assert found["estimate"].item() == pytest.approx(np.corrcoef(variables)[0, 1], abs=1e-12)
+
+
+def test_a_variable_that_the_covariate_determines_has_no_semipartial_correlation():
+    c, y = np.random.default_rng(2).normal(size=(2, 40))
+    table = pd.DataFrame({"x": 2 * c + 1, "y": y, "c": c})
+    with pytest.warns(SalstatsWarning, match="determine x"):
+        found = correlate(table, "x", "y", test="pearson", covariates="c", covariates_of="y")
+    assert found["estimate"].isna().all()
+
+
+def test_units_that_vary_by_rounding_alone_have_no_correlation_within():
+    rng = np.random.default_rng(3)
+    units = np.repeat(np.arange(15), 4)
+    level = rng.uniform(0.1, 1, 15)[units]
+    x = level.copy()
+    x[::4] = np.nextafter(x[::4], 2)
+    table = pd.DataFrame({"patient": units, "x": x, "y": rng.normal(size=60)})
+    with pytest.warns(SalstatsWarning, match="constant within each"):
+        found = correlate(table, "x", "y", test="rm", unit="patient")
+    assert found["estimate"].isna().all()

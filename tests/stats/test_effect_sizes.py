@@ -150,3 +150,19 @@ def test_limits_hold_for_scores_of_thirty_patients(name):
     n_held = ((found["effect_low"] <= truth) & (found["effect_high"] >= truth)).sum()
     # one in 10,000 runs would fall below
     assert n_held >= stats.binom.ppf(1e-4, n_studies, 0.94)
+
+
+@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.parametrize("name", ["d_z", "g_z"])
+def test_a_shift_that_is_constant_but_for_rounding_has_no_size_by_its_sd(name):
+    scores = np.random.default_rng(0).uniform(0, 0.8, 20)
+    parts = {"a": scores + 0.1, "b": scores}
+    frame = pd.concat(
+        [
+            pd.DataFrame({"case": np.arange(20), "method": method, "metric": "iou", "score": values})
+            for method, values in parts.items()
+        ]
+    )
+    found = ss.difference(frame, reference="b", effect_size=name)
+    assert found[["effect", "effect_low", "effect_high"]].isna().all(axis=None)
+    assert found["estimate"].item() == pytest.approx(0.1)
