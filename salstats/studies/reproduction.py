@@ -104,17 +104,11 @@ def reproduce(
     declared = study(key)
     parser = parser_of(declared, output=False)
     # a frame cannot be written as an argument of the command
-    tables = {name: value for name, value in options.items() if _holds_frame(value)}
+    tables = {name: value for name, value in options.items() if _is_tables(parser, name, value)}
     given = {"data": data, "as_published": as_published, "jobs": jobs, **options}
     given = {name: value for name, value in given.items() if name not in tables}
     parsed = parser.parse_args(_arguments(given, parser))
     for name, value in tables.items():
-        if name not in parser.options:
-            raise SalstatsError(no_such_option(name, parser.prog, parser.options))
-        if parser.options[name].type is not Path:
-            raise SalstatsError(
-                f"{name} takes a value, not a DataFrame; frames are given as scores or features"
-            )
         setattr(parsed, name, _sources(value))
     _check_lists(given, parsed)
     parsed.scores = None if scores is None else _sources(scores)
@@ -150,8 +144,10 @@ def _arguments(given: Mapping[str, Any], parser: Parser) -> list[str]:
     return arguments
 
 
-def _holds_frame(value: object) -> bool:
-    """Say whether an option's value is a frame, or a list with one."""
+def _is_tables(parser: Parser, name: str, value: object) -> bool:
+    """Say whether an option names tables, and its value is a frame, or a list with one."""
+    if name not in parser.options or parser.options[name].type is not Path:
+        return False
     values = value if isinstance(value, list | tuple) else [value]
     return any(isinstance(each, pd.DataFrame) for each in values)
 
