@@ -1,5 +1,6 @@
 """Cautions: what makes single rows of an estimates frame doubtful, as records that a column names."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,8 +28,50 @@ DIFFERENT_CASES = Caution(
     "methods were scored on different cases, so their estimates cannot be compared as they stand; a paired "
     "difference compares them on the cases that both have.",
 )
+FEW_UNITS = Caution(
+    "few units",
+    "the units are worth fewer than 4 of equal size, so limits and P values are rough; more units, or units of "
+    "more equal size, are needed.",
+)
+OUTLYING_UNITS = Caution(
+    "few units decide",
+    "a few units lie so far from all others that most of the variance is theirs, as where a method sometimes "
+    "fails completely; how frequent they are is known only roughly, and limits of another sample that has none "
+    "of them would be far narrower: report their number with the limits of that rate beside the mean.",
+)
+MOSTLY_ZEROS = Caution(
+    "mostly zeros",
+    "only a few units have scores other than 0, and they decide alone; limits from so few are too narrow more "
+    "often than they say.",
+)
+NEARLY_ALL_LOST = Caution(
+    "nearly all lost",
+    "next to nothing is left of the reference; limits of such decreases are too narrow more often than they "
+    "say, and those of a difference hold better.",
+)
+FEW_EVENTS = Caution(
+    "few events",
+    "fewer than 10 units tell anything, as most have the same of two outcomes; limits and P values are rough, "
+    "mostly wider and larger than needed: more cases are needed to tell.",
+)
 #: Every caution, in the order in which notes have them.
-RECORDS = (DIFFERENT_CASES,)
+RECORDS = (DIFFERENT_CASES, FEW_UNITS, OUTLYING_UNITS, MOSTLY_ZEROS, NEARLY_ALL_LOST, FEW_EVENTS)
+
+
+def caution_column(cautions: Mapping[Caution, np.ndarray]) -> dict[str, Any]:
+    """Make the column `caution` from the rows (bool, one per row) that each caution concerns, if any.
+
+    Returns
+    -------
+    dict
+        The column by its name, or nothing where no row is concerned.
+    """
+    concerned = {caution: rows for caution, rows in cautions.items() if rows.any()}
+    if not concerned:
+        return {}
+    n_rows = len(next(iter(concerned.values())))
+    names = [[c.name for c, rows in concerned.items() if rows[row]] for row in range(n_rows)]
+    return {"caution": text_column(_SEPARATOR.join(row) or None for row in names)}
 
 
 def add_caution(estimates: pd.DataFrame, caution: Caution, rows: np.ndarray) -> pd.DataFrame:

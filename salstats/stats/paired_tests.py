@@ -117,7 +117,15 @@ def p_values_of_pairs(test: str, compared: Compared, found: Estimates, units: Un
     if test == "wild" and found.by_cr2 is None:
         assert found.flips is not None
         return Tested(none, none, found.flips.p_value, found.flips.drawn.floor, found.flips.drawn)
-    if test in ("t", "cr2", "wild"):
+    if test == "wild":
+        # these rows have their limits from Student's t, and their P value, too
+        assert found.flips is not None
+        assert found.by_cr2 is not None
+        _, _, by_t = t_test(found.estimate, found.std_error**2, found.df)
+        p_value = np.where(found.by_cr2, by_t, found.flips.p_value)
+        floor = np.where(found.by_cr2, np.nan, found.flips.drawn.floor)
+        return Tested(none, none, p_value, floor, found.flips.drawn)
+    if test in ("t", "cr2"):
         parts = []
         for what in (gap, estimand):
             if test == "t":
@@ -126,17 +134,7 @@ def p_values_of_pairs(test: str, compared: Compared, found: Estimates, units: Un
                 variance, df, *_ = cr2(cells.sums, cells.counts, what.gradient(means), cells.squares)
             negligible = np.sqrt(variance) <= ROUNDING * what.scale(means)
             parts.append(t_test(what.value(means), np.where(negligible, 0.0, variance), df))
-        # what has its limits from the same variance has its P value from it, too
-        itself = special | (test == "wild")
-        tested = Tested(*(np.where(itself, own, of_gap) for of_gap, own in zip(*parts, strict=True)))
-        if test != "wild":
-            return tested
-        # units too few to flip
-        assert found.flips is not None
-        assert found.by_cr2 is not None
-        p_value = np.where(found.by_cr2, tested.p_value, found.flips.p_value)
-        floor = np.where(found.by_cr2, np.nan, found.flips.drawn.floor)
-        return Tested(none, none, p_value, floor, found.flips.drawn)
+        return Tested(*(np.where(special, own, of_gap) for of_gap, own in zip(*parts, strict=True)))
     if test == "signflip":
         per_sum, _ = influence_weights(gap.gradient(means), means, cells.counts.sum(axis=0))
         signs = sign_blocks(found.options.n_replicates, units.n, found.options.rng)
