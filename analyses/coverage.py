@@ -11,7 +11,8 @@ What is drawn and how it is analysed stands in `atlas`: a module for each kind o
 
 Every cell (scenario, design, interval) is a file of its own in `parts`; defaults come first, then what
 textbooks do, then the rest, of half as many studies; half as many are also of what is large or slow.
-`coverage.parquet` gathers what is there; `not_held.csv` names defaults outside their bands. To embed them:
+`coverage.parquet` gathers what is there; `not_held.csv` names defaults outside their bands, and in what share
+of their studies the estimate carries a caution. To embed them:
 copy the former and `build.json` to `data/coverage`, the latter to `tests/validity`, checksums to
 `data/README.md`, and the tables that are printed to `docs/explanation/coverage.md`.
 """
@@ -55,7 +56,8 @@ N_REPLICATES = 1000
 COLUMNS = (
     "statistic", "scenario", "source", "n_units", "cluster", "icc", "role", "interval", "taken", "n_studies",
     "n_known", "coverage", "mc_error", "missed_below", "missed_above", "width", "rejected",
-    "rejected_mc_error", "lowest", "highest", "least_rejected", "most_rejected", "held", "seconds",
+    "rejected_mc_error", "cautioned", "coverage_without_caution", "lowest", "highest", "least_rejected",
+    "most_rejected", "held", "seconds",
 )  # fmt: skip
 #: What names a cell.
 CELL = ("statistic", "source", "scenario", "n_units", "cluster", "icc", "interval")
@@ -131,7 +133,7 @@ def measure(
         "n_studies": n, "n_known": int(known.sum()), "seconds": round(time.process_time() - began, 2),
     }  # fmt: skip
     if known.any():
-        truth = scenario.truth if isinstance(scenario.truth, float) else scenario.truth(design)
+        truth = scenario.truth_of(design)
         below, above = high[known] < truth - 1e-12, low[known] > truth + 1e-12
         covered = 1 - float(below.mean()) - float(above.mean())
         row |= {
@@ -139,10 +141,24 @@ def measure(
             "missed_below": float(below.mean()), "missed_above": float(above.mean()),
             "width": float(np.median((high - low)[known])),
         }  # fmt: skip
+        row |= cautioned(found, low, high, truth)
     if scenario.null and "p_value" in found:
         # no P value rejects nothing
         rejected = float((found["p_value"] <= 1 - LEVEL).sum() / n)
         row |= {"rejected": rejected, "rejected_mc_error": float(np.sqrt(rejected * (1 - rejected) / n))}
+    return row
+
+
+def cautioned(found: pd.DataFrame, low: np.ndarray, high: np.ndarray, truth: float) -> dict[str, float]:
+    """Share of studies whose row has a caution, and coverage of the limits of the others."""
+    without = np.ones(len(found), dtype=bool)
+    if "caution" in found.columns:
+        without = found["caution"].isna().to_numpy()
+    row = {"cautioned": float(1 - without.mean())}
+    known = without & ~np.isnan(low) & ~np.isnan(high)
+    if known.any():
+        holds = (low[known] <= truth + 1e-12) & (high[known] >= truth - 1e-12)
+        row["coverage_without_caution"] = float(holds.mean())
     return row
 
 
@@ -156,6 +172,11 @@ def finish(scenario: Scenario, design: Design, n: int, interval: str, file: Path
     part.write_text(json.dumps(row))
     part.rename(file)
     return ""
+
+
+def numbers_of_units(chosen: list[Scenario]) -> tuple[int, ...]:
+    """List every number of units that scenarios have, the usual ones first."""
+    return tuple(dict.fromkeys([*N_UNITS, *(n for scenario in chosen for n in scenario.units)]))
 
 
 def grid(chosen: list[Scenario], sizes: tuple[int, ...]) -> list[tuple[Scenario, Design, str]]:
@@ -222,8 +243,8 @@ def main() -> None:
     options = parser.parse_args()
     parts = options.output / "parts"
     parts.mkdir(parents=True, exist_ok=True)
-    sizes = tuple(int(n) for n in options.units.split(",")) if options.units else N_UNITS
     listed = scenarios(options.gaze if options.gaze.is_dir() else None)
+    sizes = tuple(int(n) for n in options.units.split(",")) if options.units else numbers_of_units(listed)
     chosen = [s for s in listed if not options.only or s.statistic in options.only.split(",")]
     work = []
     for scenario, design, interval in grid(chosen, sizes):
@@ -246,7 +267,8 @@ def main() -> None:
             print(f"{i} of {len(work)} cells, {(time.monotonic() - began) / 60:.1f} min", flush=True)
     cells = gather(parts)
     write_frame(cells, options.output / "coverage.parquet", overwrite=True)
-    cells.loc[cells["held"] == "no", list(CELL)].to_csv(options.output / "not_held.csv", index=False)
+    outside = cells.loc[cells["held"] == "no", [*CELL, "cautioned"]].round({"cautioned": 3})
+    outside.to_csv(options.output / "not_held.csv", index=False)
     print(*summaries(cells), sep="\n")
     versions = {m.__name__: m.__version__ for m in (ss, np, scipy, pd)} | {
         "python": platform.python_version()

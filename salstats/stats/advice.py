@@ -7,20 +7,17 @@ from salstats.checks import warn
 from salstats.metrics.registry import known_metric
 from salstats.stats.design import named_groups
 from salstats.stats.estimands import Target, ratio
+from salstats.stats.few_units import FEW_DF
 from salstats.stats.intervals import BOOTSTRAP, RECOMMENDED, RECORDS
 
 #: share of undefined replicates above which an interval deserves a look
 UNDEFINED_SHARE = 0.01
 #: units below which intervals and tests from resampling are known to run short
 FEW_UNITS = 20
-#: degrees of freedom below which Student's t is rough (Pustejovsky and Tipton 2018)
-FEW_DF = 4
 #: a standard error smaller than this, relative to the scores, is rounding error
 ROUNDING = 1e-12
 #: units with anything but zeros below which limits are too short where most have zeros
 _FEW_TELLING = 8
-#: units with the rarer of two outcomes below which limits are rough
-_FEW_EVENTS = 10
 #: decrease in percent above which next to nothing is left, and units that are enough all the same
 _NEARLY_ALL, _ENOUGH = 90.0, 40
 
@@ -77,11 +74,6 @@ def warn_rough(df: np.ndarray, keys: pd.DataFrame) -> None:
         )
 
 
-def few_equal_units(sizes: np.ndarray) -> np.ndarray:
-    """Find rows whose units, of `sizes` (n_units, n_rows), are worth too few equal ones."""
-    return rough(ratio(sizes.sum(axis=0) ** 2, (sizes**2).sum(axis=0)))
-
-
 def mostly_zeros(telling: np.ndarray, n_units: np.ndarray) -> np.ndarray:
     """Find rows most of whose units are zeros, so that the few with a score decide alone."""
     return np.asarray((telling < _FEW_TELLING) & (telling < n_units / 2) & (telling > 0))
@@ -113,11 +105,6 @@ def warn_nearly_all_lost(most: np.ndarray, keys: pd.DataFrame) -> None:
             f"above {_NEARLY_ALL:g} % held in 77 to 90 of 100 simulated studies, not in 95: difference() "
             "holds better"
         )
-
-
-def few_events(n_units: np.ndarray) -> np.ndarray:
-    """Find rows in which so few units have the rarer of two outcomes that limits are rough."""
-    return np.asarray(n_units < _FEW_EVENTS)
 
 
 def warn_rare(smallest: np.ndarray, averaged: np.ndarray, keys: pd.DataFrame) -> None:

@@ -19,9 +19,11 @@ from salstats.checks import (
 from salstats.frames import ColumnCodes, estimates_frame
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
 from salstats.stats.carried import absent_column, absent_observations
+from salstats.stats.cautions import FEW_EVENTS, FEW_UNITS, caution_column
 from salstats.stats.comparisons import pair_rows, told_apart
 from salstats.stats.design import group_label, named_groups, row_groups, warn_pooled_methods
 from salstats.stats.equivalence import sides
+from salstats.stats.few_units import few_misranked, few_units_of_rows
 from salstats.stats.intervals import RECOMMENDED, Basis, Interval, choose_interval
 from salstats.stats.limits import wilson
 from salstats.stats.roc import RocArea, roc_area, separation_p_value
@@ -208,6 +210,14 @@ def auroc(
     counts = {
         name: np.array([getattr(area, name) for area in areas]) for name in ("n_positive", "n_negative")
     }
+    n_least = np.array([area.n_least for area in areas])
+    rare = few_misranked(columns["estimate"], n_least)
+    if reference is not None:
+        other = np.array([area.of_reference for area in areas])
+        rare = few_misranked(columns["estimate"] + other, n_least) & few_misranked(other, n_least)
+    columns |= caution_column(
+        {FEW_UNITS: few_units_of_rows([unit_codes[own] for own in used]), FEW_EVENTS: rare}
+    )
     more = {"predictor": score, "response": label, **counts}
     if reference is not None:
         keys = keys.assign(**({} if "method" in keys else {"method": score}), reference=reference)

@@ -30,19 +30,19 @@ DIFFERENT_CASES = Caution(
 )
 FEW_UNITS = Caution(
     "few units",
-    "the units are worth fewer than 4 of equal size, so limits and P values are rough; more units, or units of "
-    "more equal size, are needed.",
+    "the units are worth fewer than 4 of equal size, so limits and P values are rough; more units, or units "
+    "of more equal size, are needed.",
 )
 OUTLYING_UNITS = Caution(
     "few units decide",
     "a few units lie so far from all others that most of the variance is theirs, as where a method sometimes "
-    "fails completely; how frequent they are is known only roughly, and limits of another sample that has none "
-    "of them would be far narrower: report their number with the limits of that rate beside the mean.",
+    "fails completely; how frequent they are is known only roughly: report their number, and the limits of "
+    "their rate, beside the mean.",
 )
 MOSTLY_ZEROS = Caution(
     "mostly zeros",
-    "only a few units have scores other than 0, and they decide alone; limits from so few are too narrow more "
-    "often than they say.",
+    "only a few units have scores other than 0, and they decide alone; limits from so few are too narrow "
+    "more often than they say.",
 )
 NEARLY_ALL_LOST = Caution(
     "nearly all lost",
@@ -51,11 +51,17 @@ NEARLY_ALL_LOST = Caution(
 )
 FEW_EVENTS = Caution(
     "few events",
-    "fewer than 10 units tell anything, as most have the same of two outcomes; limits and P values are rough, "
-    "mostly wider and larger than needed: more cases are needed to tell.",
+    "fewer than 10 units have the rarer of two outcomes, or differ at all; limits and P values from so few "
+    "are rough, mostly wider and larger than needed, and more cases are needed.",
+)
+FEW_LEVERS = Caution(
+    "few levers",
+    "a few units decide alone, as their covariates lie far from all others or their level is rare; limits "
+    "and P values that rest on them are mostly wider and larger than needed: look at these units, or take "
+    "the logarithm of a skewed covariate.",
 )
 #: Every caution, in the order in which notes have them.
-RECORDS = (DIFFERENT_CASES, FEW_UNITS, OUTLYING_UNITS, MOSTLY_ZEROS, NEARLY_ALL_LOST, FEW_EVENTS)
+RECORDS = (DIFFERENT_CASES, FEW_UNITS, OUTLYING_UNITS, MOSTLY_ZEROS, NEARLY_ALL_LOST, FEW_EVENTS, FEW_LEVERS)
 
 
 def caution_column(cautions: Mapping[Caution, np.ndarray]) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from salstats.stats.cautions import (
 from salstats.stats.cr2 import Robust, cr2
 from salstats.stats.draws import few_threads, weight_blocks
 from salstats.stats.estimands import Cells, Estimand, Target, ratio
+from salstats.stats.few_units import few_equal_units, few_events
 from salstats.stats.intervals import Basis, Interval, choose_interval
 from salstats.stats.monte_carlo import SIDES, fewest_replicates
 from salstats.stats.outlying_units import few_units_decide
@@ -182,7 +183,8 @@ def infer(
         robust = cr2(cells.sums, cells.counts, estimand.gradient(means), cells.squares)
     if of_scores:
         graded = cells.is_graded @ estimand.cells_of_rows()
-        outlying = graded & few_units_decide(robust.influence, robust.leverage)
+        position = np.where(robust.leverage > 0, ratio(robust.influence, robust.leverage), np.nan)
+        outlying = graded & few_units_decide(robust.influence, position)
     if record.needs == "cr2":
         variance, df, spread_df = robust.variance, robust.df, robust.spread_df
         if record.bounded:
@@ -290,7 +292,7 @@ def _cautions(found: Estimates, sizes: np.ndarray) -> dict[Caution, np.ndarray]:
     """Find the rows that each caution concerns; `sizes` (n_units, n_rows) are defined scores of units."""
     target, estimand = found.target, found.target.estimand
     cautions = {
-        FEW_UNITS: advice.few_equal_units(sizes) | _rough(found),
+        FEW_UNITS: few_equal_units(sizes) | _rough(found),
         OUTLYING_UNITS: found.basis.outlying,
     }
     if target.term not in _OF_SCORES or estimand.then is not None:
@@ -302,7 +304,7 @@ def _cautions(found: Estimates, sizes: np.ndarray) -> dict[Caution, np.ndarray]:
         varies = found.conf_low < found.conf_high
         cautions[NEARLY_ALL_LOST] = graded & varies & advice.nearly_all_lost(found.estimate, found.n_units)
     if estimand.second is not None:
-        cautions[FEW_EVENTS] = ~graded & advice.few_events(_discordant(target)) & (found.smallest > 1)
+        cautions[FEW_EVENTS] = ~graded & few_events(_discordant(target)) & (found.smallest > 1)
     return cautions
 
 

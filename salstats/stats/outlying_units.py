@@ -1,4 +1,4 @@
-"""A few units that lie far from all others and hold most of an estimate's variance, as complete failures do."""
+"""A few units that lie far from all others and hold most of a variance, as complete failures do."""
 
 import numpy as np
 
@@ -14,11 +14,13 @@ _MOST = 5
 _MOST_SHARE = 0.25
 #: They decide where they hold at least this share of the variance.
 _SHARE_OF_VARIANCE = 0.5
+#: A spread of less than this share of the largest distance is rounding error.
+_EQUAL = 1e-9
 #: Median absolute deviation of the normal distribution, in standard deviations.
 _NORMAL_MAD = 0.6745
 
 
-def few_units_decide(influence: np.ndarray, leverage: np.ndarray) -> np.ndarray:
+def few_units_decide(influence: np.ndarray, position: np.ndarray) -> np.ndarray:
     """Find estimates most of whose variance is held by a few units that lie far from all others.
 
     A method that fails completely on one case in twelve scores 0 there and as usual elsewhere. With 20 cases
@@ -28,22 +30,20 @@ def few_units_decide(influence: np.ndarray, leverage: np.ndarray) -> np.ndarray:
     ----------
     influence : ndarray, shape (n_units, n_rows)
         Influence of each unit on each estimate; they sum to 0.
-    leverage : ndarray, shape (n_units, n_rows)
-        Share of each unit in each estimate, 0 where it has none.
+    position : ndarray, shape (n_units, n_rows)
+        Where each unit lies by its scores, whatever its size; NaN where it has no part in an estimate.
 
     Returns
     -------
     ndarray of bool, shape (n_rows,)
     """
-    n_units = (leverage > 0).sum(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        position = np.where(leverage > 0, influence / leverage, np.nan)
+    n_units = (~np.isnan(position)).sum(axis=0)
     decided = np.zeros(influence.shape[1], dtype=bool)
     for row in np.flatnonzero(_could_decide(influence, n_units)):
         distance = np.abs(position[:, row] - np.nanmedian(position[:, row]))
         spread = np.nanmedian(distance) / _NORMAL_MAD
         # where most units are alike, as most are 0 in sparse scores, none is an exception
-        if not spread > 0:
+        if not spread > _EQUAL * np.nanmax(distance):
             continue
         far = _FAR if n_units[row] >= _FEW else _FAR_AMONG_FEW
         outlying = distance > far * spread

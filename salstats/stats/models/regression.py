@@ -9,7 +9,9 @@ import pandas as pd
 from salstats.checks import ValueRangeError, check_choice, check_level, quoted, warn
 from salstats.frames import estimates_frame, text_column
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
+from salstats.stats.cautions import Caution, caution_column
 from salstats.stats.models.choices import Asked
+from salstats.stats.models.coefficient_cautions import coefficient_cautions
 from salstats.stats.models.components import of_mixed_models
 from salstats.stats.models.design import INTERCEPT
 from salstats.stats.models.margins import marginal_effects
@@ -290,6 +292,8 @@ def coefficients(
     parts: list[np.ndarray] = []
     terms: list[str] = []
     of_terms: list[str] = []
+    n_rows = 0
+    concerned: dict[Caution, list[int]] = {}
     for model in fitted.models:
         names, solution = model.design.names or (INTERCEPT,), model.solution
         of_parts = ("",) if solution is None else solution.parts
@@ -299,6 +303,10 @@ def coefficients(
             values, df = covariance(model, notes)
             known = solution.coefficients, np.sqrt(np.diag(values))[: solution.rank], df[: solution.rank]
             part[:, :, solution.kept] = np.reshape(known, (3, len(of_parts), -1))
+            place = np.arange(n_rows, n_rows + part[0].size).reshape(part[0].shape)[:, solution.kept].ravel()
+            for caution, which in coefficient_cautions(model, known[2]).items():
+                concerned.setdefault(caution, []).extend(place[which])
+        n_rows += part[0].size
         parts.append(part.reshape(3, -1))
         terms += list(names) * len(of_parts)
         of_terms += np.repeat(of_parts, len(names)).tolist()
@@ -309,6 +317,8 @@ def coefficients(
         with np.errstate(over="ignore"):
             columns |= {c: np.exp(columns[c]) for c in ("estimate", "conf_low", "conf_high")}
     columns["term"] = terms
+    rows = np.arange(n_rows)
+    columns |= caution_column({caution: np.isin(rows, which) for caution, which in concerned.items()})
     repeats = [part.shape[1] for part in parts]
     made = model_options(fitted) | {"exponentiated": exponentiate}
     if "singular" in (of_mixed := of_mixed_models(fitted)):
