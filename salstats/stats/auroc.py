@@ -106,6 +106,9 @@ def auroc(
             units with the rarer label. NaN there if `interval` is asked for by name, or with `reference`.
         unit, n, n_missing, n_absent, n_units
             As for `correlate`.
+        caution
+            Where a row deserves one: "few events" where areas are so near 1 that the rarer label's units,
+            times the share of pairs in the wrong order, are fewer than 1.25; "few units" as for `correlate`.
         predictor, response, n_positive, n_negative
             What was used, and rows with label 1 and 0.
         method_area, reference_area, verdict

@@ -115,6 +115,9 @@ def correlate(
             `n_missing` that lack a score as the finding is absent.
         inference_to
             "these readers" where pairs are of several readers, as in `summarize`.
+        caution
+            Where a row deserves one: "few events" where one of both has two values, and fewer than ten units
+            the rarer one; "few units" where they are worth fewer than four of equal size.
         x, y
             What was correlated.
         covariates, covariates_of

@@ -99,6 +99,9 @@ def summarize(
         - `weights`, where they were given: their column, "unit", or in rows "Average" those of the values;
         - `n` defined scores, `n_missing` undefined ones, `n_units` units with a defined score; `n_absent`,
           where there is any, those of `n_missing` that are of absent findings;
+        - `caution`, where a row deserves one: "few units decide" where up to five units lie far from all
+          others and hold most of the variance, as where a method sometimes fails completely; "mostly zeros";
+          "few units" where they are worth fewer than four of equal size;
         - with intervals from replicates: `n_undefined` replicates without a defined score, `bias` (mean of
           the replicates - estimate), `n_replicates` drawn;
         - `distance_unit`, `distance_options`, `pdc_options`, `metric_options`, `curve_options`,

@@ -89,6 +89,9 @@ def agreement(
           taken as fixed;
         - `n`, readings used; `n_missing`, those that a used case lacks and those of cases that fewer than
           two raters read; `n_units`;
+        - `caution`, where a row deserves one: "few events" where fewer than eight units have another reading
+          than the most frequent one (not of `ac1`); "few units" where they are worth fewer than four of equal
+          size;
         - `n_cases`, `n_raters`; `over`; `first` and `second` of a pair; `linked`.
 
     Raises
@@ -203,9 +206,8 @@ def agreement(
         keys["pair"] = text_column(" - ".join(names) for names in named)
     _warn(keys, found, places, limits, np.array(counts), np.column_stack(sizes))
     rare = np.zeros(len(keys), dtype=bool)
-    if record.needs != CONTINUOUS:
+    if record.needs != CONTINUOUS and record.name != "ac1":
         rare = _few_telling(np.array(telling))
-    if record.name != "ac1":
         _warn_rare(keys, np.array(telling), rare)
     repeated = np.repeat(np.arange(len(keys)), len(terms))
     cautions = {FEW_UNITS: few_equal_units(np.column_stack(sizes))[repeated], FEW_EVENTS: rare[repeated]}
