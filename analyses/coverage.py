@@ -59,6 +59,11 @@ COLUMNS = (
     "rejected_mc_error", "cautioned", "coverage_without_caution", "lowest", "highest", "least_rejected",
     "most_rejected", "held", "seconds",
 )  # fmt: skip
+#: Share of its studies that carry a caution, from which a cell counts as cautioned; and from which it does where
+#: the others hold.
+CAUTIONED, CAUTIONED_IF_OTHERS_HOLD = 0.75, 0.2
+#: Scores and covariates that are hard for any interval, by what their scenarios are called.
+HARD = ("sparse", "hits", "hit rate", "skewed", "0.95", "rare", "failures", "zeros")
 #: What names a cell.
 CELL = ("statistic", "source", "scenario", "n_units", "cluster", "icc", "interval")
 
@@ -100,6 +105,25 @@ def held(cell: Mapping[str, Any], errors: float = 2) -> str | None:
     ]  # fmt: skip
     furthest = np.nanmax([*beyond, -1.0])
     return "yes" if furthest <= 1e-12 else "within error" if furthest <= errors * error else "no"
+
+
+def says_so(cell: Mapping[str, Any], errors: float = 2) -> bool:
+    """Whether a default outside its band is cautioned: most studies are, or those that are not hold."""
+    share, without = cell["cautioned"], cell["coverage_without_caution"]
+    if share >= CAUTIONED:
+        return True
+    if not share >= CAUTIONED_IF_OTHERS_HOLD:
+        return False
+    error = np.sqrt(LEVEL * (1 - LEVEL) / (cell["n_studies"] * (1 - share)))
+    limits = band(cell)
+    return bool(limits.lowest - errors * error <= without <= limits.highest + errors * error)
+
+
+def well_behaved(cell: Mapping[str, Any]) -> bool:
+    """Whether a cell holds its level with 20 units or more of like size and scores that are not hard."""
+    usual = cell["n_units"] >= 20 and cell["cluster"] != "few huge" and cell["statistic"] != "hit rate"
+    hard = any(word in cell["scenario"] for word in HARD)
+    return bool(usual and not hard and cell["held"] in ("yes", "within error"))
 
 
 def studies(scenario: Scenario, design: Design, n: int, at_once: int) -> Iterator[tuple[int, pd.DataFrame]]:
