@@ -59,9 +59,10 @@ COLUMNS = (
     "rejected_mc_error", "cautioned", "coverage_without_caution", "lowest", "highest", "least_rejected",
     "most_rejected", "held", "seconds",
 )  # fmt: skip
-#: Share of its studies that carry a caution, from which a cell counts as cautioned; and from which it does where
-#: the others hold.
-CAUTIONED, CAUTIONED_IF_OTHERS_HOLD = 0.75, 0.2
+#: Share of its studies that carry a caution, from which a cell counts as cautioned.
+CAUTIONED = 0.75
+#: The same where limits of the studies without a caution hold.
+CAUTIONED_IF_OTHERS_HOLD = 0.2
 #: Scores and covariates that are hard for any interval, by what their scenarios are called.
 HARD = ("sparse", "hits", "hit rate", "skewed", "0.95", "rare", "failures", "zeros")
 #: What names a cell.

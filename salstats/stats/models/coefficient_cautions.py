@@ -8,6 +8,8 @@ from salstats.stats.outlying_units import few_units_decide
 
 #: Satterthwaite's degrees of freedom are a third of the units or more where covariates are spread evenly.
 _LEAST_DF_SHARE = 0.2
+#: Degrees of freedom that are enough, however many units there are.
+_ENOUGH_DF = 10
 
 
 def coefficient_cautions(model: Model, df: np.ndarray) -> dict[Caution, np.ndarray]:
@@ -21,7 +23,7 @@ def coefficient_cautions(model: Model, df: np.ndarray) -> dict[Caution, np.ndarr
     n_units = int(clusters.max()) + 1
     cautions = {}
     if model.errors == "cr2":
-        cautions[FEW_LEVERS] = df < _LEAST_DF_SHARE * n_units
+        cautions[FEW_LEVERS] = df < min(_LEAST_DF_SHARE * n_units, _ENOUGH_DF)
     if not np.isin(solution.response, (0, 1)).all():
         sums = np.zeros((n_units, solution.scores.shape[1]))
         np.add.at(sums, clusters, solution.scores)

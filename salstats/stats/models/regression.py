@@ -148,7 +148,7 @@ def regress(
         caution
             Where a coefficient deserves one: "few units decide" where up to five units lie far from all
             others by their residuals and hold most of its variance, as where a method sometimes fails
-            completely; with `cr2`, "few levers" where degrees of freedom are below a fifth of the units.
+            completely; with `cr2`, "few levers" where degrees of freedom are below ten and a fifth of the units.
         family, errors, exponentiated
             As they were used; with `exponentiated` the estimate and its limits are ratios. `correlation` too,
             where there is one.
