@@ -121,7 +121,8 @@ def rows_by_simulation(
     shown = np.array([counted[n].n_shown for n in units])
     power = shown / how.n_studies
     low, high = wilson(power, np.full(len(power), how.n_studies), _CONF_LEVEL)
-    enough, by_formula = crossing(units, shown, how.n_studies, target), curve.enough(target)
+    enough = crossing(units, shown, how.n_studies, target)
+    by_formula = curve.enough(target)
     ratio = 1.0
     if enough is not None and by_formula is not None and enough > units[0]:
         ratio = enough / by_formula

@@ -162,7 +162,8 @@ class Draw:
 
     def pairs(self, studies: range) -> tuple[np.ndarray, np.ndarray, Units, np.ndarray]:
         """Both scores of the pairs of some studies, their units and their studies, from 0."""
-        pilot, drawn = self.population.pilot, self.units(studies).ravel()
+        pilot = self.population.pilot
+        drawn = self.units(studies).ravel()
         sizes = pilot.sizes[drawn]
         place = np.arange(len(drawn)).repeat(sizes)
         within = np.arange(len(place)) - (np.cumsum(sizes) - sizes)[place]
@@ -183,5 +184,6 @@ class Draw:
         shape = (self.n_units, self.population.pilot.sizes.max() + 2)
         streams = [np.random.default_rng((self.seed, study, 1)).random(shape) for study in studies]
         numbers = np.concatenate(streams)
-        alike, choice, each = numbers[:, :1], numbers[:, 1:2], numbers[:, 2:]
-        return np.where(choice < self.population.together, alike, each)
+        shared = numbers[:, :1]
+        choice = numbers[:, 1:2]
+        return np.where(choice < self.population.together, shared, numbers[:, 2:])

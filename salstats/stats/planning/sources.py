@@ -27,8 +27,10 @@ from salstats.stats.planning.studies import Plan
 from salstats.stats.units import Unit, resolve_unit
 from salstats.stats.wide import is_scores_frame
 
-#: Units of a pilot below which its spread is a guess, and below which nothing is planned from it.
-FEW_UNITS, _LEAST_UNITS = 20, 6
+#: Units of a pilot below which its spread is a guess.
+FEW_UNITS = 20
+#: Units of a pilot below which nothing is planned from it.
+_LEAST_UNITS = 6
 
 
 def _bounds(plan: Plan, metric: str, effect: float) -> tuple[float, float] | None:
@@ -107,8 +109,9 @@ def _curve_of_pilot(
         low, high = (None if np.isinf(b) else b for b in bounds)
         plan = replace(plan, margin=(low, high))
     population = population_of(pilot, plan.term, known, metric)
-    spread = tested_spread = spread_of(population, plan.term, known)
+    spread = spread_of(population, plan.term, known)
     tested = known
+    tested_spread = spread
     method_mean, reference_mean = population.means()
     if plan.term == "percent_decrease" and plan.goal == "difference":
         # a decrease of 0 is a difference of 0, and that is tested
@@ -150,7 +153,8 @@ def of_parameters(given: Mapping[str, float], plan: Plan, effects: Sequence[floa
     size = found.get("cluster_size", 1.0)
     decrease = plan.term == "percent_decrease"
     pilot_size: dict[str, int] = {}
-    error_limits, few = None, False
+    error_limits = None
+    few = False
     if "n_pilot" in found:
         pilot_size["n_pilot"] = int(found["n_pilot"])
         error_limits = error_limits_of(found["n_pilot"] - 1)
@@ -200,18 +204,19 @@ def of_readers(
         known = 0.0 if effect is None else effect
         bounds = _bounds(plan, str(group.keys.get("metric", "")), known)
         shown = {} if effect is None else {"effect": known}
-        of_readers = partial(
+        precision_of = partial(
             formulas.hillis, group.components, random_readers=random[0], random_cases=random[1]
         )
-        error_limits, few = None, False
+        error_limits = None
+        few = False
         if group.n_readers is not None:
             # the error of the difference in the pilot has these degrees of freedom
-            df = float(of_readers(group.n_readers, group.components.n_cases).df)
+            df = float(precision_of(group.n_readers, group.components.n_cases).df)
             df = min(df, group.components.n_cases - 1)
             error_limits = error_limits_of(df)
             few = df + 1 < FEW_UNITS
         for n in n_readers:
-            precision = partial(of_readers, n)
+            precision = partial(precision_of, n)
             keys = {**group.keys, **shown, **_margin_keys(bounds), "n_readers": n, **speaks}
             yield Curve(
                 keys, plan, known, precision, precision, bounds, group.cases_per_unit,
