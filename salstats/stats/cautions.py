@@ -60,8 +60,22 @@ FEW_LEVERS = Caution(
     "and P values that rest on them are mostly wider and larger than needed: look at these units, or take "
     "the logarithm of a skewed covariate.",
 )
+SMALL_PILOT = Caution(
+    "small pilot",
+    "the spread of the pilot is known no better than from 20 normal differences, so many more cases may be "
+    "needed; plan for the upper limit of the needed cases, or make the pilot larger.",
+)
 #: Every caution, in the order in which notes have them.
-RECORDS = (DIFFERENT_CASES, FEW_UNITS, OUTLYING_UNITS, MOSTLY_ZEROS, NEARLY_ALL_LOST, FEW_EVENTS, FEW_LEVERS)
+RECORDS = (
+    DIFFERENT_CASES,
+    FEW_UNITS,
+    OUTLYING_UNITS,
+    MOSTLY_ZEROS,
+    NEARLY_ALL_LOST,
+    FEW_EVENTS,
+    FEW_LEVERS,
+    SMALL_PILOT,
+)
 
 
 def caution_column(cautions: Mapping[Caution, np.ndarray]) -> dict[str, Any]:
