@@ -41,6 +41,8 @@ from salstats.stats.wild import Contrast, Flipped, flip, signs_of
 
 #: Terms that are of scores, where 0 can be a complete failure.
 _OF_SCORES = ("mean", "difference", "percent_decrease")
+#: Share of units whose scores are all 0, from which 0 is no exception.
+_MANY_ZEROS = 0.25
 
 
 @dataclass(frozen=True)
@@ -177,7 +179,7 @@ def infer(
         used = estimand.cells_of_rows()
         alone = (used.sum(axis=0) == 1) & (sizes.max(axis=0, initial=0) == 1) & (cells.squares is None)
         trials = alone & ~(cells.is_graded @ used) & ~beyond
-    outlying = np.zeros_like(beyond)
+    outlying = exceptional = np.zeros_like(beyond)
     of_scores = estimand.then is None and target.term in _OF_SCORES
     if of_scores or record.needs == "cr2":
         robust = cr2(cells.sums, cells.counts, estimand.gradient(means), cells.squares)
@@ -185,12 +187,13 @@ def infer(
         graded = cells.is_graded @ estimand.cells_of_rows()
         position = np.where(robust.leverage > 0, ratio(robust.influence, robust.leverage), np.nan)
         outlying = graded & few_units_decide(robust.influence, position)
+        exceptional = outlying & ~_many_zeros(cells, estimand)
     if record.needs == "cr2":
         variance, df, spread_df = robust.variance, robust.df, robust.spread_df
         if record.bounded:
             df = np.where(beyond, df, np.fmin(df, spread_df))
         if record.mistakes_outlying:
-            df = np.where(outlying, np.fmin(df, spread_df), df)
+            df = np.where(exceptional, np.fmin(df, spread_df), df)
         df = np.where(trials, np.nan, df)
         std_error = np.sqrt(variance)
     elif not options.resampled or record.needs == "variances":
@@ -223,7 +226,7 @@ def infer(
         jackknife(cells, estimand) if record.needs == "jackknife" else none,
         levels_and_covariance(cells, estimand) if record.needs == "levels" else None,
         flipped, _is_ratio(estimand),
-        beyond, trials, outlying,
+        beyond, trials, exceptional,
     )  # fmt: skip
     smallest = np.where(estimand.cells_of_rows(), cells.sample_units()[:, None], np.inf).min(axis=0)
     if record.needs != "cr2":
@@ -237,7 +240,7 @@ def infer(
     if constant:
         low, high = (np.where(basis.std_error == 0, estimate, e) for e in (found.conf_low, found.conf_high))
         found = replace(found, conf_low=low, conf_high=high)
-    found = replace(found, cautions=_cautions(found, sizes))
+    found = replace(found, cautions=_cautions(found, sizes, outlying))
     _warn(found, sizes, constant)
     return found
 
@@ -288,12 +291,22 @@ def _check_replicates(record: Interval, level: float, n_replicates: int) -> None
         )
 
 
-def _cautions(found: Estimates, sizes: np.ndarray) -> dict[Caution, np.ndarray]:
-    """Find the rows that each caution concerns; `sizes` (n_units, n_rows) are defined scores of units."""
+def _many_zeros(cells: Cells, estimand: Estimand) -> np.ndarray:
+    """Find rows in which 0 is no exception: more than a quarter of the units of a cell have nothing else."""
+    there = cells.counts > 0
+    zeros = ((cells.sums == 0) & there).sum(axis=0) > _MANY_ZEROS * there.sum(axis=0)
+    return np.asarray((zeros[:, None] & estimand.cells_of_rows()).any(axis=0))
+
+
+def _cautions(found: Estimates, sizes: np.ndarray, outlying: np.ndarray) -> dict[Caution, np.ndarray]:
+    """Find the rows that each caution concerns.
+
+    `sizes` (n_units, n_rows) are defined scores of units, and `outlying` rows that a few units decide.
+    """
     target, estimand = found.target, found.target.estimand
     cautions = {
         FEW_UNITS: few_equal_units(sizes) | _rough(found),
-        OUTLYING_UNITS: found.basis.outlying,
+        OUTLYING_UNITS: outlying,
     }
     if target.term not in _OF_SCORES or estimand.then is not None:
         return cautions

@@ -56,7 +56,7 @@ class Basis:
     #: Rows of means whose scores may lie outside 0 and 1, and of those of 0/1 scores, one of each unit.
     beyond: np.ndarray = field(default_factory=_none)
     trials: np.ndarray = field(default_factory=_none)
-    #: Rows that a few outlying units decide.
+    #: Rows that a few outlying units decide, and whose scores are not 0 as a rule.
     outlying: np.ndarray = field(default_factory=_none)
 
 
