@@ -8,8 +8,10 @@ import numpy as np
 FEW_DF = 4
 #: Units with the rarer of two outcomes below which limits are rough.
 _FEW_EVENTS = 10
-#: Units of the rarer label times the share of pairs that an area orders wrongly, below which it is rough.
-_FEW_MISRANKED = 1.25
+#: Units of the rarer label times the share of pairs that an area orders wrongly, below which it is rough; of
+#: the difference of two areas that of both.
+_FEW_MISRANKED = 0.75
+_FEW_MISRANKED_BY_BOTH = 1.25
 
 
 def few_equal_units(sizes: np.ndarray) -> np.ndarray:
@@ -42,4 +44,15 @@ def few_events(n_units: np.ndarray) -> np.ndarray:
 
 def few_misranked(area: np.ndarray, n_least: np.ndarray) -> np.ndarray:
     """Find areas so near 0 or 1 that next to none of the `n_least` units of the rarer label tells of them."""
-    return np.asarray(n_least * np.minimum(area, 1 - area) < _FEW_MISRANKED)
+    return np.asarray(_misranked(area, n_least) < _FEW_MISRANKED)
+
+
+def few_misranked_by_both(area: np.ndarray, reference: np.ndarray, n_least: np.ndarray) -> np.ndarray:
+    """Find pairs of areas both of which are so near 0 or 1."""
+    most = np.maximum(_misranked(area, n_least), _misranked(reference, n_least))
+    return np.asarray(most < _FEW_MISRANKED_BY_BOTH)
+
+
+def _misranked(area: np.ndarray, n_least: np.ndarray) -> np.ndarray:
+    """Multiply the units of the rarer label by the share of pairs in the wrong order."""
+    return np.asarray(n_least * np.minimum(area, 1 - area))
