@@ -16,7 +16,7 @@ from salstats.checks import (
     did_you_mean,
     quoted,
 )
-from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS, ColumnCodes, coded_scores
+from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS, ColumnCodes, check_table, coded_scores
 from salstats.stats.units import Unit, unit_columns
 
 
@@ -43,7 +43,7 @@ def wide_codes(data: pd.DataFrame, names: Sequence[str], keep: Sequence[str] = (
     frame = check_frame(data, "data")
     if not is_scores_frame(frame):
         check_columns(frame, names, "data")
-        return ColumnCodes(frame)
+        return check_table(frame, names)
     coded = coded_scores(frame, "data")
     wanted = metrics_among(frame, names)
     if wanted and ("score" in names or "metric" in keep):

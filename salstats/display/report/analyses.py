@@ -9,14 +9,20 @@ from typing import Any
 import pandas as pd
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, check_columns, quoted
+from salstats.checks import ColumnError, SalstatsError, check_columns, distinct_warnings, quoted
 from salstats.display.report.calls import COMPARED, SCORED, call_text
 from salstats.display.report.model import Settings
 from salstats.display.report.ranking import compared_rows, first_means
 from salstats.display.report.wording import pooled_rows
 from salstats.display.text.format import joined
 from salstats.display.text.labels import LAST, Labels
-from salstats.frames import DEFAULT_BY, IDENTIFIER_COLUMNS, ColumnCodes, check_scores, warn_of_range
+from salstats.frames import (
+    DEFAULT_BY,
+    IDENTIFIER_COLUMNS,
+    ColumnCodes,
+    check_scores,
+    warn_of_doubtful_scores,
+)
 from salstats.jobs import not_counting
 from salstats.metrics.registry import has_true_zero, known_metric
 from salstats.stats.equivalence import check_margin, split_verdicts
@@ -153,7 +159,8 @@ class Analyses:
     frames: dict[str, pd.DataFrame] = field(default_factory=dict)
     calls: dict[str, str] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
+    #: Messages by what they are about.
+    warnings: dict[object, str] = field(default_factory=dict)
 
     def run(
         self,
@@ -190,9 +197,8 @@ class Analyses:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             yield
-        for text in (str(w.message) for w in caught if issubclass(w.category, SalstatsWarning)):
-            if text not in self.warnings:
-                self.warnings.append(text)
+        for subject, text in distinct_warnings(caught).items():
+            self.warnings.setdefault(subject, text)
 
 
 def run_analyses(
@@ -208,7 +214,7 @@ def run_analyses(
         "weights": settings.weights,
     }  # fmt: skip
     with done.watched():
-        warn_of_range(scores, lambda row: f"scores, row {row + 1}")
+        warn_of_doubtful_scores(ColumnCodes(scores), lambda row: f"scores, row {row + 1}")
     done.run("flow", ss.case_flow, scores, reference=reference, unit=unit)
     done.run("describe", ss.describe, scores, by=["metric", "method"], unit=unit)
     by = [c for c in DEFAULT_BY if c in scores.columns]

@@ -16,7 +16,7 @@ from salstats.checks import (
     check_frame,
     warn,
 )
-from salstats.frames import SCORES_COLUMNS, ColumnCodes, coded_scores
+from salstats.frames import SCORES_COLUMNS, ColumnCodes, check_table, coded_scores
 from salstats.stats.carried import is_absent
 from salstats.stats.design import row_groups, warn_pooled_methods
 from salstats.stats.models.choices import Asked, chosen_errors, chosen_family
@@ -104,12 +104,15 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], asked: Asked) -
     """The models of a formula, or of several, in every group; see `fit`."""
     check_frame(data, "data")
     is_scores = set(SCORES_COLUMNS) <= set(data.columns)
-    if is_scores:
-        coded_scores(data, "data")
     texts = [formula] if isinstance(formula, str) or not isinstance(formula, Sequence) else list(formula)
     if not texts:
         raise ValueRangeError("formula is an empty list; give at least one, such as 'iou ~ area_ratio'")
     formulas = [parse_formula(text) for text in texts]
+    if is_scores:
+        coded_scores(data, "data")
+    else:
+        named = dict.fromkeys(column for one in formulas for column in one.columns)
+        check_table(data, [column for column in named if column in data.columns])
     unit, reference, overall = asked.unit, asked.reference, asked.overall
     correlation, reml, weights = asked.correlation, asked.reml, asked.weights
     kind = chosen_family(asked.family, correlation, formulas)
