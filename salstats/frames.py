@@ -52,10 +52,12 @@ ESTIMATE_COLUMNS = (
     "n",
     "n_missing",
     "n_units",
+    "n_shared",
     "n_undefined",
     "bias",
     "n_absent",
     "p_floor",
+    "caution",
 )
 #: What people call the columns that we call `patient` and `case`.
 ID_NAME = re.compile(
