@@ -17,6 +17,7 @@ from salstats.checks import (
     quoted,
 )
 from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS, ColumnCodes, check_table, coded_scores
+from salstats.stats.label_columns import warn_of_correlated_labels
 from salstats.stats.units import Unit, unit_columns
 
 
@@ -137,4 +138,6 @@ def columns_to_correlate(
     carried = unit_columns(frame, unit)
     codes = wide_codes(frame, [x, y, *covariates], [*groups, *strata, *carried])
     first, second = (check_numeric(codes.frame, name, "data") for name in (x, y))
+    others = {name: check_numeric(codes.frame, name, "data") for name in covariates}
+    warn_of_correlated_labels({x: first, y: second, **others})
     return groups, strata, codes, first, second

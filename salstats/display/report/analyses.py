@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 import salstats as ss
@@ -27,6 +28,7 @@ from salstats.jobs import not_counting
 from salstats.metrics.registry import has_true_zero, known_metric
 from salstats.stats.equivalence import check_margin, split_verdicts
 from salstats.stats.intervals import names_of
+from salstats.stats.label_columns import holds_labels
 from salstats.stats.paired_tests import TESTS
 from salstats.stats.units import Unit, resolve_unit
 from salstats.study import HUMAN
@@ -115,6 +117,9 @@ def _covariates(scores: pd.DataFrame, asked: Any) -> tuple[str, ...]:
     if asked is None:
         one = scores.groupby([c for c in ("case", "task") if c in scores.columns], observed=True)
         columns = scores.select_dtypes("number").columns.difference([*_NOT_COVARIATES, *_BY_NAME], sort=False)
+        columns = [
+            c for c in columns if not holds_labels(c, scores[c].to_numpy(dtype=float, na_value=np.nan))
+        ]
         # what differs between the rows of one case and task, as a row number does, is no covariate of it
         return tuple(c for c in columns if several(scores, c) and one[c].nunique().max() <= 1)
     named = (asked,) if isinstance(asked, str) else tuple(asked)

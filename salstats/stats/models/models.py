@@ -20,7 +20,14 @@ from salstats.frames import SCORES_COLUMNS, ColumnCodes, check_table, coded_scor
 from salstats.stats.carried import is_absent
 from salstats.stats.design import row_groups, warn_pooled_methods
 from salstats.stats.models.choices import Asked, chosen_errors, chosen_family
-from salstats.stats.models.design import Design, Variable, build_design, complete_rows, read_variable
+from salstats.stats.models.design import (
+    Design,
+    Variable,
+    build_design,
+    complete_rows,
+    read_variable,
+    warn_of_label_slopes,
+)
 from salstats.stats.models.errors import CLUSTERED, OF_MIXED
 from salstats.stats.models.family import Family, NotEstimableError, Solution, fit_model
 from salstats.stats.models.formulas import Formula, parse_formula
@@ -147,6 +154,7 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], asked: Asked) -
         clustered_by = units.name if units and clustered else None
         sampling = sampling_of(frame, weights, units)
         variables = {column: read_variable(frame, column) for column in one.columns}
+        warn_of_label_slopes(one, variables)
         # in any other table a label or a reason says nothing of findings
         absent = is_absent(frame.assign(score=frame[one.columns[0]])) & is_scores
         if mixed:
