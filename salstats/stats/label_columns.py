@@ -9,9 +9,9 @@ from salstats.checks import warn
 
 #: Nouns whose numbers are labels, alone or behind other words: `site`, `imaging_site`.
 _LABELS = {
-    "site", "hospital", "centre", "center", "clinic", "institution", "reader", "rater", "observer", "annotator",
-    "radiologist", "patient", "subject", "participant", "person", "case", "image", "study", "scanner", "device",
-    "vendor", "manufacturer", "dataset", "cohort",
+    "site", "hospital", "centre", "center", "clinic", "institution", "reader", "rater", "observer",
+    "annotator", "radiologist", "patient", "subject", "participant", "person", "case", "image", "study",
+    "scanner", "device", "vendor", "manufacturer", "dataset", "cohort",
 }  # fmt: skip
 #: Nouns that are labels by themselves, and quantities behind other words: `fold`, but not `log2_fold`.
 _LABELS_ALONE = {"group", "class", "fold", "batch", "seed", "model", "cluster", "arm", "method", "task"}
