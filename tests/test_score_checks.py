@@ -113,15 +113,16 @@ def test_a_gap_is_no_score_outside_its_range(clean):
     # gaps of IoUs are negative, and nobody gave them as IoUs
     table = clean.rename(columns={"score": "iou"}).drop(columns="metric")
     assert subjects(ss.regress, table, "iou ~ size", reference="human") == []
-    assert subjects(ss.regress, clean.assign(prob=-3.0 + clean["size"]), "prob ~ size", reference="human") == []
+    other = clean.assign(loss=-3.0 + clean["size"])
+    assert subjects(ss.regress, other, "loss ~ size", reference="human") == []
 
 
 @pytest.mark.parametrize(
     ("metric", "score", "asked"),
     [
-        ("iou", 1.484, True), ("IoU", -1.0, True), ("hit", 2.0, True), ("ncc", 1.2, True), ("hausdorff", -3.0, True),
-        ("iou", 1 + 1e-9, False), ("ncc", -1.0, False), ("hausdorff", 300.0, False), ("nss", -7.0, False),
-        ("mine", 40.0, False),
+        ("iou", 1.484, True), ("IoU", -1.0, True), ("hit", 2.0, True), ("ncc", 1.2, True),
+        ("hausdorff", -3.0, True), ("iou", 1 + 1e-9, False), ("ncc", -1.0, False),
+        ("hausdorff", 300.0, False), ("nss", -7.0, False), ("mine", 40.0, False),
     ],
 )  # fmt: skip
 def test_the_range_is_that_of_the_metric(clean, metric, score, asked):
@@ -208,8 +209,8 @@ def test_cases_of_two_spellings_are_named_where_they_are_not_paired(clean):
 @pytest.mark.parametrize(
     "names",
     [
-        ["Img_1", "Img_2", "Img_11"], ["1-1", "11", "1_1"], ["São 1", "Sao 1", "Łódź"], [7, 8, 9], ["a", "B", "c"],
-        ["000A", "000B", "00AA"],
+        ["Img_1", "Img_2", "Img_11"], ["1-1", "11", "1_1"], ["São 1", "Sao 1", "Łódź"], [7, 8, 9],
+        ["a", "B", "c"], ["000A", "000B", "00AA"],
     ],
 )  # fmt: skip
 def test_names_of_different_cases_say_nothing(names):
