@@ -46,7 +46,7 @@ def test_covariates_are_those_that_vary_or_those_named(some):
 
 
 def test_numbers_of_sites_are_no_covariate_unless_named(some):
-    sites = some.assign(site=some["case"].astype("category").cat.codes % 5)
+    sites = some.assign(site=pd.factorize(some["patient"])[0] % 5)
     assert set(settings_of(sites).covariates) == COVARIATES
     assert settings_of(sites, covariates=["site"]).covariates == ("site",)
 
