@@ -60,7 +60,7 @@ def test_each_metric_has_its_test(r_data):
     ]
     html = ss.table_estimates(ss.mrmc(pd.concat(both))).as_raw_html()
     assert (
-        "All equal: F(1, 12.6) = 1.37, P = 0.263 (Hit rate); F(1, 18.2) = 2.64, P = 0.122 (Rating)." in html
+        "All equal: F(1, 12.6) = 1.37, P = 0.263 (Hit rate); F(1, 18.2) = 2.64, P = 0.122 (rating)." in html
     )
 
 
