@@ -163,7 +163,9 @@ def check_scores(scores: object, name: str = "scores") -> pd.DataFrame:
     """The scores, checked to be a valid scores frame.
 
     ColumnError where a column is missing, a key or patient cell is empty, `score` is not numeric or is
-    infinite, an observation key stands twice, or a case belongs to two patients; messages call it `name`.
+    infinite, an observation key stands twice, a name begins or ends with a blank, or a case belongs to two
+    patients; messages call it `name`. A warning says which known metric has scores outside its range, and
+    which names differ in capitals only or may be misspelt.
     """
     return coded_scores(scores, name).frame
 

@@ -18,7 +18,7 @@ Place = Callable[[int], str]
 """Says for a message where a row of the frame stands, such as "scores.csv, row 3"."""
 
 #: How far outside its range a score may lie by rounding alone, also in single precision.
-_ROUNDING = 1e-6
+RANGE_ROUNDING = 1e-6
 #: Numbers a little above 1 may be anything; percentages are larger.
 _LEAST_PERCENTAGE = 2
 #: Negative scores of a range that begins at 0 are differences where they are this share of all, at least.
@@ -52,8 +52,8 @@ class MetricScores:
     @property
     def outside(self) -> np.ndarray:
         """Which scores lie outside the metric's range."""
-        below = self.values < self.metric.low - _ROUNDING
-        above = self.values > self.metric.high + _ROUNDING
+        below = self.values < self.metric.low - RANGE_ROUNDING
+        above = self.values > self.metric.high + RANGE_ROUNDING
         return below | above
 
     @property
@@ -114,7 +114,7 @@ def warn_of_ranges(
     `metrics` are positions in `names`, one for each score.
     """
     # every range holds 0 ... 1, so that most frames are done here
-    beyond = (scores < -_ROUNDING) | (scores > 1 + _ROUNDING)
+    beyond = (scores < -RANGE_ROUNDING) | (scores > 1 + RANGE_ROUNDING)
     if not beyond.any():
         return
     for code in np.flatnonzero(np.bincount(metrics[beyond])):

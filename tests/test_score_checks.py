@@ -173,6 +173,9 @@ def test_limits_that_know_no_bounds_are_never_taken_in_silence(clean):
         intervals = ss.summarize(frame)["interval"]
     assert set(intervals) == {"wilson_t", "cr2"}
     assert set(ss.summarize(clean)["interval"]) == {"wilson_t"}
+    # single precision is no impossible score, and costs no bounds
+    rounded = clean.assign(score=clean["score"].where(clean.index != 7, 1 + 1e-7))
+    assert set(ss.summarize(rounded)["interval"]) == {"wilson_t"}
 
 
 @pytest.mark.parametrize("column", ["case", "method", "task", "patient"])

@@ -121,7 +121,8 @@ def read_scores(
     -----
     SalstatsWarning
         Scores lie outside the range of a metric that the package knows, as percentages do; some look like
-        fractions among the percentages of `scale`; a task or method of few rows is named nearly like another.
+        fractions among the percentages of `scale`; a task or method of few rows is named nearly like another;
+        two cases, patients or readers differ in capitals only.
 
     Examples
     --------
