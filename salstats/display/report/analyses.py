@@ -21,7 +21,7 @@ from salstats.frames import (
     DEFAULT_BY,
     IDENTIFIER_COLUMNS,
     ColumnCodes,
-    check_scores,
+    valid_scores,
     warn_of_doubtful_scores,
 )
 from salstats.jobs import not_counting
@@ -51,7 +51,8 @@ _NEEDED = ("flow", "describe", "means")
 
 def settled(scores: pd.DataFrame, asked: Settings) -> tuple[pd.DataFrame, Settings]:
     """Rows that a report is on, and its settings with what nobody chose filled in, all checked."""
-    scores = check_scores(scores)
+    # what is doubtful in the rows that are reported on is warned of with the analyses
+    scores = valid_scores(scores).frame
     for column, value in (asked.only or {}).items():
         check_columns(scores, [column])
         kept = scores[column].astype(str) == str(value)

@@ -40,7 +40,9 @@ def write_report(
             done = run_analyses(used, settings, count)
             done.warnings = {about: words.printed(text, used) for about, text in done.warnings.items()}
             count(0, "Layout")
-            report = compose(used, done, words, examples)
+            # figures meet the scores again, and would say again what the analyses have said
+            with done.watched():
+                report = compose(used, done, words, examples)
         warned = write_folder(report, folder, figures, progress=progress)
     for subject, text in done.warnings.items():
         warn(SalstatsWarning(text, subject))
