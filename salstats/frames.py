@@ -59,6 +59,8 @@ ESTIMATE_COLUMNS = (
     "p_floor",
     "caution",
 )
+#: Columns by which the rows of a fit are known, as `augment` gives them.
+_AUGMENTED = {"formula", "fitted", "residual"}
 #: What people call the columns that we call `patient` and `case`.
 ID_NAME = re.compile(
     r"(patient|subject|pat|case|image|img|study)[ _.-]?(id|no|nr|number|uid|name)?", re.IGNORECASE
@@ -236,7 +238,9 @@ def check_table(table: pd.DataFrame, columns: Iterable[str], name: str = "data")
         warn_of_doubtful_scores(coded, name=name)
     else:
         _warn_of_names(coded, lambda row: f"row {row} of {name}", name)
-        warn_of_column_ranges(table, columns, name)
+        # the scores of a fit were checked when it was fitted, and may be gaps to a reference since
+        if not _AUGMENTED <= set(table.columns):
+            warn_of_column_ranges(table, columns, name)
     return coded
 
 

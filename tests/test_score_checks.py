@@ -113,6 +113,8 @@ def test_a_gap_is_no_score_outside_its_range(clean):
     # gaps of IoUs are negative, and nobody gave them as IoUs
     table = clean.rename(columns={"score": "iou"}).drop(columns="metric")
     assert subjects(ss.regress, table, "iou ~ size", reference="human") == []
+    rows = ss.augment(clean, "iou ~ size", by=["method"], reference="human")
+    assert subjects(ss.correlate, rows, "iou", "size") == []
     other = clean.assign(loss=-3.0 + clean["size"])
     assert subjects(ss.regress, other, "loss ~ size", reference="human") == []
 
