@@ -225,7 +225,7 @@ def warn_of_doubtful_scores(coded: ColumnCodes, place: Place | None = None, name
     warn_of_ranges(scores, metrics.codes, metrics.values, place, name)
 
 
-def check_table(table: pd.DataFrame, columns: Iterable[str], name: str = "data") -> ColumnCodes:
+def check_table(table: pd.DataFrame, columns: Sequence[str], name: str = "data") -> ColumnCodes:
     """Codes of a table that need not be a scores frame, with its names and some columns' ranges checked.
 
     A name with a blank around it is a ColumnError. A warning says which names are nearly others, and which
@@ -239,7 +239,7 @@ def check_table(table: pd.DataFrame, columns: Iterable[str], name: str = "data")
     else:
         _warn_of_names(coded, lambda row: f"row {row} of {name}", name)
         # the scores of a fit were checked when it was fitted, and may be gaps to a reference since
-        if not _AUGMENTED <= set(table.columns):
+        if not _AUGMENTED.issubset(table.columns):
             warn_of_column_ranges(table, columns, name)
     return coded
 

@@ -107,7 +107,7 @@ class MetricScores:
 
 
 def warn_of_ranges(
-    scores: np.ndarray, metrics: np.ndarray, names: Sequence[object], place: Place, frame: str = "scores"
+    scores: np.ndarray, metrics: np.ndarray, names: pd.Index, place: Place, frame: str = "scores"
 ) -> None:
     """Warn, once per metric that the package knows, of scores outside its range.
 
