@@ -221,7 +221,8 @@ def sign_flips(sums: np.ndarray, signs: Iterable[np.ndarray], scale: np.ndarray)
     """
     with few_threads(*sums.shape):
         flipped = np.concatenate([block.astype(np.float64) @ sums for block in signs])
-    return Drawn.of(sums.sum(axis=0), flipped, np.sqrt((sums**2).sum(axis=0)), 1e-12 * scale)
+    spread = np.sqrt((sums**2).sum(axis=0))
+    return Drawn.of(sums.sum(axis=0), flipped, spread, 1e-12 * scale, parts=sums)
 
 
 def check_independent(units: np.ndarray, keys: pd.DataFrame, row: int, unit: str) -> None:
