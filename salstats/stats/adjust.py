@@ -185,10 +185,12 @@ def adjusted_frame(
         family = rows[in_family[rows]]
         if drawn is not None and joint is not None:
             adjusted[family] = joint(drawn.rows(family), p[family])
-            # those made of P values hang on theirs
             at_floor = adjusted[family] <= drawn.floor * (1 + _ROUNDING)
-            at_floor |= (least[family] == 0) & (joint is not _max_t)
-            lowest[family] = np.where(at_floor, least[family], adjusted[family])
+            # max-t is not made of P values, and hangs on a row's own only where nothing else is larger
+            own_floor = least[family] == 0
+            if joint is _max_t:
+                own_floor &= adjusted[family] <= p[family]
+            lowest[family] = np.where(at_floor | own_floor, least[family], adjusted[family])
         else:
             adjusted[family] = adjust_p_values(p[family], name, n_tests)
             lowest[family] = adjust_p_values(least[family], name, n_tests)
