@@ -7,8 +7,8 @@ from scipy import stats
 
 from salstats.stats.sign_tails import exact_p_values
 
-#: P values below it are counted over all patterns of signs: of 10,000 flips fewer than ten are as far.
-_FEW_FLIPS = 0.001
+#: P values that fewer flips are behind are counted over all patterns of signs.
+_FEW_FLIPS = 10
 #: Statistics, which are standard errors away from 0, that differ by less are equal.
 _EQUAL = 1e-9
 
@@ -69,7 +69,8 @@ class Drawn(NamedTuple):
         """
         if self.parts is None or self.complete:
             return p_value, floor
-        small = np.flatnonzero((p_value < _FEW_FLIPS) & ~np.isnan(floor))
+        few = p_value < _FEW_FLIPS / (len(self.drawn) + 1)
+        small = np.flatnonzero(few & ~np.isnan(floor))
         exact = exact_p_values(self.parts[:, small], self.ties)
         same_side = (exact <= alpha[small]) == (p_value[small] <= alpha[small])
         p_value = p_value.copy()
