@@ -48,11 +48,7 @@ def warn_of_floors(family: pd.DataFrame) -> None:
         # the floor falls as replicates rise
         enough = int(np.ceil(bound[row] / _PRINTED * (family["n_replicates"].iloc[row] + 1)))
         # what has a choice of tests has the flips
-        also = (
-            " or adjustment by the joint step-down procedure (adjust='max-t')"
-            if "test" in family.columns
-            else ""
-        )
+        also = " or a joint adjustment (adjust='max-t')" if "test" in family.columns else ""
         warn(
             f"{int(bounds.sum())} adjusted p-values are at the floor of their replicates, and so only bounds "
             f"(the largest is P < {bound[row]:.3g}, see p_adjusted_floor); about {enough:,} replicates{also} "
@@ -110,7 +106,7 @@ def warn_if_replicates_are_few(family: pd.DataFrame, alpha: np.ndarray, procedur
     made, more = f"{replicates[row]:,.0f} replicates", f"{enough:,} replicates or more would do"
     if exact[row]:
         made = f"{0.5 ** (1 - n_units[row]):,.0f} patterns of the units' signs"
-        more = "a joint step-down adjustment (adjust='max-t'), fewer tests or more units would do"
+        more = "a joint adjustment (adjust='max-t'), fewer tests or more units would do"
     # what may help a test of this size; nothing with bonferroni
     others = {"bonferroni": "", "holm": " as the smallest of them"}
     named = f"{procedure[0].upper()}{procedure[1:]}"

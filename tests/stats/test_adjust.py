@@ -335,7 +335,7 @@ def test_a_bound_says_what_would_lower_it():
     least = 0.5 / 10_001
     frame = pd.DataFrame({"p_value": np.full(300, least), "p_floor": least, "n_replicates": 10_000})
     with pytest.warns(
-        SalstatsWarning, match="P < 0.015, .* about 150,000 replicates or .*step-down .*'max-t'.* would"
+        SalstatsWarning, match="P < 0.015, .* about 150,000 replicates or a joint adjustment .*max-t.* would"
     ):
         adjust(frame.assign(test="wild"))
     with pytest.warns(SalstatsWarning, match="about 150,000 replicates would take it below 0.001"):

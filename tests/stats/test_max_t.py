@@ -167,7 +167,9 @@ def test_simultaneous_limits_are_those_of_one_level_that_holds_for_all(options):
 def test_a_bootstrap_p_value_at_its_floor_bounds_the_adjusted_one():
     scores, _ = small_scores(40)
     far = scores.assign(score=scores["score"] - 0.5 * (scores["method"] != "human"))
-    found = ss.difference(far, reference="human", adjust="max-t", simultaneous=False, test="bootstrap", n_replicates=999)
+    found = ss.difference(
+        far, reference="human", adjust="max-t", simultaneous=False, test="bootstrap", n_replicates=999
+    )
     assert (found["p_adjusted"] == 2 / 1000).all()
     assert (found["p_adjusted_floor"] == found["p_adjusted"]).all()
 
