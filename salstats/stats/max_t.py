@@ -5,10 +5,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from salstats.stats.sign_tails import exact_p_values
+from salstats.stats.sign_tails import sign_p_values
 
-#: P values that fewer flips are behind are counted over all patterns of signs.
-_FEW_FLIPS = 10
+#: P values that fewer flips are behind, whose error is more than a tenth, are counted over all patterns.
+_FEW_FLIPS = 100
 #: Statistics, which are standard errors away from 0, that differ by less are equal.
 _EQUAL = 1e-9
 
@@ -71,7 +71,7 @@ class Drawn(NamedTuple):
             return p_value, floor
         few = p_value < _FEW_FLIPS / (len(self.drawn) + 1)
         small = np.flatnonzero(few & ~np.isnan(floor))
-        exact = exact_p_values(self.parts[:, small], self.ties)
+        exact = sign_p_values(self.parts[:, small], self.ties)
         same_side = (exact <= alpha[small]) == (p_value[small] <= alpha[small])
         p_value = p_value.copy()
         floor = floor.copy()
