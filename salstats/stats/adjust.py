@@ -354,8 +354,8 @@ RECORDS = (
     ),
     Procedure(
         SINGLE_STEP, "single-step min-p", None,
-        "the single-step min-p procedure (Westfall and Young 1993), which the simultaneous confidence "
-        f"intervals (Beran 1988) agree with, {_JOINTLY}",
+        "the single-step min-p procedure (Ge et al. 2003), with which the simultaneous confidence intervals "
+        f"(Beran 1988) agree, {_JOINTLY}",
         joint=single_step,
     ),
     Procedure("none", "", lambda p, size: p),
