@@ -204,3 +204,85 @@ def test_a_family_too_large_for_the_replicates_is_refused():
     scores, _ = small_scores(40)
     with pytest.raises(SalstatsError, match=r"needs at least .* replicates at level 0.98.*, not 21"):
         ss.difference(scores, reference="human", adjust="max-t", simultaneous=True, n_replicates=21)
+
+
+def random_study(rng):
+    """Hits or other scores of one to five methods in one or two tasks, of units of one to three cases."""
+    n_units = int(rng.integers(5, 40))
+    units = np.repeat(np.arange(n_units), rng.integers(1, 4, n_units))
+    n_cases, is_binary = len(units), rng.random() < 0.4
+    parts = []
+    for task in ("a", "b")[: rng.integers(1, 3)]:
+        human = rng.normal(size=n_units)[units] + rng.normal(size=n_cases)
+        columns = {"human": human}
+        for method in range(rng.integers(1, 6)):
+            noise = rng.normal(size=n_cases) * rng.choice([0.2, 1.0, 2.0])
+            columns[f"m{method}"] = human * rng.choice([0.3, 1.0]) + noise - rng.choice([0, 0.2, 0.4])
+        frame = pd.DataFrame(columns)
+        frame = (frame > 0).astype(float) if is_binary else 1 / (1 + np.exp(-frame))
+        frame = frame.assign(case=np.arange(n_cases), patient=units, task=task)
+        parts.append(frame.melt(["case", "patient", "task"], var_name="method", value_name="score"))
+    return pd.concat(parts, ignore_index=True).assign(metric="hit" if is_binary else "iou")
+
+
+@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.parametrize("function", [ss.difference, ss.percent_decrease])
+@pytest.mark.parametrize(
+    ("adjust", "p_value", "level"),
+    [
+        ("max-t", "p_adjusted", "family_level"),
+        ("min-p", "p_adjusted", "family_level"),
+        ("none", "p_value", "conf_level"),
+    ],
+)
+def test_p_values_are_small_where_limits_leave_0_out_and_only_there(function, adjust, p_value, level):
+    rng = np.random.default_rng(17)
+    n_rows = n_near = 0
+    for seed in range(20):
+        scores = random_study(rng)
+        found = function(
+            scores,
+            reference=str(rng.choice(["human", "all"])),
+            adjust=adjust,
+            average="task" if scores["task"].nunique() > 1 else None,
+            level=float(rng.choice([0.9, 0.95])),
+            n_replicates=int(rng.choice([999, 1_500])),
+            rng=seed,
+        )
+        # a limit that is 0 itself, as hits have it, is on either side of the level
+        known = found[
+            (found["conf_high"] > found["conf_low"]) & (found["conf_low"] * found["conf_high"] != 0)
+        ]
+        outside = (known["conf_low"] > 0) | (known["conf_high"] < 0)
+        alpha = (1 - known[level]) * (1 + 1e-9)
+        assert ((known[p_value] <= alpha) == outside).all()
+        assert ((known["verdict"] != "inconclusive") == outside).all()
+        n_rows += len(known)
+        n_near += int(((known[p_value] - alpha).abs() < 0.05).sum())
+    assert n_rows > 100
+    assert n_near > 3
+
+
+def test_limits_of_a_family_go_with_its_p_values_unless_they_are_declined():
+    scores, _ = small_scores(40)
+    both = ss.difference(scores, reference="human", adjust="max-t")
+    assert (both["family_level"] == 0.95).all()
+    pd.testing.assert_frame_equal(ss.difference(scores, reference="human", simultaneous=True), both)
+    singly = ss.difference(scores, reference="human", adjust="min-p", simultaneous=False)
+    assert "family_level" not in singly.columns
+    plain = ss.difference(scores, reference="human")
+    pd.testing.assert_frame_equal(singly[["conf_low", "conf_high"]], plain[["conf_low", "conf_high"]])
+    # step-down P values are no larger
+    assert (singly["p_adjusted"] <= both["p_adjusted"] + 1e-12).all()
+
+
+def test_averages_are_a_family_of_their_own_with_limits_at_a_level_of_their_own():
+    scores = ss.datasets.load_simulated()
+    common = {"reference": "human", "adjust": "max-t"}
+    found = ss.difference(scores, average="task", **common)
+    average = found["task"] == "Average"
+    assert found["n_tests"].to_numpy().tolist() == np.where(average, 4, 20).tolist()
+    alone = ss.difference(scores, **common)
+    pd.testing.assert_frame_equal(found[~average].reset_index(drop=True), alone, check_dtype=False)
+    assert found["conf_level"][average].nunique() == 1
+    assert found["conf_level"][average].max() < found["conf_level"][~average].min()
