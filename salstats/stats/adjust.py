@@ -49,9 +49,11 @@ def adjust(
 ) -> pd.DataFrame:
     """Frame with its p-values adjusted for multiplicity.
 
-    A family is all rows of the frame, or of a group of `within`, that have a p-value. Rows whose `term` is
-    "(Intercept)" are not part of it: nobody tests whether an intercept is zero; nor is the test "equal" of
-    `mrmc`. Any other row counts, an "Overall" row too; leave out first what was not a test.
+    A family is all rows of the frame, or of a group of `within`, that have a p-value. Rows "Average" and
+    "Overall" in a grouping column (before `term`) ask of all together what the others ask of each, and are a
+    family of their own: neither makes the other less certain. Rows whose `term` is "(Intercept)" are part of
+    none: nobody tests whether an intercept is zero; nor is the test "equal" of `mrmc`. Any other row counts;
+    leave out first what was not a test.
 
     Parameters
     ----------
@@ -61,7 +63,8 @@ def adjust(
         `bonferroni`, `holm`, `hochberg`, `hommel`, `BH` (or `fdr`), `BY`, `none`; in any case. `max-t` and
         `min-p` are for `difference` and `percent_decrease` (`adjust=`), which have the flips they need.
     within : str or sequence of str, optional
-        Columns whose groups are families of their own; by default all rows are one family.
+        Columns whose groups are families of their own; by default all rows are one family, and those over
+        others another.
     n_tests : int, optional
         Size of each family when it is larger than what is shown; by default the number of its p-values.
     intervals : bool
