@@ -164,6 +164,7 @@ def difference(
     0/1 scores, `min-p` in 4.2 to 5.4 %, and of very skewed scores, whose differences are not symmetric, both
     in 5.9 to 6.6 %. Where half of the differences were 0.6 SD, they found 64 % of them and `holm` 61 %, with
     large units 58 % (`max-t`), 73 % (`min-p`) and 71 %. From `bootstrap` replicates the rate was 8 to 21 %.
+    Single-step P values rejected one or more in 3.5 to 5.5 % of 400 studies each of symmetric differences.
 
     `p_margin` is the P value of the hypothesis that the difference lies at the `margin` or beyond: the
     larger of two one-sided P values (TOST, Schuirmann 1987), or the only one, each of the test that the
