@@ -191,6 +191,12 @@ def is_average(keys: pd.DataFrame, average: str | None) -> np.ndarray:
     return (keys[average].astype("object") == AVERAGE).to_numpy()
 
 
+def summary_rows(keys: pd.DataFrame) -> np.ndarray:
+    """Which rows are averages over others, or pool them: "Average" or "Overall" in a grouping column."""
+    columns = keys.columns.difference(["method", "reference", "metric"])
+    return keys[columns].astype("object").isin([AVERAGE, OVERALL]).any(axis=1).to_numpy(dtype=bool)
+
+
 def _warn_different_members(
     keys: pd.DataFrame, average: str, members: np.ndarray, pooled: pd.DataFrame
 ) -> None:
