@@ -47,10 +47,12 @@ ESTIMATE_COLUMNS = (
     "n",
     "n_missing",
     "n_units",
+    "n_shared",
     "n_undefined",
     "bias",
     "n_absent",
     "p_floor",
+    "caution",
 )
 #: How far outside its range a score may lie by rounding alone, also in single precision.
 _ROUNDING = 1e-6

@@ -8,6 +8,7 @@ import pandas as pd
 
 from salstats.checks import SalstatsError
 from salstats.display.tables.marks import is_adjusted
+from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import STYLES, count_text, joined, level_text, noun, of_quantile
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import has_margins, margin_note, margin_text
@@ -40,7 +41,7 @@ def interval_note(frame: pd.DataFrame, *, beside_p: bool = False) -> str:
     """Sentence that says what the bars are: level, kind, unit, beside adjusted P unadjusted."""
     rows = frame[has_limits(frame)]
     if rows.empty:
-        return "No intervals were given."
+        return " ".join(text for text in ("No intervals were given.", caution_note(frame)) if text)
     kinds = [_intervals(str(k)) for k in distinct(rows, "interval")] or ["intervals"]
     levels = joined([f"{level_text(v)}%" for v in distinct(rows, "conf_level")], "or")
     units = joined([noun(str(unit)) for unit in distinct(rows, "unit")])
@@ -56,7 +57,8 @@ def interval_note(frame: pd.DataFrame, *, beside_p: bool = False) -> str:
     alone = "unadjusted" if beside_p and is_adjusted(frame) and "family_level" not in frame.columns else ""
     bars = f"Bars: {' '.join(t for t in (alone, levels, joined(kinds, 'or')) if t)}{of_unit}{without}."
     whom = {INFERENCE.get(str(whose), "") for whose in rows.get("inference_to", [""])}
-    return " ".join(text for text in (bars, weighted, *(whom if len(whom) == 1 else ())) if text)
+    inference = whom if len(whom) == 1 else ()
+    return " ".join(text for text in (bars, weighted, *inference, caution_note(frame)) if text)
 
 
 def _intervals(kind: str) -> str:

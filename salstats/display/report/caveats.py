@@ -8,6 +8,7 @@ import pandas as pd
 from salstats.display.report.wording import Words, pooled_rows
 from salstats.display.text.format import count_text, counted, counted_range
 from salstats.stats.advice import FEW_DF, FEW_UNITS, UNDEFINED_SHARE, beyond_range
+from salstats.stats.cautions import rows_by_caution
 from salstats.stats.intervals import find_interval
 
 #: Closes a section in which something was not shown.
@@ -56,6 +57,8 @@ def caveats(frame: pd.DataFrame, words: Words) -> Iterator[str]:
     flat = given & (low == high)
     if flat.any():
         yield f"{_of(flat)} have width 0, since nothing varies between the replicates; that is no certainty."
+    for caution, rows in rows_by_caution(frame).items():
+        yield f"{counted(rows.sum(), 'estimate')}: {caution.note}"
 
 
 def _of(rows: np.ndarray) -> str:

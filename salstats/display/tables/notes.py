@@ -8,6 +8,7 @@ import pandas as pd
 
 from salstats.display.tables.marks import Best, adjustment, is_adjusted, numbers
 from salstats.display.tables.placement import grouping_columns, varies
+from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import (
     MISSING,
     count_range,
@@ -84,6 +85,11 @@ def _known(values: np.ndarray) -> np.ndarray:
 
 
 def interval_note(frame: pd.DataFrame) -> str:
+    """How the intervals were made, and what makes rows doubtful."""
+    return paragraph(_limits_note(frame), caution_note(frame))
+
+
+def _limits_note(frame: pd.DataFrame) -> str:
     """How the intervals were made: "95% CI: percentile bootstrap of patients, 1,000 replicates."."""
     limits = has_limits(frame)
     if not limits.any():

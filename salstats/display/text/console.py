@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from salstats.checks import printable
+from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import column_text, number_text, p_text
 
 #: Settings rather than results: said once above the table where they do not vary.
@@ -59,7 +60,10 @@ def console_table(frame: pd.DataFrame, width: int | None = None, option: str = "
     if width is not None and len(frame) > ROWS:
         lines[1 + ROWS - _LAST : -_LAST] = [f"... {len(frame) - ROWS} more rows{how}"]
     below = f"also: {', '.join(left_out)}{how}" if left_out else ""
-    return "\n".join([*_wrapped(settings, width), *lines, *_wrapped(below, width)])
+    cautions = caution_note(frame)
+    return "\n".join(
+        [*_wrapped(settings, width), *lines, *_wrapped(below, width), *_wrapped(cautions, width)]
+    )
 
 
 def _cells(frame: pd.DataFrame, name: Any) -> list[str]:
