@@ -137,7 +137,8 @@ def correlate(
     Warns
     -----
     SalstatsWarning
-        A group has no correlation, or one of -1 or 1, or too few units for `cr2`; a stratum is left out, as
+        `by` is not given and a group holds several tasks, data sets or models, whose differences are then in
+        the correlation; a group has no correlation, or one of -1 or 1, or too few units for `cr2`; a stratum is left out, as
         it has no correlation, one of -1 or 1 or too few pairs for a standard error; rows of a group repeat a
         unit, and `interval` takes them for independent.
 
@@ -235,8 +236,8 @@ def correlate(
     What is left of it when the patients' levels, or another variable, are taken out:
 
     >>> scores = ss.datasets.load_simulated().query("method == 'gradcam'")
-    >>> within = ss.correlate(scores, "iou", "prob", test="rm", unit="patient")
-    >>> partial = ss.correlate(scores, "iou", "prob", covariates="elongation")
+    >>> within = ss.correlate(scores, "iou", "prob", test="rm", unit="patient", stratified="task")
+    >>> partial = ss.correlate(scores, "iou", "prob", covariates="elongation", stratified="task")
     >>> partial[["term", "covariates", "covariates_of", "interval"]]
            term  covariates covariates_of interval
     0  spearman  elongation          both      cr2

@@ -129,7 +129,7 @@ def table_regression(
     >>> import salstats as ss
     >>> from great_tables import GT
     >>> scores = ss.normalize(ss.datasets.load_simulated(), ["elongation", "area_ratio"])
-    >>> models = ["iou ~ elongation", "iou ~ area_ratio"]
+    >>> models = ["iou ~ elongation + task", "iou ~ area_ratio + task"]
     >>> terms = ss.regress(scores, models)
     >>> isinstance(ss.table_regression(terms, fit=ss.fit_statistics(scores, models)), GT)
     True
