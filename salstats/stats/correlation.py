@@ -138,9 +138,9 @@ def correlate(
     -----
     SalstatsWarning
         `by` is not given and a group holds several tasks, data sets or models, whose differences are then in
-        the correlation; a group has no correlation, or one of -1 or 1, or too few units for `cr2`; a stratum is left out, as
-        it has no correlation, one of -1 or 1 or too few pairs for a standard error; rows of a group repeat a
-        unit, and `interval` takes them for independent.
+        the correlation; a group has no correlation, or one of -1 or 1, or too few units for `cr2`; a stratum
+        is left out, as it has no correlation, one of -1 or 1 or too few pairs for a standard error; rows of a
+        group repeat a unit, and `interval` takes them for independent.
 
     Notes
     -----

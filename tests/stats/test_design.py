@@ -79,8 +79,9 @@ def test_units_that_hold_one_task_each_are_correlated_within(scores):
 def test_a_model_over_tasks_is_told_unless_it_has_a_term_of_them(scores, function, formula, options):
     with pytest.warns(SalstatsWarning, match=POOLED) as caught:
         function(scores, formula, **options)
-    assert len([w for w in caught if POOLED in str(w.message)]) == 1
-    assert "add + task to the formula" in str(caught[0].message)
+    texts = [str(w.message) for w in caught if POOLED in str(w.message)]
+    assert len(texts) == 1
+    assert "add + task to the formula" in texts[0]
     function(scores, formula, by="method", **options)
     function(scores, formula, by=["method", "task"], **options)
     if function is not ss.fit_line:
