@@ -104,8 +104,8 @@ def shown(scores: pd.DataFrame, every: pd.DataFrame) -> list[tuple[str, pd.DataF
             decrease[decrease["task"] == "Average"].reset_index(drop=True),
         ),
         (
-            "ss.regress(ss.normalize(saliency, ['area_ratio']), 'iou ~ area_ratio')",
-            ss.regress(ss.normalize(saliency, ["area_ratio"]), "iou ~ area_ratio"),
+            "ss.regress(ss.normalize(saliency, ['area_ratio']), 'iou ~ area_ratio', by='method')",
+            ss.regress(ss.normalize(saliency, ["area_ratio"]), "iou ~ area_ratio", by="method"),
         ),
         (
             "ss.summarize(insertion, by=['metric', 'method'])",
