@@ -18,7 +18,7 @@ from salstats.stats.effect_sizes import EFFECT_SIZES, effect_columns
 from salstats.stats.equivalence import Margin, against_margin, sides
 from salstats.stats.inference import Estimates, Options, at_level, infer
 from salstats.stats.max_t import joint_level
-from salstats.stats.paired_tests import RECORDS, TESTS, Tested, p_values_of_pairs
+from salstats.stats.paired_tests import RECORDS, TESTS, Tested, check_paired_shares, p_values_of_pairs
 from salstats.stats.units import Unit, Units, inference_to, resolve_unit
 from salstats.stats.weighting import Weighting, weighted
 
@@ -28,16 +28,17 @@ _BY = ("metric", "task")
 class Asked(NamedTuple):
     """What is asked of each row, and of all of them as a family."""
 
-    test: str
+    #: None for the test that is one procedure with the interval.
+    test: str | None
     adjust: str
     simultaneous: bool
     margin: Margin | None
     weights: Weighting
     effect_size: str | None = None
 
-    def check(self) -> "Asked":
+    def check(self, default_test: str) -> "Asked":
         """Check that they go together; names as records have them."""
-        test = check_choice(self.test, TESTS, "test")
+        test = check_choice(self.test or default_test, TESTS, "test")
         adjust = check_procedure(self.adjust, "adjust", drawn=True)
         if test in ("wilcoxon", "mcnemar") and isinstance(self.weights, str):
             raise SalstatsError(f"test={test!r} knows no weights; take test='wild', 'cr2' or 't'")
@@ -72,8 +73,15 @@ def contrast(
     unit: Unit,
 ) -> pd.DataFrame:
     """Check, compare, infer, test and lay out the frame."""
-    test, adjust, simultaneous, margin, weights, effect_size = of_rows.check()
+    test, adjust, simultaneous, margin, weights, effect_size = of_rows.check(options.test)
+    options = flipped_options(options, of_rows.test, adjust)
     check_choice(asked.pairs, PAIRS, "pairs")
+    for option, name in score_choices(options, test):
+        if asked.average or asked.overall or weights is not None or asked.pairs != "complete":
+            raise SalstatsError(
+                f"{option}={name!r} is for single groups of complete pairs that weigh alike, without "
+                f"average=, overall= and weights=; {option}='wild' takes them"
+            )
     if effect_size is not None and asked.pairs != "complete":
         raise SalstatsError("effect_size= is of pairs, so it needs pairs='complete'")
     if test == "signflip" and asked.pairs != "complete":
@@ -132,13 +140,39 @@ def contrast(
 
 def tests_of_pairs(compared: Compared, options: Options, test: str, units: Units) -> tuple[Estimates, Tested]:
     """Estimates with their limits, and the test of each row."""
+    for option, name in score_choices(options, test):
+        check_paired_shares(compared, option, name, units.name)
     found = infer(compared.target, options, gaps=test == "bootstrap", flips=test == "wild")
     return found, p_values_of_pairs(test, compared, found, units)
 
 
 def test_of_rows(test: str, found: Estimates) -> np.ndarray | str:
     """Name of each row's test."""
-    return np.where(found.by_cr2, "cr2", test) if test == "wild" and found.by_cr2 is not None else test
+    if test != "wild":
+        return test
+    names = np.full(len(found.estimate), test, dtype=object)
+    if found.by_cr2 is not None:
+        names = np.where(found.by_cr2, "cr2", names)
+    if found.options.interval.of_trials:
+        names = np.where(found.basis.trials, "score", names)
+    return names
+
+
+def flipped_options(options: Options, test: str | None, adjust: str) -> Options:
+    """Return options that flip 0/1 scores, too, where a test by flips or a joint adjustment is asked for."""
+    if test == "wild" or adjust in JOINT:
+        return options.of_graded()
+    return options
+
+
+def score_choices(options: Options, test: str) -> list[tuple[str, str]]:
+    """Return the option and its value where an interval or a test of paired 0/1 scores is asked for."""
+    choices = []
+    if options.interval.kind == "share":
+        choices.append(("interval", options.interval.name))
+    if test == "score":
+        choices.append(("test", test))
+    return choices
 
 
 def verdicts(

@@ -244,7 +244,7 @@ def difference(
         # the difference of averages is the average of differences
         average = average if average in np.atleast_1d(by or ()) else average.removesuffix("_mean")
     asked = Comparison(reference, [], pairs, average, overall)
-    of_rows = Asked(test or options.test, adjust, simultaneous, margin, weights, effect_size)
+    of_rows = Asked(test, adjust, simultaneous, margin, weights, effect_size)
     return contrast("difference", scores, asked, options, of_rows, by=by, unit=unit)
 
 
@@ -350,5 +350,5 @@ def percent_decrease(
         raise SalstatsError(f"interval='fieller' is for one ratio, not for average={average!r}")
     column = str(average).removesuffix("_mean") if after else average
     asked = Comparison(reference, [], pairs, column, overall, after)
-    of_rows = Asked(test or options.test, adjust, simultaneous, margin, weights)
+    of_rows = Asked(test, adjust, simultaneous, margin, weights)
     return contrast("percent_decrease", scores, asked, options, of_rows, by=by, unit=unit)
