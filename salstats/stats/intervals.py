@@ -295,13 +295,13 @@ RECORDS = (
         instead=lambda b: (b.n_units < _FEWEST_TO_FLIP) & ~b.trials, of_trials=("tango", "tang"),
     ),
     Interval(
-        "tango", "score of two proportions of the same units (Tango)", "share", _tango,
+        "tango", "Tango score", "share", _tango,
         "by inverting the score test of two proportions of the same units (Tango 1998)",
-        of=("difference",), brief="Tango score", needs="cr2", bounded=True, scale="remade",
+        of=("difference",), needs="cr2", bounded=True, scale="remade",
         tails=_tango_tails,
     ),
     Interval(
-        "tang", "score of the ratio of two proportions of the same units (Tang)", "share", _tang,
+        "tang", "Tang score of a ratio", "share", _tang,
         "by inverting the score test of the ratio of two proportions of the same units (Tang et al. 2003)",
         of=("percent_decrease",), brief="Tang score", needs="cr2", bounded=True, tails=_tang_tails,
     ),

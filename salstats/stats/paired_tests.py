@@ -1,4 +1,4 @@
-"""Tests of paired scores: bootstrap, t, Wilcoxon, McNemar, sign flips."""
+"""Tests of paired scores: bootstrap, t, Wilcoxon, McNemar, score, sign flips."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -80,9 +80,8 @@ RECORDS = {
             drawn=True,
         ),
         PairedTest(
-            "score", "score test of two proportions of the same units (McNemar's without correction)",
-            f"{_FROM} the score test of two proportions of the same units, which is McNemar's without "
-            "correction (McNemar 1947).",
+            "score", "McNemar's score test, without correction",
+            f"{_FROM} McNemar's score test without correction (McNemar 1947).",
         ),
         PairedTest("none", "no test", "No test was made."),
     )

@@ -504,7 +504,7 @@ def test_people_who_have_no_model_are_the_reference_of_every_model(contrast):
 
 @pytest.mark.filterwarnings("ignore:next to nothing is left:salstats.checks.SalstatsWarning")
 def test_where_nothing_varies_there_are_no_limits_but_a_verdict_of_the_test():
-    never, half, all_ = np.zeros(12), np.r_[np.ones(6), np.zeros(6)], np.ones(12)
+    never, half, all_ = np.zeros(12), np.r_[np.full(6, 0.8), np.zeros(6)], np.full(12, 0.8)
     with pytest.warns(SalstatsWarning, match="no wild limits"):
         lost = ss.percent_decrease(paired_scores(half, never), reference="human").iloc[0]
     assert np.isnan([lost["conf_low"], lost["conf_high"]]).all()
