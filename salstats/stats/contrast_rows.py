@@ -12,6 +12,7 @@ from salstats.frames import estimates_frame
 from salstats.stats.adjust import JOINT, adjusted_frame, check_procedure
 from salstats.stats.advice import ROUNDING, UNDEFINED_SHARE, warn_beyond_range
 from salstats.stats.carried import absent_column, how_scored
+from salstats.stats.cautions import carry_cautions
 from salstats.stats.comparisons import PAIRS, Compared, Comparison, compare, reference_in_every_group
 from salstats.stats.design import check_one_metric, coded_by, display_order, is_average, metrics_of
 from salstats.stats.effect_sizes import EFFECT_SIZES, effect_columns
@@ -129,7 +130,7 @@ def contrast(
         special["family_level"] = options.level
     if effect_size is not None:
         special |= effect_columns(compared, effect_size, options.level)
-    frame = estimates_frame(target.keys, table, special, order)
+    frame = carry_cautions(estimates_frame(target.keys, table, special, order), scores)
     if not options.interval.bounded:
         warn_beyond_range(frame)
     if adjust != "none" and "p_value" in frame.columns:

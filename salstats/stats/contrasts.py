@@ -7,6 +7,7 @@ import pandas as pd
 
 from salstats.checks import SalstatsError, ValueRangeError
 from salstats.metrics.registry import has_true_zero
+from salstats.stats.advice import ROUNDING
 from salstats.stats.comparisons import Comparison
 from salstats.stats.contrast_rows import Asked, contrast
 from salstats.stats.equivalence import Margin
@@ -135,8 +136,8 @@ def difference(
     limits. With shares of .5 to .98, differences of 0, .1 and .3 and correlations of 0, .3 and .6 their
     exact coverage is 93 to 100 % with 5 to 100 units, that of `wild` 8 to 99 %, as it counts studies without
     limits as not covered, and 81 to 96 % with 30 or more and differences of .1 and .3. A true hypothesis is
-    rejected in at most 5.4 %, and a difference of .1 is found up to 1.6 times as often with 40 units. A joint `adjust` and
-    `test="wild"` take flips of all rows.
+    rejected in at most 5.4 %, and with 40 units a difference of .1 is found up to 1.6 times as often. A joint
+    `adjust` and `test="wild"` take flips of all rows.
 
     `wild`, the wild cluster bootstrap with the hypothesis imposed (Cameron, Gelbach and Miller 2008), flips
     the signs of units' residuals under the hypothesis, every pattern of them where there are no more than
@@ -322,7 +323,8 @@ def percent_decrease(
     SalstatsError
         As for `difference`.
     ValueRangeError
-        A metric without a true zero (ncc, sncc, auc, sauc, nss, information_gain), unless forced.
+        A metric without a true zero (ncc, sncc, auc, sauc, nss, information_gain), or one that has scores
+        below 0, unless forced.
 
     Notes
     -----
@@ -356,13 +358,8 @@ def percent_decrease(
     23    iou  Average  occlusion  percent_decrease   lower
     """
     options = check_options("percent_decrease", interval, level, n_replicates, rng, draws)
-    if isinstance(scores, pd.DataFrame) and "metric" in scores.columns and not force:
-        without = [m for m in pd.unique(scores["metric"]) if not has_true_zero(str(m))]
-        if without:
-            raise ValueRangeError(
-                f"metric {without[0]!r} has no true zero, so a percentage of it means nothing; take "
-                "difference(), keep the other metrics, or pass force=True (--force)"
-            )
+    if isinstance(scores, pd.DataFrame) and {"metric", "score"} <= set(scores.columns) and not force:
+        _check_ratio_scale(scores)
     after = average is not None and average.endswith("_mean") and average not in np.atleast_1d(by or ())
     if after and interval == "fieller":
         raise SalstatsError(f"interval='fieller' is for one ratio, not for average={average!r}")
@@ -370,3 +367,25 @@ def percent_decrease(
     asked = Comparison(reference, [], pairs, column, overall, after)
     of_rows = Asked(test, adjust, simultaneous, margin, weights)
     return contrast("percent_decrease", scores, asked, options, of_rows, by=by, unit=unit)
+
+
+def _check_ratio_scale(scores: pd.DataFrame) -> None:
+    """Raise ValueRangeError for a metric of which no score of 0 means "nothing", as scores lie below it."""
+    remedy = "take difference(), keep the other metrics, or pass force=True (--force)"
+    for metric in pd.unique(scores["metric"]):
+        if not has_true_zero(str(metric)):
+            raise ValueRangeError(
+                f"metric {metric!r} has no true zero, so a percentage of it means nothing; {remedy}"
+            )
+    lowest = lowest_scores(scores)
+    for metric in lowest.index[lowest < -ROUNDING]:
+        raise ValueRangeError(
+            f"metric {metric!r} has scores below 0, such as {lowest[metric]:.4g}, so a percentage of it "
+            f"means nothing; {remedy}"
+        )
+
+
+def lowest_scores(scores: pd.DataFrame) -> pd.Series:
+    """Return the lowest score of each metric, NaN where none is a number."""
+    values = pd.to_numeric(scores["score"], errors="coerce")
+    return values.groupby(scores["metric"].astype("str")).min()

@@ -136,8 +136,9 @@ def _estimates(rows: pd.DataFrame, names: list[str], frame: pd.DataFrame, words:
             rows, noun, nouns = _increases(rows), _INCREASE, f"{_INCREASE}s"
         elif rises.any() and len(names) <= WRITTEN:
             turned = pd.concat([_increases(rows[rises]), rows[~rises]]).loc[rows.index]
-            kinds = np.where(rises, f"a {_INCREASE} of ", f"a {noun} of ")
-            texts = [f"{kind}{text}" for kind, text in zip(kinds, words.estimates(turned, digits), strict=True)]
+            kinds = np.where(rises, _INCREASE, noun)
+            sizes = words.estimates(turned, digits)
+            texts = [f"a {kind} of {size}" for kind, size in zip(kinds, sizes, strict=True)]
             return f", with {spread(texts, names, rows['estimate'])}"
     said = spread(words.estimates(rows, digits), names, rows["estimate"])
     start = f"a {noun} of" if len(names) <= WRITTEN else nouns

