@@ -37,9 +37,8 @@ class Asked(NamedTuple):
     weights: Weighting
     effect_size: str | None = None
 
-    def check(self, default_test: str) -> "Asked":
-        """Check that they go together; names as records have them."""
-        test = check_choice(self.test or default_test, TESTS, "test")
+    def check(self, test: str) -> "Asked":
+        """Check that they go together, and with a test; names as records have them."""
         adjust = check_procedure(self.adjust, "adjust", drawn=True)
         if test in ("wilcoxon", "mcnemar") and isinstance(self.weights, str):
             raise SalstatsError(f"test={test!r} knows no weights; take test='wild', 'cr2' or 't'")
@@ -60,7 +59,7 @@ class Asked(NamedTuple):
                 f"simultaneous=True is for adjust={' or '.join(map(repr, JOINT))}, not for {adjust!r}; "
                 "ss.adjust(..., intervals=True) makes limits of other procedures"
             )
-        return self._replace(test=test, adjust=adjust)
+        return self._replace(adjust=adjust)
 
 
 def contrast(
@@ -74,7 +73,8 @@ def contrast(
     unit: Unit,
 ) -> pd.DataFrame:
     """Check, compare, infer, test and lay out the frame."""
-    test, adjust, simultaneous, margin, weights, effect_size = of_rows.check(options.test)
+    test = check_choice(of_rows.test or options.test, TESTS, "test")
+    _, adjust, simultaneous, margin, weights, effect_size = of_rows.check(test)
     options = flipped_options(options, of_rows.test, adjust)
     check_choice(asked.pairs, PAIRS, "pairs")
     for option, name in score_choices(options, test):

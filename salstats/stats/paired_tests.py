@@ -153,7 +153,8 @@ def _t_tests(test: str, compared: Compared, of_estimate: np.ndarray) -> Tested:
 def _wild_tests(compared: Compared, found: Estimates) -> Tested:
     """Test each row by flips, few units by CR2 and paired 0/1 scores by their score test, as its interval."""
     assert found.flips is not None
-    p_value, floor = found.flips.p_value, found.flips.drawn.floor
+    p_value = found.flips.p_value
+    floor: np.ndarray | float = found.flips.drawn.floor
     none = np.full(len(p_value), np.nan)
     if found.by_cr2 is not None:
         # what has its limits from the same variance has its P value from it, too

@@ -231,10 +231,9 @@ def plot_significance(
     level = 1 - float(frame["conf_level"].iloc[0]) if "conf_level" in frame.columns else 0.05
     known = find_procedure(next(iter(distinct(frame, "procedure")), None))
     tests = [TESTS[name].label for name in distinct(frame, "test") if name in TESTS]
-    names = [joined(tests, "or")] if tests else []
+    how = f"; {joined(tests, 'or')}" if tests else ""
     if known is not None and known.label:
-        names.append(known.label)
-    how = "".join(f"; {name}" for name in names)
+        how += f"; {known.label}"
     figure = (
         p9.ggplot(tiles, p9.aes("across", "up"))
         + p9.geom_tile(p9.aes(fill="better"), width=0.96, height=0.94, color=GUIDE, size=0.2)
