@@ -33,8 +33,13 @@ BASELINE_SHOWS_MUCH = Caution(
     "deletion curves say little about maps; another baseline= or a wider blur (kernel=, sigma=) may say "
     "more.",
 )
+SMALL_PILOT = Caution(
+    "small pilot",
+    "the spread of the pilot is known no better than from 20 normal differences, so many more cases may be "
+    "needed; plan for the upper limit of the needed cases, or make the pilot larger.",
+)
 #: Every caution, in the order in which notes have them.
-RECORDS = (DIFFERENT_CASES, BASELINE_SHOWS_MUCH)
+RECORDS = (DIFFERENT_CASES, BASELINE_SHOWS_MUCH, SMALL_PILOT)
 
 
 def add_caution(estimates: pd.DataFrame, caution: Caution, rows: np.ndarray) -> pd.DataFrame:
