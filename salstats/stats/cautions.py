@@ -27,13 +27,19 @@ DIFFERENT_CASES = Caution(
     "methods were scored on different cases, so their estimates cannot be compared as they stand; a paired "
     "difference compares them on the cases that both have.",
 )
+BASELINE_SHOWS_MUCH = Caution(
+    "baseline shows much",
+    "without its pixels an image keeps 80 % or more of its probability, so areas under insertion and "
+    "deletion curves say little about maps; another baseline= or a wider blur (kernel=, sigma=) may say "
+    "more.",
+)
 SMALL_PILOT = Caution(
     "small pilot",
     "the spread of the pilot is known no better than from 20 normal differences, so many more cases may be "
     "needed; plan for the upper limit of the needed cases, or make the pilot larger.",
 )
 #: Every caution, in the order in which notes have them.
-RECORDS = (DIFFERENT_CASES, SMALL_PILOT)
+RECORDS = (DIFFERENT_CASES, BASELINE_SHOWS_MUCH, SMALL_PILOT)
 
 
 def add_caution(estimates: pd.DataFrame, caution: Caution, rows: np.ndarray) -> pd.DataFrame:
@@ -66,6 +72,29 @@ def add_caution(estimates: pd.DataFrame, caution: Caution, rows: np.ndarray) -> 
         elif caution.name not in before.split(_SEPARATOR):
             names[row] = before + _SEPARATOR + caution.name
     return _with_column(estimates, text_column(names))
+
+
+def carry_cautions(estimates: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
+    """Add the cautions that scores of a metric have to the estimates of that metric.
+
+    Parameters
+    ----------
+    estimates : DataFrame
+        An estimates frame, which is not changed; without a column `metric` all scores count.
+    scores : DataFrame
+        The scores that it is of; their column `caution`, where they have it, names cautions.
+
+    Returns
+    -------
+    DataFrame
+        The frame, with the column `caution` where any score has one.
+    """
+    for caution, rows in rows_by_caution(scores).items():
+        concerned = np.ones(len(estimates), dtype=bool)
+        if "metric" in estimates.columns:
+            concerned = estimates["metric"].isin(scores.loc[rows, "metric"]).to_numpy()
+        estimates = add_caution(estimates, caution, concerned)
+    return estimates
 
 
 def _with_column(estimates: pd.DataFrame, names: Any) -> pd.DataFrame:

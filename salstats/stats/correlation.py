@@ -15,7 +15,6 @@ from salstats.stats.coefficients import (
     TESTS,
     fisher_limits,
     fisher_std_error,
-    interval_used,
     pool_fisher_z,
 )
 from salstats.stats.correlated_pairs import CorrelatedPairs, check_covariates, check_repeats
@@ -73,8 +72,8 @@ def correlate(
     interval : {"recommended", "cr2", "fisher", "bonett-wright", "fieller"}, optional
         Standard error on Fisher's z scale; see Notes. `cr2`, which is recommended and the default, is
         clustered by `unit`, and so is its test. The others take rows for independent (`rm`: after the
-        units' levels are taken out); of them only Spearman's and Kendall's know another than `fisher`,
-        Kendall's only `fieller`, which is used and written there whatever is asked for.
+        units' levels are taken out): Spearman's has all three, Kendall's `fieller`, the others `fisher`.
+        Another combination raises an error.
     level : float
         Confidence level.
     stratified : str, optional
@@ -244,12 +243,13 @@ def correlate(
     0  spearman  elongation          both      cr2
     """
     check_choice(test, TESTS, "test")
+    # of Spearman's correlation there is every interval that any other has
     interval = choose_interval(interval, "spearman").name
-    names = check_covariates(test, x, y, covariates, covariates_of)
-    if test not in ("spearman", "kendall") and interval not in names_of(test):
+    if interval not in names_of(test):
         raise ValueRangeError(
-            f"interval={interval!r} is for rank correlations; test={test!r} has {quoted(names_of(test))}"
+            f"interval={interval!r} is not for test={test!r}; choose from {quoted(names_of(test))}"
         )
+    names = check_covariates(test, x, y, covariates, covariates_of)
     check_procedure(adjust, "adjust")
     check_level(level)
     groups, strata, codes, first, second = columns_to_correlate(data, x, y, by, stratified, unit, names)
@@ -316,7 +316,7 @@ def correlate(
         special_columns |= {"covariates": ", ".join(names), "covariates_of": covariates_of}
     number_names = ("estimate", "statistic", "df", "p_value", "conf_low", "conf_high")
     columns: dict[str, object] = {name: table[name].array for name in number_names}
-    columns |= {"term": test, "conf_level": level, "interval": interval_used(test, interval), "n": counts}
+    columns |= {"term": test, "conf_level": level, "interval": interval, "n": counts}
     columns["n_missing"] = [len(rows) for rows in rows_of] - counts
     columns |= absent_column(keys, absent_observations(data, [x, y], groups), data)
     columns |= inference_to(codes.frame, None if units is None else units.codes, keys)

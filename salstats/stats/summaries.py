@@ -16,6 +16,7 @@ from salstats.checks import (
 from salstats.frames import DEFAULT_BY, KEY_COLUMNS, ColumnCodes, estimates_frame
 from salstats.stats.advice import warn_beyond_range
 from salstats.stats.carried import absent_column, how_scored, is_absent
+from salstats.stats.cautions import carry_cautions
 from salstats.stats.design import (
     coded_by,
     display_order,
@@ -183,6 +184,7 @@ def summarize(
     table |= absent_column(keys, scores.loc[is_absent(scores), columns], scores)
     special = options.columns() | how_scored(scores, keys)
     frame = estimates_frame(keys, table, special, display_order(keys))
+    frame = carry_cautions(frame, scores)
     if not options.interval.bounded:
         warn_beyond_range(frame)
     return frame

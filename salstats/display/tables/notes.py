@@ -230,13 +230,20 @@ def source_of_p(frame: pd.DataFrame) -> str:
     """Which test the p-values come from, nothing where there are none."""
     if np.isnan(numbers(frame, "p_value")).all():
         return ""
-    test = single(frame, "test")
     text = "P values: two-sided"
-    if test is None:
+    if "test" not in frame.columns:
         return f"{text}, against 0.5" if single(frame, "term") == "auroc" else text
-    known = RECORDS.get(str(test))
-    text += f" {known.label if known else test}"
-    return f"{text}{_replicates(frame)}" if known is not None and known.drawn else text
+    tested = frame[~np.isnan(numbers(frame, "p_value"))]
+    names = [_test_name(tested, str(test)) for test in tested["test"].dropna().unique()]
+    return f"{text} {joined(names, 'or')}" if names else text
+
+
+def _test_name(frame: pd.DataFrame, test: str) -> str:
+    """Name of a test, with the number of its replicates where it has any."""
+    known = RECORDS.get(test)
+    if known is None:
+        return test
+    return f"{known.label}{_replicates(frame)}" if known.drawn else known.label
 
 
 def equal_note(frame: pd.DataFrame, labels: Labels, style: str) -> str:
