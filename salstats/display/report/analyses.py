@@ -224,7 +224,7 @@ def run_analyses(
     with done.watched():
         warn_of_doubtful_scores(ColumnCodes(scores), lambda row: f"scores, row {row + 1}")
     for caution, rows in rows_by_caution(scores).items():
-        done.warnings.append(f"{counted(rows.sum(), 'score')}: {caution.note}")
+        done.warnings[caution.name] = f"{counted(rows.sum(), 'score')}: {caution.note}"
     done.run("flow", ss.case_flow, scores, reference=reference, unit=unit)
     done.run("describe", ss.describe, scores, by=["metric", "method"], unit=unit)
     by = [c for c in DEFAULT_BY if c in scores.columns]
