@@ -116,6 +116,9 @@ def contrast(
         raise SalstatsError("overall=True (--overall) with weights needs pairs='complete'")
     scores = codes.frame
     compared = compare(kind, codes, units, replace(asked, by=columns, weights=weighed))
+    if adjust in JOINT:
+        # one family shares its flips, so that all of its rows have them
+        options = replace(options, interval=replace(options.interval, mistakes_outlying=False))
     target = compared.target
     found, tested = tests_of_pairs(compared, options, test, units)
     order = display_order(target.keys)

@@ -10,6 +10,7 @@ from salstats.checks import ValueRangeError, check_choice, check_level, check_nu
 from salstats.frames import estimates_frame
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
 from salstats.stats.carried import absent_column, absent_observations
+from salstats.stats.cautions import FEW_EVENTS, FEW_UNITS, caution_column
 from salstats.stats.coefficients import (
     RECORDS,
     TESTS,
@@ -26,6 +27,7 @@ from salstats.stats.design import (
     warn_pooled_by_default,
     warn_pooled_methods,
 )
+from salstats.stats.few_units import few_events, few_units_of_rows, units_with_rarer_value
 from salstats.stats.intervals import choose_interval, names_of
 from salstats.stats.units import Unit, Units, inference_to, resolve_unit, says_units, unit_columns
 from salstats.stats.wide import columns_to_correlate
@@ -118,6 +120,9 @@ def correlate(
             `n_missing` that lack a score as the finding is absent.
         inference_to
             "these readers" where pairs are of several readers, as in `summarize`.
+        caution
+            Where a row deserves one: "few events" where one of both has two values, and fewer than ten units
+            the rarer one; "few units" where they are worth fewer than four of equal size.
         x, y
             What was correlated.
         covariates, covariates_of
@@ -325,6 +330,13 @@ def correlate(
         columns |= {"unit": units.name, "n_units": n_units}
         if not clustered and test != "rm":
             _warn_of_repeats(keys, counts, n_units, units)
+    used_units = [unit_codes[pairs] for pairs in used]
+    rare = [
+        min(units_with_rarer_value(values[pairs], own) for values in (first, second))
+        for pairs, own in zip(used, used_units, strict=True)
+    ]
+    cautions = {FEW_UNITS: few_units_of_rows(used_units), FEW_EVENTS: few_events(np.array(rare))}
+    columns |= caution_column(cautions)
     result = estimates_frame(keys, columns, special_columns)
     return adjusted_if_asked(result, adjust)
 

@@ -14,11 +14,22 @@ from salstats.checks import (
 )
 from salstats.stats import advice, limits
 from salstats.stats.advice import ROUNDING
+from salstats.stats.cautions import (
+    FEW_EVENTS,
+    FEW_UNITS,
+    MOSTLY_ZEROS,
+    NEARLY_ALL_LOST,
+    OUTLYING_UNITS,
+    Caution,
+    caution_column,
+)
 from salstats.stats.cr2 import Robust, cr2
 from salstats.stats.draws import few_threads, weight_blocks
 from salstats.stats.estimands import Cells, Estimand, Target, ratio
+from salstats.stats.few_units import few_equal_units, few_events
 from salstats.stats.intervals import Basis, Interval, choose_interval
 from salstats.stats.monte_carlo import SIDES, fewest_replicates
+from salstats.stats.outlying_units import few_units_decide
 from salstats.stats.variances import (
     analytic_variance,
     drawn_variances,
@@ -27,6 +38,11 @@ from salstats.stats.variances import (
 )
 from salstats.stats.weighting import worth_units
 from salstats.stats.wild import Contrast, Flipped, flip, signs_of
+
+#: Terms that are of scores, where 0 can be a complete failure.
+_OF_SCORES = ("mean", "difference", "percent_decrease")
+#: Share of units whose scores are all 0, from which 0 is no exception.
+_MANY_ZEROS = 0.25
 
 
 @dataclass(frozen=True)
@@ -108,6 +124,8 @@ class Estimates:
     flips: Flipped | None = field(default=None, repr=False)
     #: Rows that get the limits and P values of `cr2` instead.
     by_cr2: np.ndarray | None = None
+    #: Rows that each caution concerns.
+    cautions: dict[Caution, np.ndarray] = field(default_factory=dict)
     #: Levels of the limits where they differ from that of the options.
     levels: np.ndarray | None = None
 
@@ -146,7 +164,7 @@ class Estimates:
             columns |= {"n_undefined": self.n_undefined, "bias": self.bias}
         if self.options.interval.kind == "t":
             columns |= {"df": self.df}
-        return columns
+        return columns | caution_column(self.cautions)
 
 
 def infer(
@@ -173,10 +191,21 @@ def infer(
     trials = np.zeros_like(beyond)
     if record.of_trials:
         trials = _trials(cells, estimand) & ~beyond
+    outlying = exceptional = np.zeros_like(beyond)
+    of_scores = estimand.then is None and target.term in _OF_SCORES
+    if of_scores or record.needs == "cr2":
+        robust = cr2(cells.sums, cells.counts, estimand.gradient(means), cells.squares)
+    if of_scores:
+        graded = cells.is_graded @ estimand.cells_of_rows()
+        position = np.where(robust.leverage > 0, ratio(robust.influence, robust.leverage), np.nan)
+        outlying = graded & few_units_decide(robust.influence, position)
+        exceptional = outlying & ~_many_zeros(cells, estimand)
     if record.needs == "cr2":
-        variance, df, *_, spread_df = cr2(cells.sums, cells.counts, estimand.gradient(means), cells.squares)
+        variance, df, spread_df = robust.variance, robust.df, robust.spread_df
         if record.bounded:
             df = np.where(beyond, df, np.fmin(df, spread_df))
+        if record.mistakes_outlying:
+            df = np.where(exceptional, np.fmin(df, spread_df), df)
         df = np.where(trials | (record.kind == "share"), np.nan, df)
         std_error = np.sqrt(variance)
     elif not options.resampled or record.needs == "variances":
@@ -211,7 +240,7 @@ def infer(
         none if replicates is None else replicates, none if variances is None else variances,
         jackknife(cells, estimand) if record.needs == "jackknife" else none,
         levels, flipped, _is_ratio(estimand),
-        beyond, trials,
+        beyond, trials, exceptional,
     )  # fmt: skip
     smallest = np.where(estimand.cells_of_rows(), cells.sample_units()[:, None], np.inf).min(axis=0)
     if record.needs != "cr2":
@@ -225,6 +254,7 @@ def infer(
     if constant:
         low, high = (np.where(basis.std_error == 0, estimate, e) for e in (found.conf_low, found.conf_high))
         found = replace(found, conf_low=low, conf_high=high)
+    found = replace(found, cautions=_cautions(found, sizes, outlying))
     _warn(found, sizes, constant)
     return found
 
@@ -241,7 +271,12 @@ def at_level(found: Estimates, level: float) -> Estimates:
             np.where(basis.trials, other, own) for own, other in zip((low, high), exact, strict=True)
         )
     by_cr2 = None
-    if record.instead is not None and (rows := record.instead(basis)).any():
+    rows = np.zeros(len(low), dtype=bool)
+    if record.instead is not None:
+        rows = record.instead(basis)
+    if record.mistakes_outlying:
+        rows = rows | basis.outlying
+    if rows.any():
         by_cr2 = rows
         by_t = limits.t_limits(basis.estimate, basis.std_error, basis.df, level)
         low, high = (np.where(by_cr2, other, own) for own, other in zip((low, high), by_t, strict=True))
@@ -291,6 +326,47 @@ def _check_replicates(record: Interval, level: float, n_replicates: int) -> None
         )
 
 
+def _many_zeros(cells: Cells, estimand: Estimand) -> np.ndarray:
+    """Find rows in which 0 is no exception: more than a quarter of the units of a cell have nothing else."""
+    there = cells.counts > 0
+    zeros = ((cells.sums == 0) & there).sum(axis=0) > _MANY_ZEROS * there.sum(axis=0)
+    return np.asarray((zeros[:, None] & estimand.cells_of_rows()).any(axis=0))
+
+
+def _cautions(found: Estimates, sizes: np.ndarray, outlying: np.ndarray) -> dict[Caution, np.ndarray]:
+    """Find the rows that each caution concerns.
+
+    `sizes` (n_units, n_rows) are defined scores of units, and `outlying` rows that a few units decide.
+    """
+    target, estimand = found.target, found.target.estimand
+    cautions = {
+        FEW_UNITS: few_equal_units(sizes) | _rough(found),
+        OUTLYING_UNITS: outlying,
+    }
+    if target.term not in _OF_SCORES or estimand.then is not None:
+        return cautions
+    # zeros among 0/1 scores are as good as ones
+    graded = target.cells.is_graded @ estimand.cells_of_rows()
+    cautions[MOSTLY_ZEROS] = graded & advice.mostly_zeros(_telling(target), found.n_units)
+    if target.term == "percent_decrease":
+        varies = found.conf_low < found.conf_high
+        cautions[NEARLY_ALL_LOST] = graded & varies & advice.nearly_all_lost(found.estimate, found.n_units)
+    if estimand.second is not None:
+        cautions[FEW_EVENTS] = ~graded & few_events(_discordant(target)) & (found.smallest > 1)
+    return cautions
+
+
+def _rough(found: Estimates) -> np.ndarray:
+    """Find rows whose limits are Student's t with few degrees of freedom."""
+    record = found.options.interval
+    by_t = np.full(len(found.df), record.kind == "t") if found.by_cr2 is None else found.by_cr2
+    df = found.df
+    if record.bounded or record.mistakes_outlying:
+        # these take few degrees of freedom from a few scores that differ, and hold
+        df = np.maximum(df, found.smallest - 1)
+    return advice.rough(np.where(by_t, df, np.nan))
+
+
 def _warn(found: Estimates, sizes: np.ndarray, constant: bool) -> None:
     """Warn of what deserves a look."""
     target, record, alone = found.target, found.options.interval, found.smallest < 2
@@ -299,24 +375,19 @@ def _warn(found: Estimates, sizes: np.ndarray, constant: bool) -> None:
         what = f"{record.name} intervals" if found.options.resampled else "bootstrap tests"
         advice.warn_few_units(found.smallest, keys, what, term)
         advice.warn_undefined(found.n_undefined, len(found.replicates), keys)
-    by_t = np.full(len(found.df), record.kind == "t") if found.by_cr2 is None else found.by_cr2
-    df = np.where(by_t, found.df, np.nan)
-    # limits that stay inside take few degrees of freedom from a few scores that differ, and hold
-    advice.warn_rough(np.maximum(df, found.smallest - 1) if record.bounded else df, keys)
+    advice.warn_rough(np.where(_rough(found), found.df, np.nan), keys)
     if record.needs == "cr2":
         n_cells = estimand.cells_of_rows().sum(axis=0)
         advice.warn_rare(found.smallest, n_cells > (1 if estimand.second is None else 2), keys)
     elif record.kind != "share":
-        few = found.smallest < advice.FEW_UNITS if found.options.resampled else df < advice.FEW_DF
+        few = found.smallest < advice.FEW_UNITS if found.options.resampled else advice.rough(found.df)
         advice.warn_unequal_units(sizes, few, keys, term)
-    if term in ("mean", "difference", "percent_decrease") and estimand.then is None:
-        # zeros among 0/1 scores are as good as ones
-        graded = target.cells.is_graded @ estimand.cells_of_rows()
-        if term == "percent_decrease":
-            varies = graded & (found.conf_low < found.conf_high)
-            advice.warn_next_to_nothing(np.where(varies, found.estimate, np.nan), found.n_units, keys)
-        else:
-            advice.warn_sparse(_telling(target), np.where(graded, found.n_units, 0), keys)
+    nothing = np.zeros(len(found.estimate), dtype=bool)
+    if term == "percent_decrease":
+        advice.warn_nearly_all_lost(found.cautions.get(NEARLY_ALL_LOST, nothing), keys)
+    else:
+        zeros = found.cautions.get(MOSTLY_ZEROS, nothing)
+        advice.warn_mostly_zeros(zeros, _telling(target), found.n_units, keys)
     both = found.conf_low, found.conf_high
     advice.warn_limits(record.name, target, both, found.estimate, found.scale, alone, constant=constant)
 
@@ -325,6 +396,14 @@ def _telling(target: Target) -> np.ndarray:
     """How many units have a score other than 0 on either side."""
     used = target.estimand.cells_of_rows().astype(np.float64)
     return np.asarray((np.abs(target.cells.sums) @ used > 0).sum(axis=0))
+
+
+def _discordant(target: Target) -> np.ndarray:
+    """How many units have a different sum on either side of a comparison."""
+    estimand = target.estimand
+    assert estimand.second is not None
+    contrast = estimand.first - estimand.second
+    return np.asarray((np.abs(target.cells.sums @ contrast) > 0).sum(axis=0))
 
 
 def _trials(cells: Cells, estimand: Estimand) -> np.ndarray:

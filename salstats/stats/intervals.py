@@ -56,6 +56,8 @@ class Basis:
     #: Rows of means whose scores may lie outside 0 and 1, and of those of 0/1 scores, one of each unit.
     beyond: np.ndarray = field(default_factory=_none)
     trials: np.ndarray = field(default_factory=_none)
+    #: Rows that a few outlying units decide, and whose scores are not 0 as a rule.
+    outlying: np.ndarray = field(default_factory=_none)
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,8 @@ class Interval:
     of_trials: tuple[str, ...] = ()
     #: Rows that it is not for, which get the limits of `cr2`.
     instead: Callable[[Basis], np.ndarray] | None = None
+    #: Whether rows that a few outlying units decide get the limits of `cr2`, too, where none is asked for.
+    mistakes_outlying: bool = False
     #: One-sided P values of bounds, by the test whose limits these are: at or below, and at or above.
     tails: Callable[[Basis, np.ndarray], Tails] | None = None
 
@@ -293,6 +297,7 @@ RECORDS = (
         of=("difference", "percent_decrease"), brief="wild cluster bootstrap", needs="cr2", clustered=True,
         recommended=("difference", "percent_decrease"), tails=_flip_tails,
         instead=lambda b: (b.n_units < _FEWEST_TO_FLIP) & ~b.trials, of_trials=("tango", "tang"),
+        mistakes_outlying=True,
     ),
     Interval(
         "tango", "Tango score", "share", _tango,
@@ -431,7 +436,8 @@ def choose_interval(interval: str | None, term: str, *, drawn: bool = False) -> 
     """The interval asked for; else percentile of draws that are given, or the recommended one."""
     name = check_choice(RECOMMENDED if interval is None else interval, names_of(term), "interval")
     if name != RECOMMENDED:
-        return replace(next(r for r in RECORDS if r.name == name and term in r.of), of_trials=())
+        record = next(r for r in RECORDS if r.name == name and term in r.of)
+        return replace(record, of_trials=(), mistakes_outlying=False)
     record = RECORDS[0] if drawn else next(r for r in RECORDS if term in r.recommended)
     of_term = tuple(name for name in record.of_trials if name in names_of(term))
     return replace(record, of_trials=of_term)

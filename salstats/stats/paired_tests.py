@@ -158,9 +158,9 @@ def _wild_tests(compared: Compared, found: Estimates) -> Tested:
     floor: np.ndarray | float = found.flips.drawn.floor
     none = np.full(len(p_value), np.nan)
     if found.by_cr2 is not None:
-        # what has its limits from the same variance has its P value from it, too
-        by_cr2 = _t_tests("cr2", compared, np.ones(len(none), dtype=bool))
-        p_value = np.where(found.by_cr2, by_cr2.p_value, p_value)
+        # these rows have their limits from Student's t, and their P value, too
+        _, _, by_t = t_test(found.estimate, found.std_error**2, found.df)
+        p_value = np.where(found.by_cr2, by_t, p_value)
         floor = np.where(found.by_cr2, np.nan, floor)
     if found.options.interval.of_trials and found.basis.trials.any():
         trials = found.basis.trials
