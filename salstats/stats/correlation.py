@@ -21,8 +21,9 @@ from salstats.stats.coefficients import (
 from salstats.stats.correlated_pairs import CorrelatedPairs, check_covariates, check_repeats
 from salstats.stats.cr2 import cr2
 from salstats.stats.design import group_label, group_list, row_groups, warn_pooled_methods
+from salstats.stats.fixed_factors import inference_to
 from salstats.stats.intervals import choose_interval, names_of
-from salstats.stats.units import Unit, Units, inference_to, resolve_unit, says_units
+from salstats.stats.units import Unit, Units, resolve_unit, says_units
 from salstats.stats.wide import columns_to_correlate
 
 #: Units below which a variance of them says nothing.

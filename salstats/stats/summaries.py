@@ -24,8 +24,9 @@ from salstats.stats.design import (
     warn_pooled_by_default,
 )
 from salstats.stats.estimands import mean_target
+from salstats.stats.fixed_factors import inference_to
 from salstats.stats.inference import check_binary, check_options, infer, replicate
-from salstats.stats.units import Unit, inference_to, resolve_unit
+from salstats.stats.units import Unit, resolve_unit
 from salstats.stats.weighting import Weighting, weighted
 
 

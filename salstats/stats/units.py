@@ -4,7 +4,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from shlex import quote
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -31,8 +30,6 @@ _IN_CASE = re.compile(
 )
 #: Cases of an examination at most; a column of more is of another kind.
 _LARGEST_EXAMINATION = 20
-#: Whom estimates speak of where readers are taken for fixed.
-THESE_READERS = "these readers"
 
 
 @dataclass(frozen=True)
@@ -110,33 +107,6 @@ def unit_columns(frame: pd.DataFrame, unit: Unit) -> list[str]:
     asked = [unit] if isinstance(unit, str) else list(unit or ())
     called = [c for c in map(str, frame.columns) if _PATIENT.fullmatch(c) or _EXAMINATION.fullmatch(c)]
     return [c for c in dict.fromkeys([*asked, *called]) if c in frame.columns]
-
-
-def fixed_readers(frame: pd.DataFrame, units: np.ndarray | None) -> np.ndarray:
-    """Which rows are of readers who are taken for fixed: of several, none of whom is drawn with one unit."""
-    if "other_reader" in frame.columns:
-        # two readers of one case are never drawn with it
-        return frame["other_reader"].notna().to_numpy()
-    if "reader" not in frame.columns or frame["reader"].nunique() < 2:
-        return np.zeros(len(frame), dtype=bool)
-    known = frame["reader"].notna().to_numpy()
-    of_units = None if units is None else pd.Series(units[known]).groupby(frame["reader"].to_numpy()[known])
-    return known if of_units is None or of_units.nunique().max() > 1 else np.zeros_like(known)
-
-
-def inference_to(frame: pd.DataFrame, units: np.ndarray | None, keys: pd.DataFrame) -> dict[str, Any]:
-    """Column `inference_to`: "these readers" of estimates that take readers for fixed, if any does."""
-    fixed = fixed_readers(frame, units)
-    whose = [c for c in ("method", "reference") if c in keys.columns and "method" in frame.columns]
-    said = np.full(len(keys), bool(fixed.any()))
-    if whose:
-        said = keys[whose].isin(frame.loc[fixed, "method"].unique()).any(axis=1).to_numpy()
-    return readers_column(said)
-
-
-def readers_column(said: np.ndarray) -> dict[str, Any]:
-    """Column `inference_to` of an estimates frame, whose rows speak of these readers or of none."""
-    return {"inference_to": text_column(THESE_READERS if row else None for row in said)} if said.any() else {}
 
 
 def _units_of(codes: ColumnCodes, columns: list[str], cases: np.ndarray | None = None) -> Units:

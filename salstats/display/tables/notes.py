@@ -23,7 +23,13 @@ from salstats.display.text.format import (
     plural,
 )
 from salstats.display.text.labels import LAST, Labels
-from salstats.display.text.vocabulary import ABBREVIATIONS, INFERENCE, NO_INTERVAL, in_sentence, limits_name
+from salstats.display.text.vocabulary import (
+    ABBREVIATIONS,
+    NO_INTERVAL,
+    in_sentence,
+    inference_text,
+    limits_name,
+)
 from salstats.metrics.registry import METRICS
 from salstats.stats.advice import beyond_range
 from salstats.stats.carried import SEVERAL, missing_scores
@@ -112,7 +118,7 @@ def _limits_note(frame: pd.DataFrame) -> str:
         sentences.append("Infinite limits: the set is unbounded.")
     if (family := single(rows, "family_level")) is not None:
         sentences.append(f"All of them hold together at {_percent(float(str(family)))}%.")
-    sentences.append(INFERENCE.get(str(single(rows, "inference_to")), ""))
+    sentences.append(inference_text(rows.get("inference_to", ())))
     return " ".join(s for s in sentences if s)
 
 

@@ -14,8 +14,9 @@ from salstats.stats.agreement.comparing import compared, read_by, readings_of
 from salstats.stats.agreement.readings import Found, Readings
 from salstats.stats.agreement.records import CONTINUOUS, KINDS, RECORDS, Agreement
 from salstats.stats.design import group_label, named_groups
+from salstats.stats.fixed_factors import NOUNS, in_general, inference_to, these
 from salstats.stats.intervals import RECOMMENDED, Interval, find_interval
-from salstats.stats.units import THESE_READERS, Unit, inference_to
+from salstats.stats.units import Unit
 
 #: Units with another reading than the most frequent one below which limits of kappa run short.
 _FEW_TELLING = 8
@@ -84,7 +85,7 @@ def agreement(
           agreement have no test); of `mcgraw-wong` it is F, with `df_denominator` among the last columns;
         - `conf_low`, `conf_high`, `conf_level`, `interval`, `unit`;
         - `inference_to`, of readers: "readers and cases" of icc1 and icc2, else "these readers", who are
-          taken as fixed;
+          taken as fixed; of trainings (`seed`, `model`) likewise;
         - `n`, readings used; `n_missing`, those that a used case lacks and those of cases that fewer than
           two raters read; `n_units`;
         - `n_cases`, `n_raters`; `over`; `first` and `second` of a pair; `linked`.
@@ -210,8 +211,9 @@ def agreement(
     }
     columns |= {"term": term, "conf_level": level, "interval": limits.name, "unit": design.units.name}
     columns |= {"n": n, "n_missing": n_missing, "n_units": n_units}
-    if over == "reader":
-        whose = np.where(np.isin(term, record.at_large), "readers and cases", THESE_READERS)
+    if over in NOUNS:
+        noun = NOUNS[over]
+        whose = np.where(np.isin(term, record.at_large), in_general(noun), these([noun]))
         columns["inference_to"] = text_column(whose.tolist())
     else:
         columns |= inference_to(design.codes.frame, design.units.codes, keys)
