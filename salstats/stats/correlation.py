@@ -113,7 +113,7 @@ def correlate(
             `unit` asked for, `unit` and `n_units` are left out. `n_absent`, where there is any, are those of
             `n_missing` that lack a score as the finding is absent.
         inference_to
-            "these readers" where pairs are of several readers, as in `summarize`.
+            "these readers" or "these trainings" where pairs are of several, as in `summarize`.
         x, y
             What was correlated.
         covariates, covariates_of
