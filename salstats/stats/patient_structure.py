@@ -88,9 +88,10 @@ def groups_in_names(names: pd.Series) -> NamedGroups | None:
     Parameters
     ----------
     names : Series
-        Name of each case, once, as text.
+        Name of each case as text.
     """
-    looked_at = names.sort_values().iloc[:_MOST_NAMES].tolist()
+    # two data sets may call their cases alike
+    looked_at = names.drop_duplicates().sort_values().iloc[:_MOST_NAMES].tolist()
     tokens = [_TOKEN.findall(name) for name in looked_at]
     depth = max((len(parts) for parts in tokens), default=0)
     best: NamedGroups | None = None

@@ -251,6 +251,17 @@ def test_columns_of_other_things_are_no_patients():
             assert resolve_unit(ColumnCodes(scores.iloc[:size]), None).n == size
 
 
+def test_two_data_sets_that_call_cases_alike_are_no_patients():
+    cases = [f"c{i:03d}" for i in range(40)]
+    scores = pd.DataFrame({"case": cases * 2, "dataset": ["x"] * 40 + ["y"] * 40, "metric": "iou"})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert resolve_unit(ColumnCodes(scores), None).n == 80
+    named = scores.assign(case=[f"P{i // 4}-{i % 4}" for i in range(40)] * 2)
+    with pytest.warns(SalstatsWarning, match="patient"):
+        resolve_unit(ColumnCodes(named), None)
+
+
 def test_whoever_says_what_the_units_are_hears_nothing():
     scores = cases_of_twelve(record_id=IDS["record_id"])
     with warnings.catch_warnings():
