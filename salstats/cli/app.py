@@ -81,10 +81,9 @@ def run(arguments: list[str]) -> int:
             return _fail(str(error), flags)
     if caught:
         # only now: pandas comes with the checks, and `--help` must not wait for it
-        from salstats.checks import SalstatsWarning
+        from salstats.checks import distinct_warnings
 
-        ours = (str(w.message) for w in caught if issubclass(w.category, SalstatsWarning))
-        for text in dict.fromkeys(ours):
+        for text in dict.fromkeys(distinct_warnings(caught).values()):
             print(f"salstats: warning: {_line(text, flags)}", file=sys.stderr)
     return int(code)
 

@@ -27,8 +27,13 @@ DIFFERENT_CASES = Caution(
     "methods were scored on different cases, so their estimates cannot be compared as they stand; a paired "
     "difference compares them on the cases that both have.",
 )
+SMALL_PILOT = Caution(
+    "small pilot",
+    "the spread of the pilot is known no better than from 20 normal differences, so many more cases may be "
+    "needed; plan for the upper limit of the needed cases, or make the pilot larger.",
+)
 #: Every caution, in the order in which notes have them.
-RECORDS = (DIFFERENT_CASES,)
+RECORDS = (DIFFERENT_CASES, SMALL_PILOT)
 
 
 def add_caution(estimates: pd.DataFrame, caution: Caution, rows: np.ndarray) -> pd.DataFrame:

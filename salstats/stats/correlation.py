@@ -134,7 +134,8 @@ def correlate(
     SalstatsWarning
         A group has no correlation, or one of -1 or 1, or too few units for `cr2`; a stratum is left out, as
         it has no correlation, one of -1 or 1 or too few pairs for a standard error; rows of a group repeat a
-        unit, and `interval` takes them for independent.
+        unit, and `interval` takes them for independent; a column of numbers is a label by its name, such as
+        `site`.
 
     Notes
     -----

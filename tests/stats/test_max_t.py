@@ -162,7 +162,7 @@ def test_simultaneous_limits_are_those_of_one_level_that_holds_for_all(options):
 
 def test_a_bootstrap_p_value_at_its_floor_bounds_the_adjusted_one():
     scores, _ = small_scores(40)
-    far = scores.assign(score=scores["score"] - 0.5 * (scores["method"] != "human"))
+    far = scores.assign(metric="gain", score=scores["score"] - 0.5 * (scores["method"] != "human"))
     found = ss.difference(far, reference="human", adjust="max-t", test="bootstrap", n_replicates=999)
     assert (found["p_adjusted"] == 2 / 1000).all()
     assert (found["p_adjusted_floor"] == found["p_adjusted"]).all()
@@ -195,6 +195,6 @@ def test_frames_without_flips_say_who_has_them(procedure):
 
 
 def test_a_family_too_large_for_the_replicates_is_refused():
-    scores, _ = small_scores(40)
+    scores = small_scores(40)[0].assign(metric="gain")
     with pytest.raises(SalstatsError, match=r"needs at least .* replicates at level 0.98.*, not 40"):
         ss.difference(scores, reference="human", adjust="max-t", simultaneous=True, n_replicates=40)

@@ -167,7 +167,7 @@ def test_order_interval_equals_the_chexlocalize_summaries(shared, folder, stem, 
 
 def test_draws_decide_the_replicates_in_sorted_unit_order():
     # cases sorted: a = 1, b = 2, c = 6; rows deliberately in another order
-    scores = scores_of([6.0, 1.0, 2.0], cases=["c", "a", "b"])
+    scores = scores_of([6.0, 1.0, 2.0], cases=["c", "a", "b"]).assign(metric="hd95")
     got = ss.bootstrap(scores, draws=np.array([[0, 0, 1], [2, 2, 2]]))
     np.testing.assert_allclose(got["estimate"], [4 / 3, 6])
     assert got["replicate"].tolist() == [0, 1]
@@ -316,7 +316,7 @@ def test_degrees_of_freedom_of_an_average_know_shared_units():
     common = rng.normal(0, 0.3, 4)
     tasks = {"t0": rng.normal(0.5, 0.1, 40)}
     tasks |= {f"t{k}": 0.5 + common + rng.normal(0, 0.02, 4) for k in range(1, 6)}
-    scores = pd.concat([scores_of(v).assign(task=t) for t, v in tasks.items()])
+    scores = pd.concat([scores_of(v).assign(task=t, metric="nss") for t, v in tasks.items()])
     got = ss.summarize(scores, average="task", interval="t").iloc[-1]
     assert 3 <= got["df"] < 4
     same = pd.concat([scores_of(rng.random(12)).assign(task=t) for t in "abc"])
@@ -352,7 +352,7 @@ def test_a_reader_is_one_unit_in_every_data_set():
 
 
 def test_draws_count_units_in_sorted_order_whatever_the_categories():
-    scores = scores_of([6.0, 1.0, 2.0], cases=["c", "a", "b"])
+    scores = scores_of([6.0, 1.0, 2.0], cases=["c", "a", "b"]).assign(metric="hd95")
     draws = np.array([[0, 0, 1], [2, 2, 2]])
     categorical = scores.assign(case=pd.Categorical(scores["case"], ["c", "b", "a"]))
     pd.testing.assert_frame_equal(ss.bootstrap(scores, draws=draws), ss.bootstrap(categorical, draws=draws))

@@ -16,12 +16,19 @@ from salstats.checks import (
     check_frame,
     warn,
 )
-from salstats.frames import SCORES_COLUMNS, ColumnCodes, coded_scores
+from salstats.frames import SCORES_COLUMNS, ColumnCodes, check_table, coded_scores
 from salstats.stats.carried import is_absent
 from salstats.stats.design import row_groups, warn_pooled_methods
 from salstats.stats.fixed_factors import FACTORS, NOUNS, Factor, fixed_rows, inference_column
 from salstats.stats.models.choices import Asked, chosen_errors, chosen_family
-from salstats.stats.models.design import Design, Variable, build_design, complete_rows, read_variable
+from salstats.stats.models.design import (
+    Design,
+    Variable,
+    build_design,
+    complete_rows,
+    read_variable,
+    warn_of_label_slopes,
+)
 from salstats.stats.models.errors import CLUSTERED, OF_MIXED
 from salstats.stats.models.family import Family, NotEstimableError, Solution, fit_model
 from salstats.stats.models.formulas import Formula, parse_formula
@@ -105,12 +112,15 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], asked: Asked) -
     """The models of a formula, or of several, in every group; see `fit`."""
     check_frame(data, "data")
     is_scores = set(SCORES_COLUMNS) <= set(data.columns)
-    if is_scores:
-        coded_scores(data, "data")
     texts = [formula] if isinstance(formula, str) or not isinstance(formula, Sequence) else list(formula)
     if not texts:
         raise ValueRangeError("formula is an empty list; give at least one, such as 'iou ~ area_ratio'")
     formulas = [parse_formula(text) for text in texts]
+    if is_scores:
+        coded_scores(data, "data")
+    else:
+        named = dict.fromkeys(column for one in formulas for column in one.columns)
+        check_table(data, [column for column in named if column in data.columns])
     unit, reference, overall = asked.unit, asked.reference, asked.overall
     correlation, reml, weights = asked.correlation, asked.reml, asked.weights
     kind = chosen_family(asked.family, correlation, formulas)
@@ -145,6 +155,7 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], asked: Asked) -
         clustered_by = units.name if units and clustered else None
         sampling = sampling_of(frame, weights, units)
         variables = {column: read_variable(frame, column) for column in one.columns}
+        warn_of_label_slopes(one, variables)
         # in any other table a label or a reason says nothing of findings
         absent = is_absent(frame.assign(score=frame[one.columns[0]])) & is_scores
         if mixed:

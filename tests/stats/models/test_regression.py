@@ -311,7 +311,7 @@ def test_outcomes_outside_the_family_are_refused(synth1):
     ):
         ss.regress(rows, "iou ~ prob", family="binomial")
     with pytest.raises(ValueRangeError, match=r"needs an outcome in \[0, 1\], not 1.2"):
-        ss.regress(rows.assign(iou=1.2), "iou ~ prob", family="fractional")
+        ss.regress(rows.assign(share=1.2), "share ~ prob", family="fractional")
 
 
 @pytest.mark.parametrize(
