@@ -4,6 +4,7 @@ import inspect
 import io
 import os
 import re
+import shlex
 import signal
 import sys
 import warnings
@@ -124,7 +125,12 @@ def in_flags(message: str, flags: Mapping[str, str]) -> str:
         value = message[found.end() : found.end() + 1].strip(" ,")
         return f"{flags[found[1]]}{' ' if value else ''}"
 
+    def of_list(found: re.Match[str]) -> str:
+        names = re.findall(r"'([^']*)'", found[2])
+        return f"{flags[found[1]]} {shlex.quote(','.join(names) or 'none')}"
+
     known = "|".join(map(re.escape, sorted(flags, key=len, reverse=True)))
+    message = re.sub(rf"\b({known})=\[((?:'[^',]*'(?:, )?)*)\]", of_list, message) if known else message
     message = re.sub(rf"\b({known})=None\b", r"\1=none", message) if known else message
     if known:
         # what a message is about stands at its start, or behind the file

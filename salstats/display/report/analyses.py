@@ -11,7 +11,7 @@ import pandas as pd
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError, check_columns, distinct_warnings, quoted
-from salstats.display.report.calls import COMPARED, SCORED, call_text
+from salstats.display.report.calls import COMPARED, SCORED, assigned, call_text
 from salstats.display.report.model import Settings
 from salstats.display.report.ranking import compared_rows, first_means
 from salstats.display.report.wording import pooled_rows
@@ -277,11 +277,26 @@ def _run_contrasts(done: Analyses, scores: pd.DataFrame, settings: Settings, opt
         if settings.interval == "t":
             options = options | {"interval": "fieller"}
         of = "scores" if len(ratios) == len(scores) else f"scores[scores['metric'].isin({metrics})]"
+        own = done.call(ss.percent_decrease, of, by=by, **options)
+        difference = done.frames["difference"]
         done.attempt(
             "decrease",
-            f"{done.call(ss.percent_decrease, of, by=by, **options)}  # P values of the difference",
-            lambda: _judged(ss.percent_decrease(ratios, by=by, **options), done.frames["difference"]),
+            f"{assigned('difference', done.calls['difference'])}\n{_judged_call(own, difference)}",
+            lambda: _judged(ss.percent_decrease(ratios, by=by, **options), difference),
         )
+
+
+#: What a decrease takes from the difference: its test, its family and what is shown.
+_JUDGED = (
+    "statistic", "df", "p_value", "p_adjusted", "verdict", "test", "n_tests", "procedure", "p_floor",
+    "p_adjusted_floor",
+)  # fmt: skip
+
+
+def _judged_columns(difference: pd.DataFrame) -> tuple[list[str], list[str]]:
+    """Columns that tell the rows of differences apart, and those that decreases take from them."""
+    keys = list(difference.columns[: difference.columns.get_loc("term")])
+    return keys, [c for c in _JUDGED if c in difference.columns]
 
 
 def _judged(decrease: pd.DataFrame, difference: pd.DataFrame) -> pd.DataFrame:
@@ -289,15 +304,22 @@ def _judged(decrease: pd.DataFrame, difference: pd.DataFrame) -> pd.DataFrame:
 
     A margin is one of differences, and what it shows is told of these.
     """
-    judged = ["statistic", "df", "p_value", "p_adjusted", "verdict", "test", "n_tests", "procedure"]
-    judged += ["p_floor", "p_adjusted_floor"]
-    judged = [c for c in judged if c in difference.columns]
-    keys = list(difference.columns[: difference.columns.get_loc("term")])
-    own = decrease.drop(columns=[c for c in judged if c in decrease.columns])
+    keys, judged = _judged_columns(difference)
+    own = decrease.drop(columns=judged, errors="ignore")
     sides = difference.assign(verdict=split_verdicts(difference["verdict"])[0])
-    both = own.merge(sides[[*keys, *judged]], on=keys, how="left", validate="one_to_one")
-    order = [c for c in difference.columns if c in both.columns]
-    return both[[*order, *(c for c in both.columns if c not in order)]]
+    return own.merge(sides[[*keys, *judged]], on=keys, how="left", validate="one_to_one")
+
+
+def _judged_call(decrease: str, difference: pd.DataFrame) -> str:
+    """Python that does with a call of `percent_decrease` what `_judged` does with its frame."""
+    keys, judged = _judged_columns(difference)
+    lines = [f"tested = difference[{[*keys, *judged]}]"]
+    if "p_margin" in difference.columns:
+        sides = "difference['verdict'].str.extract('(lower|higher)', expand=False).fillna('inconclusive')"
+        lines.append(f"tested = tested.assign(verdict={sides})")
+    lines.append(f"decrease = {decrease}.drop(columns={judged}, errors='ignore')")
+    lines.append(f"decrease.merge(tested, on={keys}, how='left')  # the difference's P values")
+    return "\n".join(lines)
 
 
 def _run_confidence(done: Analyses, scores: pd.DataFrame, settings: Settings) -> None:

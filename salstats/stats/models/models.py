@@ -18,7 +18,7 @@ from salstats.checks import (
 )
 from salstats.frames import SCORES_COLUMNS, ColumnCodes, check_table, coded_scores
 from salstats.stats.carried import is_absent
-from salstats.stats.design import row_groups, warn_pooled_methods
+from salstats.stats.design import pooled_by_default, row_groups, warn_pooled_methods
 from salstats.stats.fixed_factors import FACTORS, NOUNS, Factor, fixed_rows, inference_column
 from salstats.stats.models.choices import Asked, chosen_errors, chosen_family
 from salstats.stats.models.design import (
@@ -193,6 +193,8 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], asked: Asked) -
                 )
             )
         models += of_formula
+        rows_used = np.unique(np.concatenate([model.rows for model in of_formula]))
+        _note_pooled_tasks(frame.take(rows_used), one, asked.by, columns, notes)
         _note_references(of_formula, doubts)
     warn_of(notes)
     floats = [c for c in data.columns if pd.api.types.is_float_dtype(data[c])]
@@ -266,6 +268,15 @@ def _note_mixed_metrics(frame: pd.DataFrame, formula: Formula, by: Sequence[str]
         notes["rows of several metrics used together (name one, or add 'metric' to by)"].append(
             f"{formula.text}: {', '.join(metrics)}"
         )
+
+
+def _note_pooled_tasks(
+    used: pd.DataFrame, formula: Formula, asked: object, by: Sequence[str], notes: Notes
+) -> None:
+    """Note a model of several tasks, data sets or models that has no term of them, if nobody said so."""
+    pooled = pooled_by_default(used, asked, by, formula.columns, instead="add + {terms} to the formula")
+    if pooled:
+        notes[f"{pooled},"].append(formula.text)
 
 
 def _note_repeats(units: Units, rows: np.ndarray, label: str, notes: Notes) -> None:
