@@ -137,8 +137,8 @@ def _units_of(codes: ColumnCodes, columns: list[str], cases: np.ndarray | None =
         # draws count units in sorted order, whatever order the categories have
         codes = ColumnCodes(codes.frame[used].astype("object"))
     places, n_alone = codes.combined(used), 0
-    lacking = np.zeros(0) if cases is None else _lacking(codes.frame, columns[0])
-    if lacking.any():
+    if cases is not None:
+        lacking = _lacking(codes.frame, columns[0])
         n_alone = len(np.unique(cases[lacking]))
         places = np.unique(np.where(lacking, len(places) + cases, places), return_inverse=True)[1]
     return Units(", ".join(columns), places, int(places.max()) + 1, n_alone)
