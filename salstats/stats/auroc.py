@@ -24,10 +24,11 @@ from salstats.stats.comparisons import pair_rows, told_apart
 from salstats.stats.design import group_label, named_groups, row_groups, warn_pooled_methods
 from salstats.stats.equivalence import sides
 from salstats.stats.few_units import few_misranked, few_misranked_by_both, few_units_of_rows
+from salstats.stats.fixed_factors import inference_to
 from salstats.stats.intervals import RECOMMENDED, Basis, Interval, choose_interval
 from salstats.stats.limits import wilson
 from salstats.stats.roc import RocArea, roc_area, separation_p_value
-from salstats.stats.units import Unit, inference_to, resolve_unit, says_units, unit_columns
+from salstats.stats.units import Unit, resolve_unit, says_units, unit_columns
 from salstats.stats.wide import wide_codes
 
 

@@ -24,10 +24,11 @@ from salstats.stats.design import (
 )
 from salstats.stats.effect_sizes import EFFECT_SIZES, effect_columns
 from salstats.stats.equivalence import Margin, against_margin, sides
+from salstats.stats.fixed_factors import inference_to
 from salstats.stats.inference import Estimates, Options, at_levels, infer
 from salstats.stats.max_t import joint_level
 from salstats.stats.paired_tests import RECORDS, TESTS, Tested, check_paired_shares, p_values_of_pairs
-from salstats.stats.units import Unit, Units, inference_to, resolve_unit
+from salstats.stats.units import Unit, Units, resolve_unit
 from salstats.stats.weighting import Weighting, weighted
 
 _BY = ("metric", "task")

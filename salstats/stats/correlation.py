@@ -28,8 +28,9 @@ from salstats.stats.design import (
     warn_pooled_methods,
 )
 from salstats.stats.few_units import few_events, few_units_of_rows, units_with_rarer_value
+from salstats.stats.fixed_factors import inference_to
 from salstats.stats.intervals import choose_interval, names_of
-from salstats.stats.units import Unit, Units, inference_to, resolve_unit, says_units, unit_columns
+from salstats.stats.units import Unit, Units, resolve_unit, says_units, unit_columns
 from salstats.stats.wide import columns_to_correlate
 
 #: Units below which a variance of them says nothing.
@@ -119,7 +120,7 @@ def correlate(
             `unit` asked for, `unit` and `n_units` are left out. `n_absent`, where there is any, are those of
             `n_missing` that lack a score as the finding is absent.
         inference_to
-            "these readers" where pairs are of several readers, as in `summarize`.
+            "these readers" or "these trainings" where pairs are of several, as in `summarize`.
         caution
             Where a row deserves one: "few events" where one of both has two values, and fewer than ten units
             the rarer one; "few units" where they are worth fewer than four of equal size.

@@ -25,8 +25,9 @@ from salstats.stats.design import (
     warn_pooled_by_default,
 )
 from salstats.stats.estimands import mean_target
+from salstats.stats.fixed_factors import inference_to
 from salstats.stats.inference import check_binary, check_options, infer, replicate
-from salstats.stats.units import Unit, inference_to, resolve_unit
+from salstats.stats.units import Unit, resolve_unit
 from salstats.stats.weighting import Weighting, weighted
 
 
@@ -57,7 +58,8 @@ def summarize(
         cases belong to: `patient`, else a column called as patients (`patient_id`, `PatientID`, `subject`,
         `mrn`) or their examinations (`study_id`) are elsewhere, else the patient at the start of every
         case's name (patient1_study1_view2), else `case`; of any but `patient` and `case` a warning says
-        which it is. Cases without a patient's id are units of their own. A unit's rows all come along.
+        which it is. Cases without a patient's id are units of their own; where cases only look as if several
+        were of one patient, a warning proposes the unit. A unit's rows all come along.
     interval : str, optional
         A name of `intervals.names_of("mean")`; by default `recommended`, chosen by simulated coverage:
         `exact` (Clopper and Pearson) of 0/1 scores, one of each unit, `wilson_t` of other scores from 0 to 1
@@ -95,8 +97,9 @@ def summarize(
         - `term` ("mean"), `estimate`, `std_error` (SD of the replicates, or analytic);
         - `df` with analytic intervals;
         - `conf_low`, `conf_high`, `conf_level`, `interval` (what this row has), `unit`;
-        - `inference_to` ("these readers"), where scores are of several readers: readers are fixed, not drawn
-          with a unit, and limits say nothing of readers in general (those of `mrmc` do);
+        - `inference_to` ("these readers", "these trainings"), where scores are of several readers, or of
+          several trainings (`seed`, or `model` where results are not by it): these are fixed, not drawn
+          with a unit, and limits say nothing of others (those of `mrmc` do);
         - `weights`, where they were given: their column, "unit", or in rows "Average" those of the values;
         - `n` defined scores, `n_missing` undefined ones, `n_units` units with a defined score; `n_absent`,
           where there is any, those of `n_missing` that are of absent findings;

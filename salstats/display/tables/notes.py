@@ -25,7 +25,13 @@ from salstats.display.text.format import (
     short_level_text,
 )
 from salstats.display.text.labels import LAST, Labels
-from salstats.display.text.vocabulary import ABBREVIATIONS, INFERENCE, NO_INTERVAL, in_sentence, limits_name
+from salstats.display.text.vocabulary import (
+    ABBREVIATIONS,
+    NO_INTERVAL,
+    in_sentence,
+    inference_text,
+    limits_name,
+)
 from salstats.metrics.registry import METRICS
 from salstats.stats.advice import beyond_range
 from salstats.stats.carried import SEVERAL, missing_scores
@@ -111,7 +117,7 @@ def _limits_note(frame: pd.DataFrame) -> str:
         whose = "Those of a family" if len(_known(np.unique(numbers(rows, "n_tests")))) > 1 else "All of them"
         singly = joined([f"{short_level_text(v)}%" for v in levels], "and")
         sentences.append(f"{whose} hold together at {short_level_text(together)}%, singly at {singly}.")
-    sentences.append(INFERENCE.get(str(single(rows, "inference_to")), ""))
+    sentences.append(inference_text(rows.get("inference_to", ())))
     return " ".join(s for s in sentences if s)
 
 

@@ -141,7 +141,8 @@ def regress(
         unit, n_units
             With clustered errors: the column of the clusters, "row" where each is one, and their number, G.
         inference_to, weights
-            "these readers" where rows are of several readers, and what `weights` were, as in `summarize`.
+            "these readers" or "these trainings" where rows are of several and no random effect is, and what
+            `weights` were, as in `summarize`.
         n, n_missing
             Rows used, and rows left out because a variable of the formula is missing; `n_absent`, where there
             is any, are those of them without an outcome as the finding is absent.

@@ -7,7 +7,7 @@ from salstats.display.plots.decrease import significance_rule
 from salstats.display.tables import notes
 from salstats.display.text.labels import Labels
 from salstats.display.text.vocabulary import INFERENCE
-from salstats.stats.units import THESE_READERS
+from salstats.stats.fixed_factors import THESE_READERS
 
 
 def test_one_score_of_one_case_is_singular():
