@@ -25,6 +25,7 @@ from salstats.stats.equivalence import sides
 from salstats.stats.intervals import RECOMMENDED, Basis, Interval, choose_interval
 from salstats.stats.limits import wilson
 from salstats.stats.roc import RocArea, roc_area, separation_p_value
+from salstats.stats.shared_cases import flow_call, mark_incomplete_pairs, mark_shared_cases, paired_call
 from salstats.stats.units import Unit, inference_to, resolve_unit, says_units, unit_columns
 from salstats.stats.wide import wide_codes
 
@@ -216,6 +217,12 @@ def auroc(
         more |= {"method_area": columns["estimate"] + of_reference, "reference_area": of_reference}
         more["verdict"] = sides(columns["estimate"], (low > 0) | (high < 0))
     result = estimates_frame(keys, columns, more)
+    if second is None:
+        call = paired_call(frame, "auroc", f"data, {score!r}, {label!r}") if "method" in groups else ""
+        result = mark_shared_cases(result, codes, groups, call, complete)
+    elif "method" in groups:
+        one_sided = ~np.isnan(labels) & (np.isnan(values) != np.isnan(second))
+        result = mark_incomplete_pairs(result, table.loc[one_sided, groups], table, flow_call(str(reference)))
     return adjusted_if_asked(result, adjust)
 
 

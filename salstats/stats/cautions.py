@@ -27,8 +27,13 @@ DIFFERENT_CASES = Caution(
     "methods were scored on different cases, so their estimates cannot be compared as they stand; a paired "
     "difference compares them on the cases that both have.",
 )
+INCOMPLETE_PAIRS = Caution(
+    "incomplete pairs",
+    "one of the two methods has no score of many cases of the other; the comparison is of the cases that both "
+    "have, and holds for the others only if they were left out by chance.",
+)
 #: Every caution, in the order in which notes have them.
-RECORDS = (DIFFERENT_CASES,)
+RECORDS = (DIFFERENT_CASES, INCOMPLETE_PAIRS)
 
 
 def add_caution(estimates: pd.DataFrame, caution: Caution, rows: np.ndarray) -> pd.DataFrame:

@@ -19,6 +19,7 @@ from salstats.stats.equivalence import Margin, against_margin, sides
 from salstats.stats.inference import Estimates, Options, at_level, infer
 from salstats.stats.max_t import joint_level
 from salstats.stats.paired_tests import RECORDS, TESTS, Tested, p_values_of_pairs
+from salstats.stats.shared_cases import bounds_call, mark_incomplete_pairs
 from salstats.stats.units import Unit, Units, inference_to, resolve_unit
 from salstats.stats.weighting import Weighting, weighted
 
@@ -124,6 +125,7 @@ def contrast(
     frame = estimates_frame(target.keys, table, special, order)
     if not options.interval.bounded:
         warn_beyond_range(frame)
+    frame = mark_incomplete_pairs(frame, compared.one_sided, scores, bounds_call(), asked.pairs)
     if adjust != "none" and "p_value" in frame.columns:
         counted = None if tested.drawn is None or adjust not in JOINT else tested.drawn.rows(order)
         frame = adjusted_frame(frame, adjust, drawn=counted)

@@ -22,6 +22,7 @@ from salstats.stats.correlated_pairs import CorrelatedPairs, check_covariates, c
 from salstats.stats.cr2 import cr2
 from salstats.stats.design import group_label, group_list, row_groups, warn_pooled_methods
 from salstats.stats.intervals import choose_interval, names_of
+from salstats.stats.shared_cases import mark_shared_cases, shared_rows_call
 from salstats.stats.units import Unit, Units, inference_to, resolve_unit, says_units
 from salstats.stats.wide import columns_to_correlate
 
@@ -317,6 +318,7 @@ def correlate(
         if not clustered and test != "rm":
             _warn_of_repeats(keys, counts, n_units, units)
     result = estimates_frame(keys, columns, special_columns)
+    result = mark_shared_cases(result, codes, groups, shared_rows_call(data, (x, y), "data"), complete)
     return adjusted_if_asked(result, adjust)
 
 

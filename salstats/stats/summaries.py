@@ -25,6 +25,7 @@ from salstats.stats.design import (
 )
 from salstats.stats.estimands import mean_target
 from salstats.stats.inference import check_binary, check_options, infer, replicate
+from salstats.stats.shared_cases import mark_shared_cases, paired_call, shared_rows_call
 from salstats.stats.units import Unit, inference_to, resolve_unit
 from salstats.stats.weighting import Weighting, weighted
 
@@ -99,6 +100,9 @@ def summarize(
         - `weights`, where they were given: their column, "unit", or in rows "Average" those of the values;
         - `n` defined scores, `n_missing` undefined ones, `n_units` units with a defined score; `n_absent`,
           where there is any, those of `n_missing` that are of absent findings;
+        - `n_shared`, where methods side by side have defined scores of different cases: the cases that all of
+          them have; `caution` "different cases" in rows of a method that lacks more than one in twenty of
+          those that any of them has;
         - with intervals from replicates: `n_undefined` replicates without a defined score, `bias` (mean of
           the replicates - estimate), `n_replicates` drawn;
         - `distance_unit`, `distance_options`, `pdc_options`, `metric_options`, `curve_options`,
@@ -115,7 +119,7 @@ def summarize(
     -----
     SalstatsWarning
         Cases taken as units although patients repeat; methods taken together, or by default data sets or
-        models; cases with different numbers of readers, models or seeds; fewer than 20 units for replicates,
+        models; methods with scores of different cases; cases with different numbers of readers, models or seeds; fewer than 20 units for replicates,
         or 4 degrees of freedom; units of very unequal size, where the interval does not know them; averages
         over different tasks, or over such of one or two units; an interval of width 0, or none; more than
         1 % of the replicates undefined.
@@ -184,7 +188,7 @@ def summarize(
     frame = estimates_frame(keys, table, special, display_order(keys))
     if not options.interval.bounded:
         warn_beyond_range(frame)
-    return frame
+    return mark_shared_cases(frame, codes, columns, paired_call(scores))
 
 
 def bootstrap(
@@ -231,6 +235,7 @@ def bootstrap(
     codes, units, weighed = weighted(codes, resolve_unit(codes, unit), weights, average)
     design = mean_of_rows_design(codes, columns, units, each_unit=weighed.each_unit)
     target = mean_target(design, average, overall, weighed)
+    mark_shared_cases(target.keys, codes, columns, paired_call(codes.frame))
     replicates, _, _ = replicate(target.cells, target.estimand, options)
     ordered, times = display_order(target.keys), options.n_replicates
     rows = np.repeat(ordered, times)
@@ -309,7 +314,8 @@ def mean_curves(
     table |= inference_to(scores, design.units.codes, keys)
     # one draw serves all steps, and what it leaves undefined stands in none of them
     kept = {name: values for name, values in table.items() if name not in ("n_undefined", "bias")}
-    return estimates_frame(keys, kept, how_scored(curves, keys, _HOW_MADE), display_order(keys))
+    frame = estimates_frame(keys, kept, how_scored(curves, keys, _HOW_MADE), display_order(keys))
+    return mark_shared_cases(frame, codes, [*groups, "fraction"], shared_rows_call(curves, ["prob"], "curves"))
 
 
 def _check_steps(curves: pd.DataFrame, groups: Sequence[str], codes: ColumnCodes) -> None:

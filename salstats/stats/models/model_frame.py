@@ -16,6 +16,7 @@ from salstats.frames import KEY_COLUMNS, ColumnCodes, check_scores
 from salstats.stats.carried import ABSENT, absent_pairs
 from salstats.stats.comparisons import pair_with_reference
 from salstats.stats.models.formulas import Formula
+from salstats.stats.shared_cases import flow_call, warn_incomplete_gaps
 from salstats.stats.wide import metric_columns, metrics_among
 
 
@@ -68,6 +69,10 @@ def _gap_frame(data: pd.DataFrame, formula: Formula, metrics: Sequence[str], ref
         check_scores(scores, "data")
     paired = pair_with_reference(scores.reset_index(drop=True), reference)
     gap = paired["reference_score"] - paired["score"]
+    one_sided = paired["reference_score"].isna() != paired["score"].isna()
+    one_sided &= ~absent_pairs(paired)
+    methods = paired["method"].astype("str")
+    warn_incomplete_gaps(methods[one_sided], methods[gap.notna()], flow_call(reference))
     if "reason" in paired.columns:
         # a gap is missing for what either side says, the absence of the finding before all
         stated = paired["reason"].where(paired["reason"].notna() & paired["reason"].ne(""))

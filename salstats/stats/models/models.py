@@ -16,9 +16,11 @@ from salstats.checks import (
     check_frame,
     warn,
 )
-from salstats.frames import SCORES_COLUMNS, ColumnCodes, coded_scores
+from salstats.frames import SCORES_COLUMNS, ColumnCodes, coded_scores, text_column, whole_column
 from salstats.stats.carried import is_absent
-from salstats.stats.design import row_groups, warn_pooled_methods
+from salstats.stats.cautions import DIFFERENT_CASES
+from salstats.stats.comparisons import ALWAYS
+from salstats.stats.design import group_list, row_groups, warn_pooled_methods
 from salstats.stats.models.choices import Asked, chosen_errors, chosen_family
 from salstats.stats.models.design import Design, Variable, build_design, complete_rows, read_variable
 from salstats.stats.models.errors import CLUSTERED, OF_MIXED
@@ -28,6 +30,7 @@ from salstats.stats.models.gee import exchangeable
 from salstats.stats.models.mixed_fits import MixedInference, check_random, mixed_model
 from salstats.stats.models.model_frame import grouping_columns, model_frame
 from salstats.stats.models.sampling import check_weights, sampling_of
+from salstats.stats.shared_cases import lacking_cases, paired_call, shared_cases, shared_rows_call
 from salstats.stats.units import Unit, Units, fixed_readers, readers_column, resolve_unit, says_units
 from salstats.stats.weighting import UNIT
 
@@ -60,6 +63,10 @@ class Model:
     solution: Solution | None
     #: Codes 0 ... G - 1 of the rows used, unless rows are taken as independent.
     clusters: np.ndarray | None
+    #: Cases that all methods beside it have, None where they have the same or there is one method; and
+    #: whether these are too few to compare methods.
+    n_shared: int | None = None
+    different_cases: bool = False
 
     @property
     def terms(self) -> list[str]:
@@ -180,8 +187,8 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], asked: Asked) -
                     one, frame, variables, key, label, rows, design, *missing, kind, used, solution, clusters
                 )
             )
-        models += of_formula
         _note_references(of_formula, doubts)
+        models += _with_shared_cases(of_formula, groups, absent, columns, data, doubts)
     warn_of(notes)
     floats = [c for c in data.columns if pd.api.types.is_float_dtype(data[c])]
     normalized = frozenset(str(c) for c in floats if _is_normalized(data[c]))
@@ -243,6 +250,54 @@ def _note_references(models: Sequence[Model], notes: Notes) -> None:
                 notes["a reference level that is not that of the other models"].append(
                     f"{model.label}: {factor} against {level!r}, elsewhere against {usual!r}"
                 )
+
+
+def _with_shared_cases(
+    models: Sequence[Model],
+    groups: Sequence[np.ndarray],
+    absent: np.ndarray,
+    by: Sequence[str],
+    data: pd.DataFrame,
+    notes: Notes,
+) -> list[Model]:
+    """Models of one formula with the number of cases that their methods share; a note where these are few.
+
+    Effects of cases, random or fixed, compare methods within cases.
+    """
+    formula, frame = models[0].formula, models[0].frame
+    of_cases = ("case" in formula.columns) and len(np.unique(frame["case"])) > 1
+    inside = "method" in formula.columns
+    if of_cases or not {"case", "method"} <= set(frame.columns) or not (inside or "method" in by):
+        return list(models)
+    remedy = shared_rows_call(data, formula.response.columns, "data")
+    if inside:
+        remedy = f"add (1|case) to the formula, or {paired_call(data, data='data')}"
+    kind = f"methods that have scores of different cases, which compares unlike with unlike ({remedy}),"
+    beside: dict[tuple[object, ...], list[int]] = defaultdict(list)
+    for place, model in enumerate(models):
+        key = [str(value) for column, value in zip(by, model.key, strict=True) if column != "method"]
+        beside[tuple(key)].append(place)
+    marked = list(models)
+    for places in beside.values():
+        rows = np.concatenate([groups[place] for place in places])
+        used = np.concatenate([models[place].rows for place in places])
+        columns = [c for c in ("method", *ALWAYS) if c in frame.columns]
+        codes = ColumnCodes(frame[columns].take(rows).reset_index(drop=True))
+        found = shared_cases(codes, ["method"], np.isin(rows, used), absent[rows])
+        if not found.n_lacking.any():
+            continue
+        lacking = dict(zip(found.keys["method"].astype("str"), lacking_cases(found), strict=True))
+        for place in places:
+            model = models[place]
+            compared = lacking.values()
+            if not inside:
+                compared = [lacking.get(str(model.key[by.index("method")]), "")]
+            texts = [text for text in compared if text]
+            different = len(texts) > 0
+            marked[place] = replace(model, n_shared=int(found.n_shared[0]), different_cases=different)
+            if different:
+                notes[kind].append(f"{model.label}: {group_list(texts)}")
+    return marked
 
 
 def _note_mixed_metrics(frame: pd.DataFrame, formula: Formula, by: Sequence[str], notes: Notes) -> None:
@@ -334,4 +389,10 @@ def model_counts(fitted: Fitted, repeats: Sequence[int] | None = None) -> dict[s
     repeated |= readers_column(np.repeat(fixed, 1 if repeats is None else repeats))
     if fitted.weights is not None:
         repeated["weights"] = fitted.weights
+    if any(m.n_shared is not None for m in fitted.models):
+        shared = whole_column(m.n_shared for m in fitted.models)
+        repeated["n_shared"] = shared.repeat(1 if repeats is None else repeats)
+    if any(m.different_cases for m in fitted.models):
+        cautions = text_column(DIFFERENT_CASES.name if m.different_cases else None for m in fitted.models)
+        repeated["caution"] = cautions.repeat(1 if repeats is None else repeats)
     return repeated | ({} if fitted.unit is None else {"unit": fitted.unit})

@@ -1,0 +1,262 @@
+"""Cases that methods which stand side by side have in common, and what is said where they differ."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import warn
+from salstats.frames import ColumnCodes, insert_column
+from salstats.stats.carried import counts_of_rows, is_absent, pooled_columns
+from salstats.stats.cautions import DIFFERENT_CASES, INCOMPLETE_PAIRS, add_caution
+from salstats.stats.comparisons import ALL, ALWAYS, IF_GIVEN
+from salstats.stats.design import AVERAGE, group_label, group_list
+
+#: Share of the cases of all methods that one may lack before its estimates are marked. A mean without a
+#: twentieth of the cases, which score a standard deviation less, is .05 standard deviations too high: half a
+#: standard error of 100 cases. A few undefined scores are ordinary.
+MOST_LACKING = 0.05
+
+
+@dataclass(frozen=True)
+class SharedCases:
+    """Cases of each method beside those of the others in its group."""
+
+    #: Grouping columns, `method` among them, of each method with a defined score.
+    keys: pd.DataFrame
+    #: (n_rows,): Cases with a defined score of this method, of every method of its group, of any of them.
+    n_cases: np.ndarray
+    n_shared: np.ndarray
+    n_any: np.ndarray
+
+    @property
+    def n_lacking(self) -> np.ndarray:
+        """Cases that another method of the group has and this one has not."""
+        return self.n_any - self.n_cases
+
+    @property
+    def lacks_many(self) -> np.ndarray:
+        """Methods that lack so many cases that their estimates cannot be compared with the others'."""
+        return self.n_lacking > MOST_LACKING * self.n_any
+
+
+def shared_cases(
+    codes: ColumnCodes, by: Sequence[str], defined: np.ndarray, absent: np.ndarray | None = None
+) -> SharedCases:
+    """Count the cases that methods have, and those that all methods of a group have.
+
+    Parameters
+    ----------
+    codes : ColumnCodes
+        A frame with the columns `case` and `method`, coded.
+    by : sequence of str
+        Grouping columns, `method` among them: methods are side by side where all others are equal. A reader,
+        model or seed that some rows do not have separates none.
+    defined : ndarray of bool, shape (n_rows,)
+        Rows with a value that enters an estimate.
+    absent : ndarray of bool, shape (n_rows,), optional
+        Rows without a value as the finding is absent: no method lacks such a case.
+    """
+    present = list(codes.frame.columns)
+    open_columns = [c for c in by if c in IF_GIVEN and codes.column(c).missing]
+    together = [c for c in by if c != "method" and c not in open_columns]
+    cases = codes.combined(list(dict.fromkeys([*together, *(c for c in ALWAYS if c in present)])))
+    counted = defined
+    if absent is not None and absent.any():
+        counted = defined & ~np.isin(cases, cases[absent])
+    rows = np.flatnonzero(counted)
+    series = codes.combined(by)
+    pairs = pd.DataFrame({"series": series[rows], "case": cases[rows]}).drop_duplicates()
+    groups = codes.combined(together)
+    first_row = pd.DataFrame({"series": series[rows], "row": rows}).drop_duplicates("series")
+    first_row = first_row.sort_values("series")
+    of_series = groups[first_row["row"].to_numpy()]
+    n_groups = int(groups.max(initial=0)) + 1
+    n_methods = np.bincount(of_series, minlength=n_groups)
+    group_of_case = np.zeros(int(cases.max(initial=0)) + 1, dtype=np.int64)
+    group_of_case[cases] = groups
+    n_with_case = np.bincount(pairs["case"], minlength=len(group_of_case))
+    with_all = n_with_case == n_methods[group_of_case]
+    n_any = np.bincount(group_of_case[n_with_case > 0], minlength=n_groups)
+    n_shared = np.bincount(group_of_case[with_all & (n_with_case > 0)], minlength=n_groups)
+    n_cases = np.bincount(pairs["series"], minlength=int(series.max(initial=0)) + 1)
+    keys = codes.frame[list(by)].iloc[first_row["row"].to_numpy()].reset_index(drop=True)
+    n_cases = n_cases[first_row["series"].to_numpy()]
+    return SharedCases(keys, n_cases, n_shared[of_series], n_any[of_series])
+
+
+def mark_shared_cases(
+    estimates: pd.DataFrame,
+    codes: ColumnCodes,
+    by: Sequence[str],
+    remedy: str,
+    defined: np.ndarray | None = None,
+) -> pd.DataFrame:
+    """Add to an estimates frame how many cases its methods share, with a caution and a warning.
+
+    Parameters
+    ----------
+    estimates : DataFrame
+        Estimates with the columns of `by`; "Average" and "Overall" rows are of several of their groups.
+    codes : ColumnCodes
+        The rows that they are made from, coded.
+    by : sequence of str
+        Grouping columns.
+    remedy : str
+        Call that compares like with like, for the warning, as `paired_call` writes it.
+    defined : ndarray of bool, optional
+        Rows that enter an estimate; by default those with a score.
+
+    Returns
+    -------
+    DataFrame
+        The frame as it is where all methods have the same cases. Else with `n_shared`, and where a method
+        lacks more than one case in twenty with the caution in its rows.
+    """
+    frame = codes.frame
+    if "method" not in by or "case" not in frame.columns or codes.column("method").n_codes == 1:
+        return estimates
+    absent = None
+    if defined is None:
+        defined = frame["score"].notna().to_numpy()
+        absent = is_absent(frame)
+    n_shared = np.zeros(len(estimates), dtype=np.int64)
+    lacks_many = np.zeros(len(estimates), dtype=bool)
+    differ = False
+    warned: list[str] = []
+    for rows, columns in pooled_columns(estimates, by, frame):
+        if "method" not in columns:
+            continue
+        found = shared_cases(codes, columns, defined, absent)
+        differ |= bool((found.n_lacking > 0).any())
+        numbers = found.keys.assign(n_shared=found.n_shared, lacks_many=found.lacks_many).astype("object")
+        here = estimates.loc[rows, columns].astype("object").merge(numbers, how="left", on=columns)
+        # a method without any defined score shares nothing
+        n_shared[rows] = here["n_shared"].fillna(0).to_numpy(dtype=np.int64)
+        lacks_many[rows] = here["lacks_many"].eq(True).to_numpy()
+        averaged = any(estimates.loc[rows, c].astype("object").eq(AVERAGE).all() for c in set(by) - {*columns})
+        if not warned and not averaged:
+            warned = [text for text in lacking_cases(found) if text]
+    if warned:
+        warn(
+            f"methods have scores of different cases: {group_list(warned)}; their estimates cannot be "
+            f"compared as they stand: {remedy}"
+        )
+    if not differ:
+        return estimates
+    return add_caution(insert_column(estimates, "n_shared", n_shared), DIFFERENT_CASES, lacks_many)
+
+
+def lacking_cases(found: SharedCases) -> list[str]:
+    """Say of each method how many cases it lacks, where these are many; "" of the others."""
+    texts = [""] * len(found.keys)
+    for row in np.flatnonzero(found.lacks_many):
+        label = group_label(found.keys, int(row))
+        texts[row] = f"{label} lacks {found.n_lacking[row]} of {found.n_any[row]} ({found.n_shared[row]} shared)"
+    return texts
+
+
+def paired_call(frame: pd.DataFrame, function: str = "difference", data: str = "scores") -> str:
+    """Write the call that compares methods on the cases that both have: with the human, if there is one."""
+    methods = frame["method"].astype("str")
+    reference = "human" if methods.eq("human").any() else methods.value_counts().index[0]
+    return f"{function}({data}, reference={reference!r}) compares two on the cases that both have"
+
+
+def shared_rows_call(frame: pd.DataFrame, values: Sequence[str] = ("score",), data: str = "scores") -> str:
+    """Write the expression that keeps the rows of cases of which all methods have values.
+
+    `values` are columns, or metrics, whose values are scores.
+    """
+    columns = [c for c in ALWAYS if c in frame.columns]
+    named = dict.fromkeys(value if value in frame.columns else "score" for value in values)
+    given = f"{data}.dropna(subset={list(named)})"
+    return (
+        f"with given = {given}, given[given.groupby({columns})['method'].transform('nunique') == "
+        "given['method'].nunique()] keeps the cases that all have"
+    )
+
+
+def bounds_call() -> str:
+    """Write the call that bounds a comparison by all cases."""
+    return "missing_bounds(result, scores=scores) bounds what the others could change"
+
+
+def flow_call(reference: str) -> str:
+    """Write the call that counts what is left out, by its reason."""
+    of_reference = "" if reference == ALL else f", reference={reference!r}"
+    return f"case_flow(scores{of_reference}) says how many are left out and why"
+
+
+def warn_incomplete_gaps(one_sided: pd.Series, complete: pd.Series, remedy: str) -> None:
+    """Warn where many gaps of a method are missing since one of their two scores is.
+
+    Parameters
+    ----------
+    one_sided, complete : Series of str
+        Method of each pair with one score, and of each with both.
+    remedy : str
+        Call that says more of the pairs that are left out.
+    """
+    n_complete = complete.value_counts()
+    texts = []
+    for method, n_lacking in one_sided.value_counts().items():
+        n_pairs = n_lacking + int(n_complete.get(method, 0))
+        if n_lacking > MOST_LACKING * n_pairs:
+            texts.append(f"method {method}: {n_lacking} of {n_pairs}")
+    if texts:
+        _warn_of_pairs(texts, remedy)
+
+
+def _warn_of_pairs(texts: list[str], remedy: str) -> None:
+    """Warn of pairs that are left out of a comparison."""
+    warn(
+        f"pairs with one of their two scores are left out ({group_list(texts)}), so the comparison is of the "
+        f"cases that both methods have: {remedy}"
+    )
+
+
+def mark_incomplete_pairs(
+    estimates: pd.DataFrame,
+    one_sided: pd.DataFrame,
+    scores: pd.DataFrame,
+    remedy: str,
+    pairs: str = "complete",
+) -> pd.DataFrame:
+    """Add a caution to comparisons of which many pairs have one of their two scores only, and warn.
+
+    Parameters
+    ----------
+    estimates : DataFrame
+        Comparisons of two methods, with their grouping columns and `n_pairs`, or `n` where these are pairs.
+    one_sided : DataFrame
+        Grouping columns of each pair with one defined score, findings that are absent left out.
+    scores : DataFrame
+        The scores compared.
+    remedy : str
+        Call that says more of the pairs that are left out, for the warning.
+    pairs : {"complete", "available"}
+        Whether these pairs are left out, or each method is averaged over its own cases.
+    """
+    if one_sided.empty:
+        return estimates
+    columns = list(one_sided.columns)
+    n_lacking = counts_of_rows(estimates[columns], one_sided, scores)
+    n_complete = estimates["n_pairs" if "n_pairs" in estimates.columns else "n"].to_numpy()
+    many = n_lacking > MOST_LACKING * (n_complete + n_lacking)
+    if not many.any():
+        return estimates
+    texts = []
+    for row in np.flatnonzero(many):
+        n_pairs = n_complete[row] + n_lacking[row]
+        texts.append(f"{group_label(estimates[columns], int(row))}: {n_lacking[row]} of {n_pairs}")
+    texts = list(dict.fromkeys(texts))
+    if pairs == "complete":
+        _warn_of_pairs(texts, remedy)
+        return add_caution(estimates, INCOMPLETE_PAIRS, many)
+    warn(
+        f"pairs='available' compares means over different cases: pairs with one of their two scores are "
+        f"{group_list(texts)}; pairs='complete' compares the methods on the cases that both have"
+    )
+    return add_caution(estimates, DIFFERENT_CASES, many)
