@@ -19,7 +19,7 @@ from salstats.checks import (
 from salstats.frames import ColumnCodes, estimates_frame
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
 from salstats.stats.carried import absent_column, absent_observations
-from salstats.stats.comparisons import pair_rows, told_apart
+from salstats.stats.comparisons import LACKING, pair_rows, told_apart
 from salstats.stats.design import group_label, named_groups, row_groups, warn_pooled_methods
 from salstats.stats.equivalence import sides
 from salstats.stats.intervals import RECOMMENDED, Basis, Interval, choose_interval
@@ -222,7 +222,9 @@ def auroc(
         result = mark_shared_cases(result, codes, groups, call, complete)
     elif "method" in groups:
         one_sided = ~np.isnan(labels) & (np.isnan(values) != np.isnan(second))
-        result = mark_incomplete_pairs(result, table.loc[one_sided, groups], table, flow_call(str(reference)))
+        lacking = np.where(np.isnan(values), "method", "reference")
+        pairs = table[groups].assign(**{LACKING: lacking})[one_sided]
+        result = mark_incomplete_pairs(result, pairs, table, flow_call(str(reference)))
     return adjusted_if_asked(result, adjust)
 
 

@@ -29,8 +29,8 @@ DIFFERENT_CASES = Caution(
 )
 INCOMPLETE_PAIRS = Caution(
     "incomplete pairs",
-    "one of the two methods has no score of many cases of the other; the comparison is of the cases that both "
-    "have, and holds for the others only if they were left out by chance.",
+    "a method has no score of many cases that another has; methods are compared on the cases that all of "
+    "them have, which holds for other cases only if those were left out by chance.",
 )
 #: Every caution, in the order in which notes have them.
 RECORDS = (DIFFERENT_CASES, INCOMPLETE_PAIRS)

@@ -25,6 +25,8 @@ from salstats.stats.weighting import EQUAL, Weights
 PAIRS = ("complete", "available")
 #: What `reference=` says for every two methods, unless a method is called so.
 ALL = "all"
+#: Column of pairs with one score: "method" or "reference", whose score they lack.
+LACKING = "lacking"
 #: What an observation is of, and what else tells it apart where all sides have it.
 ALWAYS = ("dataset", "case", "task", "metric")
 IF_GIVEN = ("reader", "model", "seed")
@@ -273,11 +275,16 @@ def compare_pairs(
 def one_sided_pairs(
     scores: pd.DataFrame, by: list[str], pairs: Pairs, own: np.ndarray, other: np.ndarray
 ) -> pd.DataFrame:
-    """Return the keys of pairs with one of their two values (NaN: none) though the finding is not absent."""
+    """Return the keys of pairs with one of their two values (NaN: none), and which side lacks the other.
+
+    Pairs of absent findings are left out.
+    """
     one_sided = np.isnan(own) != np.isnan(other)
     if one_sided.any():
         one_sided &= ~_absent(scores, pairs)
-    return _keys(scores, by, pairs, np.flatnonzero(one_sided))
+    which = np.flatnonzero(one_sided)
+    sides = np.where(np.isnan(own[which]), "method", "reference")
+    return _keys(scores, by, pairs, which).assign(**{LACKING: sides})
 
 
 def _target(

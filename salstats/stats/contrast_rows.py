@@ -125,7 +125,8 @@ def contrast(
     frame = estimates_frame(target.keys, table, special, order)
     if not options.interval.bounded:
         warn_beyond_range(frame)
-    frame = mark_incomplete_pairs(frame, compared.one_sided, scores, bounds_call(), asked.pairs)
+    remedy = bounds_call(asked.reference)
+    frame = mark_incomplete_pairs(frame, compared.one_sided, scores, remedy, asked.pairs)
     if adjust != "none" and "p_value" in frame.columns:
         counted = None if tested.drawn is None or adjust not in JOINT else tested.drawn.rows(order)
         frame = adjusted_frame(frame, adjust, drawn=counted)

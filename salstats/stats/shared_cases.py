@@ -10,13 +10,15 @@ from salstats.checks import warn
 from salstats.frames import ColumnCodes, insert_column
 from salstats.stats.carried import counts_of_rows, is_absent, pooled_columns
 from salstats.stats.cautions import DIFFERENT_CASES, INCOMPLETE_PAIRS, add_caution
-from salstats.stats.comparisons import ALL, ALWAYS, IF_GIVEN
+from salstats.stats.comparisons import ALL, ALWAYS, IF_GIVEN, LACKING
 from salstats.stats.design import AVERAGE, group_label, group_list
 
-#: Share of the cases of all methods that one may lack before its estimates are marked. A mean without a
-#: twentieth of the cases, which score a standard deviation less, is .05 standard deviations too high: half a
-#: standard error of 100 cases. A few undefined scores are ordinary.
-MOST_LACKING = 0.05
+#: Share of the cases of all methods that one may lack before its estimates are marked: where a tenth of the
+#: cases lack, and these score a standard deviation less, a mean is a tenth of a standard deviation too high,
+#: which is a standard error of 100 cases. A few undefined scores are ordinary.
+MOST_LACKING = 0.1
+#: Cases that are no selection, however few there are.
+FEWEST_LACKING = 3
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,12 @@ class SharedCases:
     @property
     def lacks_many(self) -> np.ndarray:
         """Methods that lack so many cases that their estimates cannot be compared with the others'."""
-        return self.n_lacking > MOST_LACKING * self.n_any
+        return lacks_many(self.n_lacking, self.n_any)
+
+
+def lacks_many(n_lacking: np.ndarray, n_any: np.ndarray) -> np.ndarray:
+    """Return where so many of `n_any` cases lack that what is left may be a selection."""
+    return (n_lacking >= FEWEST_LACKING) & (n_lacking > MOST_LACKING * n_any)
 
 
 def shared_cases(
@@ -92,6 +99,7 @@ def mark_shared_cases(
     by: Sequence[str],
     remedy: str,
     defined: np.ndarray | None = None,
+    averaged: np.ndarray | None = None,
 ) -> pd.DataFrame:
     """Add to an estimates frame how many cases its methods share, with a caution and a warning.
 
@@ -107,12 +115,14 @@ def mark_shared_cases(
         Call that compares like with like, for the warning, as `paired_call` writes it.
     defined : ndarray of bool, optional
         Rows that enter an estimate; by default those with a score.
+    averaged : ndarray of bool, optional
+        Rows that enter averages, where some do not as their weight is 0.
 
     Returns
     -------
     DataFrame
         The frame as it is where all methods have the same cases. Else with `n_shared`, and where a method
-        lacks more than one case in twenty with the caution in its rows.
+        lacks more than one case in ten, three or more, with the caution in its rows.
     """
     frame = codes.frame
     if "method" not in by or "case" not in frame.columns or codes.column("method").n_codes == 1:
@@ -122,21 +132,25 @@ def mark_shared_cases(
         defined = frame["score"].notna().to_numpy()
         absent = is_absent(frame)
     n_shared = np.zeros(len(estimates), dtype=np.int64)
-    lacks_many = np.zeros(len(estimates), dtype=bool)
+    marked = np.zeros(len(estimates), dtype=bool)
     differ = False
     warned: list[str] = []
     for rows, columns in pooled_columns(estimates, by, frame):
         if "method" not in columns:
             continue
-        found = shared_cases(codes, columns, defined, absent)
+        pooled = [c for c in by if c not in columns]
+        of_average = any(estimates.loc[rows, c].astype("object").eq(AVERAGE).all() for c in pooled)
+        entering = defined
+        if of_average and averaged is not None:
+            entering = defined & averaged
+        found = shared_cases(codes, columns, entering, absent)
         differ |= bool((found.n_lacking > 0).any())
         numbers = found.keys.assign(n_shared=found.n_shared, lacks_many=found.lacks_many).astype("object")
         here = estimates.loc[rows, columns].astype("object").merge(numbers, how="left", on=columns)
         # a method without any defined score shares nothing
         n_shared[rows] = here["n_shared"].fillna(0).to_numpy(dtype=np.int64)
-        lacks_many[rows] = here["lacks_many"].eq(True).to_numpy()
-        averaged = any(estimates.loc[rows, c].astype("object").eq(AVERAGE).all() for c in set(by) - {*columns})
-        if not warned and not averaged:
+        marked[rows] = here["lacks_many"].eq(True).to_numpy()
+        if not warned and not of_average:
             warned = [text for text in lacking_cases(found) if text]
     if warned:
         warn(
@@ -145,7 +159,39 @@ def mark_shared_cases(
         )
     if not differ:
         return estimates
-    return add_caution(insert_column(estimates, "n_shared", n_shared), DIFFERENT_CASES, lacks_many)
+    return add_caution(insert_column(estimates, "n_shared", n_shared), DIFFERENT_CASES, marked)
+
+
+def mark_left_out_cases(
+    estimates: pd.DataFrame, codes: ColumnCodes, by: Sequence[str], remedy: str
+) -> pd.DataFrame:
+    """Add a caution to groups whose methods are compared on their shared cases, which are few, and warn.
+
+    Parameters
+    ----------
+    estimates : DataFrame
+        A row for each group and method, with the columns of `by`.
+    codes : ColumnCodes
+        Scores, coded, before those are left out that another method lacks.
+    by : sequence of str
+        Grouping columns, `method` among them.
+    remedy : str
+        Call that leaves out fewer, for the warning.
+    """
+    frame = codes.frame
+    found = shared_cases(codes, by, frame["score"].notna().to_numpy(), is_absent(frame))
+    texts = [text for text in lacking_cases(found) if text]
+    if not texts:
+        return estimates
+    warn(
+        f"cases that a method lacks are left out for all ({group_list(texts)}), so that methods are compared "
+        f"on the cases that all have: {remedy}"
+    )
+    lacking = found.keys[found.lacks_many]
+    groups = [c for c in by if c != "method"]
+    return add_caution(
+        estimates, INCOMPLETE_PAIRS, counts_of_rows(estimates[groups], lacking[groups], frame) > 0
+    )
 
 
 def lacking_cases(found: SharedCases) -> list[str]:
@@ -153,7 +199,9 @@ def lacking_cases(found: SharedCases) -> list[str]:
     texts = [""] * len(found.keys)
     for row in np.flatnonzero(found.lacks_many):
         label = group_label(found.keys, int(row))
-        texts[row] = f"{label} lacks {found.n_lacking[row]} of {found.n_any[row]} ({found.n_shared[row]} shared)"
+        texts[row] = (
+            f"{label} lacks {found.n_lacking[row]} of {found.n_any[row]} ({found.n_shared[row]} shared)"
+        )
     return texts
 
 
@@ -178,43 +226,16 @@ def shared_rows_call(frame: pd.DataFrame, values: Sequence[str] = ("score",), da
     )
 
 
-def bounds_call() -> str:
+def bounds_call(reference: str) -> str:
     """Write the call that bounds a comparison by all cases."""
-    return "missing_bounds(result, scores=scores) bounds what the others could change"
+    compared = f"difference(scores, reference={reference!r})"
+    return f"missing_bounds({compared}, scores=scores) bounds what the others could change"
 
 
 def flow_call(reference: str) -> str:
     """Write the call that counts what is left out, by its reason."""
     of_reference = "" if reference == ALL else f", reference={reference!r}"
     return f"case_flow(scores{of_reference}) says how many are left out and why"
-
-
-def warn_incomplete_gaps(one_sided: pd.Series, complete: pd.Series, remedy: str) -> None:
-    """Warn where many gaps of a method are missing since one of their two scores is.
-
-    Parameters
-    ----------
-    one_sided, complete : Series of str
-        Method of each pair with one score, and of each with both.
-    remedy : str
-        Call that says more of the pairs that are left out.
-    """
-    n_complete = complete.value_counts()
-    texts = []
-    for method, n_lacking in one_sided.value_counts().items():
-        n_pairs = n_lacking + int(n_complete.get(method, 0))
-        if n_lacking > MOST_LACKING * n_pairs:
-            texts.append(f"method {method}: {n_lacking} of {n_pairs}")
-    if texts:
-        _warn_of_pairs(texts, remedy)
-
-
-def _warn_of_pairs(texts: list[str], remedy: str) -> None:
-    """Warn of pairs that are left out of a comparison."""
-    warn(
-        f"pairs with one of their two scores are left out ({group_list(texts)}), so the comparison is of the "
-        f"cases that both methods have: {remedy}"
-    )
 
 
 def mark_incomplete_pairs(
@@ -224,14 +245,14 @@ def mark_incomplete_pairs(
     remedy: str,
     pairs: str = "complete",
 ) -> pd.DataFrame:
-    """Add a caution to comparisons of which many pairs have one of their two scores only, and warn.
+    """Add a caution to comparisons in which one of the two methods lacks many cases of the other, and warn.
 
     Parameters
     ----------
     estimates : DataFrame
         Comparisons of two methods, with their grouping columns and `n_pairs`, or `n` where these are pairs.
     one_sided : DataFrame
-        Grouping columns of each pair with one defined score, findings that are absent left out.
+        Pairs with one score, as `one_sided_pairs` gives them.
     scores : DataFrame
         The scores compared.
     remedy : str
@@ -241,22 +262,29 @@ def mark_incomplete_pairs(
     """
     if one_sided.empty:
         return estimates
-    columns = list(one_sided.columns)
-    n_lacking = counts_of_rows(estimates[columns], one_sided, scores)
+    columns = [c for c in one_sided.columns if c != LACKING]
+    keys = estimates[columns]
     n_complete = estimates["n_pairs" if "n_pairs" in estimates.columns else "n"].to_numpy()
-    many = n_lacking > MOST_LACKING * (n_complete + n_lacking)
+    of_reference = one_sided[LACKING].eq("reference")
+    n_method = counts_of_rows(keys, one_sided.loc[~of_reference, columns], scores)
+    n_reference = counts_of_rows(keys, one_sided.loc[of_reference, columns], scores)
+    n_any = n_complete + n_method + n_reference
+    many = lacks_many(n_method, n_any) | lacks_many(n_reference, n_any)
     if not many.any():
         return estimates
-    texts = []
-    for row in np.flatnonzero(many):
-        n_pairs = n_complete[row] + n_lacking[row]
-        texts.append(f"{group_label(estimates[columns], int(row))}: {n_lacking[row]} of {n_pairs}")
-    texts = list(dict.fromkeys(texts))
+    left_out = n_any - n_complete
+    texts = [
+        f"{group_label(keys, int(row))}: {left_out[row]} of {n_any[row]}" for row in np.flatnonzero(many)
+    ]
+    groups = group_list(list(dict.fromkeys(texts)))
     if pairs == "complete":
-        _warn_of_pairs(texts, remedy)
+        warn(
+            f"pairs with one of their two scores are left out ({groups}), so the comparison is of the cases "
+            f"that both methods have: {remedy}"
+        )
         return add_caution(estimates, INCOMPLETE_PAIRS, many)
     warn(
-        f"pairs='available' compares means over different cases: pairs with one of their two scores are "
-        f"{group_list(texts)}; pairs='complete' compares the methods on the cases that both have"
+        f"pairs='available' compares means over different cases, as pairs with one of their two scores are "
+        f"{groups}; pairs='complete' compares the methods on the cases that both have"
     )
     return add_caution(estimates, DIFFERENT_CASES, many)

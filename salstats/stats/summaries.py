@@ -101,7 +101,7 @@ def summarize(
         - `n` defined scores, `n_missing` undefined ones, `n_units` units with a defined score; `n_absent`,
           where there is any, those of `n_missing` that are of absent findings;
         - `n_shared`, where methods side by side have defined scores of different cases: the cases that all of
-          them have; `caution` "different cases" in rows of a method that lacks more than one in twenty of
+          them have; `caution` "different cases" in rows of a method that lacks more than one in ten of
           those that any of them has;
         - with intervals from replicates: `n_undefined` replicates without a defined score, `bias` (mean of
           the replicates - estimate), `n_replicates` drawn;
@@ -188,7 +188,8 @@ def summarize(
     frame = estimates_frame(keys, table, special, display_order(keys))
     if not options.interval.bounded:
         warn_beyond_range(frame)
-    return mark_shared_cases(frame, codes, columns, paired_call(scores))
+    averaged = weighed.averaged_rows(scores)
+    return mark_shared_cases(frame, codes, columns, paired_call(scores), averaged=averaged)
 
 
 def bootstrap(
@@ -315,7 +316,9 @@ def mean_curves(
     # one draw serves all steps, and what it leaves undefined stands in none of them
     kept = {name: values for name, values in table.items() if name not in ("n_undefined", "bias")}
     frame = estimates_frame(keys, kept, how_scored(curves, keys, _HOW_MADE), display_order(keys))
-    return mark_shared_cases(frame, codes, [*groups, "fraction"], shared_rows_call(curves, ["prob"], "curves"))
+    return mark_shared_cases(
+        frame, codes, [*groups, "fraction"], shared_rows_call(curves, ["prob"], "curves")
+    )
 
 
 def _check_steps(curves: pd.DataFrame, groups: Sequence[str], codes: ColumnCodes) -> None:
