@@ -122,11 +122,11 @@ def rank_methods(scores: pd.DataFrame, asked: Asked, options: Options) -> Rankin
     else:
         found, drawn = _aggregated(scheme, [data for _, data in scored], units.n, options)
     if asked.pairs == "complete":
-        marked = mark_left_out_cases(keys, codes, columns, "leave out that method to rank the others on more")
+        remedy = "leave out that method to rank the others on more"
+        marked = mark_left_out_cases(keys, codes, columns, remedy)
     else:
-        marked = mark_shared_cases(
-            keys, codes, columns, "pairs='complete' ranks them on the cases that all have"
-        )
+        remedy = "pairs='complete' ranks them on the cases that all have"
+        marked = mark_shared_cases(keys, codes, columns, remedy)
     _warn_few(n_units, group_codes, group_keys, units.name)
     ranked_by = np.array([scheme.sign(int(sign)) for sign in signs])
     return Rankings(

@@ -189,9 +189,8 @@ def mark_left_out_cases(
     )
     lacking = found.keys[found.lacks_many]
     groups = [c for c in by if c != "method"]
-    return add_caution(
-        estimates, INCOMPLETE_PAIRS, counts_of_rows(estimates[groups], lacking[groups], frame) > 0
-    )
+    n_lacking = counts_of_rows(estimates[groups], lacking[groups], frame)
+    return add_caution(estimates, INCOMPLETE_PAIRS, n_lacking > 0)
 
 
 def lacking_cases(found: SharedCases) -> list[str]:
@@ -199,9 +198,8 @@ def lacking_cases(found: SharedCases) -> list[str]:
     texts = [""] * len(found.keys)
     for row in np.flatnonzero(found.lacks_many):
         label = group_label(found.keys, int(row))
-        texts[row] = (
-            f"{label} lacks {found.n_lacking[row]} of {found.n_any[row]} ({found.n_shared[row]} shared)"
-        )
+        cases = f"{found.n_lacking[row]} of {found.n_any[row]} ({found.n_shared[row]} shared)"
+        texts[row] = f"{label} lacks {cases}"
     return texts
 
 
@@ -273,9 +271,9 @@ def mark_incomplete_pairs(
     if not many.any():
         return estimates
     left_out = n_any - n_complete
-    texts = [
-        f"{group_label(keys, int(row))}: {left_out[row]} of {n_any[row]}" for row in np.flatnonzero(many)
-    ]
+    texts = []
+    for row in np.flatnonzero(many):
+        texts.append(f"{group_label(keys, int(row))}: {left_out[row]} of {n_any[row]}")
     groups = group_list(list(dict.fromkeys(texts)))
     if pairs == "complete":
         warn(

@@ -119,8 +119,8 @@ def summarize(
     -----
     SalstatsWarning
         Cases taken as units although patients repeat; methods taken together, or by default data sets or
-        models; methods with scores of different cases; cases with different numbers of readers, models or seeds; fewer than 20 units for replicates,
-        or 4 degrees of freedom; units of very unequal size, where the interval does not know them; averages
+        models; methods with scores of different cases; cases with different numbers of readers, models or
+        seeds; fewer than 20 units for replicates, or 4 degrees of freedom; units of very unequal size, where the interval does not know them; averages
         over different tasks, or over such of one or two units; an interval of width 0, or none; more than
         1 % of the replicates undefined.
 
@@ -316,9 +316,8 @@ def mean_curves(
     # one draw serves all steps, and what it leaves undefined stands in none of them
     kept = {name: values for name, values in table.items() if name not in ("n_undefined", "bias")}
     frame = estimates_frame(keys, kept, how_scored(curves, keys, _HOW_MADE), display_order(keys))
-    return mark_shared_cases(
-        frame, codes, [*groups, "fraction"], shared_rows_call(curves, ["prob"], "curves")
-    )
+    remedy = shared_rows_call(curves, ["prob"], "curves")
+    return mark_shared_cases(frame, codes, groups, remedy)
 
 
 def _check_steps(curves: pd.DataFrame, groups: Sequence[str], codes: ColumnCodes) -> None:

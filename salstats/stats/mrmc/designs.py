@@ -157,18 +157,26 @@ def study_of(all_rows: Rows, rows: np.ndarray, figure: Figure) -> Study:
         truth[cases] == 1,
     )
     _check_design(readings, methods, readers, figure, where)
-    read_with = np.column_stack(
-        [read[:, used][:, readings.methods == i].any(axis=1) for i in range(len(methods))]
-    )
-    _check_same_cases(read_with[cases], methods, where)
+    of_methods = [readings.read[:, readings.methods == i].any(axis=1) for i in range(len(methods))]
+    read_with = np.column_stack(of_methods)
+    _check_same_cases(read_with, methods, where)
     n = np.bincount(readings.methods, readings.read.sum(axis=0)).astype(np.int64)
     every = np.unique(method_of[kept], return_inverse=True)[1]
     n_absent = np.bincount(every[all_rows.absent[rows][kept]], minlength=len(n))
     n_cases = len(np.unique(all_rows.images[rows[first[cases]]]))
     design = _design(readings)
-    of_methods = read_with.sum(axis=0), int(read_with.all(axis=1).sum()), int(cases.sum())
     return Study(
-        readings, methods, readers, n, np.bincount(every) - n, n_absent, n_cases, design, *of_methods
+        readings,
+        methods,
+        readers,
+        n,
+        np.bincount(every) - n,
+        n_absent,
+        n_cases,
+        design,
+        n_read=read_with.sum(axis=0),
+        n_shared=int(read_with.all(axis=1).sum()),
+        n_any=len(read_with),
     )
 
 
@@ -270,8 +278,8 @@ def _check_design(r: Readings, methods: list[str], readers: list[str], figure: F
 def _check_same_cases(read: np.ndarray, methods: list[str], where: str) -> None:
     """Raise SalstatsError where some methods have the same cases and others have not.
 
-    Covariances are averaged over all pairs of methods, so that those of pairs with the same cases and of pairs
-    without would stand for both.
+    Covariances are averaged over all pairs of methods, so that those of pairs with the same cases and of
+    pairs without would stand for both.
     """
     pairs = list(itertools.combinations(range(len(methods)), 2))
     if len(pairs) < 2:

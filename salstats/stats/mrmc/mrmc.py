@@ -124,8 +124,9 @@ def mrmc(
         columns otherwise.
     SalstatsError
         One reader; a reader with a single case (or positive, or negative case) of a method; some readers with
-        some of the methods; some methods on the same cases and others on other cases; several scores of one reader, case and method; a unit that splits a case; an
-        unknown reference; `readers` and `cases` both fixed.
+        some of the methods; some methods on the same cases and others on other cases; several scores of one
+        reader, case and method; a unit that splits a case; an unknown reference; `readers` and `cases` both
+        fixed.
     ValueRangeError
         An unknown option, or a covariance that is not for this figure.
 
@@ -152,9 +153,9 @@ def mrmc(
     different numbers of readers 2/r is 1/r_1 + 1/r_2, and r of the global test that of an unbalanced one-way
     analysis, (N - sum r_i^2 / N) / (t - 1) of N readers. Cases
     nested in readers or methods share no covariance. Where readings are missing each covariance is of the
-    cases that both cells have, with the factor that makes it unbiased, and readers count alike; every two
-    methods have the same covariances, so that methods on the same cases cannot stand beside one on others. Of areas
-    `unbiased` is Gallas' U-statistic for each two cells. With complete readings the variance with `unbiased`
+    cases that both cells have, with the factor that makes it unbiased, and readers count alike; of areas
+    `unbiased` is Gallas' U-statistic for each two cells. Every two methods have the same covariances, so that
+    methods on the same cases cannot stand beside one on others. With complete readings the variance with `unbiased`
     (of means the jackknife) is the U-statistic of Gallas et al. itself, except that it does not fall below
     MS(TR). iMRMC weighs readers by their cases.
 
