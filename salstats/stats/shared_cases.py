@@ -10,7 +10,7 @@ from salstats.checks import warn
 from salstats.frames import ColumnCodes, insert_column
 from salstats.stats.carried import counts_of_rows, is_absent, pooled_columns
 from salstats.stats.cautions import DIFFERENT_CASES, INCOMPLETE_PAIRS, add_caution
-from salstats.stats.comparisons import ALL, ALWAYS, IF_GIVEN, LACKING
+from salstats.stats.comparisons import ALL, ALWAYS, LACKING
 from salstats.stats.design import AVERAGE, group_label, group_list
 
 #: Share of the cases of all methods that one may lack before its estimates are marked: where a tenth of the
@@ -58,17 +58,15 @@ def shared_cases(
     codes : ColumnCodes
         A frame with the columns `case` and `method`, coded.
     by : sequence of str
-        Grouping columns, `method` among them: methods are side by side where all others are equal. A reader,
-        model or seed that some rows do not have separates none.
+        Grouping columns, `method` among them: methods are side by side where all others are equal.
     defined : ndarray of bool, shape (n_rows,)
         Rows with a value that enters an estimate.
     absent : ndarray of bool, shape (n_rows,), optional
         Rows without a value as the finding is absent: no method lacks such a case.
     """
-    present = list(codes.frame.columns)
-    open_columns = [c for c in by if c in IF_GIVEN and codes.column(c).missing]
-    together = [c for c in by if c != "method" and c not in open_columns]
-    cases = codes.combined(list(dict.fromkeys([*together, *(c for c in ALWAYS if c in present)])))
+    together = [c for c in by if c != "method"]
+    case = [c for c in ALWAYS if c in codes.frame.columns]
+    cases = codes.combined(list(dict.fromkeys([*together, *case])))
     counted = defined
     if absent is not None and absent.any():
         counted = defined & ~np.isin(cases, cases[absent])

@@ -154,10 +154,10 @@ def mrmc(
     analysis, (N - sum r_i^2 / N) / (t - 1) of N readers. Cases
     nested in readers or methods share no covariance. Where readings are missing each covariance is of the
     cases that both cells have, with the factor that makes it unbiased, and readers count alike; of areas
-    `unbiased` is Gallas' U-statistic for each two cells. Every two methods have the same covariances, so that
-    methods on the same cases cannot stand beside one on others. With complete readings the variance with `unbiased`
-    (of means the jackknife) is the U-statistic of Gallas et al. itself, except that it does not fall below
-    MS(TR). iMRMC weighs readers by their cases.
+    `unbiased` is Gallas' U-statistic for each two cells. Every two methods have the same covariances, so
+    that methods on the same cases cannot stand beside one on others. With complete readings the variance
+    with `unbiased` (of means the jackknife) is the U-statistic of Gallas et al. itself, except that it does
+    not fall below MS(TR). iMRMC weighs readers by their cases.
 
     Of simulated differences of two equal methods, 3 to 6 readers and 30 or 100 cases, means, hit rates and
     areas, 95 % limits held in 91 to 97 % (of 3 readers in 91 to 96 %). Those of `difference`, which takes
