@@ -32,8 +32,13 @@ INCOMPLETE_PAIRS = Caution(
     "a method has no score of many cases that another has; methods are compared on the cases that all of "
     "them have, which holds for other cases only if those were left out by chance.",
 )
+SMALL_PILOT = Caution(
+    "small pilot",
+    "the spread of the pilot is known no better than from 20 normal differences, so many more cases may be "
+    "needed; plan for the upper limit of the needed cases, or make the pilot larger.",
+)
 #: Every caution, in the order in which notes have them.
-RECORDS = (DIFFERENT_CASES, INCOMPLETE_PAIRS)
+RECORDS = (DIFFERENT_CASES, INCOMPLETE_PAIRS, SMALL_PILOT)
 
 
 def add_caution(estimates: pd.DataFrame, caution: Caution, rows: np.ndarray) -> pd.DataFrame:

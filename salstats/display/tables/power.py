@@ -11,6 +11,7 @@ from salstats.display.tables import notes
 from salstats.display.tables.grid import Value, check_display, fill
 from salstats.display.tables.layout import build
 from salstats.display.tables.placement import lay_out, place
+from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import count_text, fixed_text, interval_text, level_text, plural
 from salstats.display.text.labels import Labels
 from salstats.display.text.planning import (
@@ -19,6 +20,8 @@ from salstats.display.text.planning import (
     curves_of,
     effect_text,
     grouping_of,
+    has_several_tests,
+    label_of_test,
     power_sentence,
 )
 
@@ -34,7 +37,8 @@ def table_power(
     """A plan as a table: a row per number of cases, in groups by effect, number of readers and group.
 
     Columns are the units that the cases make, where these are no cases, the power in percent (of simulations
-    with its Monte-Carlo interval) and the mean width of the interval; below stands `power_sentence`.
+    with its Monte-Carlo interval), the mean width of the interval and, where rows have different ones, the
+    test; below stands `power_sentence`, with the cases that are needed and their limits.
 
     Parameters
     ----------
@@ -74,7 +78,7 @@ def table_power(
     shown = frame.assign(curve=order, cases=pd.Categorical(frame["n_cases"], ordered=True))
     placement = place(shown, [*apart, "cases"], ["cases"], [], apart)
     table = fill(lay_out(shown, placement, names), _values(frame, digits, style), names)
-    below = [notes.paragraph(power_sentence(frame, labels=names))]
+    below = [notes.paragraph(power_sentence(frame, labels=names), caution_note(frame))]
     return build(replace(table, notes=below, title=title), "salstats-power")
 
 
@@ -95,6 +99,8 @@ def _values(frame: pd.DataFrame, digits: int, style: str) -> list[Value]:
         Value(f"{what}, %{f' ({level}% CI)' if simulated else ''}", power),
         Value(f"Width of the {width}", [fixed_text(w, digits) for w in frame["width"]]),
     ]
+    if has_several_tests(frame):
+        values.append(Value("Test", [label_of_test(test) for test in frame["test"]], "left"))
     if unit == "case":
         return values
     return [Value(plural(unit).capitalize(), [count_text(n) for n in frame["n_units"]], "right"), *values]

@@ -6,12 +6,21 @@ from typing import Any
 import pandas as pd
 
 from salstats.checks import check_columns, check_frame
-from salstats.display.text.format import MINUS, count_text, counted, fixed_text, joined, level_text
+from salstats.display.text.format import (
+    MINUS,
+    count_text,
+    counted,
+    fixed_text,
+    joined,
+    level_text,
+    noun,
+)
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import span_text
 from salstats.display.text.vocabulary import TERMS
 from salstats.stats.intervals import find_interval
 from salstats.stats.paired_tests import RECORDS as TESTS
+from salstats.stats.planning.spreads import LIMITS_LEVEL
 
 #: What a plan must have; what stands before `term` are the grouping columns.
 NEEDED = ("term", "goal", "n_cases", "power", "width", "target", "n_needed", "level", "approach")
@@ -69,8 +78,34 @@ def needed_text(rows: pd.DataFrame) -> str:
     return f"≤ {count_text(needed)}" if enough and needed == first["n_cases"] else count_text(needed)
 
 
+def limits_text(rows: pd.DataFrame) -> str:
+    """Limits of the cases that a curve needs: "67 to 152", "67 or more"; "" where the spread is given."""
+    if "n_low" not in rows.columns:
+        return ""
+    low, high = rows["n_low"].iloc[0], rows["n_high"].iloc[0]
+    if pd.isna(low):
+        return ""
+    if pd.isna(high):
+        return f"{count_text(low)} or more"
+    return f"{count_text(low)} to {count_text(high)}"
+
+
+def has_several_tests(plan: pd.DataFrame) -> bool:
+    """Whether rows were planned for different tests."""
+    return "test" in plan.columns and plan["test"].nunique() > 1
+
+
+def label_of_test(test: object) -> str:
+    """Name of a test in print."""
+    record = TESTS.get(str(test))
+    return str(test) if record is None else record.label
+
+
 def power_sentence(plan: pd.DataFrame, *, labels: Mapping[str, Any] | Labels | None = None) -> str:
     """One sentence for a Methods section: what was planned for, how, and the cases that are needed.
+
+    It says what was assumed (the pilot's SD, moved to the effect), and between which limits the needed cases
+    lie as the pilot's SD is uncertain.
 
     Parameters
     ----------
@@ -112,7 +147,11 @@ def power_sentence(plan: pd.DataFrame, *, labels: Mapping[str, Any] | Labels | N
         )
     said = [f"{joined(needs[True])} are needed"] if needs[True] else []
     said += [joined(needs[False])] if needs[False] else []
-    return f"The number of cases was planned for {_goal(frame, what)}, {_how(frame)}: {'; '.join(said)}."
+    uncertain = ""
+    if any(limits_text(rows) for rows in curves):
+        uncertain = "; the limits follow from the error of the pilot's spread"
+    plan_text = f"The number of cases was planned for {_goal(frame, what)}, {_how(frame)}"
+    return f"{plan_text}: {'; '.join(said)}{uncertain}."
 
 
 def _goal(plan: pd.DataFrame, what: str) -> str:
@@ -139,9 +178,23 @@ def _cases(rows: pd.DataFrame, plan: pd.DataFrame) -> str:
     """Cases that a curve needs, and how many units these are."""
     first, needed = rows.iloc[0], rows["n_needed"].iloc[0]
     text = needed_text(rows).replace("> ", "more than ").replace("≤ ", "at most ") + " cases"
-    if pd.isna(needed) or "unit" not in plan.columns or first["unit"] == "case":
-        return text
-    return f"{text} ({counted(round(int(needed) * first['n_units'] / first['n_cases']), str(first['unit']))})"
+    details = []
+    if pd.notna(needed) and "unit" in plan.columns and first["unit"] != "case":
+        n_units = round(int(needed) * first["n_units"] / first["n_cases"])
+        details.append(counted(n_units, str(first["unit"])))
+    if limits := limits_text(rows):
+        details.append(f"{level_text(LIMITS_LEVEL)}% limits {limits}" + (" cases" if details else ""))
+    if has_several_tests(plan):
+        details.append(label_of_test(_planned_test(rows)))
+    return f"{text} ({'; '.join(details)})" if details else text
+
+
+def _planned_test(rows: pd.DataFrame) -> object:
+    """Test of the size of a curve that is nearest to the cases that it needs."""
+    needed = rows["n_needed"].iloc[0]
+    sizes = rows["n_cases"].astype("float64")
+    nearest = sizes.idxmax() if pd.isna(needed) else (sizes - needed).abs().idxmin()
+    return rows.loc[nearest, "test"]
 
 
 def _which(rows: pd.DataFrame, plan: pd.DataFrame, names: Labels) -> str:
@@ -152,17 +205,61 @@ def _which(rows: pd.DataFrame, plan: pd.DataFrame, names: Labels) -> str:
 
 
 def _how(plan: pd.DataFrame) -> str:
-    """Where the power is from."""
+    """Where the power is from, and what it assumes."""
     first = plan.iloc[0]
+    spread = _spread(plan) or " from a pilot"
     speaks = f", speaking of {first['inference_to']}" if "inference_to" in plan.columns else ""
     if first["approach"] == "formula":
         if first["term"] == "mrmc":
             return f"by Hillis' noncentral F distribution{speaks}"
-        return f"by the {'chi-squared' if first['goal'] == 'width' else 'noncentral t'} distribution{speaks}"
+        distribution = "chi-squared" if first["goal"] == "width" else "noncentral t"
+        return f"by the {distribution} distribution{_spread(plan)}{speaks}"
     taken = find_interval(first["interval"]) if first["goal"] == "width" else TESTS.get(str(first["test"]))
     error = fixed_text(100 * plan["mc_error"].max(), 1)
-    analysis = f"{taken.label}; " if taken else ""
+    analysis = f"{taken.label}; " if taken and not has_several_tests(plan) else ""
     return (
-        f"by {count_text(first['n_studies'])} studies of each size that were drawn from a pilot and analysed "
-        f"as this one ({analysis}Monte-Carlo standard error at most {error} percentage points){speaks}"
+        f"by {count_text(first['n_studies'])} studies of each size that were drawn{spread}, and "
+        f"analysed as this one ({analysis}Monte-Carlo standard error at most {error} percentage "
+        f"points){speaks}"
     )
+
+
+def _spread(plan: pd.DataFrame) -> str:
+    """Words that say which spread was assumed, and that it was kept with another effect."""
+    if "sd" not in plan.columns:
+        return ""
+    sd = _sd_text(plan)
+    if "n_pilot" not in plan.columns:
+        return f" with an SD of {sd}" if sd else ""
+    value = f" (SD {sd})" if sd else ""
+    if "method_mean" not in plan.columns:
+        return f" with the spread of {_pilot_text(plan)}{value}"
+    moved = f"{_pilot_text(plan)} whose differences were moved to the effect and keep their spread{value}"
+    return f" from {moved}"
+
+
+def spread_note(plan: pd.DataFrame) -> str:
+    """Sentence of a caption that says which spread was assumed; "" where it is that of readers."""
+    if "sd" not in plan.columns:
+        return ""
+    sd = _sd_text(plan)
+    if "n_pilot" not in plan.columns:
+        return f"SD: {sd}." if sd else ""
+    value = f", {sd}" if sd else ""
+    return f"SD as in {_pilot_text(plan)}{value}."
+
+
+def _sd_text(plan: pd.DataFrame) -> str:
+    """SD of a unit's part of the estimate: "0.176 per patient"; "" where curves have their own."""
+    if plan["sd"].nunique() > 1:
+        return ""
+    first = plan.iloc[0]
+    percent = "%" if first["term"] == "percent_decrease" else ""
+    return f"{first['sd']:.3g}{percent} per {noun(str(first['unit']))}"
+
+
+def _pilot_text(plan: pd.DataFrame) -> str:
+    """A pilot with its size: "a pilot of 64 patients"."""
+    if plan["n_pilot"].nunique() > 1:
+        return "a pilot"
+    return f"a pilot of {counted(plan['n_pilot'].iloc[0], str(plan['unit'].iloc[0]))}"

@@ -1,7 +1,9 @@
 """Curves of power: sizes of a study and its power at each, by simulation or by formula."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ from scipy import special
 from salstats.checks import ValueRangeError
 from salstats.stats.limits import wilson
 from salstats.stats.planning import formulas
-from salstats.stats.planning.pilots import Draw
+from salstats.stats.planning.populations import Draw
 from salstats.stats.planning.studies import Plan, simulate
 
 #: Sizes that are planned for unless told, in those that a formula says are enough.
@@ -32,18 +34,36 @@ class Curve:
     bounds: tuple[float, float] | None = None  # of the margin
     cases_per_unit: float = 1.0  # cases that a unit has on average
     metric: str = ""  # what the scores are
+    # limits of the standard error over itself: the pilot's spread is uncertain; None where it is given
+    error_limits: tuple[float, float] | None = None
+    few: bool = False  # whether the spread rests on few units
     # studies by number of units, for simulation
     draw: Callable[[int], Draw] | None = field(default=None, repr=False)
 
-    def power(self, n_units: int) -> float:
-        """Power by formula."""
-        return float(self.plan.power(self.of_tested(n_units), self.tested, self.bounds))
+    def power(self, n_units: int, error_ratio: float = 1.0) -> float:
+        """Power by formula, of a standard error that is so many times the one expected."""
+        precision = self.of_tested(n_units)
+        precision = precision._replace(std_error=error_ratio * precision.std_error)
+        return float(self.plan.power(precision, self.tested, self.bounds))
 
-    def enough(self, target: float) -> int | None:
+    def enough(self, target: float, error_ratio: float = 1.0) -> int | None:
         """Units at which power reaches the target by formula."""
         if self.plan.goal == "difference" and self.tested == 0:
             return None
-        return formulas.fewest(self.power, target, _LEAST)
+        return formulas.fewest(partial(self.power, error_ratio=error_ratio), target, _LEAST)
+
+    def needed_limits(self, target: float, ratio: float = 1.0) -> dict[str, int | None]:
+        """Columns of the limits of the cases that are needed, from those of the pilot's spread.
+
+        They are by formula; `ratio` is how many times those by formula studies need as simulated.
+        """
+        if self.error_limits is None:
+            return {}
+        columns: dict[str, int | None] = {}
+        for name, error_ratio in zip(("n_low", "n_high"), self.error_limits, strict=True):
+            limit = self.enough(target, error_ratio)
+            columns[name] = None if limit is None else self.cases(math.ceil(ratio * limit - 1e-9))
+        return columns
 
     def cases(self, n_units: int | None) -> int | None:
         """Cases of so many units."""
@@ -83,9 +103,9 @@ def rows_by_formula(curve: Curve, sizes: Sequence[tuple[int, int]], target: floa
     units = np.array([n for _, n in sizes])
     power = curve.plan.power(curve.of_tested(units), curve.tested, curve.bounds)
     width = formulas.mean_width(curve.precision(units), curve.plan.level)
-    needed = curve.cases(curve.enough(target))
+    needed = {"n_needed": curve.cases(curve.enough(target)), **curve.needed_limits(target)}
     return [
-        {**curve.keys, "n_cases": n, "n_units": u, "power": p, "width": w, "n_needed": needed}
+        {**curve.keys, "n_cases": n, "n_units": u, "power": p, "width": w, **needed}
         for (n, u), p, w in zip(sizes, power, width, strict=True)
     ]
 
@@ -101,7 +121,12 @@ def rows_by_simulation(
     shown = np.array([counted[n].n_shown for n in units])
     power = shown / how.n_studies
     low, high = wilson(power, np.full(len(power), how.n_studies), _CONF_LEVEL)
-    needed = curve.cases(crossing(units, shown, how.n_studies, target))
+    enough = crossing(units, shown, how.n_studies, target)
+    by_formula = curve.enough(target)
+    ratio = 1.0
+    if enough is not None and by_formula is not None and enough > units[0]:
+        ratio = enough / by_formula
+    needed = {"n_needed": curve.cases(enough), **curve.needed_limits(target, ratio)}
     return [
         {
             **curve.keys,
@@ -114,7 +139,7 @@ def rows_by_simulation(
             "conf_level": _CONF_LEVEL,
             "width": counted[u].width,
             "n_pairs": counted[u].n_pairs,
-            "n_needed": needed,
+            **needed,
             "interval": counted[u].interval,
             "test": counted[u].test,
         }

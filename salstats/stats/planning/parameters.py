@@ -1,6 +1,7 @@
 """Parameters of a planned study: SDs, correlations and clusters, or components of readers and cases."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,25 @@ PAIRS = {
     "mean_reference": (-np.inf, np.inf),
     "icc": (0.0, 1.0),
     "cluster_size": (1.0, np.inf),
+    "n_pilot": (6.0, np.inf),
 }
 #: As `mrmc_components` names them, and cases of the study that they are from.
 READERS = {
     **dict.fromkeys(("error", "cov1", "cov2", "cov3", "method:reader"), (-np.inf, np.inf)),
     "n_cases": (1.0, np.inf),
 }
+#: Readers of that study, from whom it is known how uncertain the components are.
+_N_READERS = {"n_readers": (2.0, np.inf)}
+
+
+@dataclass(frozen=True)
+class ReaderGroup:
+    """Components of readers and cases of one group of a pilot."""
+
+    keys: dict[str, Any]  # what names the group
+    components: Components
+    cases_per_unit: float
+    n_readers: int | None  # readers of the pilot, None where they are not known
 
 
 def checked(given: Mapping[str, float], known: Mapping[str, tuple[float, float]]) -> dict[str, float]:
@@ -69,10 +83,12 @@ def design_effect(given: Mapping[str, float]) -> float:
     return 1 + (given.get("cluster_size", 1.0) - 1) * given.get("icc", 0.0)
 
 
-def components_of(given: object) -> list[tuple[dict[str, Any], Components, float]]:
-    """Components with what names them and cases of a unit: of a mapping, or by group of `mrmc_components`."""
+def components_of(given: object) -> list[ReaderGroup]:
+    """Components of a mapping, or of each group of `mrmc_components`."""
     if isinstance(given, Mapping):
-        return [({"unit": "case"}, _components(checked(given, READERS)), 1.0)]
+        found = checked(given, READERS | _N_READERS)
+        n_readers = int(found["n_readers"]) if "n_readers" in found else None
+        return [ReaderGroup({"unit": "case"}, _components(found), 1.0, n_readers)]
     if not isinstance(given, pd.DataFrame) or {"term", "estimate", "n_units"} - set(given.columns):
         raise SalstatsError(
             "term='mrmc' plans from scores with a column 'reader', or from variance components: a mapping, "
@@ -80,14 +96,16 @@ def components_of(given: object) -> list[tuple[dict[str, Any], Components, float
         )
     before = [str(c) for c in given.columns[: list(given.columns).index("term")]]
     groups = [rows for _, rows in given.groupby(before, sort=False)] if before else [given]
-    found = []
+    listed = []
     for rows in groups:
         first = rows.iloc[0]
         known = {t: v for t, v in zip(rows["term"], rows["estimate"], strict=True) if t in READERS}
         named = {"unit": "case"} | {c: first[c] for c in (*before, "unit", "figure") if c in given.columns}
         parts = _components(checked({**known, "n_cases": first["n_units"]}, READERS))
-        found.append((named, parts, float(first.get("n_cases", first["n_units"]) / first["n_units"])))
-    return found
+        cases_per_unit = float(first.get("n_cases", first["n_units"]) / first["n_units"])
+        n_readers = int(first["n_readers"]) if "n_readers" in given.columns else None
+        listed.append(ReaderGroup(named, parts, cases_per_unit, n_readers))
+    return listed
 
 
 def _components(found: Mapping[str, float]) -> Components:

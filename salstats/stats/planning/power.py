@@ -15,8 +15,10 @@ from salstats.checks import (
     check_generator,
     check_level,
     check_number,
+    warn,
 )
 from salstats.frames import whole_column
+from salstats.stats.cautions import SMALL_PILOT, add_caution
 from salstats.stats.equivalence import Margin
 from salstats.stats.mrmc.anova import random_effects
 from salstats.stats.planning import sources
@@ -29,11 +31,11 @@ APPROACHES = ("simulation", "formula")
 #: Columns of the result, those that there are.
 COLUMNS = (
     "term", "goal", "effect", "margin_low", "margin_high", "widest", "method_mean", "reference_mean",
-    "n_readers", "n_cases", "n_units", "unit", "power", "mc_error", "conf_low", "conf_high", "conf_level",
-    "width", "n_pairs", "target", "n_needed", "level", "interval", "test", "n_replicates", "inference_to",
-    "figure", "approach", "n_studies",
+    "sd", "n_pilot", "n_readers", "n_cases", "n_units", "unit", "power", "mc_error", "conf_low", "conf_high",
+    "conf_level", "width", "n_pairs", "target", "n_needed", "n_low", "n_high", "level", "interval", "test",
+    "n_replicates", "inference_to", "figure", "approach", "n_studies", "caution",
 )  # fmt: skip
-_WHOLE = ("n_readers", "n_cases", "n_units", "n_needed")
+_WHOLE = ("n_pilot", "n_readers", "n_cases", "n_units", "n_needed", "n_low", "n_high")
 
 
 def power(
@@ -63,8 +65,9 @@ def power(
 ) -> pd.DataFrame:
     """Power of a planned study, or how wide its interval will be, by number of cases and readers.
 
-    Studies are drawn from a pilot, unit by unit with all of a unit's rows, so that they have the effect asked
-    for, and each is analysed as the study itself will be; power is the share of them that show it.
+    The pilot's differences are moved to the effect asked for, and keep their spread. Studies are drawn from
+    it, unit by unit with all of a unit's rows, and each is analysed as the study itself will be; power is the
+    share of them that show the effect.
 
     Parameters
     ----------
@@ -116,61 +119,70 @@ def power(
         - the grouping columns, `method`, `reference`, those that there are;
         - `term`; `goal` ("difference", "margin" or "width"); `effect`; `margin_low`, `margin_high`; `widest`,
           the width asked for;
-        - `method_mean`, `reference_mean` of the population that studies are drawn from;
+        - `method_mean`, `reference_mean` of the population that studies are drawn from; `sd` of a unit's part
+          of the estimate, whose standard error it is over the root of `n_units`; `n_pilot`, the units of the
+          pilot;
         - `n_readers`, `n_cases`, and the `n_units` that they make, with the name of the `unit`;
         - `power` (a difference counts on either side); of simulations `mc_error`, its Monte-Carlo standard
           error, and Wilson's limits `conf_low`, `conf_high` at `conf_level` 0.95;
         - `width`, the mean width of the interval at `level`; `n_pairs`, mean pairs with both scores defined;
         - `target`, and `n_needed`: the fewest cases that reach it, by formula, or between two simulated sizes
           by a line in the root of the size (the smallest size where that reaches it already; missing where
-          the largest does not);
-        - `level`, `interval`, `test` of the analysis, `n_replicates`; `inference_to`, `figure` of readers;
-          `approach`, `n_studies`.
+          the largest does not); `n_low`, `n_high`: its 95 % limits, as the pilot's SD is uncertain (`n_high`
+          missing where no number is enough);
+        - `level`, `interval`, `test` of the row's analysis, `n_replicates`; `inference_to`, `figure` of
+          readers; `approach`, `n_studies`; `caution` where the pilot is small.
 
     Raises
     ------
     SalstatsError
-        A reference where there are no pairs; no effect for a difference, or one beyond the pilot's units; a
-        pilot of one unit; simulation from parameters; unknown or missing parameters; as for `difference`.
+        A reference where there are no pairs; no effect for a difference; a pilot of fewer than six units, or
+        without any spread; simulation from parameters; unknown or missing parameters; as for `difference`.
     ValueRangeError
-        An effect outside the margin; sizes of less than two units; no size that reaches the target.
+        An effect outside the margin, or beyond the metric's range; sizes of less than two units; no size that
+        reaches the target.
 
     Warns
     -----
     SalstatsWarning
-        A pilot of fewer than 20 units; an effect far from the pilot's own, whose studies are drawn from few.
+        A pilot of fewer than 20 units.
 
     Notes
     -----
-    Units are drawn with chances in proportion to exp(lambda g), g being a unit's sum of method - reference -
-    effect (of a decrease of d percent, method - (1 - d/100) reference), lambda such that the mean of g is 0:
-    the distribution closest to the pilot's that has the effect (exponential tilting, Efron 1981). Normal
-    differences are shifted by this and keep their SD, of hits and misses the shares change, no score leaves
-    its range, and zeros, pairs, clusters and undefined scores stay what they are. What means come of it is in
-    `method_mean` and `reference_mean`. With an effect of 0 power is the type I error. Studies of all sizes
-    and effects share their random numbers: curves are smooth, and neighbouring points err alike.
+    The pilot is moved to the effect: every score of the method by the same amount, so that the differences
+    keep their spread, whatever the pilot's own effect is, and units with several cases what these have in
+    common. Differences are also spread by the root of n/(n - 1), n the units, since what is drawn from a
+    sample varies less than what the sample was drawn from. 0/1 scores stay 0 or 1: some of the method's hits
+    turn into misses, or misses into hits, each with the same chance, and those of one unit together as often
+    as keeps the design effect. What means come of it is in `method_mean` and `reference_mean`; an effect that
+    moves the method out of the metric's range is an error. With an effect of 0 power is the type I error.
+    Studies of all sizes and effects share their random numbers: curves are smooth, and neighbouring points
+    err alike.
 
-    What a pilot says of spread is uncertain too, and that is in no error shown here: of 30 units the SD may
-    be 25 % off, and the cases needed 60 %. The further an effect lies from the pilot's own, the more is
-    guessed of studies that have it: where a study of 40 cases had 66 % power, pilots of 140 patients with
-    that effect planned 64 to 76 %, and pilots with one 3.6 times as large 38 to 98 %, with a warning.
+    The pilot's spread has an error, and so have the cases needed: `n_low` and `n_high` are those that 95 %
+    limits of the SD need. The limits are chi-squared; where the differences have long tails the degrees of
+    freedom are fewer than units - 1 (Shoemaker 2003). Of 0/1 scores of independent cases they are Wilson's
+    of the share of discordant pairs, and of readers and cases chi-squared with Hillis' degrees of freedom of
+    the pilot. A spread that is known no better than from 20 normal differences has a `caution`.
 
     Formulas are of a t test of units, from the SD of a unit's part of the estimate. Parameters for it are
     `sd_difference` of a case, or `sd`, `sd_reference` (by default as `sd`) and `correlation` (0) of its two
     scores; in clusters of `cluster_size` (1) the variance is 1 + (m - 1) `icc` times that of independent
-    cases; decreases need `mean_reference`. Power is that of the noncentral t on both sides (as in pwr), of
+    cases; decreases need `mean_reference`. With `n_pilot`, the units that the SDs were estimated from, the
+    cases have limits. Power is that of the noncentral t on both sides (as in pwr), of
     margins that of two one-sided tests by integration over the SD.
 
     Of mrmc it is Hillis' noncentral F: components of `n_cases` cases (`error`, `cov1`, `cov2`, `cov3`) shrink
-    with the number of cases, `method:reader` does not; with readers fixed the test is z, where RJafroc has
+    with the number of cases, `method:reader` does not, and with the pilot's `n_readers` there are limits;
+    with readers fixed the test is z, where RJafroc has
     cases - 1 degrees of freedom. MRMCsamplesize has readers - 1, and asks for more cases.
 
     References
     ----------
-    Efron B. Nonparametric standard errors and confidence intervals. Can J Stat 1981. doi:10.2307/3314608
-
     Hillis SL, Obuchowski NA, Berbaum KS. Power estimation for multireader ROC methods: an updated and unified
     approach. Acad Radiol 2011. doi:10.1016/j.acra.2010.09.007
+
+    Shoemaker LH. Fixing the F test for equal variances. Am Stat 2003;57:105-114. doi:10.1198/0003130031441
 
     Examples
     --------
@@ -239,6 +251,7 @@ def power(
         curves = sources.of_pilot(pilot, plan, effects, reference, by, unit, check_generator(rng))
     how = Simulation(n_studies, jobs, progress)
     rows: list[dict[str, Any]] = []
+    few: list[bool] = []
     for curve in curves:
         chosen = curve.sizes(sizes, target)
         rows += (
@@ -246,6 +259,7 @@ def power(
             if approach == "formula"
             else rows_by_simulation(curve, chosen, target, how)
         )
+        few += [curve.few] * len(chosen)
     shared: dict[str, Any] = {"term": term, "goal": plan.goal, "target": target, "level": plan.level}
     shared |= {} if width is None else {"widest": width}
     shared |= {"approach": approach}
@@ -255,7 +269,20 @@ def power(
         shared |= dict.fromkeys(("interval", "test"), "t")
         if term == "mrmc":
             shared |= {"interval": "obuchowski-rockette", "test": "mrmc"}
-    return _laid_out(pd.DataFrame(rows).assign(**shared))
+    frame = pd.DataFrame(rows).assign(**shared)
+    if isinstance(pilot, pd.DataFrame) and term != "mrmc":
+        _warn_small_pilot(frame)
+    return _laid_out(add_caution(frame, SMALL_PILOT, np.array(few)))
+
+
+def _warn_small_pilot(plan: pd.DataFrame) -> None:
+    """Warn where a pilot has few units."""
+    n_pilot = int(plan["n_pilot"].min())
+    if n_pilot < sources.FEW_UNITS:
+        warn(
+            f"the pilot has {n_pilot} units, from which the spread is not well known: the cases needed lie "
+            "between n_low and n_high; plan for n_high, or score more cases for the pilot"
+        )
 
 
 def _laid_out(frame: pd.DataFrame) -> pd.DataFrame:

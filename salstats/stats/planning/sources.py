@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from salstats.checks import SalstatsError, SalstatsWarning, ValueRangeError, check_by, warn
+from salstats.checks import SalstatsError, SalstatsWarning, ValueRangeError, check_by
 from salstats.frames import ColumnCodes, case_key
+from salstats.stats.advice import ROUNDING
 from salstats.stats.comparisons import pair_with_reference, reference_in_every_group
 from salstats.stats.design import group_label, row_groups
 from salstats.stats.equivalence import check_margin
@@ -19,13 +20,17 @@ from salstats.stats.mrmc.anova import ANALYSES
 from salstats.stats.mrmc.readers import mrmc_components
 from salstats.stats.planning import formulas, parameters
 from salstats.stats.planning.curves import Curve
-from salstats.stats.planning.pilots import Draw, Pilot, effective_units, tilted
+from salstats.stats.planning.pilots import Pilot
+from salstats.stats.planning.populations import Draw, population_of
+from salstats.stats.planning.spreads import error_limits_of, spread_of
 from salstats.stats.planning.studies import Plan
 from salstats.stats.units import Unit, resolve_unit
 from salstats.stats.wide import is_scores_frame
 
-#: Units of a pilot below which its spread is a guess, and the share of them that may carry its studies.
-_FEW_UNITS, _SHARE = 20, 0.5
+#: Units of a pilot below which its spread is a guess.
+FEW_UNITS = 20
+#: Units of a pilot below which nothing is planned from it.
+_LEAST_UNITS = 6
 
 
 def _bounds(plan: Plan, metric: str, effect: float) -> tuple[float, float] | None:
@@ -81,15 +86,12 @@ def of_pilot(
         pilot = Pilot.of(own[rows], other[rows], units[rows], cases[rows])
         if np.isnan(own[rows] - other[rows]).all():
             raise SalstatsError(f"no pair of the pilot has both scores for {group_label(keys, group)}")
-        if pilot.n_units < 2:
+        n_telling = int((pilot.sums(np.ones(len(rows))) > 0).sum())
+        if n_telling < _LEAST_UNITS:
             raise SalstatsError(
-                f"the pilot has one {unit_name}, which says nothing of how others differ; give parameters"
-            )
-        if pilot.n_units < _FEW_UNITS:
-            off = np.sqrt(2 / (pilot.n_units - 1))
-            warn(
-                f"the pilot has {pilot.n_units} units, from which the SD is known to about {100 * off:.0f} % "
-                "only; plan for more than n_needed"
+                f"the pilot has both scores of {n_telling} units ({unit_name}) for "
+                f"{group_label(keys, group)}, and of fewer than {_LEAST_UNITS} the spread is unknown; give "
+                "parameters, as in power({'sd_difference': 0.2}, ...)"
             )
         metric = str(paired["metric"].iloc[rows[0]])
         for effect in effects:
@@ -106,31 +108,42 @@ def _curve_of_pilot(
         # of a margin for each metric it is that of this one
         low, high = (None if np.isinf(b) else b for b in bounds)
         plan = replace(plan, margin=(low, high))
-    parts, chances = tilted(pilot, plan.term, known)
-    worth = effective_units(chances)
-    if worth < _SHARE * pilot.n_units:
-        warn(
-            f"effect={known:g} is far from the pilot's own, {pilot.effect(plan.term):.4g}: studies that have "
-            f"it rest on what {worth:.0f} of its {pilot.n_units} units are worth"
-        )
-    sd = pilot.spread(plan.term, known, chances)
-    tested, sd_tested = known, sd
-    method_mean, reference_mean = pilot.means(chances)
+    population = population_of(pilot, plan.term, known, metric)
+    spread = spread_of(population, plan.term, known)
+    tested = known
+    tested_spread = spread
+    method_mean, reference_mean = population.means()
     if plan.term == "percent_decrease" and plan.goal == "difference":
         # a decrease of 0 is a difference of 0, and that is tested
         tested = method_mean - reference_mean
-        sd_tested = pilot.spread("difference", tested, chances)
-    means = {"method_mean": method_mean, "reference_mean": reference_mean}
+        tested_spread = spread_of(population, "difference", tested)
+    if tested_spread.sd <= ROUNDING * (abs(method_mean) + abs(reference_mean)):
+        raise SalstatsError(
+            f"the differences of the pilot in {metric} do not vary, which says nothing of how others would; "
+            "give parameters, as in power({'sd_difference': 0.2}, ...)"
+        )
+    keys = {
+        **named,
+        "effect": known,
+        **_margin_keys(bounds),
+        "method_mean": method_mean,
+        "reference_mean": reference_mean,
+        "sd": spread.sd,
+        "n_pilot": pilot.n_units,
+        "unit": unit,
+    }
     return Curve(
-        {**named, "effect": known, **_margin_keys(bounds), **means, "unit": unit},
+        keys,
         plan,
         tested,
-        partial(formulas.of_units, sd),
-        partial(formulas.of_units, sd_tested),
+        partial(formulas.of_units, spread.sd),
+        partial(formulas.of_units, tested_spread.sd),
         bounds,
         pilot.cases_per_unit,
         metric,
-        lambda n: Draw.of(pilot, parts, chances, n, seed),
+        error_limits=tested_spread.limits,
+        few=tested_spread.df + 1 < FEW_UNITS,
+        draw=lambda n: Draw(population, n, seed),
     )
 
 
@@ -139,6 +152,13 @@ def of_parameters(given: Mapping[str, float], plan: Plan, effects: Sequence[floa
     found = parameters.checked(given, parameters.PAIRS)
     size = found.get("cluster_size", 1.0)
     decrease = plan.term == "percent_decrease"
+    pilot_size: dict[str, int] = {}
+    error_limits = None
+    few = False
+    if "n_pilot" in found:
+        pilot_size["n_pilot"] = int(found["n_pilot"])
+        error_limits = error_limits_of(found["n_pilot"] - 1)
+        few = found["n_pilot"] < FEW_UNITS
     if decrease and not found.get("mean_reference"):
         raise SalstatsError(
             "a percentage decrease is one of mean_reference, which the parameters must hold, and not as 0"
@@ -156,9 +176,12 @@ def of_parameters(given: Mapping[str, float], plan: Plan, effects: Sequence[floa
                 tested = -known / 100 * found["mean_reference"]
                 sd_tested = float(parameters.sd_of_pairs(found, 1.0) * of_unit)
         shown = {} if effect is None else {"effect": known}
-        keys = {**shown, **_margin_keys(bounds), "unit": "case" if size == 1 else "cluster"}
+        unit = "case" if size == 1 else "cluster"
+        keys = {**shown, **_margin_keys(bounds), "sd": sd, **pilot_size, "unit": unit}
         precision, of_tested = (partial(formulas.of_units, each) for each in (sd, sd_tested))
-        yield Curve(keys, plan, tested, precision, of_tested, bounds, size)
+        yield Curve(
+            keys, plan, tested, precision, of_tested, bounds, size, error_limits=error_limits, few=few
+        )
 
 
 def of_readers(
@@ -177,11 +200,25 @@ def of_readers(
     if n_readers is None:
         raise SalstatsError("n_readers= says how many readers the study has, such as n_readers=[4, 6, 8]")
     speaks = {"inference_to": ANALYSES[random].inference_to}
-    for (named, found, size), effect in product(groups, effects):
+    for group, effect in product(groups, effects):
         known = 0.0 if effect is None else effect
-        bounds = _bounds(plan, str(named.get("metric", "")), known)
+        bounds = _bounds(plan, str(group.keys.get("metric", "")), known)
         shown = {} if effect is None else {"effect": known}
+        precision_of = partial(
+            formulas.hillis, group.components, random_readers=random[0], random_cases=random[1]
+        )
+        error_limits = None
+        few = False
+        if group.n_readers is not None:
+            # the error of the difference in the pilot has these degrees of freedom
+            df = float(precision_of(group.n_readers, group.components.n_cases).df)
+            df = min(df, group.components.n_cases - 1)
+            error_limits = error_limits_of(df)
+            few = df + 1 < FEW_UNITS
         for n in n_readers:
-            precision = partial(formulas.hillis, found, n, random_readers=random[0], random_cases=random[1])
-            keys = {**named, **shown, **_margin_keys(bounds), "n_readers": n, **speaks}
-            yield Curve(keys, plan, known, precision, precision, bounds, size)
+            precision = partial(precision_of, n)
+            keys = {**group.keys, **shown, **_margin_keys(bounds), "n_readers": n, **speaks}
+            yield Curve(
+                keys, plan, known, precision, precision, bounds, group.cases_per_unit,
+                error_limits=error_limits, few=few,
+            )  # fmt: skip

@@ -16,7 +16,7 @@ from salstats.stats.contrasts import difference, percent_decrease
 from salstats.stats.equivalence import CLAIMS, SIDES, Margin, is_below
 from salstats.stats.inference import check_options
 from salstats.stats.planning import formulas
-from salstats.stats.planning.pilots import Draw
+from salstats.stats.planning.populations import Draw
 from salstats.stats.units import Units
 
 #: Rows of one call, about, and its studies at most.
@@ -127,8 +127,7 @@ def simulate(
     """Simulate studies of each size, by the key of its draw; the same whatever `jobs` is."""
     blocks = []
     for size, draw in draws.items():
-        rows = 2 * draw.n_units * draw.pilot.sizes.mean()
-        at_once = int(np.clip(_ROWS_AT_ONCE / rows, 1, _STUDIES_AT_ONCE))
+        at_once = int(np.clip(_ROWS_AT_ONCE / draw.n_rows, 1, _STUDIES_AT_ONCE))
         starts = range(0, n_studies, at_once)
         blocks += [_Block(size, draw, plan, metric, i, min(i + at_once, n_studies)) for i in starts]
     pieces = in_pieces(_run, blocks, jobs=jobs, progress=progress, label="simulating")

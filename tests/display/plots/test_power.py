@@ -96,3 +96,24 @@ def test_a_single_size_is_a_point():
     assert "Bars: 95% intervals of the power" in caption(figure)
     # a line of one point warns
     plt.close(figure.draw(show=False))
+
+
+def test_limits_of_the_needed_cases_are_bars_as_far_as_the_axis_reaches():
+    frame = plan(effects=(-0.1, -0.05), needed=(45, 60)).assign(n_low=[31] * 4 + [10] * 4, n_high=70, sd=0.2)
+    frame.loc[frame["effect"] == -0.05, "n_high"] = 200
+    figure = ss.plot_power(frame.assign(unit="case", n_pilot=12, caution="small pilot"))
+    # behind the target and the bands
+    bars = nth_data(figure, 2)
+    assert bars["n_cases"].tolist() == [31, 20]
+    assert bars["limit"].tolist() == [70, 80]
+    # one below the other
+    assert bars["shown"].iloc[0] > bars["shown"].iloc[1]
+    assert list(figure.data["line"].cat.categories) == [
+        "effect −0.1 (45 [31 to 70])",
+        "effect −0.05 (60 [10 to 200])",
+    ]
+    assert "SD as in a pilot of 12 cases, 0.2 per case." in caption(figure)
+    assert "no better than from 20 normal differences" in caption(figure)
+    plt.close(figure.draw(show=False))
+    widths = ss.plot_power(frame.assign(unit="case"), show="width")
+    assert "geom_segment" not in [type(layer.geom).__name__ for layer in widths.layers]

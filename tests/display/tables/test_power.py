@@ -41,3 +41,17 @@ def test_a_plan_of_widths_says_how_often_which_width_is_reached():
 def test_what_is_no_plan_is_refused():
     with pytest.raises(ColumnError, match="plan has no column 'term'"):
         ss.table_power(pd.DataFrame({"power": [0.8]}))
+
+
+def test_rows_with_tests_of_their_own_name_them_and_a_caution_stands_below():
+    tests = ["cr2", "wild", "wild", "wild"]
+    frame = plan(unit="case", conf_level=0.95, caution="small pilot").assign(test=tests)
+    table = record_of(ss.table_power(frame))
+    assert table.columns[-1].heading == "Test"
+    assert [row[-1] for row in table.cells] == [
+        "paired t test, CR2 standard errors",
+        *["wild cluster bootstrap test"] * 3,
+    ]
+    assert "no better than from 20 normal differences" in table.notes[0]
+    alike = record_of(ss.table_power(plan(unit="case", conf_level=0.95)))
+    assert "Test" not in [column.heading for column in alike.columns]

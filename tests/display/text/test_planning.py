@@ -9,10 +9,36 @@ from salstats.checks import ColumnError
 def test_a_simulated_plan_says_how_it_was_made_and_what_is_needed():
     assert ss.power_sentence(plan(needed=(45,), unit="patient", n_units=10)) == (
         "The number of cases was planned for 80% power to show a difference in mean IoU of −0.05 at a "
-        "two-sided level of 0.05, by 1,000 studies of each size that were drawn from a pilot and analysed as "
-        "this one (wild cluster bootstrap test; Monte-Carlo standard error at most 1.5 percentage points): "
-        "45 cases (22 patients) are needed."
+        "two-sided level of 0.05, by 1,000 studies of each size that were drawn from a pilot, and analysed "
+        "as this one (wild cluster bootstrap test; Monte-Carlo standard error at most 1.5 percentage "
+        "points): 45 cases (22 patients) are needed."
     )
+
+
+def test_what_was_assumed_and_how_uncertain_the_cases_are_is_said():
+    of_pilot = {"unit": "patient", "n_units": 10, "sd": 0.176, "n_pilot": 64, "method_mean": 0.5}
+    said = ss.power_sentence(plan(needed=(45,), n_low=31, n_high=70, **of_pilot))
+    assert (
+        "that were drawn from a pilot of 64 patients whose differences were moved to the effect and keep "
+        "their spread (SD 0.176 per patient), and analysed as this one"
+    ) in said
+    assert "45 cases (22 patients; 95% limits 31 to 70 cases) are needed" in said
+    assert said.endswith("; the limits follow from the error of the pilot's spread.")
+    unbounded = plan(needed=(45,), n_low=31, n_high=pd.NA, sd=0.2, unit="case", approach="formula", test="t")
+    said = ss.power_sentence(unbounded)
+    assert (
+        "by the noncentral t distribution with an SD of 0.2 per case: 45 cases (95% limits 31 or more)"
+        in said
+    )
+
+
+def test_curves_with_tests_of_their_own_name_them():
+    frame = plan(methods=("gradcam", "occlusion"), needed=(45,))
+    frame.loc[(frame["method"] == "occlusion") & (frame["n_cases"] < 60), "test"] = "mcnemar"
+    said = ss.power_sentence(frame)
+    assert "45 cases (wild cluster bootstrap test) for Grad-CAM" in said
+    assert "45 cases (exact McNemar test) for Occlusion" in said
+    assert "analysed as this one (Monte-Carlo" in said
 
 
 def test_several_curves_are_listed():
@@ -49,7 +75,7 @@ def test_a_formula_may_say_that_no_number_is_enough():
     frame = plan(needed=(None,), approach="formula", test="t")
     assert ss.power_sentence(frame).endswith("distribution: no number of cases is enough.")
     readers = pd.concat(
-        [frame.assign(n_readers=3), plan(needed=(60,), approach="formula").assign(n_readers=5)]
+        [frame.assign(n_readers=3), plan(needed=(60,), approach="formula", test="t").assign(n_readers=5)]
     )
     assert ss.power_sentence(readers).endswith(
         ": 60 cases with 5 readers are needed; no number of cases is enough with 3 readers."

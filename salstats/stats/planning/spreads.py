@@ -1,0 +1,89 @@
+"""Spread of a planned estimate, and how well a pilot knows it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from salstats.stats.limits import wilson
+from salstats.stats.planning.populations import Population, line_of
+
+#: Level of the limits of an SD.
+LIMITS_LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Spread:
+    """SD of a unit's part of the estimate, whose standard error is this over the root of the units."""
+
+    sd: float
+    #: Limits of the SD over the SD.
+    limits: tuple[float, float]
+    #: Degrees of freedom that the SD has.
+    df: float
+
+
+def spread_of(population: Population, term: str, effect: float) -> Spread:
+    """Spread of an estimate among studies of a population, clustered by unit.
+
+    Of a percentage decrease it is that of the linear approximation (delta method).
+    """
+    pilot = population.pilot
+    slope, intercept = line_of(term, effect)
+    residual = population.own - slope * pilot.other - intercept
+    parts = pilot.sums(residual)
+    squares = parts**2 + pilot.sums(population.flip_variance) + population.flip_covariance
+    scale = pilot.sums(np.ones_like(residual)).mean()
+    if term == "percent_decrease":
+        scale = pilot.sums(pilot.other).mean() / 100
+    sd = float(np.sqrt(squares.mean()) / abs(scale))
+    if population.flip is not None and pilot.sizes.max() == 1:
+        return _of_discordant_pairs(population, sd)
+    df = variance_df(parts)
+    return Spread(sd, error_limits_of(df), df)
+
+
+def variance_df(values: np.ndarray) -> float:
+    """Degrees of freedom of the variance of a sample: those of the chi-squared distribution as uncertain.
+
+    They are n - 1 where the values are normal, and fewer where their tails are longer, so that few of them
+    carry the variance; shorter tails count as normal.
+
+    Shoemaker LH. Fixing the F test for equal variances. Am Stat 2003;57:105-114. doi:10.1198/0003130031441
+    """
+    n = len(values)
+    deviation = values - values.mean()
+    variance = (deviation**2).mean()
+    if variance == 0:
+        return float(n - 1)
+    excess = float((deviation**4).mean() / variance**2 - 3)
+    return 2 / (2 / (n - 1) + max(excess, 0.0) / n)
+
+
+def error_limits_of(df: float) -> tuple[float, float]:
+    """Limits of an SD, or a standard error, over its estimate, from the chi-squared distribution."""
+    tail = (1 - LIMITS_LEVEL) / 2
+    low, high = (np.sqrt(df / special.chdtri(df, p)) for p in (tail, 1 - tail))
+    return float(low), float(high)
+
+
+def _of_discordant_pairs(population: Population, sd: float) -> Spread:
+    """Spread of a difference of 0/1 scores, with Wilson's limits of the share of discordant pairs.
+
+    The variance of one difference is that share less the square of the mean difference.
+    """
+    pilot = population.pilot
+    complete = pilot.complete
+    own, other = population.own[complete], pilot.other[complete]
+    share = float((own * (1 - other) + other * (1 - own)).mean())
+    gap = float((own - other).mean())
+    n = len(own)
+    limits = wilson(np.array([share]), np.array([n]), LIMITS_LEVEL)
+    low, high = (float(limit[0]) for limit in limits)
+    # no fewer pairs are discordant than the difference makes
+    low = max(low, abs(gap))
+    variance = share - gap**2
+    relative = [np.sqrt(max(limit - gap**2, 0.0) / variance) for limit in (low, high)]
+    # the relative variance of the share is (1 - share) / (n share), that of a variance is 2 / df
+    df = min(2 * n * share / max(1 - share, 1 / n), n - 1.0)
+    return Spread(sd, (float(relative[0]), float(relative[1])), df)

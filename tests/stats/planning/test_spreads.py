@@ -1,0 +1,79 @@
+import numpy as np
+import pytest
+from stats.planning.test_populations import clustered, clustered_hits
+
+from salstats.stats.planning.pilots import Pilot
+from salstats.stats.planning.populations import Draw, population_of
+from salstats.stats.planning.spreads import error_limits_of, spread_of, variance_df
+
+
+def test_spread_of_independent_units_is_their_sd_whatever_the_effect():
+    own = np.random.default_rng(2).normal(size=30)
+    pilot = Pilot.of(own, np.zeros(30), np.arange(30), np.arange(30))
+    for effect in (-0.5, 0.0, 2.0):
+        population = population_of(pilot, "difference", effect, "gap")
+        assert spread_of(population, "difference", effect).sd == pytest.approx(own.std(ddof=1))
+
+
+def test_spread_is_that_of_clustered_means():
+    # G/(G-1) times the sum of squares of the units' residuals, over the number of pairs, times root G
+    pilot = clustered()
+    gaps = pilot.own - pilot.other
+    known = ~np.isnan(gaps)
+    units = np.arange(12).repeat(pilot.sizes)
+    residuals = np.bincount(units[known], gaps[known] - gaps[known].mean(), minlength=12)
+    expected = np.sqrt(12 / 11 * (residuals**2).sum()) / known.sum() * np.sqrt(12)
+    population = population_of(pilot, "difference", -0.05, "iou")
+    assert spread_of(population, "difference", -0.05).sd == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("term", "effect"), [("difference", -0.1), ("percent_decrease", 12.0)])
+def test_spread_is_that_of_the_studies_that_are_drawn(term, effect):
+    hits = clustered_hits()
+    for pilot, metric in ((hits, "hit"), (clustered(60), "iou")):
+        population = population_of(pilot, term, effect, metric)
+        own, other, _, study = Draw(population, 400, 7).pairs(range(2000))
+        known = ~np.isnan(own - other)
+        own_sum, other_sum, n = (
+            np.bincount(study[known], values) for values in (own[known], other[known], np.ones(known.sum()))
+        )
+        estimate = (own_sum - other_sum) / n if term == "difference" else 100 * (1 - own_sum / other_sum)
+        # an SD of 2000 is good to 1.6 %
+        assert spread_of(population, term, effect).sd == pytest.approx(estimate.std() * 20, rel=0.05)
+
+
+def test_limits_of_an_sd_are_those_of_tables():
+    # chi-squared of 19 degrees of freedom: 8.907 and 32.852
+    np.testing.assert_allclose(error_limits_of(19), np.sqrt(19 / np.array([32.852, 8.907])), rtol=1e-4)
+
+
+def test_long_tails_take_degrees_of_freedom():
+    rng = np.random.default_rng(3)
+    assert variance_df(rng.normal(size=4000)) == pytest.approx(3999, rel=0.15)
+    # excess kurtosis of the Laplace distribution is 3: 2n / (2 + 3)
+    assert variance_df(rng.laplace(size=400_000)) == pytest.approx(160_000, rel=0.05)
+    # short tails count as normal
+    assert variance_df(rng.uniform(size=50)) == pytest.approx(49)
+
+
+def test_limits_of_the_sd_hold_it():
+    rng = np.random.default_rng(4)
+    held = []
+    for _ in range(1000):
+        sample = rng.beta(5, 3, 20) - rng.beta(2, 3, 20)
+        low, high = error_limits_of(variance_df(sample))
+        sd = np.sqrt(15 / (64 * 9) + 6 / (25 * 6))
+        held.append(low * sample.std(ddof=1) <= sd <= high * sample.std(ddof=1))
+    assert np.mean(held) >= 0.93
+
+
+def test_limits_of_hits_are_wilsons_of_the_discordant_pairs():
+    # 8 of 40 pairs discordant: Wilson's limits .1050 and .3478 of their share
+    own = np.repeat([1.0, 0.0, 1.0], [4, 4, 32])
+    other = np.repeat([0.0, 1.0, 1.0], [4, 4, 32])
+    pilot = Pilot.of(own, other, np.arange(40), np.arange(40))
+    spread = spread_of(population_of(pilot, "difference", 0.0, "hit"), "difference", 0.0)
+    assert spread.sd == pytest.approx(np.sqrt(0.2))
+    np.testing.assert_allclose(spread.limits, np.sqrt(np.array([0.1050, 0.3478]) / 0.2), rtol=1e-3)
+    # few discordant pairs tell little: 2 n share / (1 - share)
+    assert spread.df == pytest.approx(20)
