@@ -265,13 +265,15 @@ def _with_shared_cases(
     Effects of cases, random or fixed, compare methods within cases.
     """
     formula, frame = models[0].formula, models[0].frame
-    of_cases = ("case" in formula.columns) and len(np.unique(frame["case"])) > 1
     inside = "method" in formula.columns
-    if of_cases or not {"case", "method"} <= set(frame.columns) or not (inside or "method" in by):
+    known = {"case", "method"} <= set(frame.columns)
+    if "case" in formula.columns or not known or not (inside or "method" in by):
         return list(models)
     remedy = shared_rows_call(data, formula.response.columns, "data")
-    if inside:
-        remedy = f"add (1|case) to the formula, or {paired_call(data, data='data')}"
+    if inside and set(SCORES_COLUMNS) <= set(data.columns):
+        remedy = paired_call(data, data="data")
+        if models[0].family.linear:
+            remedy += ", and (1|case) in the formula mostly within cases"
     kind = f"methods that have scores of different cases, which compares unlike with unlike ({remedy}),"
     beside: dict[tuple[object, ...], list[int]] = defaultdict(list)
     for place, model in enumerate(models):
@@ -289,7 +291,7 @@ def _with_shared_cases(
         lacking = dict(zip(found.keys["method"].astype("str"), lacking_cases(found), strict=True))
         for place in places:
             model = models[place]
-            compared = lacking.values()
+            compared = list(lacking.values())
             if not inside:
                 compared = [lacking.get(str(model.key[by.index("method")]), "")]
             texts = [text for text in compared if text]
