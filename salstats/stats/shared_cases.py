@@ -8,7 +8,7 @@ import pandas as pd
 
 from salstats.checks import warn
 from salstats.frames import ColumnCodes, insert_column
-from salstats.stats.carried import counts_of_rows, is_absent, pooled_columns
+from salstats.stats.carried import counts_of_rows, nothing_there, pooled_columns
 from salstats.stats.cautions import DIFFERENT_CASES, INCOMPLETE_PAIRS, add_caution
 from salstats.stats.comparisons import ALL, ALWAYS, LACKING
 from salstats.stats.design import AVERAGE, group_label, group_list
@@ -62,33 +62,37 @@ def shared_cases(
     defined : ndarray of bool, shape (n_rows,)
         Rows with a value that enters an estimate.
     absent : ndarray of bool, shape (n_rows,), optional
-        Rows without a value as the finding is absent: no method lacks such a case.
+        Rows that say that the finding is absent: no method lacks such a case.
     """
     together = [c for c in by if c != "method"]
     case = [c for c in ALWAYS if c in codes.frame.columns]
     cases = codes.combined(list(dict.fromkeys([*together, *case])))
-    counted = defined
-    if absent is not None and absent.any():
-        counted = defined & ~np.isin(cases, cases[absent])
-    rows = np.flatnonzero(counted)
-    series = codes.combined(by)
-    pairs = pd.DataFrame({"series": series[rows], "case": cases[rows]}).drop_duplicates()
     groups = codes.combined(together)
-    first_row = pd.DataFrame({"series": series[rows], "row": rows}).drop_duplicates("series")
-    first_row = first_row.sort_values("series")
-    of_series = groups[first_row["row"].to_numpy()]
+    series = codes.combined(by)
+    rows = np.flatnonzero(defined)
+    pairs = pd.DataFrame({"series": series[rows], "case": cases[rows], "row": rows})
+    of_series = pairs.drop_duplicates("series").sort_values("series")
+    pairs = pairs.drop_duplicates(["series", "case"])
+    group_of_series = groups[of_series["row"].to_numpy()]
     n_groups = int(groups.max(initial=0)) + 1
-    n_methods = np.bincount(of_series, minlength=n_groups)
+    n_methods = np.bincount(group_of_series, minlength=n_groups)
     group_of_case = np.zeros(int(cases.max(initial=0)) + 1, dtype=np.int64)
     group_of_case[cases] = groups
     n_with_case = np.bincount(pairs["case"], minlength=len(group_of_case))
-    with_all = n_with_case == n_methods[group_of_case]
-    n_any = np.bincount(group_of_case[n_with_case > 0], minlength=n_groups)
-    n_shared = np.bincount(group_of_case[with_all & (n_with_case > 0)], minlength=n_groups)
-    n_cases = np.bincount(pairs["series"], minlength=int(series.max(initial=0)) + 1)
-    keys = codes.frame[list(by)].iloc[first_row["row"].to_numpy()].reset_index(drop=True)
-    n_cases = n_cases[first_row["series"].to_numpy()]
-    return SharedCases(keys, n_cases, n_shared[of_series], n_any[of_series])
+    is_shared = (n_with_case == n_methods[group_of_case]) & (n_with_case > 0)
+    counts = n_with_case > 0
+    if absent is not None:
+        counts &= is_shared | ~np.isin(np.arange(len(counts)), cases[absent])
+    n_any = np.bincount(group_of_case[counts], minlength=n_groups)
+    n_shared = np.bincount(group_of_case[is_shared], minlength=n_groups)
+    counted = counts[pairs["case"].to_numpy()]
+    n_cases = np.bincount(pairs["series"][counted], minlength=int(series.max(initial=0)) + 1)
+    return SharedCases(
+        codes.frame[list(by)].iloc[of_series["row"].to_numpy()].reset_index(drop=True),
+        n_cases[of_series["series"].to_numpy()],
+        n_shared[group_of_series],
+        n_any[group_of_series],
+    )
 
 
 def mark_shared_cases(
@@ -128,7 +132,7 @@ def mark_shared_cases(
     absent = None
     if defined is None:
         defined = frame["score"].notna().to_numpy()
-        absent = is_absent(frame)
+        absent = nothing_there(frame)
     n_shared = np.zeros(len(estimates), dtype=np.int64)
     marked = np.zeros(len(estimates), dtype=bool)
     differ = False
@@ -177,7 +181,7 @@ def mark_left_out_cases(
         Call that leaves out fewer, for the warning.
     """
     frame = codes.frame
-    found = shared_cases(codes, by, frame["score"].notna().to_numpy(), is_absent(frame))
+    found = shared_cases(codes, by, frame["score"].notna().to_numpy(), nothing_there(frame))
     texts = [text for text in lacking_cases(found) if text]
     if not texts:
         return estimates

@@ -154,7 +154,8 @@ def test_absent_findings_are_not_lacking():
     scores = scores.assign(label=(~absent).astype(int))
     nowhere = scores.assign(score=scores["score"].mask(absent))
     of_one = scores.assign(score=scores["score"].mask(absent & (scores["method"] == "human")))
-    for data in (nowhere, of_one):
+    without_rows = of_one.dropna(subset="score")
+    for data in (nowhere, of_one, without_rows):
         frame, messages = said(lambda data=data: ss.summarize(data))
         assert "caution" not in frame.columns
         assert not messages

@@ -17,7 +17,7 @@ from salstats.checks import (
     warn,
 )
 from salstats.frames import SCORES_COLUMNS, ColumnCodes, coded_scores, text_column, whole_column
-from salstats.stats.carried import is_absent
+from salstats.stats.carried import is_absent, nothing_there
 from salstats.stats.cautions import DIFFERENT_CASES
 from salstats.stats.comparisons import ALWAYS
 from salstats.stats.design import group_list, row_groups, warn_pooled_methods
@@ -188,7 +188,8 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], asked: Asked) -
                 )
             )
         _note_references(of_formula, doubts)
-        models += _with_shared_cases(of_formula, groups, absent, columns, data, doubts)
+        nowhere = nothing_there(frame) & is_scores
+        models += _with_shared_cases(of_formula, groups, nowhere, columns, data, doubts)
     warn_of(notes)
     floats = [c for c in data.columns if pd.api.types.is_float_dtype(data[c])]
     normalized = frozenset(str(c) for c in floats if _is_normalized(data[c]))
