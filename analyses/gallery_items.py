@@ -225,7 +225,7 @@ ITEMS = (
         crude = ["iou ~ area_ratio", "hit ~ area_ratio"]
         adjusted = [f"{formula} + elongation + task" for formula in crude]
         one = scores.query("method == 'human'")
-        models = {"Crude": ss.fit(one, crude), "Adjusted": ss.fit(one, adjusted)}
+        models = {"Crude": ss.fit(one, crude, by="method"), "Adjusted": ss.fit(one, adjusted)}
         terms = {name: model.tidy() for name, model in models.items()}
         fitted = {name: model.glance() for name, model in models.items()}
         joint = {"Adjusted": models["Adjusted"].joint(each=True)}
@@ -356,7 +356,7 @@ ITEMS = (
         from itertools import combinations
         names = ["iou", "hit", "prob", "area_ratio", "elongation"]
         one = scores.query("method == 'human'")
-        found = pd.concat([ss.correlate(one, x, y) for x, y in combinations(names, 2)])
+        found = pd.concat([ss.correlate(one, x, y, by="method") for x, y in combinations(names, 2)])
         ss.plot_correlation(found, labels=labels)
         """,
         ("embedded", "long names"),
@@ -413,7 +413,7 @@ ITEMS = (
     Item(
         "mixed model",
         """
-        model = ss.fit(scores.query("metric == 'iou'"), "iou ~ method + area_ratio + (1|case)")
+        model = ss.fit(scores.query("metric == 'iou'"), "iou ~ method + area_ratio + (1|case)", by=())
         parts = model.variance_components()
         fitted = {"fit": model.glance(), "components": parts, "joint": model.joint(each=True)}
         terms = model.tidy()
@@ -508,7 +508,7 @@ ITEMS = (
         canvases = {file.stem: file for file in sorted((study_folder / "images").glob("*.png"))}
         network = ex.digits_network("residual")
         walks = [walk(network, canvases, study_folder, steps=20) for walk in (ex.insertion, ex.deletion)]
-        ss.plot_curves(ss.mean_curves(pd.concat(walks)))
+        ss.plot_curves(ss.mean_curves(pd.concat(walks), by=["metric", "method"]))
         """,
         ("images",),
     ),

@@ -59,8 +59,9 @@ scaled = ss.normalize(pair, FEATURES)
 slopes = []
 for metric in ("iou", "hit"):
     formulas = [f"{metric} ~ {feature}" for feature in FEATURES]
-    of_main = ss.regress(scaled[scaled["method"] == main], formulas, errors=options.errors)
-    gap = ss.regress(scaled, formulas, errors=options.errors, reference="human")
+    choice = {"by": "method", "errors": options.errors}  # all tasks together, as published
+    of_main = ss.regress(scaled[scaled["method"] == main], formulas, **choice)
+    gap = ss.regress(scaled, formulas, reference="human", **choice)
     slopes += [of_main.assign(outcome=metric), gap.assign(outcome=f"human minus saliency, {metric}")]
 table_2 = pd.concat(slopes, ignore_index=True).query("term in @FEATURES").reset_index(drop=True)
 table_2 = ss.adjust(table_2, procedure="bonferroni", within="outcome").drop(columns=["method", "reference"])

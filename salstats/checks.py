@@ -43,6 +43,21 @@ class InputFileError(SalstatsError):
 class SalstatsWarning(UserWarning):
     """The result stands but deserves a look; the message says at what."""
 
+    def __init__(self, message: str, subject: object = None) -> None:
+        super().__init__(message)
+        #: What it is about, by default its own words: of several warnings about one thing, a command or a
+        #: report shows the first.
+        self.subject = message if subject is None else subject
+
+
+def distinct_warnings(caught: Iterable[warnings.WarningMessage]) -> dict[object, str]:
+    """Messages of our own warnings by their subjects, the first about each."""
+    messages: dict[object, str] = {}
+    for warning in caught:
+        if isinstance(warning.message, SalstatsWarning):
+            messages.setdefault(warning.message.subject, str(warning.message))
+    return messages
+
 
 #: Files whose frames are not the caller's: ours, and the decorators made of context managers.
 _NOT_THE_CALLER = (f"{Path(__file__).parent}{os.sep}", contextlib.__file__)

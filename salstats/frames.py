@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,10 +15,15 @@ from salstats.checks import (
     check_numeric,
     did_you_mean,
     quoted,
-    warn,
 )
-from salstats.metrics.records import Metric
-from salstats.metrics.registry import known_metric
+from salstats.score_checks import (
+    Names,
+    Place,
+    check_names,
+    warn_of_column_ranges,
+    warn_of_near_names,
+    warn_of_ranges,
+)
 
 #: What tells one observation from another, where the column is there.
 KEY_COLUMNS = ("dataset", "case", "task", "method", "metric", "reader", "other_reader", "model", "seed")
@@ -54,8 +59,8 @@ ESTIMATE_COLUMNS = (
     "p_floor",
     "caution",
 )
-#: How far outside its range a score may lie by rounding alone, also in single precision.
-_ROUNDING = 1e-6
+#: Columns by which the rows of a fit are known, as `augment` gives them.
+_AUGMENTED = {"formula", "fitted", "residual"}
 #: What people call the columns that we call `patient` and `case`.
 ID_NAME = re.compile(
     r"(patient|subject|pat|case|image|img|study)[ _.-]?(id|no|nr|number|uid|name)?", re.IGNORECASE
@@ -63,9 +68,11 @@ ID_NAME = re.compile(
 
 
 class CodedColumn(NamedTuple):
-    """A column as integers: sorted codes (missing last), how many there are, and what is lacking."""
+    """A column as integers: sorted codes (missing last), their names, and what is lacking."""
 
     codes: np.ndarray
+    #: The values that are not missing, sorted; those of a Categorical also where no row has them.
+    values: pd.Index
     n_codes: int
     missing: bool
     blank: bool
@@ -77,6 +84,7 @@ class ColumnCodes:
     def __init__(self, frame: pd.DataFrame) -> None:
         self.frame = frame
         self._known: dict[str, CodedColumn] = {}
+        self._names: list[Names] | None = None
 
     def column(self, name: str) -> CodedColumn:
         """Column as integers; `blank` says whether one of its values is an empty text."""
@@ -97,8 +105,15 @@ class ColumnCodes:
         if missing:
             codes = np.where(codes < 0, n_codes, codes)
             n_codes += 1
-        self._known[name] = CodedColumn(codes, max(n_codes, 1), missing, blank)
+        self._known[name] = CodedColumn(codes, pd.Index(values), max(n_codes, 1), missing, blank)
         return self._known[name]
+
+    def names(self) -> list[Names]:
+        """Names of every column of identifiers that the frame has."""
+        if self._names is None:
+            known = {c: self.column(c) for c in IDENTIFIER_COLUMNS if c in self.frame.columns}
+            self._names = [Names(column, coded.values, coded.codes) for column, coded in known.items()]
+        return self._names
 
     def take(self, rows: np.ndarray, columns: Sequence[str] | None = None) -> "ColumnCodes":
         """Codes of some rows (and columns) without coding them again."""
@@ -150,13 +165,22 @@ def check_scores(scores: object, name: str = "scores") -> pd.DataFrame:
     """The scores, checked to be a valid scores frame.
 
     ColumnError where a column is missing, a key or patient cell is empty, `score` is not numeric or is
-    infinite, an observation key stands twice, or a case belongs to two patients; messages call it `name`.
+    infinite, an observation key stands twice, a name begins or ends with a blank, or a case belongs to two
+    patients; messages call it `name`. A warning says which known metric has scores outside its range, and
+    which names differ in capitals only or may be misspelt.
     """
     return coded_scores(scores, name).frame
 
 
 def coded_scores(scores: object, name: str = "scores") -> ColumnCodes:
-    """Frame that `check_scores` accepts, with the codes of its columns."""
+    """Frame that `check_scores` accepts, with the codes of its columns; doubtful scores are warned of."""
+    coded = valid_scores(scores, name)
+    warn_of_doubtful_scores(coded, name=name)
+    return coded
+
+
+def valid_scores(scores: object, name: str = "scores") -> ColumnCodes:
+    """Frame as `coded_scores` returns it, without a warning: for scores that were derived from others."""
     frame = check_frame(scores, name)
     for column in SCORES_COLUMNS:
         if column in frame.columns:
@@ -168,6 +192,7 @@ def coded_scores(scores: object, name: str = "scores") -> ColumnCodes:
     check_numeric(frame, "score", name)
     keys = [c for c in KEY_COLUMNS if c in frame.columns]
     coded = ColumnCodes(frame)
+    _check_names(coded, name)
     for column in (*SCORES_COLUMNS[:3], "task"):
         if column in frame.columns and (coded.column(column).missing or coded.column(column).blank):
             row = int(np.flatnonzero(frame[column].isna() | frame[column].eq(""))[0])
@@ -179,59 +204,56 @@ def coded_scores(scores: object, name: str = "scores") -> ColumnCodes:
         hint = repeat_hint(frame, keys, first, second)
         raise ColumnError(f"rows {first} and {second} of {name} are the same observation ({shown}){hint}")
     check_nesting(frame, name, coded)
-    for metric, known, _ in _outside(frame):
-        if text := _percentages(frame, metric, known):
-            warn(text)
     return coded
 
 
-def warn_of_range(frame: pd.DataFrame, place: Callable[[int], str]) -> None:
-    """Warn, once per metric that the package knows, of scores outside its range."""
-    values = frame["score"].to_numpy(dtype=np.float64)
-    for name, metric, rows in _outside(frame):
-        if text := _percentages(frame, name, metric):
-            warn(text)
-            continue
-        n_scores = int(frame["metric"].eq(name).sum())
-        percentage = metric.low == 0 and metric.high == 1 and 1 < values[rows].max() <= 100
-        span = f"{metric.low:g} or more" if np.isinf(metric.high) else f"{metric.low:g} ... {metric.high:g}"
-        warn(
-            f"{place(int(rows[0]))}: {name} {values[rows[0]]:g} lies outside its range {span} "
-            f"({rows.size} of {n_scores} scores do)"
-            + (
-                f"; a percentage? divide by 100 with scale={{{name!r}: 0.01}} (--scale {name}=0.01)"
-                if percentage
-                else ""
-            )
-        )
+def warn_of_doubtful_scores(coded: ColumnCodes, place: Place | None = None, name: str = "scores") -> None:
+    """Warn of scores outside the range of a known metric, and of names that are nearly other names.
+
+    A message says by `place` where a row stands, or calls the frame `name` and gives the row's keys.
+    """
+    frame = coded.frame
+    keys = [c for c in KEY_COLUMNS if c in frame.columns]
+
+    def row_of_frame(row: int) -> str:
+        return f"row {row} of {name} ({named_row(frame, keys, row)})"
+
+    place = place or row_of_frame
+    _warn_of_names(coded, place, name)
+    metrics = coded.column("metric")
+    scores = frame["score"].to_numpy(dtype=np.float64, na_value=np.nan)
+    warn_of_ranges(scores, metrics.codes, metrics.values, place, name)
 
 
-def _percentages(frame: pd.DataFrame, name: str, metric: Metric) -> str:
-    """What is said, wherever it is seen, of scores from 0 to 1 most of which lie between 1 and 100."""
-    own = frame.loc[frame["metric"].eq(name), "score"]
-    # numbers a little above 1 may be anything
-    if (metric.low, metric.high) != (0, 1) or own.median() <= 1 or not 30 < own.max() <= 100:
-        return ""
-    return (
-        f"{name} should lie between 0 and 1, and most of its scores lie above (up to {own.max():g}): a "
-        f"percentage? divide by 100, or read with scale={{{name!r}: 0.01}} (--scale {name}=0.01)"
-    )
+def check_table(table: pd.DataFrame, columns: Sequence[str], name: str = "data") -> ColumnCodes:
+    """Codes of a table that need not be a scores frame, with its names and some columns' ranges checked.
+
+    A name with a blank around it is a ColumnError. A warning says which names are nearly others, and which
+    of `columns`, called as a known metric is, holds numbers outside its range.
+    """
+    coded = ColumnCodes(table)
+    _check_names(coded, name)
+    if {"metric", "score"} <= set(table.columns):
+        check_numeric(table, "score", name)
+        warn_of_doubtful_scores(coded, name=name)
+    else:
+        _warn_of_names(coded, lambda row: f"row {row} of {name}", name)
+        # the scores of a fit were checked when it was fitted, and may be gaps to a reference since
+        if not _AUGMENTED.issubset(table.columns):
+            warn_of_column_ranges(table, columns, name)
+    return coded
 
 
-def _outside(frame: pd.DataFrame) -> Iterator[tuple[str, Metric, np.ndarray]]:
-    """Each known metric with scores outside its range, and their rows."""
-    values = frame["score"].to_numpy(dtype=np.float64)
-    # every range holds 0 ... 1, so that most frames are done here
-    beyond = np.flatnonzero((values < -_ROUNDING) | (values > 1 + _ROUNDING))
-    names = frame["metric"].iloc[beyond]
-    for name in pd.unique(names):
-        metric = known_metric(name)
-        if metric is None:
-            continue
-        rows = beyond[names.eq(name).to_numpy()]
-        rows = rows[(values[rows] < metric.low - _ROUNDING) | (values[rows] > metric.high + _ROUNDING)]
-        if rows.size:
-            yield str(name), metric, rows
+def _check_names(coded: ColumnCodes, name: str) -> None:
+    """Raise ColumnError where a name in a column of identifiers is not what it looks like."""
+    for names in coded.names():
+        check_names(names, name)
+
+
+def _warn_of_names(coded: ColumnCodes, place: Place, name: str) -> None:
+    """Warn of names in columns of identifiers that are nearly other names."""
+    for names in coded.names():
+        warn_of_near_names(names, place, name)
 
 
 def check_nesting(frame: pd.DataFrame, name: str = "scores", codes: ColumnCodes | None = None) -> None:

@@ -33,4 +33,4 @@ def frame_of(values, **columns):
     wide = pd.DataFrame(values, columns=[f"r{j}" for j in range(np.shape(values)[1])])
     wide["case"] = [f"c{i:03}" for i in range(len(wide))]
     long = wide.melt("case", var_name="reader", value_name="score")
-    return long.assign(**{"method": "gradcam", "metric": "iou"} | columns)
+    return long.assign(**{"method": "gradcam", "metric": "rating"} | columns)

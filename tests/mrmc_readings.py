@@ -39,7 +39,7 @@ def area(scores, positive):
     return np.mean(pairs)
 
 
-def mrmc_frame(table, score="score", metric="iou"):
+def mrmc_frame(table, score="score", metric="rating"):
     """A scores frame of a table of the R oracle."""
     names = {"modality": "method", "case_id": "case", score: "score", "treatment": "method"}
     found = table.rename(columns=names)[["case", "method", "reader", "score"]]

@@ -4,6 +4,7 @@ import inspect
 import io
 import os
 import re
+import shlex
 import signal
 import sys
 import warnings
@@ -81,10 +82,9 @@ def run(arguments: list[str]) -> int:
             return _fail(str(error), flags)
     if caught:
         # only now: pandas comes with the checks, and `--help` must not wait for it
-        from salstats.checks import SalstatsWarning
+        from salstats.checks import distinct_warnings
 
-        ours = (str(w.message) for w in caught if issubclass(w.category, SalstatsWarning))
-        for text in dict.fromkeys(ours):
+        for text in dict.fromkeys(distinct_warnings(caught).values()):
             print(f"salstats: warning: {_line(text, flags)}", file=sys.stderr)
     return int(code)
 
@@ -125,7 +125,12 @@ def in_flags(message: str, flags: Mapping[str, str]) -> str:
         value = message[found.end() : found.end() + 1].strip(" ,")
         return f"{flags[found[1]]}{' ' if value else ''}"
 
+    def of_list(found: re.Match[str]) -> str:
+        names = re.findall(r"'([^']*)'", found[2])
+        return f"{flags[found[1]]} {shlex.quote(','.join(names) or 'none')}"
+
     known = "|".join(map(re.escape, sorted(flags, key=len, reverse=True)))
+    message = re.sub(rf"\b({known})=\[((?:'[^',]*'(?:, )?)*)\]", of_list, message) if known else message
     message = re.sub(rf"\b({known})=None\b", r"\1=none", message) if known else message
     if known:
         # what a message is about stands at its start, or behind the file

@@ -213,7 +213,7 @@ COMMANDS = (
         "compare",
         "difference",
         SCORES,
-        "scores.csv --reference human --test t --adjust holm --bounds",
+        "scores.csv --reference human --adjust holm --bounds",
         more=_BOUNDS,
         run=runs.run_bounded,
     ),

@@ -92,20 +92,20 @@ def free_folder(*, overwrite: bool = False) -> Path:
 def shown(scores: pd.DataFrame, every: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     """What the demo prints: the call and its frame."""
     saliency = scores[(scores["metric"] == "iou") & (scores["method"] != HUMAN)]
-    decrease = ss.percent_decrease(scores, reference=HUMAN, average="task", test="t", adjust="holm")
+    decrease = ss.percent_decrease(scores, reference=HUMAN, average="task", adjust="holm")
     return [
         (
             "ss.summarize(scores, by=['metric', 'method'])",
             ss.summarize(scores, by=["metric", "method"]),
         ),
         (
-            "ss.percent_decrease(scores, reference='human', average='task', test='t', adjust='holm')"
+            "ss.percent_decrease(scores, reference='human', average='task', adjust='holm')"
             ".query(\"task == 'Average'\")",
             decrease[decrease["task"] == "Average"].reset_index(drop=True),
         ),
         (
-            "ss.regress(ss.normalize(saliency, ['area_ratio']), 'iou ~ area_ratio')",
-            ss.regress(ss.normalize(saliency, ["area_ratio"]), "iou ~ area_ratio"),
+            "ss.regress(ss.normalize(saliency, ['area_ratio']), 'iou ~ area_ratio', by='method')",
+            ss.regress(ss.normalize(saliency, ["area_ratio"]), "iou ~ area_ratio", by="method"),
         ),
         (
             "ss.summarize(insertion, by=['metric', 'method'])",

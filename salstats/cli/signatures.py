@@ -214,6 +214,9 @@ def _option(parameter: inspect.Parameter, flag: str, text: str, panel: str | Non
     )  # fmt: skip
 
     def read(given: Any) -> Any:
+        if name == "by" and given == ["none"]:
+            # nothing is told apart: `by=()`, which is not the default
+            return ()
         if type(None) in kinds and _says_none(given, text):
             # where None is the default nothing need be passed on
             return None if parameter.default is None else NOTHING

@@ -18,12 +18,20 @@ from salstats.checks import (
     and_more,
     check_choice,
 )
-from salstats.frames import KEY_COLUMNS, check_nesting, combined_codes, named_row, repeat_hint, warn_of_range
+from salstats.frames import (
+    KEY_COLUMNS,
+    ColumnCodes,
+    check_nesting,
+    combined_codes,
+    named_row,
+    repeat_hint,
+    warn_of_doubtful_scores,
+)
 from salstats.readers.cells import NA_STRINGS, PathLike, TableOptions
 from salstats.readers.joins import Join, join_tables, joined_columns, read_joined
 from salstats.readers.shapes import Targets, below_each_other, check_filled, check_layout, named, shaped
-from salstats.readers.suspicions import warn_of_near_names, warn_of_two_scales
 from salstats.readers.tables import read_table
+from salstats.score_checks import warn_of_two_scales
 
 
 def read_scores(
@@ -113,7 +121,8 @@ def read_scores(
     -----
     SalstatsWarning
         Scores lie outside the range of a metric that the package knows, as percentages do; some look like
-        fractions among the percentages of `scale`; a task or method of few rows is named nearly like another.
+        fractions among the percentages of `scale`; a task or method of few rows is named nearly like another;
+        two cases, patients or readers differ in capitals only.
 
     Examples
     --------
@@ -148,11 +157,10 @@ def read_scores(
     def place(row: int) -> str:
         return f"{origin['file'].iloc[row]}, row {origin['row'].iloc[row]}"
 
-    warn_of_near_names(scores, place)
     if scale is not None:
         warn_of_two_scales(scores, place)
         scores = _scaled(scores, scale)
-    warn_of_range(scores, place)
+    warn_of_doubtful_scores(ColumnCodes(scores), place)
     return join_tables(scores, joined, layout) if joined else scores
 
 

@@ -20,15 +20,18 @@ from salstats.checks import (
     check_numeric,
     quoted,
 )
-from salstats.frames import combined_codes
+from salstats.frames import ESTIMATE_COLUMNS, combined_codes
 from salstats.stats.bonferroni import bonferroni_limits
+from salstats.stats.design import summary_rows
 from salstats.stats.equivalence import SIDES, is_below, split_verdicts, verdicts
-from salstats.stats.max_t import Drawn, step_down, step_down_min_p
+from salstats.stats.max_t import Drawn, single_step, step_down, step_down_min_p
 from salstats.stats.monte_carlo import p_floors, warn_if_replicates_are_few, warn_if_undecided, warn_of_floors
 
 INTERCEPT = "(Intercept)"
 #: The global test beside differences that are compared two by two, see `mrmc`.
 GLOBAL = "equal"
+#: The procedure whose P values agree with simultaneous limits.
+SINGLE_STEP = "single-step"
 #: What 1 - conf_level is where the frame has no conf_level.
 _ALPHA = 0.05
 _ADDED = ("p_adjusted", "p_margin_adjusted", "n_tests", "procedure")
@@ -46,9 +49,11 @@ def adjust(
 ) -> pd.DataFrame:
     """Frame with its p-values adjusted for multiplicity.
 
-    A family is all rows of the frame, or of a group of `within`, that have a p-value. Rows whose `term` is
-    "(Intercept)" are not part of it: nobody tests whether an intercept is zero; nor is the test "equal" of
-    `mrmc`. Any other row counts, an "Overall" row too; leave out first what was not a test.
+    A family is all rows of the frame, or of a group of `within`, that have a p-value. Rows "Average" and
+    "Overall" in a grouping column (before `term`) ask of all together what the others ask of each, and are a
+    family of their own: neither makes the other less certain. Rows whose `term` is "(Intercept)" are part of
+    none: nobody tests whether an intercept is zero; nor is the test "equal" of `mrmc`. Any other row counts;
+    leave out first what was not a test.
 
     Parameters
     ----------
@@ -58,7 +63,8 @@ def adjust(
         `bonferroni`, `holm`, `hochberg`, `hommel`, `BH` (or `fdr`), `BY`, `none`; in any case. `max-t` and
         `min-p` are for `difference` and `percent_decrease` (`adjust=`), which have the flips they need.
     within : str or sequence of str, optional
-        Columns whose groups are families of their own; by default all rows are one family.
+        Columns whose groups are families of their own; by default all rows are one family, and those over
+        others another.
     n_tests : int, optional
         Size of each family when it is larger than what is shown; by default the number of its p-values.
     intervals : bool
@@ -170,7 +176,7 @@ def adjusted_frame(
     in_family = ~np.isnan(p)
     if "term" in estimates.columns:
         in_family &= (~estimates["term"].isin((INTERCEPT, GLOBAL))).to_numpy(dtype=bool)
-    codes = combined_codes(estimates, groups)
+    codes = _families(estimates, groups)
     floors = p_floors(estimates)
     # what the p-values at their floor may be as well: a result that this changes is a bound
     least = np.where(p <= floors * (1 + _ROUNDING), 0.0, p)
@@ -181,12 +187,13 @@ def adjusted_frame(
     for rows in families:
         family = rows[in_family[rows]]
         if drawn is not None and joint is not None:
-            jointly = joint(drawn.rows(family))
-            adjusted[family] = np.maximum(jointly, p[family])
-            # min-p is made of P values, and hangs on theirs
-            at_floor = jointly <= drawn.floor * (1 + _ROUNDING)
-            at_floor |= (least[family] == 0) & (joint is step_down_min_p)
-            lowest[family] = np.maximum(np.where(at_floor, 0, jointly), least[family])
+            adjusted[family] = joint(drawn.rows(family), p[family])
+            at_floor = adjusted[family] <= drawn.floor * (1 + _ROUNDING)
+            # max-t is not made of P values, and hangs on a row's own only where nothing else is larger
+            own_floor = least[family] == 0
+            if joint is _max_t:
+                own_floor &= adjusted[family] <= p[family]
+            lowest[family] = np.where(at_floor | own_floor, least[family], adjusted[family])
         else:
             adjusted[family] = adjust_p_values(p[family], name, n_tests)
             lowest[family] = adjust_p_values(least[family], name, n_tests)
@@ -213,7 +220,8 @@ def adjusted_frame(
     # rows that are no comparison have none
     given = result["verdict"].notna() if "verdict" in result.columns else None
     said = None if given is None else split_verdicts(result["verdict"].where(given, SIDES[-1]))
-    if said is not None and set(said[0]) <= set(SIDES):
+    # limits and P values of one procedure agree, and the verdict is that of the limits
+    if said is not None and set(said[0]) <= set(SIDES) and name != SINGLE_STEP:
         # not "at or above": NaN is not below either
         undecided = ~is_below(adjusted, _alpha(estimates))
         if intervals:
@@ -223,12 +231,23 @@ def adjusted_frame(
         result["verdict"] = told.where(given)
     if "n_replicates" in result.columns and name != "none":
         family, alpha = result[in_family], _alpha(estimates)[in_family]
-        if joint is not None:
-            warn_if_undecided(family.assign(p_value=family["p_adjusted"]), alpha)
+        if joint is not None and drawn is not None:
+            # they are counted from draws, whatever the P values of the rows are
+            counted = family.assign(p_value=family["p_adjusted"], p_floor=drawn.floor)
+            warn_if_undecided(counted, alpha)
         elif not warn_if_replicates_are_few(family, alpha, name):
             warn_of_floors(family)
             warn_if_undecided(family, alpha)
     return result
+
+
+def _families(estimates: pd.DataFrame, within: list[str]) -> np.ndarray:
+    """Family of each row: its group, and whether it is one of the averages over others, or pools them."""
+    columns = estimates.columns
+    estimated = np.flatnonzero(columns.isin(ESTIMATE_COLUMNS))
+    summary = summary_rows(estimates[columns[: estimated[0]]])
+    both = 2 * combined_codes(estimates, within) + summary
+    return np.unique(both, return_inverse=True)[1]
 
 
 def adjust_p_values(p: np.ndarray, procedure: str, n_tests: int | None = None) -> np.ndarray:
@@ -273,6 +292,17 @@ def _holm(p: np.ndarray, size: int) -> np.ndarray:
     return adjusted
 
 
+def _max_t(family: Drawn, p: np.ndarray) -> np.ndarray:
+    """Adjust by step-down max-t; nothing gets smaller."""
+    return np.maximum(step_down(family), p)
+
+
+def _min_p(family: Drawn, p: np.ndarray) -> np.ndarray:
+    """Adjust by step-down min-p; Holm's procedure bounds it, and no number of draws limits that."""
+    adjusted = np.minimum(step_down_min_p(family), _holm(p, len(p)))
+    return np.maximum(adjusted, p)
+
+
 @dataclass(frozen=True)
 class Procedure:
     """A procedure for multiple tests."""
@@ -285,8 +315,8 @@ class Procedure:
     formula: Callable[[np.ndarray, int], np.ndarray] | None
     #: How a Methods section cites it, and what it controls.
     note: str = ""
-    #: Adjusted values where P values do not suffice, from what they are counted from.
-    joint: Callable[[Drawn], np.ndarray] | None = None
+    #: Adjusted values where P values do not suffice, from what they are counted from, and from these.
+    joint: Callable[[Drawn, np.ndarray], np.ndarray] | None = None
 
 
 _FAMILYWISE = "which controls the family-wise error rate"
@@ -318,12 +348,18 @@ RECORDS = (
     Procedure(
         "max-t", "step-down max-t", None,
         f"the step-down max-t procedure (Romano and Wolf 2005), {_JOINTLY}",
-        joint=step_down,
+        joint=_max_t,
     ),
     Procedure(
         "min-p", "step-down min-p", None,
         f"the step-down min-p procedure (Ge et al. 2003), {_JOINTLY}",
-        joint=step_down_min_p,
+        joint=_min_p,
+    ),
+    Procedure(
+        SINGLE_STEP, "single-step min-p", None,
+        "the single-step min-p procedure (Ge et al. 2003), with which the simultaneous confidence intervals "
+        f"(Beran 1988) agree, {_JOINTLY}",
+        joint=single_step,
     ),
     Procedure("none", "", lambda p, size: p),
 )  # fmt: skip

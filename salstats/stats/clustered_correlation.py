@@ -10,7 +10,7 @@ from salstats.frames import estimates_frame
 from salstats.stats.advice import FEW_UNITS, UNDEFINED_SHARE
 from salstats.stats.carried import absent_column, absent_observations
 from salstats.stats.coefficients import FEWEST_PAIRS, weighted_spearman
-from salstats.stats.correlation import correlate
+from salstats.stats.correlation import correlate, warn_pooled_pairs
 from salstats.stats.design import named_groups, row_groups, warn_pooled_methods
 from salstats.stats.draws import weight_blocks
 from salstats.stats.inference import bootstrap_p_values, check_options, moments
@@ -104,6 +104,7 @@ def correlate_clustered(
     if options.draws is not None:
         check_draws(options.draws, units.n)
     complete = ~(np.isnan(first) | np.isnan(second))
+    warn_pooled_pairs(codes.frame[complete], by, groups, strata)
     keys, rows_of = row_groups(codes, groups, overall=overall)
     strata_codes = codes.combined(strata) if strata else None
     members = [_usable(first, second, rows[complete[rows]], strata_codes) for rows in rows_of]

@@ -9,14 +9,21 @@ import pandas as pd
 
 from salstats.checks import SalstatsError, check_choice
 from salstats.frames import estimates_frame
-from salstats.stats.adjust import JOINT, adjusted_frame, check_procedure
+from salstats.stats.adjust import JOINT, SINGLE_STEP, adjusted_frame, check_procedure
 from salstats.stats.advice import ROUNDING, UNDEFINED_SHARE, warn_beyond_range
 from salstats.stats.carried import absent_column, how_scored
 from salstats.stats.comparisons import PAIRS, Compared, Comparison, compare, reference_in_every_group
-from salstats.stats.design import check_one_metric, coded_by, display_order, is_average, metrics_of
+from salstats.stats.design import (
+    check_one_metric,
+    coded_by,
+    display_order,
+    is_average,
+    metrics_of,
+    summary_rows,
+)
 from salstats.stats.effect_sizes import EFFECT_SIZES, effect_columns
 from salstats.stats.equivalence import Margin, against_margin, sides
-from salstats.stats.inference import Estimates, Options, at_level, infer
+from salstats.stats.inference import Estimates, Options, at_levels, infer
 from salstats.stats.max_t import joint_level
 from salstats.stats.paired_tests import RECORDS, TESTS, Tested, p_values_of_pairs
 from salstats.stats.shared_cases import bounds_call, mark_incomplete_pairs
@@ -31,13 +38,17 @@ class Asked(NamedTuple):
 
     test: str
     adjust: str
-    simultaneous: bool
+    simultaneous: bool | None
     margin: Margin | None
     weights: Weighting
     effect_size: str | None = None
 
     def check(self) -> "Asked":
-        """Check that they go together; names as records have them."""
+        """Check that they go together; names as records have them.
+
+        Procedures from flips come with the limits that agree with them, unless these are declined; limits
+        that hold together come with their P values.
+        """
         test = check_choice(self.test, TESTS, "test")
         adjust = check_procedure(self.adjust, "adjust", drawn=True)
         if test in ("wilcoxon", "mcnemar") and isinstance(self.weights, str):
@@ -46,7 +57,14 @@ class Asked(NamedTuple):
             check_choice(self.effect_size, EFFECT_SIZES, "effect_size")
             if self.weights is not None:
                 raise SalstatsError("effect_size= knows no weights; leave weights= out")
+        if self.simultaneous and adjust == "none":
+            adjust = SINGLE_STEP
         jointly = adjust in JOINT
+        if self.simultaneous and not jointly:
+            raise SalstatsError(
+                f"simultaneous=True is for adjust={' or '.join(map(repr, JOINT))}, not for {adjust!r}; "
+                "ss.adjust(..., intervals=True) makes limits of other procedures"
+            )
         if jointly and not RECORDS[test].drawn:
             raise SalstatsError(
                 f"adjust={adjust!r} needs a test from flips or replicates, and test={test!r} is none; take "
@@ -54,12 +72,14 @@ class Asked(NamedTuple):
             )
         if jointly and self.margin is not None:
             raise SalstatsError(f"adjust={adjust!r} is not for margin=; take adjust='holm'")
-        if self.simultaneous and not jointly:
+        simultaneous = jointly and self.simultaneous is not False
+        if simultaneous:
+            adjust = SINGLE_STEP
+        elif adjust == SINGLE_STEP:
             raise SalstatsError(
-                f"simultaneous=True is for adjust={' or '.join(map(repr, JOINT))}, not for {adjust!r}; "
-                "ss.adjust(..., intervals=True) makes limits of other procedures"
+                f"adjust={adjust!r} has simultaneous limits; take adjust='max-t' with simultaneous=False"
             )
-        return self._replace(test=test, adjust=adjust)
+        return self._replace(test=test, adjust=adjust, simultaneous=simultaneous)
 
 
 def contrast(
@@ -90,9 +110,11 @@ def contrast(
     compared = compare(kind, codes, units, replace(asked, by=columns, weights=weighed))
     target = compared.target
     found, tested = tests_of_pairs(compared, options, test, units)
-    shown, order, known = found, display_order(target.keys), ~np.isnan(tested.p_value)
-    if simultaneous and tested.drawn is not None and known.any():
-        shown = at_level(found, joint_level(tested.drawn.rows(known), options.level))
+    order = display_order(target.keys)
+    shown = found
+    if simultaneous:
+        shown = at_levels(found, joint_levels(tested, target.keys, options.level))
+    tested = refined(tested, 1 - shown.conf_level)
     method_mean, reference_mean = target.estimand.row_levels(target.cells.means())
     table = shown.columns(units.name) | absent_column(target.keys, compared.absent, scores)
     table |= inference_to(scores, units.codes, target.keys)
@@ -128,9 +150,36 @@ def contrast(
     remedy = bounds_call(asked.reference)
     frame = mark_incomplete_pairs(frame, compared.one_sided, scores, remedy, asked.pairs)
     if adjust != "none" and "p_value" in frame.columns:
-        counted = None if tested.drawn is None or adjust not in JOINT else tested.drawn.rows(order)
+        counted = None
+        if tested.drawn is not None and adjust in JOINT:
+            counted = tested.drawn.rows(order)
         frame = adjusted_frame(frame, adjust, drawn=counted)
     return frame
+
+
+def joint_levels(tested: Tested, keys: pd.DataFrame, level: float) -> np.ndarray:
+    """Level of each row at which the limits of its family hold together; NaN of rows without a test.
+
+    Families are those of `adjust`: averages over rows are no tests of their own beside these.
+    """
+    levels = np.full(len(keys), np.nan)
+    if tested.drawn is None:
+        return levels
+    known = ~np.isnan(tested.p_value)
+    summary = summary_rows(keys)
+    for family in (known & summary, known & ~summary):
+        if family.any():
+            levels[family] = joint_level(tested.drawn.rows(family), level)
+    return levels
+
+
+def refined(tested: Tested, alpha: np.ndarray) -> Tested:
+    """Tests whose small P values are counted over every pattern of signs, where they are from flips."""
+    if tested.drawn is None or tested.floor is None:
+        return tested
+    floor = np.broadcast_to(tested.floor, tested.p_value.shape)
+    p_value, floor = tested.drawn.refined(tested.p_value, floor, alpha)
+    return tested._replace(p_value=p_value, floor=floor)
 
 
 def tests_of_pairs(compared: Compared, options: Options, test: str, units: Units) -> tuple[Estimates, Tested]:
@@ -158,7 +207,7 @@ def verdicts(
     excluded, gap = (found.conf_low > 0) | (found.conf_high < 0), method_mean - reference_mean
     if found.options.flipped and found.flips is not None:
         # a limit may be 0 itself, on either side of the level
-        decided = found.flips.p_value <= 1 - found.options.level
+        decided = found.flips.p_value <= 1 - found.conf_level
         excluded = np.where(found.taken == "wild", decided, excluded)
     if found.zero_in_gap is not None:
         excluded |= found.zero_in_gap

@@ -20,10 +20,16 @@ from salstats.stats.coefficients import (
 )
 from salstats.stats.correlated_pairs import CorrelatedPairs, check_covariates, check_repeats
 from salstats.stats.cr2 import cr2
-from salstats.stats.design import group_label, group_list, row_groups, warn_pooled_methods
+from salstats.stats.design import (
+    group_label,
+    group_list,
+    row_groups,
+    warn_pooled_by_default,
+    warn_pooled_methods,
+)
 from salstats.stats.intervals import choose_interval, names_of
 from salstats.stats.shared_cases import mark_shared_cases, shared_rows_call
-from salstats.stats.units import Unit, Units, inference_to, resolve_unit, says_units
+from salstats.stats.units import Unit, Units, inference_to, resolve_unit, says_units, unit_columns
 from salstats.stats.wide import columns_to_correlate
 
 #: Units below which a variance of them says nothing.
@@ -132,9 +138,11 @@ def correlate(
     Warns
     -----
     SalstatsWarning
-        A group has no correlation, or one of -1 or 1, or too few units for `cr2`; a stratum is left out, as
-        it has no correlation, one of -1 or 1 or too few pairs for a standard error; rows of a group repeat a
-        unit, and `interval` takes them for independent.
+        `by` is not given and a group holds several tasks, data sets or models, whose differences are then in
+        the correlation; a group has no correlation, or one of -1 or 1, or too few units for `cr2`; a stratum
+        is left out, as it has no correlation, one of -1 or 1 or too few pairs for a standard error; rows of a
+        group repeat a unit, and `interval` takes them for independent; a column of numbers is a label by its
+        name, such as `site`.
 
     Notes
     -----
@@ -230,8 +238,8 @@ def correlate(
     What is left of it when the patients' levels, or another variable, are taken out:
 
     >>> scores = ss.datasets.load_simulated().query("method == 'gradcam'")
-    >>> within = ss.correlate(scores, "iou", "prob", test="rm", unit="patient")
-    >>> partial = ss.correlate(scores, "iou", "prob", covariates="elongation")
+    >>> within = ss.correlate(scores, "iou", "prob", test="rm", unit="patient", stratified="task")
+    >>> partial = ss.correlate(scores, "iou", "prob", covariates="elongation", stratified="task")
     >>> partial[["term", "covariates", "covariates_of", "interval"]]
            term  covariates covariates_of interval
     0  spearman  elongation          both      cr2
@@ -255,6 +263,7 @@ def correlate(
         np.column_stack([np.empty((len(first), 0)), *numbers]), unit_codes,
     )  # fmt: skip
     complete = sample.complete
+    warn_pooled_pairs(codes.frame[complete], by, groups, strata, unit if test == "rm" else None)
     check_repeats(test, units, complete)
     keys, rows_of = row_groups(codes, groups, overall=overall)
     stratum_codes = codes.combined(strata)
@@ -320,6 +329,22 @@ def correlate(
     result = estimates_frame(keys, columns, special_columns)
     result = mark_shared_cases(result, codes, groups, shared_rows_call(data, (x, y), "data"), complete)
     return adjusted_if_asked(result, adjust)
+
+
+def warn_pooled_pairs(
+    pairs: pd.DataFrame,
+    asked: object,
+    groups: Sequence[str],
+    strata: Sequence[str],
+    within: Unit = None,
+) -> None:
+    """Warn where pairs of several tasks are correlated together and nobody said so.
+
+    `within` are units that pairs are correlated within.
+    """
+    apart = [*strata, *unit_columns(pairs, within)]
+    instead = "" if strata else "stratified='{first}' to correlate within each"
+    warn_pooled_by_default(pairs, asked, groups, apart, instead)
 
 
 def _limits(r: float, std_error: float, level: float) -> dict[str, float]:

@@ -191,6 +191,12 @@ def is_average(keys: pd.DataFrame, average: str | None) -> np.ndarray:
     return (keys[average].astype("object") == AVERAGE).to_numpy()
 
 
+def summary_rows(keys: pd.DataFrame) -> np.ndarray:
+    """Which rows are averages over others, or pool them: "Average" or "Overall" in a grouping column."""
+    columns = keys.columns.difference(["method", "reference", "metric"])
+    return keys[columns].astype("object").isin([AVERAGE, OVERALL]).any(axis=1).to_numpy(dtype=bool)
+
+
 def _warn_different_members(
     keys: pd.DataFrame, average: str, members: np.ndarray, pooled: pd.DataFrame
 ) -> None:
@@ -255,17 +261,55 @@ def warn_pooled_methods(frame: pd.DataFrame, by: Sequence[str]) -> None:
             )
 
 
-def warn_pooled_by_default(frame: pd.DataFrame, asked: object, by: Sequence[str]) -> None:
-    """Warn where nobody said by=, and rows of several data sets or models are taken together."""
+def warn_pooled_by_default(
+    frame: pd.DataFrame,
+    asked: object,
+    by: Sequence[str],
+    apart: Sequence[str] = (),
+    instead: str = "",
+) -> None:
+    """Warn of rows that nobody said to take together; see `pooled_by_default`."""
+    pooled = pooled_by_default(frame, asked, by, apart, instead)
+    if pooled:
+        warn(pooled)
+
+
+def pooled_by_default(
+    frame: pd.DataFrame,
+    asked: object,
+    by: Sequence[str],
+    apart: Sequence[str] = (),
+    instead: str = "",
+) -> str:
+    """Describe where groups hold several tasks, data sets or models and nobody said by=; "" where none does.
+
+    What differs between tasks would be taken for a relation within them. Columns that are `apart` are held
+    apart otherwise, as strata or terms of a formula. `instead` is another remedy, in which {first} is the
+    first of the columns that are pooled and {terms} all of them as terms.
+    """
     if asked is not None:
-        return
-    several = {c: frame[c].nunique() for c in ("dataset", "model") if c in frame.columns and c not in by}
-    what = " and ".join(f"{n} values of {c!r}" for c, n in several.items() if n > 1)
-    if what:
-        warn(
-            f"scores of {what} are taken together; name them in by= to have each for itself, or say by= "
-            "without them if that is meant"
-        )
+        return ""
+    candidates = [c for c in ("task", "dataset", "model") if c in frame.columns and c not in (*by, *apart)]
+    pooled = [c for c in candidates if _is_pooled(frame, c, by)]
+    if not pooled:
+        return ""
+    what = " and ".join(f"{frame[c].nunique()} values of {c!r}" for c in pooled)
+    remedy = instead.format(first=pooled[0], terms=" + ".join(pooled))
+    other = f", {remedy}" if remedy else ""
+    return (
+        f"scores of {what} are taken together; say by={[*by, *pooled]} to have each for itself{other}, or "
+        f"by={list(by)} if that is meant"
+    )
+
+
+def _is_pooled(frame: pd.DataFrame, column: str, by: Sequence[str]) -> bool:
+    """Whether a group holds several values of a column, of which one is in several rows."""
+    if frame[column].nunique() < 2 or not frame.duplicated([*by, column]).any():
+        # where each row has a value of its own the values are what is observed
+        return False
+    if not by:
+        return True
+    return bool(frame.groupby(list(by), observed=True, dropna=False)[column].nunique().max() > 1)
 
 
 def group_label(keys: pd.DataFrame, group: int) -> str:

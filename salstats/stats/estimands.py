@@ -8,6 +8,7 @@ import pandas as pd
 
 from salstats.checks import ValueRangeError
 from salstats.metrics.registry import known_metric
+from salstats.score_checks import RANGE_ROUNDING
 from salstats.stats.design import (
     OVERALL,
     Design,
@@ -316,7 +317,9 @@ def mean_target(
     cells = sum_cells(
         values, design.units.codes, design.units.n, design.groups, len(design.keys), weights.of_rows
     )
-    outside = (values < 0) | (values > 1) | ~is_share(design.frame["metric"])
+    # what is outside by rounding alone is warned of nowhere, and costs no bounds
+    low, high = -RANGE_ROUNDING, 1 + RANGE_ROUNDING
+    outside = (values < low) | (values > high) | ~is_share(design.frame["metric"])
     beyond = np.bincount(design.groups, outside & ~np.isnan(values), len(design.keys)) > 0
     return target_of_cells("mean", replace(cells, beyond=beyond), design.keys, average, overall, weights)
 

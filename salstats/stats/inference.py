@@ -104,6 +104,8 @@ class Estimates:
     flips: Flipped | None = field(default=None, repr=False)
     #: Rows that get the limits and P values of `cr2` instead.
     by_cr2: np.ndarray | None = None
+    #: Levels of the limits where they differ from that of the options.
+    levels: np.ndarray | None = None
 
     @property
     def taken(self) -> np.ndarray:
@@ -111,6 +113,13 @@ class Estimates:
         record = self.options.interval
         names = np.where(self.basis.trials, record.of_trials, record.name)
         return names if self.by_cr2 is None else np.where(self.by_cr2, "cr2", names)
+
+    @property
+    def conf_level(self) -> np.ndarray:
+        """Level of each row's limits."""
+        if self.levels is not None:
+            return self.levels
+        return np.full(len(self.estimate), self.options.level)
 
     def columns(self, unit: str) -> dict[str, Any]:
         """Columns of an estimates frame."""
@@ -120,7 +129,7 @@ class Estimates:
             "std_error": self.std_error,
             "conf_low": self.conf_low,
             "conf_high": self.conf_high,
-            "conf_level": self.options.level,
+            "conf_level": self.conf_level,
             "interval": self.taken,
             "unit": unit,
             "n": self.target.estimand.count(self.target.cells),
@@ -242,6 +251,26 @@ def at_level(found: Estimates, level: float) -> Estimates:
         found, options=replace(found.options, level=level), basis=basis, conf_low=low, conf_high=high,
         conf_set=conf_set, zero_in_gap=zero_in_gap, by_cr2=by_cr2,
     )  # fmt: skip
+
+
+def at_levels(found: Estimates, levels: np.ndarray) -> Estimates:
+    """Estimates with the limits of each row at a level of its own; NaN leaves a row's limits as they are."""
+    low, high = found.conf_low.copy(), found.conf_high.copy()
+    conf_set = None if found.conf_set is None else found.conf_set.copy()
+    zero_in_gap = None if found.zero_in_gap is None else found.zero_in_gap.copy()
+    for level in np.unique(levels[~np.isnan(levels)]):
+        rows = levels == level
+        changed = at_level(found, float(level))
+        low[rows] = changed.conf_low[rows]
+        high[rows] = changed.conf_high[rows]
+        if conf_set is not None and changed.conf_set is not None:
+            conf_set[rows] = changed.conf_set[rows]
+        if zero_in_gap is not None and changed.zero_in_gap is not None:
+            zero_in_gap[rows] = changed.zero_in_gap[rows]
+    levels = np.where(np.isnan(levels), found.options.level, levels)
+    return replace(
+        found, levels=levels, conf_low=low, conf_high=high, conf_set=conf_set, zero_in_gap=zero_in_gap
+    )
 
 
 def _check_replicates(record: Interval, level: float, n_replicates: int) -> None:

@@ -16,7 +16,7 @@ from salstats.checks import (
     check_level,
     check_numeric,
 )
-from salstats.frames import ColumnCodes, case_key
+from salstats.frames import case_key, check_table
 from salstats.stats.design import index_groups
 from salstats.stats.wide import one_value
 
@@ -136,7 +136,7 @@ def _observations(
 ) -> tuple[dict[str, np.ndarray], pd.DataFrame, np.ndarray]:
     """Each covariate with one value per observation, the groups' keys, and each one's group."""
     key = list(dict.fromkeys([*case_key(frame), *(c for c in ("task",) if c in frame.columns), *by]))
-    coded = ColumnCodes(frame)
+    coded = check_table(frame, covariates, "frame")
     codes = coded.combined(key) if "case" in frame.columns else np.arange(len(frame))
     first = np.unique(codes, return_index=True)[1]
     group_codes, keys = index_groups(coded.take(first), by)

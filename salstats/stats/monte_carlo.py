@@ -10,6 +10,8 @@ from salstats.checks import check_numeric, warn
 ROUNDING = 1e-9
 #: Smallest p-value that B replicates allow, times B + 1; other tests do not rest on replicates.
 SIDES = {"bootstrap": 2.0, "signflip": 1.0, "wild": 0.5}
+#: Smallest p-value of tests that count every pattern of the units' signs, over one half to their number.
+_PATTERNS = {"signflip": 2.0, "wild": 1.0}
 #: Below it a p-value is printed as "<0.001", whatever it is.
 _PRINTED = 0.001
 #: A bound as large as this says little of a p-value.
@@ -46,16 +48,12 @@ def warn_of_floors(family: pd.DataFrame) -> None:
         # the floor falls as replicates rise
         enough = int(np.ceil(bound[row] / _PRINTED * (family["n_replicates"].iloc[row] + 1)))
         # what has a choice of tests has the flips
-        also = (
-            " or adjustment by the joint step-down procedure (adjust='max-t')"
-            if "test" in family.columns
-            else ""
-        )
+        also = " or a joint adjustment (adjust='max-t')" if "test" in family.columns else ""
         warn(
             f"{int(bounds.sum())} adjusted p-values are at the floor of their replicates, and so only bounds "
             f"(the largest is P < {bound[row]:.3g}, see p_adjusted_floor); about {enough:,} replicates{also} "
-            f"would take it below {_PRINTED}, and the t test with bias-reduced standard errors (test='cr2') "
-            "has no floor"
+            f"would take it below {_PRINTED}, and tests that flip signs (test='wild') or use Student's t "
+            "(test='cr2') have no floor"
         )
 
 
@@ -88,9 +86,13 @@ def warn_if_replicates_are_few(family: pd.DataFrame, alpha: np.ndarray, procedur
     """Warn, and return True, when no single test of a family can get below alpha with these replicates."""
     replicates = check_numeric(family, "n_replicates", "estimates")
     smallest = p_floors(family)
-    # every pattern of signs: exact, and no smaller for more replicates
-    exact = np.isnan(smallest) & np.asarray(family.get("test", "") == "wild")
-    smallest = np.where(exact, 0.5 / replicates, smallest)
+    exact = np.zeros(len(family), dtype=bool)
+    if {"p_floor", "test", "n_units"} <= set(family.columns):
+        # small P values count every pattern of signs, and are no smaller for more replicates
+        patterns = family["test"].map(_PATTERNS).to_numpy(dtype=np.float64, na_value=np.nan)
+        exact = ~np.isnan(patterns)
+        n_units = check_numeric(family, "n_units", "estimates")
+        smallest = np.where(exact, patterns * 0.5**n_units, smallest)
     size = family["n_tests"].to_numpy()
     factor = size.astype(np.float64)
     if procedure == "BY":
@@ -103,8 +105,8 @@ def warn_if_replicates_are_few(family: pd.DataFrame, alpha: np.ndarray, procedur
     enough = int(np.floor(excess[row] * (replicates[row] + 1) - 1 + ROUNDING)) + 1
     made, more = f"{replicates[row]:,.0f} replicates", f"{enough:,} replicates or more would do"
     if exact[row]:
-        made = f"{replicates[row]:,.0f} patterns of the units' signs"
-        more = "a joint step-down adjustment (adjust='max-t'), fewer tests or more units would do"
+        made = f"{0.5 ** (1 - n_units[row]):,.0f} patterns of the units' signs"
+        more = "a joint adjustment (adjust='max-t'), fewer tests or more units would do"
     # what may help a test of this size; nothing with bonferroni
     others = {"bonferroni": "", "holm": " as the smallest of them"}
     named = f"{procedure[0].upper()}{procedure[1:]}"

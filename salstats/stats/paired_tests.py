@@ -37,6 +37,7 @@ class PairedTest:
 
 
 _FROM = "Two-sided P values were from"
+_SMALL = "small P values were of all patterns of signs (Robinson 1982)"
 #: Every test by its name.
 RECORDS = {
     record.name: record
@@ -68,14 +69,14 @@ RECORDS = {
             "signflip", "sign-flip permutation test",
             f"{_FROM} a permutation test that flips the signs of all differences of a {{unit}} together, as "
             "(1 + k)/(B + 1) with k the number of B = {replicates} random flips that lie at least as far "
-            "from 0 as the data.",
+            f"from 0 as the data; {_SMALL}.",
             drawn=True,
         ),
         PairedTest(
             "wild", "wild cluster bootstrap test",
             "Two-sided mid-P values were from a wild cluster bootstrap that flips the signs of each {unit} "
             "under the hypothesis (Cameron et al. 2008), with {replicates} flips, or every one "
-            "where there are no more.",
+            f"where there are no more; {_SMALL}.",
             drawn=True,
         ),
         PairedTest("none", "no test", "No test was made."),
@@ -221,7 +222,8 @@ def sign_flips(sums: np.ndarray, signs: Iterable[np.ndarray], scale: np.ndarray)
     """
     with few_threads(*sums.shape):
         flipped = np.concatenate([block.astype(np.float64) @ sums for block in signs])
-    return Drawn.of(sums.sum(axis=0), flipped, np.sqrt((sums**2).sum(axis=0)), 1e-12 * scale)
+    spread = np.sqrt((sums**2).sum(axis=0))
+    return Drawn.of(sums.sum(axis=0), flipped, spread, 1e-12 * scale, parts=sums)
 
 
 def check_independent(units: np.ndarray, keys: pd.DataFrame, row: int, unit: str) -> None:

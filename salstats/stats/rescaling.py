@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import ValueRangeError, check_by, check_columns, check_frame, check_numeric
-from salstats.frames import combined_codes
+from salstats.frames import check_table
 from salstats.stats.carried import ABSENT, is_absent
 
 
@@ -67,7 +67,7 @@ def normalize(
     names = [columns] if isinstance(columns, str) else list(columns)
     check_columns(data, names, "data")
     groups = check_by(data, within, (), "data")
-    codes = combined_codes(data, groups)
+    codes = check_table(data, names).combined(groups)
     result = data.copy()
     absent = _of_absent_findings(data)
     for name in names:

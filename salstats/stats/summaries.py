@@ -118,11 +118,12 @@ def summarize(
     Warns
     -----
     SalstatsWarning
-        Cases taken as units although patients repeat; methods taken together, or by default data sets or
-        models; methods with scores of different cases; cases with different numbers of readers, models or
-        seeds; fewer than 20 units for replicates, or 4 degrees of freedom; units of very unequal size, where
-        the interval does not know them; averages over different tasks, or over such of one or two units; an
-        interval of width 0, or none; more than 1 % of the replicates undefined.
+        Scores outside the range of their metric, whose mean then has limits that know no bounds; names that
+        are nearly other names; cases taken as units although patients repeat; methods taken together, or by
+        default data sets or models; methods with scores of different cases; cases with different numbers of
+        readers, models or seeds; fewer than 20 units for replicates, or 4 degrees of freedom; units of very
+        unequal size, where the interval does not know them; averages over different tasks, or over such of
+        one or two units; an interval of width 0, or none; more than 1 % of the replicates undefined.
 
     Notes
     -----

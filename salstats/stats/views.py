@@ -14,7 +14,7 @@ from salstats.checks import (
     check_numeric,
     quoted,
 )
-from salstats.frames import KEY_COLUMNS, ColumnCodes
+from salstats.frames import KEY_COLUMNS, check_table
 from salstats.stats.design import index_groups
 
 #: How the values of several views become one.
@@ -86,7 +86,7 @@ def over_views(
     if shared:
         raise ColumnError(f"value {quoted(shared)} names what rows are told apart by, not a number")
     numbers = {v: check_numeric(frame, v, "frame") for v in values}
-    codes, found = index_groups(ColumnCodes(frame), keys)
+    codes, found = index_groups(check_table(frame, values, "frame"), keys)
     grouped = pd.DataFrame(numbers).groupby(codes)
     # both leave out what is undefined
     combined = grouped.max() if rule == "max" else grouped.mean()

@@ -16,7 +16,8 @@ from salstats.checks import (
     did_you_mean,
     quoted,
 )
-from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS, ColumnCodes, coded_scores
+from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS, ColumnCodes, check_table, coded_scores
+from salstats.stats.label_columns import warn_of_correlated_labels
 from salstats.stats.units import Unit, unit_columns
 
 
@@ -43,7 +44,7 @@ def wide_codes(data: pd.DataFrame, names: Sequence[str], keep: Sequence[str] = (
     frame = check_frame(data, "data")
     if not is_scores_frame(frame):
         check_columns(frame, names, "data")
-        return ColumnCodes(frame)
+        return check_table(frame, names)
     coded = coded_scores(frame, "data")
     wanted = metrics_among(frame, names)
     if wanted and ("score" in names or "metric" in keep):
@@ -137,4 +138,6 @@ def columns_to_correlate(
     carried = unit_columns(frame, unit)
     codes = wide_codes(frame, [x, y, *covariates], [*groups, *strata, *carried])
     first, second = (check_numeric(codes.frame, name, "data") for name in (x, y))
+    others = {name: check_numeric(codes.frame, name, "data") for name in covariates}
+    warn_of_correlated_labels({x: first, y: second, **others})
     return groups, strata, codes, first, second

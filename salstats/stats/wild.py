@@ -108,8 +108,11 @@ def flip(
     n_patterns = n if complete else n + 1
     extra = 0 if complete else 1
     # flips leave the sum of squares under the hypothesis as it is
-    spread = np.sqrt(((own_parts - theta * other_parts + null * leverage) ** 2).sum(axis=0))
-    drawn = Drawn.of(null, np.concatenate(reached), spread, _EQUAL * size, 0.5, complete=complete)
+    parts = own_parts - theta * other_parts + null * leverage
+    spread = np.sqrt((parts**2).sum(axis=0))
+    drawn = Drawn.of(
+        null, np.concatenate(reached), spread, _EQUAL * size, 0.5, complete=complete, parts=parts
+    )
     return Flipped(
         drawn.p_values(), drawn, np.concatenate(lows), np.concatenate(highs), always + extra, n_patterns
     )

@@ -19,7 +19,14 @@ import plotnine as p9
 from great_tables import GT
 from pandas.api.types import is_numeric_dtype
 
-from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, did_you_mean, warn
+from salstats.checks import (
+    InputFileError,
+    SalstatsError,
+    SalstatsWarning,
+    did_you_mean,
+    distinct_warnings,
+    warn,
+)
 from salstats.display.export.figure_files import FigureJobs, page_files
 from salstats.display.export.table_files import save_table_as
 from salstats.display.tables.layout import build
@@ -578,7 +585,7 @@ def _write_all(
         if compared:
             write_frame(printed_rows(compared), made / PRINTED)
         messages = [w.message for w in caught if issubclass(w.category, SalstatsWarning)]
-        sentences = dict.fromkeys([*map(str, messages), *drawing])
+        sentences = dict.fromkeys([*distinct_warnings(caught).values(), *drawing])
         if sentences:
             (made / WARNINGS).write_text("\n".join(sentences) + "\n", encoding="utf-8")
         failed = [message for message in messages if isinstance(message, ItemFailed)]

@@ -551,13 +551,14 @@ def test_a_failure_while_writing_leaves_no_file(capsys, folder, monkeypatch):
             "f.csv: --score names column 'x', which it lacks",
         ),
         ("interval must be t, as sep must be", "--interval must be t, as sep must be"),
+        ("say by=['method', 'the task'] or by=[]", "say --by 'method,the task' or --by none"),
     ],
 )
 def test_messages_spell_options_as_flags(message, expected):
     flags = {
         "n_replicates": "--replicates",
         "columns": "--score",
-        **{n: f"--{n}" for n in ("sep", "decimal", "interval", "classes")},
+        **{n: f"--{n}" for n in ("sep", "decimal", "interval", "classes", "by")},
     }
     assert in_flags(message, flags) == expected
 

@@ -11,7 +11,7 @@ import pytest
 
 import salstats as ss
 from salstats.checks import InputFileError
-from salstats.cli.demo import ANNOTATOR, demo_labels, free_folder, run_demo
+from salstats.cli.demo import ANNOTATOR, METRICS, ONLY, demo_labels, free_folder, run_demo, shown
 
 #: Figures beside those of every report: the cases to look at.
 EXAMPLES = "examples"
@@ -74,6 +74,23 @@ def test_the_demo_has_every_analysis_and_cases_to_look_at(demo):
     assert picks["score"].is_monotonic_increasing
     there = {c.case for c in ss.read_study(ss.datasets.digits_examples())}
     assert set(picks["case"]) <= there
+
+
+def test_the_printed_p_values_are_those_of_the_report(demo):
+    every = ss.datasets.load_digits_scores()
+    part = every["method"].isin(["gradcam", "rise", "human"]) & every["task"].isin(["digit 3", "digit 7"])
+    for column, value in ONLY.items():
+        part &= every[column] == value
+    own = every[part].drop(columns="human_label")
+    scores = own[own["metric"].isin(METRICS)]
+    printed = next(frame for call, frame in shown(scores, own) if "percent_decrease" in call)
+    keys = ["metric", "task", "method"]
+    both = printed.merge(demo[1]["decrease"], on=keys, suffixes=("", "_report"))
+    assert len(both) == len(printed) > 2
+    assert (both["test"] == both["test_report"]).all()
+    assert (both["n_tests"] == both["n_tests_report"]).all()
+    # the report of the fixture draws other flips
+    assert (both["p_adjusted"] - both["p_adjusted_report"]).abs().max() < 0.01
 
 
 def test_all_methods_of_the_study_have_a_label_in_the_demo():

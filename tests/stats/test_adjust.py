@@ -335,8 +335,26 @@ def test_a_bound_says_what_would_lower_it():
     least = 0.5 / 10_001
     frame = pd.DataFrame({"p_value": np.full(300, least), "p_floor": least, "n_replicates": 10_000})
     with pytest.warns(
-        SalstatsWarning, match="P < 0.015, .* about 150,000 replicates or .*step-down .*'max-t'.* would"
+        SalstatsWarning, match="P < 0.015, .* about 150,000 replicates or a joint adjustment .*max-t.* would"
     ):
         adjust(frame.assign(test="wild"))
     with pytest.warns(SalstatsWarning, match="about 150,000 replicates would take it below 0.001"):
         adjust(frame)
+
+
+@pytest.mark.parametrize("pooled", ["Average", "Overall"])
+@pytest.mark.parametrize("procedure", ["bonferroni", "holm", "BH"])
+def test_rows_over_others_are_a_family_of_their_own(procedure, pooled):
+    """An average asks once more what its members ask, and makes none of them less certain."""
+    tasks = pd.DataFrame(
+        {"metric": "iou", "task": ["a", "b", "c"], "method": "cam", "p_value": [0.01, 0.02, 0.3]}
+    )
+    over = pd.DataFrame({"metric": ["iou"], "task": pooled, "method": "cam", "p_value": [0.02]})
+    both = adjust(pd.concat([tasks, over], ignore_index=True), procedure=procedure)
+    assert both["n_tests"].tolist() == [3, 3, 3, 1]
+    alone = adjust(tasks, procedure=procedure)["p_adjusted"]
+    np.testing.assert_allclose(both["p_adjusted"], [*alone, 0.02])
+    # of averages alone all are one family, and a method of that name is none
+    assert adjust(over, procedure=procedure)["n_tests"].tolist() == [1]
+    named = adjust(tasks.assign(method=[pooled, "x", "y"], task="a"), procedure=procedure)
+    assert named["n_tests"].tolist() == [3, 3, 3]

@@ -150,7 +150,7 @@ def test_what_is_impossible_depends_on_the_metric_and_on_what_is_estimated(metri
 
 @pytest.mark.parametrize("shift", [-0.5, -2.0])
 def test_what_is_not_above_0_is_said_to_have_no_logarithm(shift):
-    scores = pd.DataFrame({"case": range(30), "method": "cam", "metric": "ncc"})
+    scores = pd.DataFrame({"case": range(30), "method": "cam", "metric": "nss"})
     scores["score"] = np.linspace(-1, 1, 30) + shift
     with pytest.warns(SalstatsWarning, match="no logarithm") as said:
         found = ss.summarize(scores, interval="bootstrap_t_log", n_replicates=40)

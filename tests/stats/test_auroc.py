@@ -480,4 +480,4 @@ def test_what_cannot_be_compared_is_an_error(synth1_scores, synth1):
 
 def test_bad_input_is_named(synth1):
     with pytest.raises(ValueRangeError, match="must hold 0 and 1, not 2"):
-        auroc(synth1.assign(hit=2), "prob", "hit")
+        auroc(synth1.assign(grade=2), "prob", "grade")

@@ -52,7 +52,7 @@ def oracle_pairs(boot60, synth1, r_data):
 
 def decrease(human, saliency, **options):
     return ss.percent_decrease(
-        paired_scores(human, saliency), reference="human", test="none", **options
+        paired_scores(human, saliency).assign(metric="gain"), reference="human", test="none", **options
     ).iloc[0]
 
 

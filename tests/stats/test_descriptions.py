@@ -70,7 +70,7 @@ def test_metrics_are_never_mixed_and_methods_only_with_a_warning(synth1_scores):
 
 def box_scores_of(values, **columns):
     cases = [f"c{i:02d}" for i in range(len(values))]
-    return pd.DataFrame({"case": cases, "method": "gradcam", "metric": "iou", "score": values, **columns})
+    return pd.DataFrame({"case": cases, "method": "gradcam", "metric": "hd95", "score": values, **columns})
 
 
 def test_whiskers_end_at_the_furthest_score_within_one_and_a_half_ranges():

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*fewer than (20|4) gives:salsta
 
 def scores_of(pairs: pd.DataFrame) -> pd.DataFrame:
     """Scores frame of the pairs of several sets, each a task."""
-    cases = pairs.assign(case=[f"c{i:04d}" for i in range(len(pairs))], metric="iou", task=pairs["set"])
+    cases = pairs.assign(case=[f"c{i:04d}" for i in range(len(pairs))], metric="rating", task=pairs["set"])
     wide = cases.rename(columns={"unit": "patient"}).drop(columns=["set"])
     keys = [c for c in ("case", "metric", "task", "patient") if c in wide.columns]
     return wide.melt(keys, ["x", "y"], var_name="method", value_name="score")

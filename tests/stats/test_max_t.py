@@ -8,7 +8,7 @@ import pytest
 
 import salstats as ss
 from salstats.checks import SalstatsError
-from salstats.stats.max_t import Drawn, joint_level, step_down, step_down_min_p
+from salstats.stats.max_t import Drawn, joint_level, single_step, step_down, step_down_min_p
 
 
 def by_definition(observed, drawn, ties, complete):
@@ -73,9 +73,13 @@ def test_all_rows_hold_together_at_the_joint_level_and_at_no_lower_one():
         assert ((drawn <= reach).all(axis=1).mean() >= 0.9 - 1e-9) == holds
 
 
-def test_few_patterns_give_bonferronis_level_at_least():
-    drawn = np.abs(np.array([[1.0, 1], [1, -1], [1, 1], [1, -1]]))
-    assert joint_level(Drawn(np.ones(2), drawn, 0.5, complete=True), 0.95) == pytest.approx(0.975)
+def test_few_draws_give_bonferronis_level_at_most():
+    """Of 30 draws of independent rows one may lie outside, and three do at any level below."""
+    drawn = np.abs(np.random.default_rng(8).normal(size=(30, 3)))
+    family = Drawn(np.ones(3), drawn)
+    assert joint_level(family, 0.95) == pytest.approx(1 - 0.05 / 3)
+    # Bonferroni's P values, too
+    np.testing.assert_allclose(single_step(family, np.array([0.001, 0.016, 0.02])), [0.003, 0.048, 0.06])
 
 
 def test_min_p_is_closed_testing_with_the_p_values_of_draws():
@@ -117,7 +121,7 @@ def small_scores(n_units=9):
 @pytest.mark.parametrize("adjust", ["max-t", "min-p"])
 def test_of_a_comparison_every_pattern_of_signs_written_out(function, adjust):
     scores, frame = small_scores()
-    found = function(scores, reference="human", adjust=adjust).set_index("method")
+    found = function(scores, reference="human", adjust=adjust, simultaneous=False).set_index("method")
     methods = list(found.index)
     sums = np.column_stack([(frame[m] - frame["human"]).groupby(frame["patient"]).sum() for m in methods])
     patterns = np.array(list(product([1.0, -1.0], repeat=len(sums))))
@@ -162,8 +166,10 @@ def test_simultaneous_limits_are_those_of_one_level_that_holds_for_all(options):
 
 def test_a_bootstrap_p_value_at_its_floor_bounds_the_adjusted_one():
     scores, _ = small_scores(40)
-    far = scores.assign(score=scores["score"] - 0.5 * (scores["method"] != "human"))
-    found = ss.difference(far, reference="human", adjust="max-t", test="bootstrap", n_replicates=999)
+    far = scores.assign(metric="gain", score=scores["score"] - 0.5 * (scores["method"] != "human"))
+    found = ss.difference(
+        far, reference="human", adjust="max-t", simultaneous=False, test="bootstrap", n_replicates=999
+    )
     assert (found["p_adjusted"] == 2 / 1000).all()
     assert (found["p_adjusted_floor"] == found["p_adjusted"]).all()
 
@@ -195,6 +201,88 @@ def test_frames_without_flips_say_who_has_them(procedure):
 
 
 def test_a_family_too_large_for_the_replicates_is_refused():
-    scores, _ = small_scores(40)
-    with pytest.raises(SalstatsError, match=r"needs at least .* replicates at level 0.98.*, not 40"):
-        ss.difference(scores, reference="human", adjust="max-t", simultaneous=True, n_replicates=40)
+    scores = small_scores(40)[0].assign(metric="gain")
+    with pytest.raises(SalstatsError, match=r"needs at least .* replicates at level 0.98.*, not 21"):
+        ss.difference(scores, reference="human", adjust="max-t", simultaneous=True, n_replicates=21)
+
+
+def random_study(rng):
+    """Hits or other scores of one to five methods in one or two tasks, of units of one to three cases."""
+    n_units = int(rng.integers(5, 40))
+    units = np.repeat(np.arange(n_units), rng.integers(1, 4, n_units))
+    n_cases, is_binary = len(units), rng.random() < 0.4
+    parts = []
+    for task in ("a", "b")[: rng.integers(1, 3)]:
+        human = rng.normal(size=n_units)[units] + rng.normal(size=n_cases)
+        columns = {"human": human}
+        for method in range(rng.integers(1, 6)):
+            noise = rng.normal(size=n_cases) * rng.choice([0.2, 1.0, 2.0])
+            columns[f"m{method}"] = human * rng.choice([0.3, 1.0]) + noise - rng.choice([0, 0.2, 0.4])
+        frame = pd.DataFrame(columns)
+        frame = (frame > 0).astype(float) if is_binary else 1 / (1 + np.exp(-frame))
+        frame = frame.assign(case=np.arange(n_cases), patient=units, task=task)
+        parts.append(frame.melt(["case", "patient", "task"], var_name="method", value_name="score"))
+    return pd.concat(parts, ignore_index=True).assign(metric="hit" if is_binary else "iou")
+
+
+@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.parametrize("function", [ss.difference, ss.percent_decrease])
+@pytest.mark.parametrize(
+    ("adjust", "p_value", "level"),
+    [
+        ("max-t", "p_adjusted", "family_level"),
+        ("min-p", "p_adjusted", "family_level"),
+        ("none", "p_value", "conf_level"),
+    ],
+)
+def test_p_values_are_small_where_limits_leave_0_out_and_only_there(function, adjust, p_value, level):
+    rng = np.random.default_rng(17)
+    n_rows = n_near = 0
+    for seed in range(20):
+        scores = random_study(rng)
+        found = function(
+            scores,
+            reference=str(rng.choice(["human", "all"])),
+            adjust=adjust,
+            average="task" if scores["task"].nunique() > 1 else None,
+            level=float(rng.choice([0.9, 0.95])),
+            n_replicates=int(rng.choice([999, 1_500])),
+            rng=seed,
+        )
+        # a limit that is 0 itself, as hits have it, is on either side of the level
+        known = found[
+            (found["conf_high"] > found["conf_low"]) & (found["conf_low"] * found["conf_high"] != 0)
+        ]
+        outside = (known["conf_low"] > 0) | (known["conf_high"] < 0)
+        alpha = (1 - known[level]) * (1 + 1e-9)
+        assert ((known[p_value] <= alpha) == outside).all()
+        assert ((known["verdict"] != "inconclusive") == outside).all()
+        n_rows += len(known)
+        n_near += int(((known[p_value] - alpha).abs() < 0.05).sum())
+    assert n_rows > 100
+    assert n_near > 3
+
+
+def test_limits_of_a_family_go_with_its_p_values_unless_they_are_declined():
+    scores = small_scores(40)[0].assign(metric="gain")
+    both = ss.difference(scores, reference="human", adjust="max-t")
+    assert (both["family_level"] == 0.95).all()
+    pd.testing.assert_frame_equal(ss.difference(scores, reference="human", simultaneous=True), both)
+    singly = ss.difference(scores, reference="human", adjust="min-p", simultaneous=False)
+    assert "family_level" not in singly.columns
+    plain = ss.difference(scores, reference="human")
+    pd.testing.assert_frame_equal(singly[["conf_low", "conf_high"]], plain[["conf_low", "conf_high"]])
+    # step-down P values are no larger
+    assert (singly["p_adjusted"] <= both["p_adjusted"] + 1e-12).all()
+
+
+def test_averages_are_a_family_of_their_own_with_limits_at_a_level_of_their_own():
+    scores = ss.datasets.load_simulated()
+    common = {"reference": "human", "adjust": "max-t"}
+    found = ss.difference(scores, average="task", **common)
+    average = found["task"] == "Average"
+    assert found["n_tests"].to_numpy().tolist() == np.where(average, 4, 20).tolist()
+    alone = ss.difference(scores, **common)
+    pd.testing.assert_frame_equal(found[~average].reset_index(drop=True), alone, check_dtype=False)
+    assert found["conf_level"][average].nunique() == 1
+    assert found["conf_level"][average].max() < found["conf_level"][~average].min()

@@ -107,7 +107,7 @@ class TestFrame:
         np.testing.assert_allclose(by_patient["mean_rank"], drawn.mean(axis=0), atol=EXACT)
 
     def test_whole_data_sets_can_be_drawn(self, values):
-        parts = [frame(values + i * 0.1).assign(dataset=f"d{i}") for i in range(4)]
+        parts = [frame(values + i * 0.1).assign(metric="nss", dataset=f"d{i}") for i in range(4)]
         scores = pd.concat(parts, ignore_index=True)
         with pytest.warns(SalstatsWarning, match="rankings rest on few units .*dataset.; 4 at the least"):
             found = rank_stability(scores, by="metric", unit="dataset", n_replicates=50)
@@ -136,7 +136,8 @@ class TestFrame:
     def test_a_method_made_once_stands_beside_another_made_by_several_seeds(self, values):
         once = frame(values[:, :1])
         seeds = [frame(values[:, 1:2] + 0.1 * s).assign(method="rise", seed=str(s)) for s in range(3)]
-        found = rank_stability(pd.concat([once, *seeds], ignore_index=True), n_replicates=50)
+        scores = pd.concat([once, *seeds], ignore_index=True).assign(metric="nss")
+        found = rank_stability(scores, n_replicates=50)
         assert found["n"].tolist() == [40, 120]
         assert found["n_missing"].tolist() == [0, 0]
         np.testing.assert_allclose(

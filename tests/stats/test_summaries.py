@@ -167,7 +167,7 @@ def test_order_interval_equals_the_chexlocalize_summaries(shared, folder, stem, 
 
 def test_draws_decide_the_replicates_in_sorted_unit_order():
     # cases sorted: a = 1, b = 2, c = 6; rows deliberately in another order
-    scores = scores_of([6.0, 1.0, 2.0], cases=["c", "a", "b"])
+    scores = scores_of([6.0, 1.0, 2.0], cases=["c", "a", "b"]).assign(metric="hd95")
     got = ss.bootstrap(scores, draws=np.array([[0, 0, 1], [2, 2, 2]]))
     np.testing.assert_allclose(got["estimate"], [4 / 3, 6])
     assert got["replicate"].tolist() == [0, 1]
@@ -316,7 +316,7 @@ def test_degrees_of_freedom_of_an_average_know_shared_units():
     common = rng.normal(0, 0.3, 4)
     tasks = {"t0": rng.normal(0.5, 0.1, 40)}
     tasks |= {f"t{k}": 0.5 + common + rng.normal(0, 0.02, 4) for k in range(1, 6)}
-    scores = pd.concat([scores_of(v).assign(task=t) for t, v in tasks.items()])
+    scores = pd.concat([scores_of(v).assign(task=t, metric="nss") for t, v in tasks.items()])
     got = ss.summarize(scores, average="task", interval="t").iloc[-1]
     assert 3 <= got["df"] < 4
     same = pd.concat([scores_of(rng.random(12)).assign(task=t) for t in "abc"])
@@ -352,7 +352,7 @@ def test_a_reader_is_one_unit_in_every_data_set():
 
 
 def test_draws_count_units_in_sorted_order_whatever_the_categories():
-    scores = scores_of([6.0, 1.0, 2.0], cases=["c", "a", "b"])
+    scores = scores_of([6.0, 1.0, 2.0], cases=["c", "a", "b"]).assign(metric="hd95")
     draws = np.array([[0, 0, 1], [2, 2, 2]])
     categorical = scores.assign(case=pd.Categorical(scores["case"], ["c", "b", "a"]))
     pd.testing.assert_frame_equal(ss.bootstrap(scores, draws=draws), ss.bootstrap(categorical, draws=draws))
@@ -442,9 +442,12 @@ def curves():
     return pd.concat(parts, ignore_index=True)
 
 
+OF_CURVES = ["metric", "method"]
+
+
 @pytest.mark.parametrize("interval", ["percentile", "bca", "t"])
 def test_each_step_is_what_summarize_says_of_it(curves, interval):
-    means = mean_curves(curves, interval=interval, n_replicates=200, rng=4)
+    means = mean_curves(curves, by=OF_CURVES, interval=interval, n_replicates=200, rng=4)
     assert len(means) == 4 * (N_STEPS + 1)
     for fraction in (0.0, 0.5, 1.0):
         there = curves[curves["fraction"] == fraction].rename(columns={"prob": "score"})
@@ -463,25 +466,26 @@ def test_rows_stand_by_group_and_fraction(curves):
 
 
 def test_it_says_how_the_curves_of_a_metric_were_made(curves):
-    means = mean_curves(curves)
+    means = mean_curves(curves, by=OF_CURVES)
     assert means.groupby("metric")["baseline"].unique().map(list).to_dict() == {
         "insertion": ["blur"],
         "deletion": ["zero"],
     }
     assert set(means["n_steps"]) == {N_STEPS}
     mixed = curves.assign(baseline=np.where(curves["task"] == "s", "mean", curves["baseline"]))
-    assert set(mean_curves(mixed)["baseline"]) == {"several"}
+    assert set(mean_curves(mixed, by=OF_CURVES)["baseline"]) == {"several"}
 
 
 def test_a_blank_image_that_is_the_same_for_all_is_no_reason_to_warn(curves):
     same = curves.assign(prob=curves["prob"].where(curves["fraction"] > 0, 0.1))
-    means = mean_curves(same)
+    means = mean_curves(same, by=OF_CURVES)
     at_start = means[means["fraction"] == 0]
     np.testing.assert_allclose(at_start["conf_high"], at_start["conf_low"])
 
 
 def test_curves_of_other_steps_are_refused(curves):
+    shorter = (curves["case"] == "07") & (curves["fraction"] == 0.5) & (curves["task"] == "s")
     with pytest.raises(SalstatsError, match=r"same fractions; the one of case 07, task s, .* has 4 of 5"):
-        mean_curves(curves[(curves["case"] != "07") | (curves["fraction"] != 0.5) | (curves["task"] != "s")])
+        mean_curves(curves[~shorter], by=OF_CURVES)
     with pytest.raises(SalstatsError, match=r"more than one row for case 00, task s, .* fraction 0.0"):
-        mean_curves(pd.concat([curves, curves.head(1)]))
+        mean_curves(pd.concat([curves, curves.head(1)]), by=OF_CURVES)

@@ -36,7 +36,7 @@ def test_the_mean_by_name_and_several_values(views):
 def test_series_of_a_scores_frame_stay_apart(views):
     scores = pd.concat(
         [
-            views.assign(method=m, metric="iou", score=views["prob"] + shift)
+            views.assign(method=m, metric="rating", score=views["prob"] + shift)
             for m, shift in (("a", 0), ("b", 1))
         ]
     )

@@ -22,7 +22,7 @@ def frame():
         for seed in range(3)
     ]
     columns = ["case", "patient", "method", "seed", "score"]
-    return pd.DataFrame(rows, columns=columns).assign(metric="iou")
+    return pd.DataFrame(rows, columns=columns).assign(metric="nss")
 
 
 def test_it_is_the_root_of_the_mean_variance_of_the_cases(frame):

@@ -9,7 +9,16 @@ import pandas as pd
 from salstats.checks import SalstatsError
 from salstats.display.tables.marks import is_adjusted
 from salstats.display.text.cautions import caution_note
-from salstats.display.text.format import STYLES, count_text, joined, level_text, noun, of_quantile
+from salstats.display.text.format import (
+    STYLES,
+    count_text,
+    family_level,
+    interval_name,
+    joined,
+    level_text,
+    noun,
+    of_quantile,
+)
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import has_margins, margin_note, margin_text
 from salstats.display.text.vocabulary import INFERENCE, NO_INTERVAL, limits_name
@@ -44,6 +53,9 @@ def interval_note(frame: pd.DataFrame, *, beside_p: bool = False) -> str:
         return " ".join(text for text in ("No intervals were given.", caution_note(frame)) if text)
     kinds = [_intervals(str(k)) for k in distinct(rows, "interval")] or ["intervals"]
     levels = joined([f"{level_text(v)}%" for v in distinct(rows, "conf_level")], "or")
+    together = family_level(rows)
+    if together is not None:
+        levels = f"simultaneous {level_text(together)}%"
     units = joined([noun(str(unit)) for unit in distinct(rows, "unit")])
     of_unit = f", unit: {units}" if units else ""
     without = "; marks without bar have none" if len(rows) < len(frame) else ""
@@ -69,9 +81,7 @@ def _intervals(kind: str) -> str:
 
 def ci_text(frame: pd.DataFrame) -> str:
     """Text such as "95% CI", or "CI" where the level is not the same throughout or not known."""
-    levels = distinct(frame, "conf_level")
-    name = limits_name(frame.get("term", ["mean"]))
-    return f"{level_text(levels[0])}% {name}" if len(levels) == 1 else name
+    return interval_name(frame)
 
 
 def with_ci(what: str, frame: pd.DataFrame) -> str:

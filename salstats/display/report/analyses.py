@@ -6,21 +6,29 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, check_columns, quoted
-from salstats.display.report.calls import COMPARED, SCORED, call_text
+from salstats.checks import ColumnError, SalstatsError, check_columns, distinct_warnings, quoted
+from salstats.display.report.calls import COMPARED, SCORED, assigned, call_text
 from salstats.display.report.model import Settings
 from salstats.display.report.ranking import compared_rows, first_means
 from salstats.display.report.wording import pooled_rows
 from salstats.display.text.format import joined
 from salstats.display.text.labels import LAST, Labels
-from salstats.frames import DEFAULT_BY, IDENTIFIER_COLUMNS, ColumnCodes, check_scores, warn_of_range
+from salstats.frames import (
+    DEFAULT_BY,
+    IDENTIFIER_COLUMNS,
+    ColumnCodes,
+    valid_scores,
+    warn_of_doubtful_scores,
+)
 from salstats.jobs import not_counting
 from salstats.metrics.registry import has_true_zero, known_metric
 from salstats.stats.equivalence import check_margin, split_verdicts
 from salstats.stats.intervals import names_of
+from salstats.stats.label_columns import holds_labels
 from salstats.stats.paired_tests import TESTS
 from salstats.stats.units import Unit, resolve_unit
 from salstats.study import HUMAN
@@ -43,7 +51,8 @@ _NEEDED = ("flow", "describe", "means")
 
 def settled(scores: pd.DataFrame, asked: Settings) -> tuple[pd.DataFrame, Settings]:
     """Rows that a report is on, and its settings with what nobody chose filled in, all checked."""
-    scores = check_scores(scores)
+    # what is doubtful in the rows that are reported on is warned of with the analyses
+    scores = valid_scores(scores).frame
     for column, value in (asked.only or {}).items():
         check_columns(scores, [column])
         kept = scores[column].astype(str) == str(value)
@@ -109,6 +118,9 @@ def _covariates(scores: pd.DataFrame, asked: Any) -> tuple[str, ...]:
     if asked is None:
         one = scores.groupby([c for c in ("case", "task") if c in scores.columns], observed=True)
         columns = scores.select_dtypes("number").columns.difference([*_NOT_COVARIATES, *_BY_NAME], sort=False)
+        columns = [
+            c for c in columns if not holds_labels(c, scores[c].to_numpy(dtype=float, na_value=np.nan))
+        ]
         # what differs between the rows of one case and task, as a row number does, is no covariate of it
         return tuple(c for c in columns if several(scores, c) and one[c].nunique().max() <= 1)
     named = (asked,) if isinstance(asked, str) else tuple(asked)
@@ -153,7 +165,8 @@ class Analyses:
     frames: dict[str, pd.DataFrame] = field(default_factory=dict)
     calls: dict[str, str] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
+    #: Messages by what they are about.
+    warnings: dict[object, str] = field(default_factory=dict)
 
     def run(
         self,
@@ -190,9 +203,8 @@ class Analyses:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             yield
-        for text in (str(w.message) for w in caught if issubclass(w.category, SalstatsWarning)):
-            if text not in self.warnings:
-                self.warnings.append(text)
+        for subject, text in distinct_warnings(caught).items():
+            self.warnings.setdefault(subject, text)
 
 
 def run_analyses(
@@ -208,7 +220,7 @@ def run_analyses(
         "weights": settings.weights,
     }  # fmt: skip
     with done.watched():
-        warn_of_range(scores, lambda row: f"scores, row {row + 1}")
+        warn_of_doubtful_scores(ColumnCodes(scores), lambda row: f"scores, row {row + 1}")
     done.run("flow", ss.case_flow, scores, reference=reference, unit=unit)
     done.run("describe", ss.describe, scores, by=["metric", "method"], unit=unit)
     by = [c for c in DEFAULT_BY if c in scores.columns]
@@ -265,11 +277,26 @@ def _run_contrasts(done: Analyses, scores: pd.DataFrame, settings: Settings, opt
         if settings.interval == "t":
             options = options | {"interval": "fieller"}
         of = "scores" if len(ratios) == len(scores) else f"scores[scores['metric'].isin({metrics})]"
+        own = done.call(ss.percent_decrease, of, by=by, **options)
+        difference = done.frames["difference"]
         done.attempt(
             "decrease",
-            f"{done.call(ss.percent_decrease, of, by=by, **options)}  # P values of the difference",
-            lambda: _judged(ss.percent_decrease(ratios, by=by, **options), done.frames["difference"]),
+            f"{assigned('difference', done.calls['difference'])}\n{_judged_call(own, difference)}",
+            lambda: _judged(ss.percent_decrease(ratios, by=by, **options), difference),
         )
+
+
+#: What a decrease takes from the difference: its test, its family and what is shown.
+_JUDGED = (
+    "statistic", "df", "p_value", "p_adjusted", "verdict", "test", "n_tests", "procedure", "p_floor",
+    "p_adjusted_floor",
+)  # fmt: skip
+
+
+def _judged_columns(difference: pd.DataFrame) -> tuple[list[str], list[str]]:
+    """Columns that tell the rows of differences apart, and those that decreases take from them."""
+    keys = list(difference.columns[: difference.columns.get_loc("term")])
+    return keys, [c for c in _JUDGED if c in difference.columns]
 
 
 def _judged(decrease: pd.DataFrame, difference: pd.DataFrame) -> pd.DataFrame:
@@ -277,15 +304,22 @@ def _judged(decrease: pd.DataFrame, difference: pd.DataFrame) -> pd.DataFrame:
 
     A margin is one of differences, and what it shows is told of these.
     """
-    judged = ["statistic", "df", "p_value", "p_adjusted", "verdict", "test", "n_tests", "procedure"]
-    judged += ["p_floor", "p_adjusted_floor"]
-    judged = [c for c in judged if c in difference.columns]
-    keys = list(difference.columns[: difference.columns.get_loc("term")])
-    own = decrease.drop(columns=[c for c in judged if c in decrease.columns])
+    keys, judged = _judged_columns(difference)
+    own = decrease.drop(columns=judged, errors="ignore")
     sides = difference.assign(verdict=split_verdicts(difference["verdict"])[0])
-    both = own.merge(sides[[*keys, *judged]], on=keys, how="left", validate="one_to_one")
-    order = [c for c in difference.columns if c in both.columns]
-    return both[[*order, *(c for c in both.columns if c not in order)]]
+    return own.merge(sides[[*keys, *judged]], on=keys, how="left", validate="one_to_one")
+
+
+def _judged_call(decrease: str, difference: pd.DataFrame) -> str:
+    """Python that does with a call of `percent_decrease` what `_judged` does with its frame."""
+    keys, judged = _judged_columns(difference)
+    lines = [f"tested = difference[{[*keys, *judged]}]"]
+    if "p_margin" in difference.columns:
+        sides = "difference['verdict'].str.extract('(lower|higher)', expand=False).fillna('inconclusive')"
+        lines.append(f"tested = tested.assign(verdict={sides})")
+    lines.append(f"decrease = {decrease}.drop(columns={judged}, errors='ignore')")
+    lines.append(f"decrease.merge(tested, on={keys}, how='left')  # the difference's P values")
+    return "\n".join(lines)
 
 
 def _run_confidence(done: Analyses, scores: pd.DataFrame, settings: Settings) -> None:

@@ -9,13 +9,14 @@ from salstats.display.report.wording import (
     WRITTEN,
     Words,
     decimals,
+    family_text,
     known_metric,
     listed,
     pooled_rows,
     spread,
     verdict_word,
 )
-from salstats.display.text.format import counted, joined
+from salstats.display.text.format import joined
 from salstats.display.text.margins import has_margins, margin_text
 from salstats.display.text.vocabulary import TERMS
 from salstats.stats.equivalence import split_verdicts
@@ -136,8 +137,7 @@ def _rule(frame: pd.DataFrame, words: Words) -> str:
     rule = f"A difference is taken as shown where the {words.level}% confidence interval excludes 0"
     if not words.procedure(frame):
         return f"{rule}; nothing is adjusted for multiple tests."
-    family = f"one family of {counted(frame['n_tests'].max(), 'test')}"
-    return f"{rule} and {words.p_name(frame)} is below {words.alpha} ({family})."
+    return f"{rule} and {words.p_name(frame)} is below {words.alpha} ({family_text(frame)})."
 
 
 def _notes(frame: pd.DataFrame, words: Words) -> Iterator[str]:

@@ -297,7 +297,10 @@ def _adjustment(
         return f"P values of {noun} were not adjusted for multiple tests."
     if n_tests == 1:
         return f"With a single test, the P value of {noun} needed no adjustment."
-    over = f"the {count_text(n_tests)} {noun}; confidence intervals were not adjusted."
+    families = ""
+    if 0 < pooled_rows(frame).sum() < len(frame):
+        families = ", those in single tasks and those over tasks as families of their own"
+    over = f"the {count_text(n_tests)} {noun}{families}; confidence intervals were not adjusted."
     again = any(words.procedure(f) for f in before)
     how = "by the same procedure" if again else f"for multiple tests by {procedure.note}"
     return f"P values were adjusted {how}, over {over}"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from salstats.checks import check_count, warn
+from salstats.checks import SalstatsWarning, check_count, warn
 from salstats.display.export.figure_files import FigureJobs
 from salstats.display.report.analyses import Analyses, run_analyses, settled, several
 from salstats.display.report.contents import Contents
@@ -38,11 +38,15 @@ def write_report(
     with FigureJobs(jobs) as figures:
         with counting(None, "Statistics", progress=progress) as count:
             done = run_analyses(used, settings, count)
-            done.warnings = [words.printed(text, used) for text in done.warnings]
+            done.warnings = {about: words.printed(text, used) for about, text in done.warnings.items()}
             count(0, "Layout")
-            report = compose(used, done, words, examples)
+            # figures meet the scores again, and would say again what the analyses have said
+            with done.watched():
+                report = compose(used, done, words, examples)
         warned = write_folder(report, folder, figures, progress=progress)
-    for text in (*done.warnings, *warned):
+    for subject, text in done.warnings.items():
+        warn(SalstatsWarning(text, subject))
+    for text in warned:
         warn(text)
     return done.frames
 
@@ -69,7 +73,7 @@ def compose(scores: pd.DataFrame, done: Analyses, words: Words, examples: Exampl
         sections=shown,
         methods=(*paragraphs, *methods_references(paragraphs)),
         not_covered=not_covered(done.frames),
-        warnings=(*done.warnings, *notes),
+        warnings=(*done.warnings.values(), *notes),
         counts=counts(scores, settings),
         provenance=provenance_rows(words, scores),
     )

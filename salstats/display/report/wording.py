@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.display.report.model import Settings
-from salstats.display.text.format import STYLES, inline_text, joined, level_text, noun, plural
+from salstats.display.text.format import STYLES, counted, inline_text, joined, level_text, noun, plural
 from salstats.display.text.labels import LAST, Labels
 from salstats.metrics.registry import known_metric
 from salstats.stats.adjust import Procedure, find_procedure
@@ -162,6 +162,16 @@ def spread(
     numbers = np.array([float(v) for v in values])
     of = f" among {len(said)} {among}" if among else ""
     return f"between {said[int(numbers.argmin())]} and {said[int(numbers.argmax())]}{of}"
+
+
+def family_text(frame: pd.DataFrame) -> str:
+    """Families that P values were adjusted in: those of single tasks, and of what is over them."""
+    pooled = pooled_rows(frame)
+    if not pooled.any() or pooled.all():
+        return f"one family of {counted(frame['n_tests'].max(), 'test')}"
+    single = counted(frame["n_tests"][~pooled].max(), "test")
+    over = counted(frame["n_tests"][pooled].max(), "test")
+    return f"one family of {single} in single tasks and one of {over} over tasks"
 
 
 def pooled_rows(frame: pd.DataFrame) -> np.ndarray:

@@ -16,7 +16,7 @@ from salstats.checks import (
     quoted,
 )
 from salstats.display.tables.placement import grouping_columns, varies
-from salstats.display.text.format import count_range, counted, star_note, star_text
+from salstats.display.text.format import count_range, count_text, counted, star_note, star_text
 from salstats.display.text.margins import margin_marks
 from salstats.metrics.registry import direction
 from salstats.stats.adjust import INTERCEPT, check_procedure, find_procedure
@@ -195,6 +195,11 @@ def adjustment(frame: pd.DataFrame, adjust: str | None = None) -> str:
     sizes = sizes[~np.isnan(sizes)]
     if not len(sizes):
         return ", ".join(name) or "for multiplicity"
-    same = sizes.min() == sizes.max()
-    tests = counted(sizes[0], "test") if same else f"families of {count_range(sizes)} tests"
+    distinct = np.unique(sizes)
+    if len(distinct) == 1:
+        tests = counted(sizes[0], "test")
+    elif len(distinct) == 2:
+        tests = f"families of {count_text(distinct[0])} and {count_text(distinct[1])} tests"
+    else:
+        tests = f"families of {count_range(sizes)} tests"
     return ", ".join([*name, tests])

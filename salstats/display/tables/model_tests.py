@@ -31,7 +31,8 @@ def factor_tests(
     terms = set(tests["term"].astype(str))
     if any(":" in term and terms & set(term.split(":")) for term in terms):
         note += (
-            " Of a factor in an interaction it is where the other variable is 0 or at its reference level."
+            " Of a factor in an interaction it is a type III test on sum contrasts: on average over the "
+            "levels of other factors, and where numbers are 0."
         )
     return found, note
 

@@ -14,13 +14,15 @@ from salstats.display.text.format import (
     count_range,
     count_text,
     counted_range,
+    family_level,
     fixed_text,
+    interval_name,
     joined,
-    level_text,
     noun,
     of_quantile,
     p_text,
     plural,
+    short_level_text,
 )
 from salstats.display.text.labels import LAST, Labels
 from salstats.display.text.vocabulary import ABBREVIATIONS, INFERENCE, NO_INTERVAL, in_sentence, limits_name
@@ -52,9 +54,7 @@ def ci_text(frame: pd.DataFrame) -> str:
     """The words "95% CI", or "CI" where levels differ, or nothing where no row has limits."""
     if not has_limits(frame).any():
         return ""
-    levels = np.unique(_known(numbers(frame[has_limits(frame)], "conf_level")))
-    name = limits_name(frame.get("term", ["mean"]))
-    return f"{_percent(levels[0])}% {name}" if len(levels) == 1 else name
+    return interval_name(frame[has_limits(frame)])
 
 
 def with_interval(heading: str, frame: pd.DataFrame, *, beside_p: bool = False) -> str:
@@ -71,12 +71,6 @@ def with_interval(heading: str, frame: pd.DataFrame, *, beside_p: bool = False) 
 def has_limits(frame: pd.DataFrame) -> np.ndarray:
     """Which rows have limits."""
     return np.asarray(~(np.isnan(numbers(frame, "conf_low")) & np.isnan(numbers(frame, "conf_high"))))
-
-
-def _percent(level: float) -> str:
-    """A level in percent; one that was adjusted has many digits and gets two decimals."""
-    text = level_text(level)
-    return text if len(text) <= 5 else fixed_text(100 * level, 2)
 
 
 def _known(values: np.ndarray) -> np.ndarray:
@@ -97,11 +91,14 @@ def _limits_note(frame: pd.DataFrame) -> str:
     rows = frame[limits]
     sentences = []
     levels = np.unique(_known(numbers(rows, "conf_level")))
-    if len(levels) > 1:
-        sentences.append(f"CI levels: {joined([f'{_percent(v)}%' for v in levels])}.")
+    together = family_level(rows)
+    if len(levels) > 1 and together is None:
+        sentences.append(f"CI levels: {joined([f'{short_level_text(v)}%' for v in levels])}.")
     if "interval" in rows.columns:
         kinds = [_interval_kind(str(kind), rows) for kind in rows["interval"].dropna().unique()]
-        sentences.append(f"{ci_text(rows)}: {joined(kinds, 'or')}." if kinds else "")
+        name = ci_text(rows)
+        name = name[:1].upper() + name[1:]
+        sentences.append(f"{name}: {joined(kinds, 'or')}." if kinds else "")
     if limits_name(rows.get("term", ["mean"])) != "CI":
         sentences.append(f"Limits: {NO_INTERVAL}.")
     if (~limits & ~np.isnan(numbers(frame, "estimate"))).any():
@@ -110,8 +107,10 @@ def _limits_note(frame: pd.DataFrame) -> str:
         sentences.append(BEYOND)
     if np.isinf(np.concatenate([numbers(rows, "conf_low"), numbers(rows, "conf_high")])).any():
         sentences.append("Infinite limits: the set is unbounded.")
-    if (family := single(rows, "family_level")) is not None:
-        sentences.append(f"All of them hold together at {_percent(float(str(family)))}%.")
+    if together is not None:
+        whose = "Those of a family" if len(_known(np.unique(numbers(rows, "n_tests")))) > 1 else "All of them"
+        singly = joined([f"{short_level_text(v)}%" for v in levels], "and")
+        sentences.append(f"{whose} hold together at {short_level_text(together)}%, singly at {singly}.")
     sentences.append(INFERENCE.get(str(single(rows, "inference_to")), ""))
     return " ".join(s for s in sentences if s)
 
@@ -303,7 +302,7 @@ def significance(differences: pd.DataFrame, correction: str = "") -> str:
     text = f"{interval} of the {what} excludes 0"
     if not is_adjusted(differences):
         return text
-    at = f" at the {_percent(1 - float(str(level)))}% level" if level is not None else ""
+    at = f" at the {short_level_text(1 - float(str(level)))}% level" if level is not None else ""
     return f"{text} and adjusted P{f' ({correction})' if correction else ''} is significant{at}"
 
 

@@ -97,7 +97,7 @@ def table_regression(
         effect, its share of the variance (ICC) and the number of its groups.
     joint : DataFrame, list of DataFrame or dict of str to DataFrame, optional
         The frames of `Fit.joint(each=True)` of the same models: P of each factor as a whole, and of each
-        interaction with one, stands beside its name.
+        interaction with one, stands beside its name (type III tests on sum contrasts).
     columns : str or sequence of str, optional
         Grouping columns that stand beside each other; by default `method`.
     keep : sequence of str, optional
@@ -129,7 +129,7 @@ def table_regression(
     >>> import salstats as ss
     >>> from great_tables import GT
     >>> scores = ss.normalize(ss.datasets.load_simulated(), ["elongation", "area_ratio"])
-    >>> models = ["iou ~ elongation", "iou ~ area_ratio"]
+    >>> models = ["iou ~ elongation + task", "iou ~ area_ratio + task"]
     >>> terms = ss.regress(scores, models)
     >>> isinstance(ss.table_regression(terms, fit=ss.fit_statistics(scores, models)), GT)
     True

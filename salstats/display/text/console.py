@@ -48,6 +48,10 @@ def console_table(frame: pd.DataFrame, width: int | None = None, option: str = "
     all are shown.
     """
     constant = [c for c in _SETTINGS if c in frame.columns and frame[c].nunique(dropna=False) == 1]
+    if "family_level" in constant:
+        # the level of a single row is a step on the way to that of the family
+        frame = frame.drop(columns="conf_level", errors="ignore")
+        constant = [c for c in constant if c != "conf_level"]
     settings = ", ".join(printable(f"{c}: {_setting(frame[c].iloc[0])}") for c in constant)
     # its p-value says "<"
     shown = frame.drop(columns=[*constant, *(c for c in _FLOORS.values() if c in frame.columns)])

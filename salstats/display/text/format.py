@@ -296,6 +296,40 @@ def level_text(level: float) -> str:
     return f"{100 * level:.6g}"
 
 
+def family_level(rows: pd.DataFrame) -> float | None:
+    """Level at which the limits of rows hold together, None where they hold singly."""
+    if not {"family_level", "conf_level"} <= set(rows.columns):
+        return None
+    together = rows["family_level"].to_numpy(dtype=np.float64, na_value=np.nan)
+    singly = rows["conf_level"].to_numpy(dtype=np.float64, na_value=np.nan)
+    levels = np.unique(together[~np.isnan(together)])
+    # a family of one test holds as its only row does
+    wider = (singly > together + 1e-9).any()
+    return float(levels[0]) if len(levels) == 1 and wider else None
+
+
+def interval_name(rows: pd.DataFrame) -> str:
+    """Name of the limits of some rows: "95% CI", "simultaneous 95% CI", or "CI" where levels differ.
+
+    >>> interval_name(pd.DataFrame({"conf_level": [0.989, 0.991], "family_level": 0.95}))
+    'simultaneous 95% CI'
+    """
+    name = limits_name(rows.get("term", ["mean"]))
+    together = family_level(rows)
+    if together is not None:
+        return f"simultaneous {level_text(together)}% {name}"
+    levels = rows["conf_level"].dropna().unique() if "conf_level" in rows.columns else []
+    if len(levels) != 1:
+        return name
+    return f"{short_level_text(float(levels[0]))}% {name}"
+
+
+def short_level_text(level: float) -> str:
+    """A level in percent; one that was adjusted has many digits and gets two decimals."""
+    text = level_text(level)
+    return text if len(text) <= 5 else fixed_text(100 * level, 2)
+
+
 def of_quantile(heading: str, frame: pd.DataFrame) -> str:
     """A heading in which "quantile" says which, where a frame has one: "25% quantile"."""
     values = frame["quantile"].dropna().unique() if "quantile" in frame.columns else []
@@ -357,7 +391,12 @@ def inline_text(
         limits = limits_text(row.get("conf_low"), row.get("conf_high"), digits, style)
         if limits != MISSING:
             said = how.ci.replace("CI", limits_name([row.get("term")]))
-            inside.append(said.format(level=level_text(row.get("conf_level", 0.95))) + limits)
+            level = row.get("conf_level", 0.95)
+            together = family_level(pd.DataFrame([row]))
+            if together is not None:
+                said = f"simultaneous {said}"
+                level = together
+            inside.append(said.format(level=level_text(level)) + limits)
         if p_values:
             inside += [row_p_text(row, style, named=True)] if p_used(row) == p_used(row) else []
         separator = ", " if how.brackets == "[]" else "; "

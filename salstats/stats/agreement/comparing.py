@@ -76,7 +76,7 @@ def compared(scores: pd.DataFrame, over: str, by: str | Sequence[str] | None, un
         check_one_metric(codes, columns)
     if over != "method":
         warn_pooled_methods(frame, columns)
-    warn_pooled_by_default(frame, by, [*columns, over])
+    warn_pooled_by_default(frame, by, columns, apart=[over])
     units = resolve_unit(codes, unit)
     groups, keys = index_groups(codes, columns)
     free = [c for c in KEY_COLUMNS if c in frame.columns and c not in (over, *columns)]

@@ -275,15 +275,15 @@ def hotelling_df(
     matrix: np.ndarray,
     bread: np.ndarray,
     clusters: np.ndarray,
-    tested: Sequence[int],
+    contrasts: np.ndarray,
     spread: np.ndarray | None = None,
     power: float = -0.5,
     sampling: np.ndarray | None = None,
 ) -> float:
-    """The degrees of freedom eta of the Wishart distribution closest to CR2's of the coefficients `tested`.
+    """The degrees of freedom eta of the Wishart distribution closest to CR2's of combinations (q, k).
 
     Q = b' V^-1 b is then taken for Hotelling's T^2, (eta - q + 1) / (eta q) Q for F(q, eta - q + 1); NaN
-    for a single cluster. With Omega = M of the q coefficients (their covariance but for sigma^2, if
+    for a single cluster. With Omega = C M C' of the `contrasts` C (their covariance but for sigma^2, if
     errors are independent), D = Omega^(-1/2) V Omega^(-1/2) has mean I, and eta is such that its entries
     vary as much in sum as those of a Wishart matrix over eta: eta = q (q + 1) / sum_st Var(D_st), "HTZ"
     in R's clubSandwich. With N_gh = P_g'(I - H)_gh P_h, P_g = A X_g M C' Omega^(-1/2), the sum is that of
@@ -292,21 +292,23 @@ def hotelling_df(
     is the sum of P_g'(I - H)_gg P_g, which V has on average under the model. With weights of `sampling` Omega
     is S of `bias_reduced`.
     """
-    q, k = len(tested), len(bread)
+    q, k = contrasts.shape
     groups = cluster_rows(clusters)
     if len(groups) < 2:
         return float("nan")
     shown, between = _between(matrix, bread, sampling)
-    omega = (bread if sampling is None else -between[:k, :k])[np.ix_(tested, tested)]
+    by_model = bread if sampling is None else -between[:k, :k]
+    omega = contrasts @ by_model @ contrasts.T
+    directions = contrasts @ bread
     if power != -0.5:
         omega = np.zeros_like(omega)
         for _, rows, adjusted in _adjusted(matrix, groups, spread, power):
-            weights = adjusted @ bread[tested].T
+            weights = adjusted @ directions.T
             shared = matrix[rows].transpose(0, 2, 1) @ weights
             omega += np.einsum("gis,git->st", weights, weights)
             omega -= np.einsum("gks,kl,glt->st", shared, bread, shared)
     root = np.linalg.cholesky(omega)
-    standard = np.linalg.solve(root, bread[tested]).T
+    standard = np.linalg.solve(root, directions).T
     own = np.empty((len(groups), q, q))
     crossed = np.empty((len(groups), len(between), q))
     for which, rows, adjusted in _adjusted(matrix, groups, spread, power, sampling):

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, FormulaError, ValueRangeError, check_numeric, quoted
+from salstats.checks import ColumnError, FormulaError, ValueRangeError, check_numeric, quoted, warn
 from salstats.frames import IDENTIFIER_COLUMNS
+from salstats.stats.label_columns import holds_labels
 from salstats.stats.models.formulas import Factor, Formula, alias
 
 MAX_COLUMNS = 2000
@@ -112,6 +113,22 @@ def complete_rows(formula: Formula, variables: Variables, rows: np.ndarray) -> n
 def is_categorical(factor: Factor, variables: Variables) -> bool:
     """Whether a factor is coded by its levels: `C(...)`, or a column of text as it stands."""
     return factor.categorical or (factor.is_column and variables[factor.columns[0]].levels is not None)
+
+
+def warn_of_label_slopes(formula: Formula, variables: Variables) -> None:
+    """Warn where a formula takes a column of labels as a number, which gives it a slope."""
+    terms = [*formula.terms, *(term for effect in formula.random for term in effect.terms)]
+    factors = dict.fromkeys(factor for term in terms for factor in term if factor.is_column)
+    for factor in factors:
+        variable = variables[factor.columns[0]]
+        if factor.categorical or variable.levels is not None:
+            continue
+        if holds_labels(factor.name, variable.values):
+            written = factor.name if factor.name.isidentifier() else f'Q("{factor.name}")'
+            warn(
+                f"{factor.name!r} in {formula.text!r} is taken as a number and gets a slope, though by its "
+                f"name it holds labels; write C({written}) for a level each"
+            )
 
 
 def build_design(formula: Formula, variables: Variables, rows: np.ndarray) -> Design:

@@ -133,9 +133,11 @@ class Fit(Fitted):
     def joint(
         self, terms: str | Sequence[str] | None = None, *, adjust: str = "none", each: bool = False
     ) -> pd.DataFrame:
-        """Wald test that all coefficients of some terms are zero, with the columns of `joint_test`.
+        """Wald test that some terms have no effect, with the columns of `joint_test`.
 
         With `each` every term is tested by itself: P of a whole factor, as `table_regression(joint=)` has it.
+        A term that is in an interaction is tested on average over the levels of the other factors, whatever
+        the reference levels: type III on sum contrasts, as R's lmerTest and car have it.
         """
         return joint_tests(self, terms, adjust=adjust, each=each)
 

@@ -13,6 +13,7 @@ from salstats.stats.models.choices import Asked
 from salstats.stats.models.covariance import hotelling_df, wald_statistic
 from salstats.stats.models.errors import CLUSTERED, ERRORS
 from salstats.stats.models.formulas import Formula, parse_formula
+from salstats.stats.models.marginal_hypotheses import marginal_hypotheses
 from salstats.stats.models.models import (
     Fitted,
     Model,
@@ -25,6 +26,11 @@ from salstats.stats.models.models import (
 )
 from salstats.stats.models.standard_errors import covariance, least_squares, note_few_clusters
 from salstats.stats.units import Unit
+
+_NOT_DETERMINED = (
+    "no joint test (NaN) of a term that the data do not tell from others, since combinations of levels have "
+    "no rows or another term says the same (leave out the interaction, the levels or that term),"
+)
 
 
 def joint_test(
@@ -41,10 +47,12 @@ def joint_test(
     overall: bool = False,
     each: bool = False,
 ) -> pd.DataFrame:
-    """Wald test that all coefficients of some terms are zero, one row per model: `fit(...).joint(terms)`.
+    """Wald test that some terms have no effect, one row per model: `fit(...).joint(terms)`.
 
     This tests a subgroup's interaction as a whole: `joint_test(scores, "iou ~ method * site",
-    "method:site")` asks whether the methods differ in the same way at every site.
+    "method:site")` asks whether the methods differ in the same way at every site. The test of a term that is
+    in an interaction is that of type III on sum contrasts, whatever the reference levels: of "method" it asks
+    whether the methods differ on average over the sites, each of which counts alike.
 
     Parameters
     ----------
@@ -69,7 +77,9 @@ def joint_test(
             The terms tested, joined by " + ".
         statistic, df
             F = b' V^-1 b / q, of the q coefficients that could be estimated, and its numerator degrees of
-            freedom, q; with `cr2` times (eta - q + 1) / eta. NaN where V is undefined or singular.
+            freedom, q; with `cr2` times (eta - q + 1) / eta. b are the coefficients of the terms, to which
+            those of interactions that hold them are added, averaged over the levels of the other factors.
+            NaN where V is undefined or singular, or where the data do not tell b (df 0).
         p_value, p_adjusted
             From F(q, df_residual); p_adjusted with `adjust`, which also adds `n_tests, procedure`.
         df_residual
@@ -83,8 +93,23 @@ def joint_test(
     FormulaError, ColumnError, ValueRangeError
         As for `regress`; a formula has no such term.
 
+    Warns
+    -----
+    SalstatsWarning
+        Few clusters for `errors="cluster"`; a term has no test, since combinations of levels that it is
+        averaged over have no rows, or another term of the formula says the same.
+
     Notes
     -----
+    Type III tests are those of lmerTest's `anova`, and of car's `Anova(type = 3)` where all factors are coded
+    by `contr.sum`. They depend neither on reference levels nor on the order of levels; of the denominators
+    of Satterthwaite's F of several coefficients (mixed models) that is true to about three digits only, as in
+    lmerTest (`errors="kenward-roger"`: exactly). A number in an interaction is held at 0: "method" in `method
+    * size` is tested where `size` is 0, with `method * center(size)` at its mean. Terms that are tested
+    together, by default all, are tested as a whole: "method" and "method:site" for any difference at any
+    site. R's `car::Anova` stops where coefficients are aliased; here terms that these do not concern are
+    tested.
+
     CR2 with the approximate Hotelling test of Pustejovsky and Tipton (2018; eta as in clubSandwich's
     `Wald_test(test = "HTZ")`) keeps to 0.05 or below; with few clusters it is cautious, and where eta <= q -
     1 it cannot be made: NaN. For a balanced design of methods and cases it is Hotelling's T^2 of the cases'
@@ -96,6 +121,17 @@ def joint_test(
     `waldtest(vcov = vcovHC)`. For clusters R's `waldtest` takes n - k for the denominator; here it is
     G - 1, as in Stata and as `regress` does for each term. An F test of as many terms as there are clusters
     or more cannot be made: NaN.
+
+    References
+    ----------
+    Fox J, Weisberg S. An R Companion to Applied Regression, 3rd ed. Sage, 2019 (car).
+
+    Kuznetsova A, Brockhoff PB, Christensen RHB. lmerTest package: tests in linear mixed effects models. J
+    Stat Softw 2017;82(13):1-26. https://doi.org/10.18637/jss.v082.i13
+
+    Pustejovsky JE, Tipton E. Small-sample methods for cluster-robust variance estimation and hypothesis
+    testing in fixed effects models. J Bus Econ Stat 2018;36:672-683.
+    https://doi.org/10.1080/07350015.2016.1247004
 
     Examples
     --------
@@ -163,19 +199,28 @@ def joint(model: Model, positions: Sequence[int], notes: Notes) -> tuple[float, 
     solution, errors = model.solution, model.errors
     if solution is None:
         return (float("nan"),) * 4
-    columns = np.tile(solution.kept, len(solution.parts))
-    tested = [i for i, column in enumerate(columns) if model.design.assign[column] in positions]
-    q = len(tested)
+    hypotheses = marginal_hypotheses(model.design, solution.kept, positions)
+    if hypotheses is None:
+        terms = ", ".join(_names(model.formula)[position] for position in positions)
+        notes[_NOT_DETERMINED].append(f"{model.label}: {terms}")
+        return float("nan"), 0.0, float("nan"), float("nan")
+    of_coefficients = np.kron(np.eye(len(solution.parts)), hypotheses)
+    q = len(of_coefficients)
     if not q:
         return float("nan"), 0.0, float("nan"), float("nan")
     if solution.inference is not None:
-        test = solution.inference.joint(errors, np.eye(solution.rank)[tested])
+        test = solution.inference.joint(errors, of_coefficients)
         return test[0], float(test[1]), test[2], float(special.fdtrc(test[1], test[2], test[0]))
-    values, df = covariance(model, notes, tested)
-    block = np.ix_(tested, tested)
-    undefined = np.isnan(values[block]).any()
-    classical = solution.dispersion * solution.bread[block]
-    statistic = wald_statistic(solution.coefficients[tested], values[block], classical)
+    contrasts = np.zeros((q, len(solution.bread)))
+    contrasts[:, : solution.rank] = of_coefficients
+    used = np.flatnonzero(contrasts.any(axis=0))
+    values, df = covariance(model, notes, used.tolist())
+    undefined = bool(np.isnan(values[np.ix_(used, used)]).any())
+    spread = contrasts @ np.where(np.isnan(values), 0.0, values) @ contrasts.T
+    if undefined:
+        spread[:] = np.nan
+    classical = solution.dispersion * (contrasts @ solution.bread @ contrasts.T)
+    statistic = wald_statistic(of_coefficients @ solution.coefficients, spread, classical)
     power = ERRORS[errors].power
     if errors in CLUSTERED and not power and not np.isnan(statistic):
         note_few_clusters(model, q, notes)
@@ -184,8 +229,8 @@ def joint(model: Model, positions: Sequence[int], notes: Notes) -> tuple[float, 
         return statistic, float(q), float("nan"), float(special.chdtrc(q, q * statistic))
     if power:
         # b' V^-1 b / q is Hotelling's T^2 over q
-        rows, _, bread, clusters, spread, sampling = least_squares(model)
-        eta = hotelling_df(rows, bread, clusters, tested, spread, power, sampling)
+        rows, _, bread, clusters, variances, sampling = least_squares(model)
+        eta = hotelling_df(rows, bread, clusters, contrasts, variances, power, sampling)
         residual_df = eta - q + 1
         known = residual_df > 0 and not np.isnan(statistic)
         statistic, residual_df = (statistic * residual_df / eta, residual_df) if known else (np.nan, np.nan)

@@ -12,7 +12,7 @@ from salstats.checks import (
     check_columns,
     quoted,
 )
-from salstats.frames import KEY_COLUMNS, ColumnCodes, check_scores
+from salstats.frames import KEY_COLUMNS, ColumnCodes, valid_scores
 from salstats.stats.carried import ABSENT, absent_pairs
 from salstats.stats.comparisons import LACKING, pair_with_reference
 from salstats.stats.models.formulas import Formula
@@ -66,7 +66,7 @@ def _gap_frame(data: pd.DataFrame, formula: Formula, metrics: Sequence[str], ref
         scores = data.assign(score=data[left])
         if "metric" not in scores.columns:
             scores = scores.assign(metric=left)
-        check_scores(scores, "data")
+        valid_scores(scores, "data")
     paired = pair_with_reference(scores.reset_index(drop=True), reference)
     gap = paired["reference_score"] - paired["score"]
     _warn_incomplete_gaps(paired, gap.notna(), reference)

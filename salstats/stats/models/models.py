@@ -16,13 +16,27 @@ from salstats.checks import (
     check_frame,
     warn,
 )
-from salstats.frames import SCORES_COLUMNS, ColumnCodes, coded_scores, text_column, whole_column
+from salstats.frames import (
+    SCORES_COLUMNS,
+    ColumnCodes,
+    check_table,
+    coded_scores,
+    text_column,
+    whole_column,
+)
 from salstats.stats.carried import is_absent, nothing_there
 from salstats.stats.cautions import DIFFERENT_CASES
 from salstats.stats.comparisons import ALWAYS
-from salstats.stats.design import group_list, row_groups, warn_pooled_methods
+from salstats.stats.design import group_list, pooled_by_default, row_groups, warn_pooled_methods
 from salstats.stats.models.choices import Asked, chosen_errors, chosen_family
-from salstats.stats.models.design import Design, Variable, build_design, complete_rows, read_variable
+from salstats.stats.models.design import (
+    Design,
+    Variable,
+    build_design,
+    complete_rows,
+    read_variable,
+    warn_of_label_slopes,
+)
 from salstats.stats.models.errors import CLUSTERED, OF_MIXED
 from salstats.stats.models.family import Family, NotEstimableError, Solution, fit_model
 from salstats.stats.models.formulas import Formula, parse_formula
@@ -111,12 +125,15 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], asked: Asked) -
     """The models of a formula, or of several, in every group; see `fit`."""
     check_frame(data, "data")
     is_scores = set(SCORES_COLUMNS) <= set(data.columns)
-    if is_scores:
-        coded_scores(data, "data")
     texts = [formula] if isinstance(formula, str) or not isinstance(formula, Sequence) else list(formula)
     if not texts:
         raise ValueRangeError("formula is an empty list; give at least one, such as 'iou ~ area_ratio'")
     formulas = [parse_formula(text) for text in texts]
+    if is_scores:
+        coded_scores(data, "data")
+    else:
+        named = dict.fromkeys(column for one in formulas for column in one.columns)
+        check_table(data, [column for column in named if column in data.columns])
     unit, reference, overall = asked.unit, asked.reference, asked.overall
     correlation, reml, weights = asked.correlation, asked.reml, asked.weights
     kind = chosen_family(asked.family, correlation, formulas)
@@ -151,6 +168,7 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], asked: Asked) -
         clustered_by = units.name if units and clustered else None
         sampling = sampling_of(frame, weights, units)
         variables = {column: read_variable(frame, column) for column in one.columns}
+        warn_of_label_slopes(one, variables)
         # in any other table a label or a reason says nothing of findings
         absent = is_absent(frame.assign(score=frame[one.columns[0]])) & is_scores
         if mixed:
@@ -187,6 +205,8 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], asked: Asked) -
                     one, frame, variables, key, label, rows, design, *missing, kind, used, solution, clusters
                 )
             )
+        rows_used = np.unique(np.concatenate([model.rows for model in of_formula]))
+        _note_pooled_tasks(frame.take(rows_used), one, asked.by, columns, notes)
         _note_references(of_formula, doubts)
         nowhere = nothing_there(frame) & is_scores
         models += _with_shared_cases(of_formula, groups, nowhere, columns, data, doubts)
@@ -312,6 +332,15 @@ def _note_mixed_metrics(frame: pd.DataFrame, formula: Formula, by: Sequence[str]
         notes["rows of several metrics used together (name one, or add 'metric' to by)"].append(
             f"{formula.text}: {', '.join(metrics)}"
         )
+
+
+def _note_pooled_tasks(
+    used: pd.DataFrame, formula: Formula, asked: object, by: Sequence[str], notes: Notes
+) -> None:
+    """Note a model of several tasks, data sets or models that has no term of them, if nobody said so."""
+    pooled = pooled_by_default(used, asked, by, formula.columns, instead="add + {terms} to the formula")
+    if pooled:
+        notes[f"{pooled},"].append(formula.text)
 
 
 def _note_repeats(units: Units, rows: np.ndarray, label: str, notes: Notes) -> None:

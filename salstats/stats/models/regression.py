@@ -166,7 +166,9 @@ def regress(
         Once each for: models without estimates (too few rows, a separated logit model); terms that cannot
         be told apart; a perfect fit; terms whose errors cannot be estimated; fewer than 20 clusters with
         `errors="cluster"`; a reference level that differs between groups; rows that repeat a case or
-        patient without clustered errors; several metrics in one model.
+        patient without clustered errors; several metrics in one model; several tasks, data sets or models
+        in one model without a term of them, where `by` is not given; a column of numbers with a slope that
+        is a label by its name, such as `site`, for which `C(site)` gives a level each.
 
     Notes
     -----

@@ -353,7 +353,7 @@ def _logistic(frames: Frames, published: Choice, clustered: Choice) -> pd.DataFr
     )
     known = PROBABILITIES in frames.there
     used = [f for f in (*FEATURES, *(["prob"] if known else [])) if hits[f].notna().any()]
-    logits = ss.regress(hits, [f"hit ~ {f}" for f in used], family="binomial")
+    logits = ss.regress(hits, [f"hit ~ {f}" for f in used], by="method", family="binomial")
     features = logits[logits["term"].isin(FEATURES)].reset_index(drop=True)
     features = ss.adjust(features, procedure="bonferroni", n_tests=len(FEATURES))
     logits = pd.concat([features, logits[logits["term"] == "prob"]], ignore_index=True)

@@ -325,7 +325,7 @@ def feature_slopes(
                 own = found if reference else found[found["method"] == frames.main]
                 formulas = [f"{metric} ~ {f}{extra}" for f in used]
                 with if_possible(f"Table 2 for {outcome}, {scale.lower()}, {pool}"):
-                    terms = slopes_of(own, formulas, choice, reference=reference)
+                    terms = slopes_of(own, formulas, choice, by="method", reference=reference)
                     terms = terms[terms["term"].isin(FEATURES)].reset_index(drop=True)
                     terms = ss.adjust(terms, procedure="bonferroni", n_tests=len(FEATURES))
                     named = {"outcome": outcome, "scale": scale, "pool": pool}

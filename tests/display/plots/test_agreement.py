@@ -13,7 +13,7 @@ from salstats.checks import SalstatsError
 @pytest.fixture
 def scores():
     rng = np.random.default_rng(1)
-    return frame_of(rng.random((20, 1)) + rng.normal(0, 0.1, (20, 3)))
+    return frame_of(0.3 + 0.4 * rng.random((20, 1)) + rng.normal(0, 0.05, (20, 3)), metric="iou")
 
 
 @pytest.fixture

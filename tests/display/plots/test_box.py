@@ -121,6 +121,7 @@ def test_little_input_is_drawn(scores):
 
 
 @pytest.mark.parametrize(("metric", "beyond"), [("iou", [3.0]), ("hit", [])])
+@pytest.mark.filterwarnings("ignore:.*iou 3 lies outside its range:salstats.checks.SalstatsWarning")
 @pytest.mark.filterwarnings("ignore:rows of 3 methods:salstats.checks.SalstatsWarning")
 def test_without_groups_there_is_one_box_of_all_scores(metric, beyond):
     scores = SCORES.query("metric == @metric").reset_index(drop=True)

@@ -243,7 +243,7 @@ def test_a_forest_of_effects_names_terms_and_outcome_and_has_no_line_at_no_mean(
 
 def test_a_forest_of_variance_components_shows_sds():
     scores = ss.datasets.load_simulated().query("metric == 'iou'")
-    parts = ss.fit(scores, "iou ~ method + (1|case)").variance_components()
+    parts = ss.fit(scores, "iou ~ method + (1|case)", by=()).variance_components()
     figure = ss.plot_forest(parts)
     assert row_labels(figure) == ["Case", "Residual"]
     assert figure.labels.x == "SD, IoU (95% CI)"

@@ -45,6 +45,12 @@ def test_covariates_are_those_that_vary_or_those_named(some):
         settings_of(some, covariates=["task"])
 
 
+def test_numbers_of_sites_are_no_covariate_unless_named(some):
+    sites = some.assign(site=pd.factorize(some["patient"])[0] % 5)
+    assert set(settings_of(sites).covariates) == COVARIATES
+    assert settings_of(sites, covariates=["site"]).covariates == ("site",)
+
+
 def test_pixels_and_settings_of_the_masks_are_no_covariates_unless_named(some):
     case = pd.factorize(some["case"] + some["task"])[0]
     pixels = dict.fromkeys(("tp", "fp", "fn", "tn", "height", "width", "area_px", "perimeter_px"), case % 7)

@@ -171,7 +171,8 @@ def test_contrasts_are_told_with_formula_test_and_family():
     assert "with all 1,000 replicates defined the smallest possible was 2/(B + 1)" in text
     assert (
         "P values were adjusted for multiple tests by Holm's procedure (Holm 1979), which controls the "
-        "family-wise error rate, over the 6 differences; confidence intervals were not adjusted."
+        "family-wise error rate, over the 6 differences, those in single tasks and those over "
+        "tasks as families of their own; confidence intervals were not adjusted."
     ) in text
     assert "They are those of the differences, which a percentage decrease shares." in text
     assert "its 95% interval excluded 0 and its Holm-adjusted P was below 0.05, and no more than" in text

@@ -118,14 +118,12 @@ def test_p_is_adjusted_where_the_frame_has_it_and_the_note_names_the_procedure(d
     seen = read(ss.table_decrease(differences))
     cells = seen.body[[r[0] for r in seen.body].index("Edema")]
     assert cells[5] == f"<{row['p_adjusted_floor']:.3f}"
-    assert (
-        "P values: two-sided paired bootstrap test, 1,999 replicates; adjusted (Holm, 24 tests)." in seen.note
-    )
+    assert "1,999 replicates; adjusted (Holm, families of 4 and 20 tests)." in seen.note
     assert "and adjusted P is significant at the 5% level" in seen.note
     unnamed = read(ss.table_decrease(differences.drop(columns="procedure")))
-    assert "adjusted (24 tests)." in unnamed.note
+    assert "adjusted (families of 4 and 20 tests)." in unnamed.note
     named = read(ss.table_decrease(differences.drop(columns="procedure"), adjust="by"))
-    assert "adjusted (Benjamini-Yekutieli, 24 tests)." in named.note
+    assert "adjusted (Benjamini-Yekutieli, families of 4 and 20 tests)." in named.note
 
 
 def test_without_p_there_is_no_column_and_no_note(scores, read):

@@ -185,7 +185,7 @@ def test_significant_differences_are_underlined_and_the_note_says_against_what(i
     assert seen.underline == {(task, column) for task in set(TASKS) - {"Edema"} for column in (0, 2)}
     assert (
         "Underlined: differs from human benchmark on the same cases (95% CI of the paired difference "
-        "excludes 0 and adjusted P (Holm, 24 tests) is significant at the 5% level)."
+        "excludes 0 and adjusted P (Holm, families of 4 and 20 tests) is significant at the 5% level)."
     ) in seen.note
     none = read(ss.table_estimates(iou, differences=differences.assign(verdict="inconclusive")))
     assert not none.underline

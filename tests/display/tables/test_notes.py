@@ -87,8 +87,9 @@ def test_readers_who_are_fixed_are_said_once():
 def test_limits_of_a_family_hold_together_and_its_level_is_that_of_the_test():
     family = {"family_level": 0.95, "p_value": 0.001, "p_adjusted": 0.002, "procedure": "max-t", "n_tests": 9}
     frame = interval("wild", **family, test="wild", term="difference").assign(conf_level=0.9931)
-    assert (
-        notes.interval_note(frame) == "99.31% CI: wild cluster bootstrap. All of them hold together at 95%."
+    assert notes.ci_text(frame) == "simultaneous 95% CI"
+    assert notes.interval_note(frame) == (
+        "Simultaneous 95% CI: wild cluster bootstrap. All of them hold together at 95%, singly at 99.31%."
     )
     assert notes.tested_note(frame, None).endswith("; adjusted (step-down max-t, 9 tests).")
     assert notes.significance(frame).endswith("significant at the 5% level")

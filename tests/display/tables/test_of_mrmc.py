@@ -56,10 +56,12 @@ def test_each_metric_has_its_test(r_data):
     synth = r_data("synth2")
     both = [
         mrmc_frame(synth.drop(columns=c), s, m)
-        for c, s, m in (("hit", "score", "iou"), ("score", "hit", "hit"))
+        for c, s, m in (("hit", "score", "rating"), ("score", "hit", "hit"))
     ]
     html = ss.table_estimates(ss.mrmc(pd.concat(both))).as_raw_html()
-    assert "All equal: F(1, 12.6) = 1.37, P = 0.263 (Hit rate); F(1, 18.2) = 2.64, P = 0.122 (IoU)." in html
+    assert (
+        "All equal: F(1, 12.6) = 1.37, P = 0.263 (Hit rate); F(1, 18.2) = 2.64, P = 0.122 (rating)." in html
+    )
 
 
 def test_figures_draw_means_or_differences_and_no_global_test(found):

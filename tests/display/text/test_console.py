@@ -76,8 +76,9 @@ def test_whole_numbers_that_may_be_missing_are_printed():
 
 
 def test_the_level_of_a_family_is_said_once_above():
-    table = lines(pd.DataFrame({"estimate": [0.5, 0.25], "conf_level": 0.99, "family_level": 0.95}))
-    assert table[0] == "conf_level: 0.99, family_level: 0.95"
+    table = lines(pd.DataFrame({"estimate": [0.5, 0.25], "conf_level": [0.99, 0.98], "family_level": 0.95}))
+    assert table[0] == "family_level: 0.95"
+    assert table[1].split() == ["estimate"]
 
 
 def estimates(n=3, **columns):

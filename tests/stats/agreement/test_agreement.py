@@ -207,7 +207,7 @@ def test_limits_for_independent_cases_warn_of_units(scores):
 def test_units_of_very_unequal_size_are_told(scores, values):
     huge = frame_of(values).assign(patient=np.tile(np.r_[np.zeros(12), np.ones(11), 2:9].astype(str), 3))
     # (12 + 11 + 7)^2 / (144 + 121 + 7) = 3.3 of 9
-    with pytest.warns(SalstatsWarning, match="worth 3 equal ones for metric iou, method gradcam"):
+    with pytest.warns(SalstatsWarning, match="worth 3 equal ones for metric rating, method gradcam"):
         ss.agreement(huge, kind="krippendorff")
 
 

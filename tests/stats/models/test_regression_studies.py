@@ -76,7 +76,12 @@ def test_feature_regressions_of_chexlocalize_are_reproduced_unrounded(study, sco
     # the script takes findings of one image as independent
     with pytest.warns(SalstatsWarning, match="rows of"):
         result = ss.regress(
-            scores, formulas, errors="classical", reference="human" if gap else None, adjust="bonferroni"
+            scores,
+            formulas,
+            by="method",
+            errors="classical",
+            reference="human" if gap else None,
+            adjust="bonferroni",
         )
     slopes = result[(result["term"] != "(Intercept)") & (result["method"] == "gradcam")]
     _compare(slopes, expected)

@@ -9,6 +9,8 @@ from salstats.checks import ColumnError, SalstatsError
 from salstats.stats.models import covariance
 from tests.weights_oracle import WEIGHTS, by_r, weighted_scores
 
+# R's models of the made-up scores take their tasks together
+pytestmark = pytest.mark.filterwarnings("ignore:scores of . values of 'task' are taken together")
 FORMULA = "score ~ method * task + x"
 LOGIT = {"hit": "binomial", "score": "fractional"}
 

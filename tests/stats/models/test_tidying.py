@@ -12,6 +12,8 @@ from statsmodels.tsa.ar_model import AutoReg
 import salstats as ss
 from salstats.checks import ColumnError, InputFileError, SalstatsError, ValueRangeError
 
+# R's models of the made-up scores take their tasks together
+pytestmark = pytest.mark.filterwarnings("ignore:scores of . values of 'task' are taken together")
 RTOL = 1e-10
 #: What statsmodels says of fits on few rows, which are not what is tested here.
 quiet_fits = pytest.mark.filterwarnings("ignore::statsmodels.tools.sm_exceptions.ModelWarning")

@@ -106,7 +106,7 @@ def test_rows_are_those_of_r(name, called, sets, r_expected):
 
 
 def test_what_hillis_puts_to_0_is_said(sets):
-    with pytest.warns(SalstatsWarning, match=r"taken as 0 \(Hillis 2014\): metric iou$"):
+    with pytest.warns(SalstatsWarning, match=r"taken as 0 \(Hillis 2014\): metric rating$"):
         found = ss.mrmc(sets["negcov"])
     # F of random cases is that of fixed ones, as R has it
     assert the(found, "equal")["df_residual"] == pytest.approx(4)
@@ -239,7 +239,7 @@ def test_cases_nested_in_readers_share_nothing(sets):
 def test_missing_readings_are_said(sets):
     scores = sets["synth2_score"].copy()
     scores.loc[scores.index[3], "score"] = np.nan
-    with pytest.warns(SalstatsWarning, match=r"lack readings of some reader .* \(metric iou: 1 of 60\)"):
+    with pytest.warns(SalstatsWarning, match=r"lack readings of some reader .* \(metric rating: 1 of 60\)"):
         found = ss.mrmc(scores)
     assert found["design"].eq("unbalanced factorial").all()
     assert list(found["n_missing"]) == [1, 0, 1, 1]
@@ -256,9 +256,9 @@ def test_missing_readings_are_said(sets):
 def test_missing_readings_of_several_metrics_are_said_once(sets, call):
     scores = sets["synth2_score"].drop(sets["synth2_score"].index[[3, 40]])
     with pytest.warns(SalstatsWarning, match="lack readings") as said:
-        call(pd.concat([scores, scores.iloc[1:].assign(metric="dice")]))
+        call(pd.concat([scores, scores.iloc[1:].assign(metric="other")]))
     assert [str(w.message).partition("(")[2].partition(")")[0] for w in said] == [
-        "metric dice: 3 of 60; metric iou: 2 of 60"
+        "metric other: 3 of 60; metric rating: 2 of 60"
     ]
 
 
@@ -280,7 +280,7 @@ def test_groups_have_rows_of_their_own(sets):
     both = pd.concat([sets["synth2_score"], sets["synth2_hit"]])
     found = ss.mrmc(both)
     assert list(found.columns[:4]) == ["metric", "method", "reference", "term"]
-    assert list(found["metric"]) == ["hit"] * 4 + ["iou"] * 4
+    assert list(found["metric"]) == ["hit"] * 4 + ["rating"] * 4
     alone = ss.mrmc(sets["synth2_hit"])
     pd.testing.assert_frame_equal(found.head(4), alone)
 

@@ -1,0 +1,298 @@
+"""Checks of what a scores frame may legally hold and hardly means: ranges, scales and names of scores."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import cached_property
+from itertools import permutations
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import ColumnError, SalstatsWarning, and_more, hidden, warn
+from salstats.metrics.records import Metric
+from salstats.metrics.registry import known_metric
+
+Place = Callable[[int], str]
+"""Says for a message where a row of the frame stands, such as "scores.csv, row 3"."""
+
+#: How far outside its range a score may lie by rounding alone, also in single precision.
+RANGE_ROUNDING = 1e-6
+#: Numbers a little above 1 may be anything; percentages are larger.
+_LEAST_PERCENTAGE = 2
+#: Negative scores of a range that begins at 0 are differences where they are this share of all, at least.
+_SHARE_OF_DIFFERENCES = 0.05
+#: Columns whose names are compared letter by letter, as there are few of them.
+_MISSPELT = ("task", "method")
+#: A name is rare beside another that has this many times its rows.
+_RARE = 5
+#: How like two names are that may be one, misspelt: "Edma" and "Edema", not "Lung Lesion" and "Lung Opacity".
+_ALIKE = 0.85
+#: Of more names than these none is compared with all others.
+_MANY = 200
+#: The byte behind those that are printed; it and all beyond are of characters to look at.
+_DELETE = 127
+#: Fractions among percentages are this share of the scores, at least.
+_SHARE = 0.05
+
+
+@dataclass(frozen=True)
+class MetricScores:
+    """Scores of one metric that the package knows, and how a message names them."""
+
+    metric: Metric
+    #: The metric as the frame writes it.
+    name: str
+    values: np.ndarray
+    #: The frame, and its column of these values: `score`, or one that is called as the metric.
+    frame: str
+    column: str = "score"
+
+    @property
+    def outside(self) -> np.ndarray:
+        """Which scores lie outside the metric's range."""
+        below = self.values < self.metric.low - RANGE_ROUNDING
+        above = self.values > self.metric.high + RANGE_ROUNDING
+        return below | above
+
+    @property
+    def is_share(self) -> bool:
+        """Whether the metric lies between 0 and 1."""
+        return (self.metric.low, self.metric.high) == (0, 1)
+
+    @property
+    def range_text(self) -> str:
+        """The metric's range for a message."""
+        if np.isinf(self.metric.high):
+            return f"{self.metric.low:g} or more"
+        return f"{self.metric.low:g} ... {self.metric.high:g}"
+
+    def remedy(self) -> str:
+        """What to do about the scores outside, by what they look like."""
+        outside = self.values[self.outside]
+        if self.is_share and outside.min() > 1 and _LEAST_PERCENTAGE < outside.max() <= 100:
+            if np.median(self.values[self.values > 0]) > 1:
+                return (
+                    f"a percentage? divide by 100, or read with scale={{{self.name!r}: 0.01}} "
+                    f"(--scale {self.name}=0.01)"
+                )
+            return f"percentages among fractions? divide these by 100, or leave them out with {self._kept()}"
+        several = len(np.unique(outside)) > 1
+        many = len(outside) >= _SHARE_OF_DIFFERENCES * np.isfinite(self.values).sum()
+        if self.metric.low == 0 and outside.max() < 0 and several and many:
+            return f"differences? give them a name of their own with {self._renamed()}"
+        return f"correct them, or leave them out with {self._kept()}"
+
+    def _kept(self) -> str:
+        """Call that leaves the scores outside the range out, and undefined ones in."""
+        sides = []
+        column = self.column if self.column.isidentifier() else f"`{self.column}`"
+        outside = self.values[self.outside]
+        if outside.min() < self.metric.low:
+            sides.append(f"{column} < {self.metric.low:g}")
+        if outside.max() > self.metric.high:
+            sides.append(f"{column} > {self.metric.high:g}")
+        condition = f"not ({' or '.join(sides)})"
+        if self.column == "score":
+            condition = f"metric != {self.name!r} or {condition}"
+        return f'{self.frame}.query("{condition}")'
+
+    def _renamed(self) -> str:
+        """Call that gives the scores a name of which the package knows no range."""
+        new = f"{self.name}_difference"
+        if self.column == "score":
+            return f"{self.frame}.replace({{'metric': {{{self.name!r}: {new!r}}}}})"
+        return f"{self.frame}.rename(columns={{{self.name!r}: {new!r}}})"
+
+
+def warn_of_ranges(
+    scores: np.ndarray, metrics: np.ndarray, names: pd.Index, place: Place, frame: str = "scores"
+) -> None:
+    """Warn, once per metric that the package knows, of scores outside its range.
+
+    `metrics` are positions in `names`, one for each score.
+    """
+    # every range holds 0 ... 1, so that most frames are done here
+    beyond = (scores < -RANGE_ROUNDING) | (scores > 1 + RANGE_ROUNDING)
+    if not beyond.any():
+        return
+    for code in np.flatnonzero(np.bincount(metrics[beyond])):
+        metric = known_metric(names[code])
+        if metric is None:
+            continue
+        rows = np.flatnonzero(metrics == code)
+        _warn_of_range(MetricScores(metric, str(names[code]), scores[rows], frame), rows, place)
+
+
+def warn_of_column_ranges(table: pd.DataFrame, columns: Sequence[str], frame: str = "data") -> None:
+    """Warn of numbers outside the range of the metric that their column is called as."""
+    for column in columns:
+        metric = known_metric(column)
+        if metric is None or not pd.api.types.is_numeric_dtype(table[column]):
+            continue
+        values = table[column].to_numpy(dtype=np.float64, na_value=np.nan)
+        scores = MetricScores(metric, column, values, frame, column)
+        _warn_of_range(scores, np.arange(len(table)), lambda row: f"row {row} of {frame}")
+
+
+def _warn_of_range(scores: MetricScores, rows: np.ndarray, place: Place) -> None:
+    """Warn of a metric's scores outside its range; `rows` are their places in the frame."""
+    outside = np.flatnonzero(scores.outside)
+    if not outside.size:
+        return
+    first = outside[0]
+    # an interval that respects 0 and 1 is not made of such scores
+    consequence = ", so limits of their mean know no bounds" if scores.is_share else ""
+    message = (
+        f"{place(int(rows[first]))}: {scores.name} {scores.values[first]:g} lies outside its range "
+        f"{scores.range_text} ({len(outside)} of {len(rows)} scores do){consequence}; {scores.remedy()}"
+    )
+    warn(SalstatsWarning(message, ("range", scores.name)))
+
+
+@dataclass(frozen=True)
+class Names:
+    """The names in one column of a frame."""
+
+    column: str
+    #: The distinct names; of a Categorical also those that no row has.
+    values: pd.Index
+    #: Position of each row's name in `values`, beyond it where there is none.
+    codes: np.ndarray
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """Names that are text; numbers hide nothing."""
+        if pd.api.types.is_numeric_dtype(self.values):
+            return []
+        return [name for name in self.values.tolist() if isinstance(name, str)]
+
+    @cached_property
+    def bytes_used(self) -> np.ndarray:
+        """Which of the 256 bytes occur in the names, each of which begins and ends with a bar."""
+        joined = f"|{'|'.join(self.texts)}|"
+        counts = np.bincount(np.frombuffer(joined.encode("utf-8", "replace"), dtype=np.uint8), minlength=256)
+        return counts > 0
+
+    def first_row(self, name: str) -> int | None:
+        """First row of a name; None where there is none."""
+        rows = np.flatnonzero(self.codes == self.values.get_loc(name))
+        return int(rows[0]) if rows.size else None
+
+    def n_rows(self) -> dict[str, int]:
+        """Number of rows of each name that is text and has any."""
+        counts = np.bincount(self.codes, minlength=len(self.values)).tolist()
+        pairs = zip(self.values.tolist(), counts, strict=False)
+        return {name: count for name, count in pairs if isinstance(name, str) and count}
+
+
+def check_names(names: Names, frame: str = "scores") -> None:
+    """Raise ColumnError where a name has a blank around it, or a character that nobody sees."""
+    column = names.column
+    visible = names.bytes_used[ord("!") : _DELETE].sum() == names.bytes_used.sum()
+    # most columns are done here, without a look at each name
+    if visible:
+        return
+    for name in names.texts:
+        if not hidden(name):
+            continue
+        row = names.first_row(name)
+        if row is None:
+            continue
+        remedy = f"{frame}.replace({{{column!r}: {{{name!r}: '...'}}}})"
+        if name != name.strip():
+            remedy = f"{frame}.assign({column}={frame}[{column!r}].str.strip())"
+        raise ColumnError(f"row {row} of {frame}: {column} {name!r} {hidden(name)}; remove it with {remedy}")
+
+
+def warn_of_near_names(names: Names, place: Place, frame: str = "scores") -> None:
+    """Warn where two names of a column differ in capitals only, or a rare task or method may be misspelt."""
+    column = names.column
+    if column in _MISSPELT and len(names.texts) <= _MANY:
+        pairs = _near_pairs(names.n_rows())
+    elif _differ_in_capitals(names):
+        pairs = _pairs_but_for_capitals(names.n_rows())
+    else:
+        pairs = []
+    if not pairs:
+        return
+    n_rows = names.n_rows()
+    rare, often = pairs[-1]
+    row = names.first_row(rare)
+    assert row is not None
+    remedy = f"{frame}.replace({{{column!r}: {{{rare!r}: {often!r}}}}})"
+    if len(pairs) > 1 and all(one.casefold() == other.casefold() for one, other in pairs):
+        remedy = f"{frame}.assign({column}={frame}[{column!r}].str.lower())"
+    message = (
+        f"{place(row)}: {column} {rare!r} ({n_rows[rare]} scores) is nearly {often!r} "
+        f"({n_rows[often]}){and_more(pairs)}: misspelt? it is taken for another {column}; "
+        f"{remedy} makes them one"
+    )
+    warn(SalstatsWarning(message, ("names", column)))
+
+
+def _differ_in_capitals(names: Names) -> bool:
+    """Whether two names may differ in capitals only; they do not where each letter is written in one way."""
+    used = names.bytes_used
+    capitals = used[ord("A") : ord("Z") + 1]
+    small = used[ord("a") : ord("z") + 1]
+    beyond_ascii = used[_DELETE:].any()
+    if not beyond_ascii and not (capitals & small).any():
+        return False
+    return len({text.casefold() for text in names.texts}) < len(names.texts)
+
+
+def _near_pairs(n_rows: Mapping[str, int]) -> list[tuple[str, str]]:
+    """Pairs of names of which the first may be the second, misspelt."""
+    return [pair for pair in permutations(n_rows, 2) if _near(*pair, n_rows)]
+
+
+def _pairs_but_for_capitals(n_rows: Mapping[str, int]) -> list[tuple[str, str]]:
+    """Pairs of names that differ in capitals only, the one with fewer rows first."""
+    groups: dict[str, list[str]] = {}
+    for name in n_rows:
+        groups.setdefault(name.casefold(), []).append(name)
+    pairs = []
+    for group in groups.values():
+        ordered = sorted(group, key=lambda name: (n_rows[name], name))
+        pairs += [(name, ordered[-1]) for name in ordered[:-1]]
+    return pairs
+
+
+def _near(rare: str, often: str, n_rows: Mapping[str, int]) -> bool:
+    """Whether the first name may be the second, misspelt; names that differ in a number are two."""
+    if (n_rows[rare], rare) > (n_rows[often], often):
+        return False
+    one, other = (re.sub(r"[\s_-]+", "", name).casefold() for name in (rare, often))
+    if one == other:
+        return True
+    return (
+        n_rows[rare] * _RARE <= n_rows[often]
+        and re.findall(r"\d+", one) == re.findall(r"\d+", other)
+        and SequenceMatcher(None, one, other).ratio() >= _ALIKE
+    )
+
+
+def warn_of_two_scales(scores: pd.DataFrame, place: Place) -> None:
+    """Warn where a metric from 0 to 1, to be scaled, has percentages and what look like fractions.
+
+    Those are all scores of a method or reader, or more than lie between 1 and 10, where percentages fall off.
+    """
+    for name in scores["metric"].unique():
+        metric = known_metric(name)
+        own = scores[scores["metric"].eq(name) & scores["score"].gt(0)]
+        if metric is None or (metric.low, metric.high) != (0, 1) or not 30 < own["score"].max() <= 100:
+            continue
+        small = own["score"].le(1)
+        by = [own[c].fillna("") for c in ("method", "reader") if c in own]
+        whole = small.groupby(by).transform("all") & (small.groupby(by).transform("size") >= 3)
+        many = small.sum() > max(own["score"].between(1, 10, inclusive="right").sum(), _SHARE * len(own), 2)
+        rows = own.index[whole if whole.any() else small & many]
+        if len(rows):
+            first = own.loc[rows[0]]
+            warn(
+                f"{place(int(rows[0]))}: {name} {first['score']:g} of {first['method']}, and {len(rows)} of "
+                f"{len(own)} scores above 0 are at most 1, where others are up to {own['score'].max():g}: "
+                "fractions among percentages? bring them to one scale in the file"
+            )

@@ -1,0 +1,233 @@
+"""Scores that a frame may hold and hardly means, met in memory by every function that takes scores."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.checks import ColumnError, SalstatsWarning
+from salstats.cli.app import run
+from salstats.frames import coded_scores
+
+TASKS, METHODS, N_CASES = ("a", "b"), ("human", "gradcam", "ig"), 20
+
+
+@pytest.fixture(scope="module")
+def clean():
+    """IoU of three methods on 20 cases of two tasks, with a covariate and a label for each case."""
+    rng = np.random.default_rng(1)
+    index = pd.MultiIndex.from_product(
+        [[f"c{i:02d}" for i in range(N_CASES)], TASKS, METHODS], names=["case", "task", "method"]
+    )
+    frame = index.to_frame(index=False).assign(metric="iou", score=rng.uniform(0.2, 0.8, len(index)))
+    per_case = len(TASKS) * len(METHODS)
+    return frame.assign(
+        size=np.repeat(rng.random(N_CASES), per_case), label=np.repeat(np.arange(N_CASES) % 2, per_case)
+    )
+
+
+@pytest.fixture(scope="module")
+def impossible(clean):
+    """The same with an IoU of 999."""
+    return clean.assign(score=clean["score"].where(clean.index != 7, 999.0))
+
+
+@pytest.fixture(scope="module")
+def readings(clean):
+    """Scores of three readers, one of them 999."""
+    parts = [clean[clean["method"] != "human"].assign(reader=reader) for reader in ("r1", "r2", "r3")]
+    frame = pd.concat(parts, ignore_index=True)
+    noise = np.random.default_rng(2).normal(0, 0.02, len(frame))
+    return frame.assign(score=(frame["score"] + noise).where(frame.index != 7, 999.0))
+
+
+def subjects(function, *arguments, **options):
+    """What a call's warnings about scores and names are about."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        function(*arguments, **options)
+    about = [w.message.subject for w in caught if isinstance(w.message, SalstatsWarning)]
+    return [subject for subject in about if isinstance(subject, tuple)]
+
+
+BY_TASK = {"by": ["metric", "task", "method"]}
+PAIRED = {"reference": "human"}
+DOORS = {
+    "summarize": lambda f: ss.summarize(f),
+    "bootstrap": lambda f: ss.bootstrap(f, n_replicates=20),
+    "describe": lambda f: ss.describe(f),
+    "difference": lambda f: ss.difference(f, **PAIRED),
+    "percent_decrease": lambda f: ss.percent_decrease(f, **PAIRED),
+    "medians": lambda f: ss.medians(f),
+    "median_difference": lambda f: ss.median_difference(f, **PAIRED),
+    "regress": lambda f: ss.regress(f, "iou ~ size"),
+    "regress of a gap": lambda f: ss.regress(f, "iou ~ size", **PAIRED),
+    "fit": lambda f: ss.fit(f, "iou ~ size").tidy(),
+    "quantile_regress": lambda f: ss.quantile_regress(f, "iou ~ size"),
+    "correlate": lambda f: ss.correlate(f, "iou", "size"),
+    "auroc": lambda f: ss.auroc(f, "iou", "label", by=["task", "method"]),
+    "empty_shares": lambda f: ss.empty_shares(f),
+    "agreement": lambda f: ss.agreement(f, over="method", kind="icc"),
+    "rank_frequencies": lambda f: ss.rank_frequencies(f, n_replicates=40),
+    "significance_map": lambda f: ss.significance_map(f),
+    "case_flow": lambda f: ss.case_flow(f),
+    "pick_cases": lambda f: ss.pick_cases(f),
+    "normalize": lambda f: ss.normalize(f, ["size"]),
+    "plot_box": lambda f: ss.plot_box(f),
+    "plot_scatter": lambda f: ss.plot_scatter(f, "iou", "size"),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_every_function_asks_once_about_a_score_outside_its_range(door, clean, impossible):
+    assert subjects(DOORS[door], impossible) == [("range", "iou")]
+    assert subjects(DOORS[door], clean) == []
+
+
+@pytest.mark.parametrize("function", [ss.mrmc, ss.mrmc_readers, ss.mrmc_components])
+def test_readings_are_asked_about_too(function, readings):
+    assert subjects(function, readings) == [("range", "iou")]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda table: ss.regress(table, "iou ~ size"),
+        lambda table: ss.correlate(table, "iou", "size"),
+        lambda table: ss.auroc(table, "iou", "label", by="task"),
+        lambda table: ss.letter_values(table, "iou"),
+        lambda table: ss.normalize(table, "iou"),
+    ],
+)
+def test_a_column_that_is_called_as_a_metric_has_its_range(function, impossible):
+    own = impossible[impossible["method"].eq("gradcam")]
+    table = own[["case", "task", "score", "size", "label"]].rename(columns={"score": "iou"})
+    assert subjects(function, table.reset_index(drop=True)) == [("range", "iou")]
+    possible = table.assign(iou=table["iou"].clip(0, 1)).reset_index(drop=True)
+    assert subjects(function, possible) == []
+
+
+def test_a_gap_is_no_score_outside_its_range(clean):
+    # gaps of IoUs are negative, and nobody gave them as IoUs
+    table = clean.rename(columns={"score": "iou"}).drop(columns="metric")
+    assert subjects(ss.regress, table, "iou ~ size", reference="human") == []
+    rows = ss.augment(clean, "iou ~ size", by=["method"], reference="human")
+    assert subjects(ss.correlate, rows, "iou", "size") == []
+    other = clean.assign(loss=-3.0 + clean["size"])
+    assert subjects(ss.regress, other, "loss ~ size", reference="human") == []
+
+
+@pytest.mark.parametrize(
+    ("metric", "score", "asked"),
+    [
+        ("iou", 1.484, True), ("IoU", -1.0, True), ("hit", 2.0, True), ("ncc", 1.2, True),
+        ("hausdorff", -3.0, True), ("iou", 1 + 1e-9, False), ("ncc", -1.0, False),
+        ("hausdorff", 300.0, False), ("nss", -7.0, False), ("mine", 40.0, False),
+    ],
+)  # fmt: skip
+def test_the_range_is_that_of_the_metric(clean, metric, score, asked):
+    frame = clean.assign(metric=metric, score=clean["score"].where(clean.index != 7, score))
+    assert subjects(coded_scores, frame) == ([("range", metric)] if asked else [])
+
+
+def remedied(frame):
+    """The frame as the call at the end of the warning gives it."""
+    with pytest.warns(SalstatsWarning, match="lies outside") as caught:
+        ss.describe(frame)
+    call = str(caught[0].message).rpartition(" with ")[2]
+    return eval(call, {"scores": frame})  # the call of our own message
+
+
+@pytest.mark.parametrize("impossible_score", [999.0, -1.0, 45.0])
+def test_the_call_that_is_named_leaves_out_those_scores_alone(clean, impossible_score):
+    frame = clean.assign(score=clean["score"].where(clean.index != 7, impossible_score))
+    frame.loc[3, "score"] = np.nan
+    unknown = frame.assign(metric="mine")
+    kept = remedied(pd.concat([frame, unknown], ignore_index=True))
+    assert len(kept) == 2 * len(frame) - 1
+    assert 7 not in kept.index
+    assert subjects(ss.describe, kept) == []
+
+
+def test_differences_of_ious_get_a_name_of_their_own(clean):
+    frame = clean.assign(score=clean["score"] - clean["score"].mean())
+    renamed = remedied(frame)
+    assert set(renamed["metric"]) == {"iou_difference"}
+    assert renamed["score"].equals(frame["score"])
+    assert subjects(ss.summarize, renamed) == []
+
+
+@pytest.mark.parametrize("mostly", [True, False])
+def test_all_percentages_are_scaled_and_one_among_fractions_is_not(clean, mostly):
+    percent = clean["score"] * 100
+    frame = clean.assign(score=percent if mostly else clean["score"].where(clean.index != 7, percent))
+    with pytest.warns(SalstatsWarning, match="lies outside") as caught:
+        ss.describe(frame)
+    # scaling all scores would make the others a hundredth of what they are
+    assert ("scale=" in str(caught[0].message)) == mostly
+
+
+def test_limits_that_know_no_bounds_are_never_taken_in_silence(clean):
+    frame = clean.assign(score=clean["score"].where(clean.index != 7, 1.484))
+    with pytest.warns(SalstatsWarning, match="limits of their mean know no bounds"):
+        intervals = ss.summarize(frame)["interval"]
+    assert set(intervals) == {"wilson_t", "cr2"}
+    assert set(ss.summarize(clean)["interval"]) == {"wilson_t"}
+    # single precision is no impossible score, and costs no bounds
+    rounded = clean.assign(score=clean["score"].where(clean.index != 7, 1 + 1e-7))
+    assert set(ss.summarize(rounded)["interval"]) == {"wilson_t"}
+
+
+@pytest.mark.parametrize("column", ["case", "method", "task", "patient"])
+@pytest.mark.parametrize("dtype", ["str", "object", "category"])
+def test_a_name_with_a_blank_is_refused_as_in_a_file(clean, column, dtype):
+    frame = clean.assign(patient=clean["case"])
+    name = frame[column].iloc[-1]
+    names = frame[column].where(frame.index != len(frame) - 1, f"{name} ").astype(dtype)
+    with pytest.raises(ColumnError, match=rf"row \d+ of scores: {column} '{name} ' .*blank.*str\.strip"):
+        ss.summarize(frame.assign(**{column: names}))
+
+
+def test_a_category_that_no_row_has_says_nothing(clean):
+    cases = pd.Categorical(clean["case"], [*clean["case"].unique(), "C00", "c01 "])
+    assert subjects(ss.summarize, clean.assign(case=cases)) == []
+
+
+@pytest.mark.parametrize("column", ["case", "reader", "task", "method", "metric", "model"])
+def test_names_that_differ_in_capitals_are_asked_about(clean, column):
+    frame = clean.assign(reader="r1", model="densenet")
+    written = frame[column].where(frame.index != 0, frame[column].iloc[0].upper())
+    assert subjects(coded_scores, frame.assign(**{column: written})) == [("names", column)]
+
+
+def test_cases_of_two_spellings_are_named_where_they_are_not_paired(clean):
+    written = clean["case"].where(clean["method"].ne("gradcam"), clean["case"].str.upper())
+    with pytest.warns(SalstatsWarning, match=r"case 'C\d\d' .*'c\d\d'.*\(and 19 more\)") as caught:
+        ss.case_flow(clean.assign(case=written), reference="human")
+    call = str(caught[0].message).rpartition("; ")[2].removesuffix(" makes them one")
+    repaired = eval(call, {"scores": clean.assign(case=written)})
+    pd.testing.assert_series_equal(repaired["case"], clean["case"], check_dtype=False)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["Img_1", "Img_2", "Img_11"], ["1-1", "11", "1_1"], ["São 1", "Sao 1", "Łódź"], [7, 8, 9],
+        ["a", "B", "c"], ["000A", "000B", "00AA"],
+    ],
+)  # fmt: skip
+def test_names_of_different_cases_say_nothing(names):
+    frame = pd.DataFrame({"case": names, "method": "g", "metric": "iou", "score": [0.1, 0.2, 0.3]})
+    assert subjects(coded_scores, frame) == []
+
+
+def test_a_command_says_once_what_the_file_was_warned_of(tmp_path, capsys):
+    rows = "".join(f"c{i},g,iou,{score}\n" for i, score in enumerate([0.5, 0.25, 999, 0.5, 0.75, 0.5, 0.25]))
+    file = tmp_path / "scores.csv"
+    file.write_text(f"case,method,metric,score\n{rows}")
+    assert run(["summarize", str(file), "-o", str(tmp_path / "out.csv")]) == 0
+    said = capsys.readouterr().err
+    assert said.count("lies outside") == 1
+    assert "scores.csv, row 4: iou 999" in said
