@@ -28,6 +28,11 @@ DIFFERENT_CASES = Caution(
     "methods were scored on different cases, so their estimates cannot be compared as they stand; a paired "
     "difference compares them on the cases that both have.",
 )
+INCOMPLETE_PAIRS = Caution(
+    "incomplete pairs",
+    "a method has no score of many cases that another has; methods are compared on the cases that all of "
+    "them have, which holds for other cases only if those were left out by chance.",
+)
 BASELINE_SHOWS_MUCH = Caution(
     "baseline shows much",
     "without its pixels an image keeps 80 % or more of its probability, so areas under insertion and "
@@ -74,6 +79,7 @@ SMALL_PILOT = Caution(
 #: Every caution, in the order in which notes have them.
 RECORDS = (
     DIFFERENT_CASES,
+    INCOMPLETE_PAIRS,
     FEW_UNITS,
     OUTLYING_UNITS,
     MOSTLY_ZEROS,

@@ -28,6 +28,7 @@ from salstats.stats.fixed_factors import inference_to
 from salstats.stats.inference import Estimates, Options, at_levels, infer
 from salstats.stats.max_t import joint_level
 from salstats.stats.paired_tests import RECORDS, TESTS, Tested, check_paired_shares, p_values_of_pairs
+from salstats.stats.shared_cases import bounds_call, mark_incomplete_pairs
 from salstats.stats.units import Unit, Units, resolve_unit
 from salstats.stats.weighting import Weighting, weighted
 
@@ -159,6 +160,8 @@ def contrast(
     frame = carry_cautions(estimates_frame(target.keys, table, special, order), scores)
     if not options.interval.bounded:
         warn_beyond_range(frame)
+    remedy = bounds_call(asked.reference)
+    frame = mark_incomplete_pairs(frame, compared.one_sided, scores, remedy, asked.pairs)
     if adjust != "none" and "p_value" in frame.columns:
         counted = None
         if tested.drawn is not None and adjust in JOINT:

@@ -30,6 +30,7 @@ from salstats.stats.design import (
 from salstats.stats.few_units import few_events, few_units_of_rows, units_with_rarer_value
 from salstats.stats.fixed_factors import inference_to
 from salstats.stats.intervals import choose_interval, names_of
+from salstats.stats.shared_cases import mark_shared_cases, shared_rows_call
 from salstats.stats.units import Unit, Units, resolve_unit, says_units, unit_columns
 from salstats.stats.wide import columns_to_correlate
 
@@ -339,6 +340,7 @@ def correlate(
     cautions = {FEW_UNITS: few_units_of_rows(used_units), FEW_EVENTS: few_events(np.array(rare))}
     columns |= caution_column(cautions)
     result = estimates_frame(keys, columns, special_columns)
+    result = mark_shared_cases(result, codes, groups, shared_rows_call(data, (x, y), "data"), complete)
     return adjusted_if_asked(result, adjust)
 
 

@@ -129,6 +129,7 @@ def rank_stability(
         "n_missing": found.target.n_missing,
         "n_units": found.n_units.astype(np.int64),
         **absent_column(keys, scores.loc[is_absent(scores), columns], scores),
+        **found.shared,
     }
     special = {
         "mean": cells.means(),

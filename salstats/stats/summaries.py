@@ -27,6 +27,7 @@ from salstats.stats.design import (
 from salstats.stats.estimands import mean_target
 from salstats.stats.fixed_factors import inference_to
 from salstats.stats.inference import check_binary, check_options, infer, replicate
+from salstats.stats.shared_cases import mark_shared_cases, paired_call, shared_rows_call
 from salstats.stats.units import Unit, resolve_unit
 from salstats.stats.weighting import Weighting, weighted
 
@@ -106,6 +107,9 @@ def summarize(
         - `caution`, where a row deserves one: "few units decide" where up to five units lie far from all
           others and hold most of the variance, as where a method sometimes fails completely; "mostly zeros";
           "few units" where they are worth fewer than four of equal size;
+        - `n_shared`, where methods side by side have defined scores of different cases: the cases that all of
+          them have; `caution` "different cases" in rows of a method that lacks more than one in ten of
+          those that any of them has;
         - with intervals from replicates: `n_undefined` replicates without a defined score, `bias` (mean of
           the replicates - estimate), `n_replicates` drawn;
         - `distance_unit`, `distance_options`, `pdc_options`, `metric_options`, `curve_options`,
@@ -123,10 +127,10 @@ def summarize(
     SalstatsWarning
         Scores outside the range of their metric, whose mean then has limits that know no bounds; names that
         are nearly other names; cases taken as units although patients repeat; methods taken together, or by
-        default data sets or models; cases with different numbers of readers, models or seeds; fewer than 20
-        units for replicates, or 4 degrees of freedom; units of very unequal size, where the interval does
-        not know them; averages over different tasks, or over such of one or two units; an interval of width
-        0, or none; more than 1 % of the replicates undefined.
+        default data sets or models; methods with scores of different cases; cases with different numbers of
+        readers, models or seeds; fewer than 20 units for replicates, or 4 degrees of freedom; units of very
+        unequal size, where the interval does not know them; averages over different tasks, or over such of
+        one or two units; an interval of width 0, or none; more than 1 % of the replicates undefined.
 
     Notes
     -----
@@ -194,7 +198,8 @@ def summarize(
     frame = carry_cautions(frame, scores)
     if not options.interval.bounded:
         warn_beyond_range(frame)
-    return frame
+    averaged = weighed.averaged_rows(scores)
+    return mark_shared_cases(frame, codes, columns, paired_call(scores), averaged=averaged)
 
 
 def bootstrap(
@@ -241,6 +246,7 @@ def bootstrap(
     codes, units, weighed = weighted(codes, resolve_unit(codes, unit), weights, average)
     design = mean_of_rows_design(codes, columns, units, each_unit=weighed.each_unit)
     target = mean_target(design, average, overall, weighed)
+    mark_shared_cases(target.keys, codes, columns, paired_call(codes.frame))
     replicates, _, _ = replicate(target.cells, target.estimand, options)
     ordered, times = display_order(target.keys), options.n_replicates
     rows = np.repeat(ordered, times)
@@ -319,7 +325,9 @@ def mean_curves(
     table |= inference_to(scores, design.units.codes, keys)
     # one draw serves all steps, and what it leaves undefined stands in none of them
     kept = {name: values for name, values in table.items() if name not in ("n_undefined", "bias")}
-    return estimates_frame(keys, kept, how_scored(curves, keys, _HOW_MADE), display_order(keys))
+    frame = estimates_frame(keys, kept, how_scored(curves, keys, _HOW_MADE), display_order(keys))
+    remedy = shared_rows_call(curves, ["prob"], "curves")
+    return mark_shared_cases(frame, codes, groups, remedy)
 
 
 def _check_steps(curves: pd.DataFrame, groups: Sequence[str], codes: ColumnCodes) -> None:

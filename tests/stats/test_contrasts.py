@@ -358,6 +358,9 @@ def test_a_task_with_one_side_only_stays_out_of_average_and_overall(pairs, third
     assert got.loc["Average", "n_missing"] == 40
 
 
+@pytest.mark.filterwarnings(
+    "ignore:pairs='available' compares means over different:salstats.checks.SalstatsWarning"
+)
 def test_overall_of_available_pairs_gives_both_sides_the_same_mix_of_tasks():
     # no true difference in any task; a third of the method's scores is undefined where all score low
     scores = tasks_of({"a": (0.8, 0.8), "b": (0.5, 0.5), "c": (0.2, 0.2)}, n=60)
@@ -385,6 +388,9 @@ def test_rounding_errors_are_no_differences(test):
     assert got["verdict"] == "inconclusive"
 
 
+@pytest.mark.filterwarnings(
+    "ignore:pairs='available' compares means over different:salstats.checks.SalstatsWarning"
+)
 def test_available_pairs_take_the_smaller_side_for_degrees_of_freedom():
     human = np.random.default_rng(0).normal(0.6, 0.1, 60)
     saliency = np.r_[0.5, 0.4, 0.45, np.full(57, np.nan)]

@@ -25,6 +25,7 @@ from salstats.display.plots.theme import (
     font,
 )
 from salstats.display.tables.placement import grouping_columns
+from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import count_text, fixed_text, joined, p_text
 from salstats.display.text.labels import Labels
 from salstats.stats.adjust import find_procedure
@@ -114,6 +115,7 @@ def plot_ranks(
         "Diamonds: rank by all cases.",
         _blobs_note(frame, frequencies),
         _lines_note(data),
+        caution_note(data),
     ]
     if frequencies is not None:
         shares = _shares(frequencies, groups, place).assign(panel=lambda d: group_titles(d, names, groups))
@@ -254,6 +256,7 @@ def plot_significance(
                 "Dark: the method of the row is better than that of the column "
                 f"(one-sided P < {level:.10g}{how}).",
                 "Numbers: that P." if size >= _SMALLEST_PT else "",
+                caution_note(frame),
             ],
             further=below.height - BOTTOM_MM + LINE_MM,
         )
