@@ -339,8 +339,8 @@ def coefficients(
         {**columns, **model_counts(fitted, repeats)},
         made | of_variables(fitted.models, fitted.normalized),
     )
-    for caution, which in concerned.items():
-        result = add_caution(result, caution, np.isin(np.arange(n_rows), which))
+    for caution, places in concerned.items():
+        result = add_caution(result, caution, np.isin(np.arange(n_rows), places))
     return adjusted_if_asked(result, adjust)
 
 
