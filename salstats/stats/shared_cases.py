@@ -13,12 +13,9 @@ from salstats.stats.cautions import DIFFERENT_CASES, INCOMPLETE_PAIRS, add_cauti
 from salstats.stats.comparisons import ALL, ALWAYS, LACKING
 from salstats.stats.design import AVERAGE, group_label, group_list
 
-#: Share of the cases of all methods that one may lack before its estimates are marked: where a tenth of the
-#: cases lack, and these score a standard deviation less, a mean is a tenth of a standard deviation too high,
-#: which is a standard error of 100 cases. A few undefined scores are ordinary.
+#: Share of the cases of all methods that one may lack before its estimates are marked. A few undefined scores
+#: are ordinary.
 MOST_LACKING = 0.1
-#: Cases that are no selection, however few there are.
-FEWEST_LACKING = 3
 
 
 @dataclass(frozen=True)
@@ -44,8 +41,12 @@ class SharedCases:
 
 
 def lacks_many(n_lacking: np.ndarray, n_any: np.ndarray) -> np.ndarray:
-    """Return where so many of `n_any` cases lack that what is left may be a selection."""
-    return (n_lacking >= FEWEST_LACKING) & (n_lacking > MOST_LACKING * n_any)
+    """Return where so many of `n_any` cases lack that those left may be a selection which moves the mean.
+
+    They are more than a tenth, and more than the root of the number of cases: if they scored a standard
+    deviation less than all, the mean without them would be too high by more than its standard error.
+    """
+    return (n_lacking > MOST_LACKING * n_any) & (n_lacking > np.sqrt(n_any))
 
 
 def shared_cases(
@@ -124,7 +125,7 @@ def mark_shared_cases(
     -------
     DataFrame
         The frame as it is where all methods have the same cases. Else with `n_shared`, and where a method
-        lacks more than one case in ten, three or more, with the caution in its rows.
+        lacks many cases (see `lacks_many`) with the caution in its rows.
     """
     frame = codes.frame
     if "method" not in by or "case" not in frame.columns or codes.column("method").n_codes == 1:

@@ -109,7 +109,7 @@ def summarize(
           "few units" where they are worth fewer than four of equal size;
         - `n_shared`, where methods side by side have defined scores of different cases: the cases that all of
           them have; `caution` "different cases" in rows of a method that lacks more than one in ten of
-          those that any of them has;
+          those that any of them has, and more than the root of their number;
         - with intervals from replicates: `n_undefined` replicates without a defined score, `bias` (mean of
           the replicates - estimate), `n_replicates` drawn;
         - `distance_unit`, `distance_options`, `pdc_options`, `metric_options`, `curve_options`,

@@ -312,3 +312,17 @@ def test_two_methods_of_readers_on_different_cases_are_marked():
     assert found["caution"].eq(DIFFERENT_CASES.name).all()
     assert found["n_shared"].eq(0).all()
     assert any("0 of 80 shared" in message for message in messages)
+
+
+def test_curves_repetitions_and_replicates_say_it_too():
+    scores = easier_half(method_scores())
+    curves = pd.concat([scores.assign(fraction=step, prob=scores["score"]) for step in (0.0, 1.0)])
+    found, messages = said(lambda: ss.mean_curves(curves.drop(columns="score")))
+    assert found["caution"].notna().tolist() == found["method"].eq("gradcam").tolist()
+    assert len(messages) == 1
+    seeds = pd.concat([scores.assign(seed=seed, score=scores["score"] ** seed) for seed in (1, 2)])
+    spread, messages = said(lambda: ss.within_case_sd(seeds, n_replicates=50))
+    assert spread["caution"].notna().tolist() == spread["method"].eq("gradcam").tolist()
+    assert any(f"22 of {N_CASES}" in message for message in messages)
+    _, messages = said(lambda: ss.bootstrap(scores, n_replicates=10))
+    assert any(f"22 of {N_CASES}" in message for message in messages)
