@@ -338,6 +338,15 @@ def estimates_frame(
     return frame.take(order).reset_index(drop=True)
 
 
+def insert_column(estimates: pd.DataFrame, name: str, values: Any) -> pd.DataFrame:
+    """Return an estimates frame with one of ESTIMATE_COLUMNS added in its place."""
+    before = ESTIMATE_COLUMNS[: ESTIMATE_COLUMNS.index(name)]
+    places = [place for place, column in enumerate(estimates.columns) if column in before]
+    frame = estimates.copy()
+    frame.insert(places[-1] + 1 if places else len(frame.columns), name, values)
+    return frame
+
+
 def text_column(values: Iterable[str | None]) -> Any:
     """Names as a column of text, None as missing."""
     return pd.array(list(values), dtype="str")

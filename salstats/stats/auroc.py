@@ -20,14 +20,16 @@ from salstats.frames import ColumnCodes, estimates_frame
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
 from salstats.stats.carried import absent_column, absent_observations
 from salstats.stats.cautions import FEW_EVENTS, FEW_UNITS, caution_column
-from salstats.stats.comparisons import pair_rows, told_apart
+from salstats.stats.comparisons import LACKING, pair_rows, told_apart
 from salstats.stats.design import group_label, named_groups, row_groups, warn_pooled_methods
 from salstats.stats.equivalence import sides
 from salstats.stats.few_units import few_misranked, few_misranked_by_both, few_units_of_rows
+from salstats.stats.fixed_factors import inference_to
 from salstats.stats.intervals import RECOMMENDED, Basis, Interval, choose_interval
 from salstats.stats.limits import wilson
 from salstats.stats.roc import RocArea, roc_area, separation_p_value
-from salstats.stats.units import Unit, inference_to, resolve_unit, says_units, unit_columns
+from salstats.stats.shared_cases import flow_call, mark_incomplete_pairs, mark_shared_cases, paired_call
+from salstats.stats.units import Unit, resolve_unit, says_units, unit_columns
 from salstats.stats.wide import wide_codes
 
 
@@ -230,6 +232,14 @@ def auroc(
         more |= {"method_area": columns["estimate"] + of_reference, "reference_area": of_reference}
         more["verdict"] = sides(columns["estimate"], (low > 0) | (high < 0))
     result = estimates_frame(keys, columns, more)
+    if second is None:
+        call = paired_call(frame, "auroc", f"data, {score!r}, {label!r}") if "method" in groups else ""
+        result = mark_shared_cases(result, codes, groups, call, complete)
+    elif "method" in groups:
+        one_sided = ~np.isnan(labels) & (np.isnan(values) != np.isnan(second))
+        lacking = np.where(np.isnan(values), "method", "reference")
+        pairs = table[groups].assign(**{LACKING: lacking})[one_sided]
+        result = mark_incomplete_pairs(result, pairs, table, flow_call(str(reference)))
     return adjusted_if_asked(result, adjust)
 
 

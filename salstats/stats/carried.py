@@ -1,6 +1,6 @@
 """What scores say beside their values, carried into estimates: why some are missing, how they were made."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -59,20 +59,35 @@ def absent_column(keys: pd.DataFrame, rows: pd.DataFrame, data: pd.DataFrame) ->
     """
     if not len(rows):
         return {}
-    by = list(rows.columns)
-    pooled = np.zeros((len(keys), len(by)), dtype=bool)
-    for place, column in enumerate(by):
-        held = data[column].unique() if column in data.columns else ()
-        pooled[:, place] = keys[column].isin({AVERAGE, OVERALL}.difference(held))
+    return {"n_absent": counts_of_rows(keys, rows, data)}
+
+
+def counts_of_rows(keys: pd.DataFrame, rows: pd.DataFrame, data: pd.DataFrame) -> np.ndarray:
+    """Count for each estimate the `rows` with its grouping columns; see `pooled_columns`."""
     counts = np.zeros(len(keys), dtype=np.int64)
-    for over in np.unique(pooled, axis=0):
-        own = [c for c, is_over in zip(by, over, strict=True) if not is_over]
-        here = (pooled == over).all(axis=1)
+    for here, own in pooled_columns(keys, list(rows.columns), data):
         both = pd.concat([rows[own], keys.loc[here, own]], ignore_index=True).astype("object")
         codes = both.groupby(own, dropna=False).ngroup().to_numpy() if own else np.zeros(len(both), np.int64)
         sizes = np.bincount(codes[: len(rows)], minlength=int(codes.max()) + 1)
         counts[here] = sizes[codes[len(rows) :]]
-    return {"n_absent": counts}
+    return counts
+
+
+def pooled_columns(
+    keys: pd.DataFrame, by: Sequence[str], data: pd.DataFrame
+) -> Iterator[tuple[np.ndarray, list[str]]]:
+    """Yield the estimates (bool, one per row) that are of the same grouping columns, and these columns.
+
+    "Average" and "Overall" stand for several values of a column of `data` that holds no such value, so that
+    the column separates no rows of such an estimate.
+    """
+    pooled = np.zeros((len(keys), len(by)), dtype=bool)
+    for place, column in enumerate(by):
+        held = data[column].unique() if column in data.columns else ()
+        pooled[:, place] = keys[column].isin({AVERAGE, OVERALL}.difference(held))
+    for over in np.unique(pooled, axis=0):
+        own = [c for c, is_over in zip(by, over, strict=True) if not is_over]
+        yield (pooled == over).all(axis=1), own
 
 
 def absent_observations(data: pd.DataFrame, names: Sequence[str], by: Sequence[str]) -> pd.DataFrame:

@@ -28,6 +28,17 @@ DIFFERENT_CASES = Caution(
     "methods were scored on different cases, so their estimates cannot be compared as they stand; a paired "
     "difference compares them on the cases that both have.",
 )
+INCOMPLETE_PAIRS = Caution(
+    "incomplete pairs",
+    "a method has no score of many cases that another has; methods are compared on the cases that all of "
+    "them have, which holds for other cases only if those were left out by chance.",
+)
+BASELINE_SHOWS_MUCH = Caution(
+    "baseline shows much",
+    "without its pixels an image keeps 80 % or more of its probability, so areas under insertion and "
+    "deletion curves say little about maps; another baseline= or a wider blur (kernel=, sigma=) may say "
+    "more.",
+)
 FEW_UNITS = Caution(
     "few units",
     "the units are worth fewer than 4 of equal size, so limits and P values are rough; more units, or units "
@@ -68,6 +79,7 @@ SMALL_PILOT = Caution(
 #: Every caution, in the order in which notes have them.
 RECORDS = (
     DIFFERENT_CASES,
+    INCOMPLETE_PAIRS,
     FEW_UNITS,
     OUTLYING_UNITS,
     MOSTLY_ZEROS,
@@ -75,6 +87,7 @@ RECORDS = (
     FEW_EVENTS,
     FEW_LEVERS,
     SMALL_PILOT,
+    BASELINE_SHOWS_MUCH,
 )
 
 
@@ -124,6 +137,29 @@ def add_caution(estimates: pd.DataFrame, caution: Caution, rows: np.ndarray) -> 
         elif caution.name not in before.split(_SEPARATOR):
             names[row] = before + _SEPARATOR + caution.name
     return _with_column(estimates, text_column(names))
+
+
+def carry_cautions(estimates: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
+    """Add the cautions that scores of a metric have to the estimates of that metric.
+
+    Parameters
+    ----------
+    estimates : DataFrame
+        An estimates frame, which is not changed; without a column `metric` all scores count.
+    scores : DataFrame
+        The scores that it is of; their column `caution`, where they have it, names cautions.
+
+    Returns
+    -------
+    DataFrame
+        The frame, with the column `caution` where any score has one.
+    """
+    for caution, rows in rows_by_caution(scores).items():
+        concerned = np.ones(len(estimates), dtype=bool)
+        if "metric" in estimates.columns:
+            concerned = estimates["metric"].isin(scores.loc[rows, "metric"]).to_numpy()
+        estimates = add_caution(estimates, caution, concerned)
+    return estimates
 
 
 def _with_column(estimates: pd.DataFrame, names: Any) -> pd.DataFrame:

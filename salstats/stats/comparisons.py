@@ -25,6 +25,8 @@ from salstats.stats.weighting import EQUAL, Weights
 PAIRS = ("complete", "available")
 #: What `reference=` says for every two methods, unless a method is called so.
 ALL = "all"
+#: Column of pairs with one score: "method" or "reference", whose score they lack.
+LACKING = "lacking"
 #: What an observation is of, and what else tells it apart where all sides have it.
 ALWAYS = ("dataset", "case", "task", "metric")
 IF_GIVEN = ("reader", "model", "seed")
@@ -199,8 +201,9 @@ class Compared:
     groups: np.ndarray
     #: (n_groups, n_single): Which groups make up each row of the result that is not an average of others.
     members: np.ndarray
-    #: Keys of the pairs of absent findings.
+    #: Keys of the pairs of absent findings, and of the others that have one of their two scores only.
     absent: pd.DataFrame
+    one_sided: pd.DataFrame
 
 
 def compare(kind: str, codes: ColumnCodes, units: Units, asked: Comparison) -> Compared:
@@ -228,7 +231,12 @@ def compare(kind: str, codes: ColumnCodes, units: Units, asked: Comparison) -> C
         _keys(scores, asked.by, pairs, first), asked, None if of_rows is None else of_rows[pairs.source],
         reference, again,
     )  # fmt: skip
-    return replace(compared, absent=_keys(scores, asked.by, pairs, np.flatnonzero(_absent(scores, pairs))))
+    absent = np.flatnonzero(_absent(scores, pairs))
+    return replace(
+        compared,
+        absent=_keys(scores, asked.by, pairs, absent),
+        one_sided=one_sided_pairs(scores, asked.by, pairs, own, other),
+    )
 
 
 def compare_pairs(
@@ -261,7 +269,22 @@ def compare_pairs(
     method = replace(method, n_missing=np.bincount(groups[~complete], minlength=len(keys)))
     target, n_pairs, members = _target(kind, method, reference, keys, n_pairs, asked)
     pairs = own[complete], other[complete], units.codes[complete], groups[complete]
-    return Compared(target, n_pairs, *pairs, members, keys.iloc[:0])
+    return Compared(target, n_pairs, *pairs, members, keys.iloc[:0], keys.iloc[:0])
+
+
+def one_sided_pairs(
+    scores: pd.DataFrame, by: list[str], pairs: Pairs, own: np.ndarray, other: np.ndarray
+) -> pd.DataFrame:
+    """Return the keys of pairs with one of their two values (NaN: none), and which side lacks the other.
+
+    Pairs of absent findings are left out.
+    """
+    one_sided = np.isnan(own) != np.isnan(other)
+    if one_sided.any():
+        one_sided &= ~_absent(scores, pairs)
+    which = np.flatnonzero(one_sided)
+    sides = np.where(np.isnan(own[which]), "method", "reference")
+    return _keys(scores, by, pairs, which).assign(**{LACKING: sides})
 
 
 def _target(

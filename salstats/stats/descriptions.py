@@ -9,6 +9,7 @@ from salstats.checks import check_by
 from salstats.frames import DEFAULT_BY, ColumnCodes, coded_scores
 from salstats.stats.carried import absent_column, how_scored, is_absent
 from salstats.stats.design import check_one_metric, index_groups, warn_pooled_methods
+from salstats.stats.shared_cases import mark_shared_cases, paired_call
 from salstats.stats.units import Unit, resolve_unit
 
 #: Whiskers of a box reach to the furthest score within this many interquartile ranges.
@@ -36,8 +37,9 @@ def describe(
 
         n, n_missing, unit, n_units
             Defined scores, undefined ones (NaN), and units with a defined score; `n_absent`, where there is
-            any, are those of `n_missing` that are of absent findings. All that follows is over the defined
-            scores, and NaN where there are none.
+            any, are those of `n_missing` that are of absent findings; `n_shared` and `caution`, where methods
+            have scores of different cases, as for `summarize`. All that follows is over the defined scores,
+            and NaN where there are none.
         mean, sd, median, q1, q3, min, max
             `sd` with divisor n - 1, NaN for one score; quartiles by NumPy's linear rule (R's type 7).
         n_zero, share_zero, n_one, share_one
@@ -94,7 +96,8 @@ def describe(
     described["n_units"] = described["n_units"].fillna(0).astype(np.int64)
     absent = absent_column(keys, scores.loc[is_absent(scores), columns], scores)
     made = pd.DataFrame({**absent, **how_scored(scores, keys)}, index=keys.index)
-    return pd.concat([keys, described, made], axis=1)
+    frame = pd.concat([keys, described, made], axis=1)
+    return mark_shared_cases(frame, coded, columns, paired_call(scores))
 
 
 def box_values(

@@ -68,8 +68,12 @@ class Options:
     @property
     def test(self) -> str:
         """The paired test that is one procedure with the interval."""
-        names = {"bootstrap": "bootstrap", "flips": "wild"}
+        names = {"bootstrap": "bootstrap", "flips": "wild", "share": "score"}
         return names.get(self.interval.kind, "cr2" if self.interval.needs == "cr2" else "t")
+
+    def of_graded(self) -> "Options":
+        """Return options that treat 0/1 scores as all others."""
+        return replace(self, interval=replace(self.interval, of_trials=()))
 
     def columns(self) -> dict[str, int]:
         """Column `n_replicates` of an estimates frame, where the interval is made from replicates."""
@@ -129,7 +133,9 @@ class Estimates:
     def taken(self) -> np.ndarray:
         """Name of each row's interval."""
         record = self.options.interval
-        names = np.where(self.basis.trials, record.of_trials, record.name)
+        names = np.full(len(self.estimate), record.name, dtype=object)
+        if record.of_trials:
+            names = np.where(self.basis.trials, record.of_trials[0], names)
         return names if self.by_cr2 is None else np.where(self.by_cr2, "cr2", names)
 
     @property
@@ -184,10 +190,7 @@ def infer(
         beyond = cells.beyond @ estimand.cells_of_rows()
     trials = np.zeros_like(beyond)
     if record.of_trials:
-        # 0/1 scores, one of each unit and all alike in weight
-        used = estimand.cells_of_rows()
-        alone = (used.sum(axis=0) == 1) & (sizes.max(axis=0, initial=0) == 1) & (cells.squares is None)
-        trials = alone & ~(cells.is_graded @ used) & ~beyond
+        trials = _trials(cells, estimand) & ~beyond
     outlying = exceptional = np.zeros_like(beyond)
     of_scores = estimand.then is None and target.term in _OF_SCORES
     if of_scores or record.needs == "cr2":
@@ -207,7 +210,7 @@ def infer(
             df = np.where(beyond, df, np.fmin(df, spread_df))
         if record.mistakes_outlying:
             df = np.where(exceptional, np.fmin(df, spread_df), df)
-        df = np.where(trials, np.nan, df)
+        df = np.where(trials | (record.kind == "share"), np.nan, df)
         std_error = np.sqrt(variance)
     elif not options.resampled or record.needs == "variances":
         variance, df = analytic_variance(cells, estimand)
@@ -229,7 +232,10 @@ def infer(
     std_error = np.where(std_error <= ROUNDING * scale, 0.0, std_error)
     # a proportion is a single cell per row: its size is that cell's
     n = cells.n @ estimand.first if record.kind == "share" or record.of_trials else np.empty(0)
-    none, worth = np.empty(0), n_units
+    none, worth, levels = np.empty(0), n_units, None
+    of_paired_shares = _is_ratio(estimand) and (record.kind == "share" or bool(trials.any()))
+    if record.needs == "levels" or of_paired_shares:
+        levels = levels_and_covariance(cells, estimand)
     if cells.squares is not None:
         used = estimand.cells_of_rows().astype(np.float64)
         worth = worth_units(cells.counts @ used, cells.squares @ used)
@@ -237,8 +243,7 @@ def infer(
         target.term, options.level, estimate, std_error, df, variance, bias, n, worth, ROUNDING * scale,
         none if replicates is None else replicates, none if variances is None else variances,
         jackknife(cells, estimand) if record.needs == "jackknife" else none,
-        levels_and_covariance(cells, estimand) if record.needs == "levels" else None,
-        flipped, _is_ratio(estimand),
+        levels, flipped, _is_ratio(estimand),
         beyond, trials, exceptional,
     )  # fmt: skip
     smallest = np.where(estimand.cells_of_rows(), cells.sample_units()[:, None], np.inf).min(axis=0)
@@ -264,8 +269,8 @@ def at_level(found: Estimates, level: float) -> Estimates:
     _check_replicates(record, level, found.options.n_replicates)
     low, high, *sets = record.limits(basis)
     conf_set, zero_in_gap = sets or (None, None)
-    if basis.trials.any():
-        exact = choose_interval(record.of_trials, basis.term).limits(basis)
+    if record.of_trials and basis.trials.any():
+        exact = choose_interval(record.of_trials[0], basis.term).limits(basis)
         low, high = (
             np.where(basis.trials, other, own) for own, other in zip((low, high), exact, strict=True)
         )
@@ -285,6 +290,7 @@ def at_level(found: Estimates, level: float) -> Estimates:
         unknown = ~(basis.std_error > 0)
         if record.bounded:
             unknown &= False if by_cr2 is None else by_cr2
+        unknown &= ~basis.trials
     low, high = (np.where(unknown, np.nan, limit) for limit in (low, high))
     return replace(
         found, options=replace(found.options, level=level), basis=basis, conf_low=low, conf_high=high,
@@ -402,6 +408,28 @@ def _discordant(target: Target) -> np.ndarray:
     assert estimand.second is not None
     contrast = estimand.first - estimand.second
     return np.asarray((np.abs(target.cells.sums @ contrast) > 0).sum(axis=0))
+
+
+def _trials(cells: Cells, estimand: Estimand) -> np.ndarray:
+    """Find rows of 0/1 scores, one score of each unit or one pair, all alike in weight.
+
+    Pairs of several rows of a unit belong to them where no unit differs from the reference: nothing tells
+    how pairs of a unit hang together, and the unit counts as one.
+    """
+    if cells.squares is not None or estimand.then is not None:
+        return np.zeros(estimand.n_rows, dtype=bool)
+    used = estimand.cells_of_rows()
+    binary = ~(cells.is_graded @ used)
+    own = estimand.first > 0
+    own_counts = cells.counts @ own
+    single = own_counts.max(axis=0, initial=0) == 1
+    if estimand.second is None:
+        return np.asarray(binary & single & (used.sum(axis=0) == 1))
+    other = estimand.second > 0
+    paired = (own_counts == cells.counts @ other).all(axis=0)
+    equal = (cells.sums @ own == cells.sums @ other).all(axis=0)
+    several = (own_counts > 0).sum(axis=0) > 1
+    return np.asarray(binary & paired & (single | equal) & several & (used.sum(axis=0) == 2))
 
 
 def _is_ratio(estimand: Estimand) -> bool:

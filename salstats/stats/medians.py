@@ -12,7 +12,7 @@ from salstats.frames import DEFAULT_BY, ColumnCodes, estimates_frame
 from salstats.metrics.registry import known_metric
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
 from salstats.stats.advice import warn_alone, warn_unequal_units
-from salstats.stats.comparisons import compared_rows
+from salstats.stats.comparisons import compared_rows, one_sided_pairs
 from salstats.stats.design import (
     Design,
     check_one_metric,
@@ -23,6 +23,7 @@ from salstats.stats.design import (
 )
 from salstats.stats.draws import weight_blocks
 from salstats.stats.equivalence import sides
+from salstats.stats.fixed_factors import inference_to
 from salstats.stats.inference import Options, check_options, moments
 from salstats.stats.intervals import Basis
 from salstats.stats.quantile_limits import (
@@ -32,7 +33,13 @@ from salstats.stats.quantile_limits import (
     sample_quantile,
     shares_of,
 )
-from salstats.stats.units import Unit, Units, inference_to, resolve_unit
+from salstats.stats.shared_cases import (
+    flow_call,
+    mark_incomplete_pairs,
+    mark_shared_cases,
+    paired_call,
+)
+from salstats.stats.units import Unit, Units, resolve_unit
 
 #: Scores and units of a group, those of the method and (of a difference) of the reference.
 _Sides = tuple[np.ndarray, ...]
@@ -114,7 +121,8 @@ def medians(
     design = mean_of_rows_design(codes, columns, resolve_unit(codes, unit))
     found = _inferred(design, scores["score"].to_numpy(dtype=np.float64)[None], options, quantile)
     table = found | {"term": term} | inference_to(scores, design.units.codes, design.keys)
-    return estimates_frame(design.keys, table, {"quantile": float(quantile)} | options.columns())
+    frame = estimates_frame(design.keys, table, {"quantile": float(quantile)} | options.columns())
+    return mark_shared_cases(frame, codes, columns, paired_call(scores, "median_difference"))
 
 
 def median_difference(
@@ -215,6 +223,8 @@ def median_difference(
         "quantile": float(quantile),
     }
     frame = estimates_frame(shown.astype({"reference": "str"}), table, special | options.columns())
+    one_sided = one_sided_pairs(scores, columns, pairs, both[0], both[1])
+    frame = mark_incomplete_pairs(frame, one_sided, scores, flow_call(reference))
     return adjusted_if_asked(frame, adjust) if "p_value" in frame.columns else frame
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from salstats.stats.draws import weight_blocks
 from salstats.stats.estimands import Target, mean_target
 from salstats.stats.inference import Options, replicate
 from salstats.stats.rank_schemes import RECORDS, SCHEMES, TIES, Scheme, Scored, ranks_of, ranks_within
+from salstats.stats.shared_cases import mark_left_out_cases, mark_shared_cases
 from salstats.stats.units import Unit, Units, resolve_unit
 
 #: What has a ranking of its own by default: those that are present.
@@ -57,6 +59,8 @@ class Rankings:
     values: np.ndarray
     drawn: np.ndarray
     ties: str
+    #: Columns `n_shared` and `caution` of the rows, where methods have scores of different cases.
+    shared: dict[str, Any]
 
     def rows_of(self, group: int) -> np.ndarray:
         """Rows of a group."""
@@ -117,6 +121,12 @@ def rank_methods(scores: pd.DataFrame, asked: Asked, options: Options) -> Rankin
         found, (drawn, _, _) = of_value.cells.means(), replicate(of_value.cells, of_value.estimand, options)
     else:
         found, drawn = _aggregated(scheme, [data for _, data in scored], units.n, options)
+    if asked.pairs == "complete":
+        remedy = "leave out that method to rank the others on more"
+        marked = mark_left_out_cases(keys, codes, columns, remedy)
+    else:
+        remedy = "pairs='complete' ranks them on the cases that all have"
+        marked = mark_shared_cases(keys, codes, columns, remedy)
     _warn_few(n_units, group_codes, group_keys, units.name)
     ranked_by = np.array([scheme.sign(int(sign)) for sign in signs])
     return Rankings(
@@ -132,6 +142,7 @@ def rank_methods(scores: pd.DataFrame, asked: Asked, options: Options) -> Rankin
         found,
         drawn,
         asked.ties,
+        {c: marked[c].array for c in ("n_shared", "caution") if c in marked.columns},
     )
 
 

@@ -8,11 +8,12 @@ import pandas as pd
 from salstats.frames import estimates_frame
 from salstats.stats.advice import warn_undefined
 from salstats.stats.carried import absent_column, is_absent
+from salstats.stats.fixed_factors import inference_to
 from salstats.stats.inference import check_options
 from salstats.stats.limits import percentile
 from salstats.stats.rank_schemes import kendall_tau
 from salstats.stats.rankings import Asked, rank_methods
-from salstats.stats.units import Unit, inference_to
+from salstats.stats.units import Unit
 
 
 def rank_stability(
@@ -128,6 +129,7 @@ def rank_stability(
         "n_missing": found.target.n_missing,
         "n_units": found.n_units.astype(np.int64),
         **absent_column(keys, scores.loc[is_absent(scores), columns], scores),
+        **found.shared,
     }
     special = {
         "mean": cells.means(),

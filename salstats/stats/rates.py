@@ -17,12 +17,19 @@ from salstats.checks import (
 )
 from salstats.frames import KEY_COLUMNS, ColumnCodes, coded_scores, estimates_frame
 from salstats.stats.advice import ROUNDING
-from salstats.stats.comparisons import pair_rows, told_apart
+from salstats.stats.comparisons import one_sided_pairs, pair_rows, told_apart
 from salstats.stats.design import OVERALL, Design, display_order, index_groups, mean_of_rows_design, pool_over
 from salstats.stats.equivalence import sides
 from salstats.stats.estimands import Cells, Estimand, Target, sum_cells, target_of_cells
+from salstats.stats.fixed_factors import inference_to
 from salstats.stats.inference import Estimates, check_options, infer
-from salstats.stats.units import Unit, inference_to, resolve_unit
+from salstats.stats.shared_cases import (
+    flow_call,
+    mark_incomplete_pairs,
+    mark_shared_cases,
+    paired_call,
+)
+from salstats.stats.units import Unit, resolve_unit
 
 #: The pixels of a case: in both masks, in the prediction only, in the truth only, in neither.
 COUNT_COLUMNS = ("tp", "fp", "fn", "tn")
@@ -134,7 +141,8 @@ def pooled_rates(
         n_cases = np.concatenate([n_cases, n_cases @ pool_over(keys, "task", OVERALL)[0]])
     # cases, not pixels
     table["n"] = (n_cases @ target.estimand.first).astype(np.int64)
-    return _laid_out(found, design, table, {})
+    frame = _laid_out(found, design, table, {})
+    return mark_shared_cases(frame, codes, columns, paired_call(scores, "pooled_difference"))
 
 
 def pooled_difference(
@@ -190,7 +198,7 @@ def pooled_difference(
     names = _check_rates(rates)
     options = check_options("pooled_difference", interval, level, n_replicates, rng, draws)
     columns = [c for c in check_by(scores, by, ("task",)) if c not in ("metric", "method")]
-    own, theirs = _pairs_of_counts(_pixel_counts(coded_scores(scores)), reference)
+    own, theirs, one_sided = _pairs_of_counts(_pixel_counts(coded_scores(scores)), reference, columns)
     codes = ColumnCodes(own)
     by_method = [*columns, "method"]
     design = Design(codes, by_method, *index_groups(codes, by_method), resolve_unit(codes, unit))
@@ -212,7 +220,8 @@ def pooled_difference(
         "method_mean": method_rate,
         "verdict": sides(found.estimate, excluded),
     }
-    return _laid_out(found, design, table, special)
+    frame = _laid_out(found, design, table, special)
+    return mark_incomplete_pairs(frame, one_sided, own, flow_call(reference))
 
 
 def _laid_out(
@@ -225,18 +234,23 @@ def _laid_out(
     return frame.assign(metric=frame["metric"].astype("str"))
 
 
-def _pairs_of_counts(observations: pd.DataFrame, reference: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Counts of each method, and the reference's row by row, where both have them."""
+def _pairs_of_counts(
+    observations: pd.DataFrame, reference: str, by: list[str]
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Counts of each method, the reference's row by row where both have them, and keys of other pairs."""
     # of whichever metric a row of counts was
     pairs = pair_rows(ColumnCodes(observations.assign(metric="")), reference)
-    known = observations["score"].notna().to_numpy()
-    both = (pairs.own >= 0) & (pairs.partner >= 0) & known[pairs.own] & known[pairs.partner]
+    counts = observations["score"].to_numpy(dtype=np.float64)
+    of_method = np.where(pairs.own >= 0, counts[pairs.own], np.nan)
+    of_reference = np.where(pairs.partner >= 0, counts[pairs.partner], np.nan)
+    both = ~np.isnan(of_method) & ~np.isnan(of_reference)
     if not both.any():
         raise SalstatsError(f"no case has counts of {reference!r} and of another method")
     own, partner = (
         observations.take(rows[both]).reset_index(drop=True) for rows in (pairs.own, pairs.partner)
     )
-    return told_apart(own, observations, pairs.partner[both]), partner
+    one_sided = one_sided_pairs(observations, by, pairs, of_method, of_reference)
+    return told_apart(own, observations, pairs.partner[both]), partner, one_sided
 
 
 def _check_rates(rates: str | Sequence[str]) -> list[str]:

@@ -16,6 +16,7 @@ from salstats.stats.equivalence import is_below
 from salstats.stats.paired_tests import TESTS
 from salstats.stats.rank_schemes import signed_rank_test
 from salstats.stats.rankings import direction_of, ranking_groups
+from salstats.stats.shared_cases import bounds_call, mark_incomplete_pairs
 from salstats.stats.units import Unit, resolve_unit
 
 #: Procedures whose claims are all right together at the level, however the tests hang together.
@@ -57,8 +58,8 @@ def significance_map(
     -------
     DataFrame
         One row per group and ordered pair, sorted: `by`, `method`, `reference`; `term` ("difference"),
-        `estimate` (method - reference), `p_value` one-sided, of the method being better; `p_adjusted`,
-        `conf_level`, `unit`; `n_pairs`, `better`, `larger_is_better`, `test`, `procedure`.
+        `estimate` (method - reference); `p_value`, which is one-sided and small where the method is better,
+        and `p_adjusted`; `conf_level`, `unit`; `n_pairs`, `better`, `larger_is_better`, `test`, `procedure`.
 
     Raises
     ------
@@ -130,6 +131,8 @@ def significance_map(
         "conf_level": level,
         "unit": both["unit"].to_numpy(),
     }
+    if "caution" in both.columns:
+        table["caution"] = both["caution"].array
     special = {
         "n_pairs": both["n_pairs"].to_numpy(),
         "better": is_below(adjusted, 1 - level),
@@ -237,4 +240,5 @@ def _signed_ranks(scores: pd.DataFrame, groups: list[str], unit: Unit) -> pd.Dat
         rows.append({"estimate": mean, "greater": greater[0], "less": less[0]})
     keys = compared.target.keys.reset_index(drop=True)
     found = keys.join(pd.DataFrame(rows))
-    return found.assign(n_pairs=compared.n_pairs, unit=units.name, test="wilcoxon")
+    found = found.assign(n_pairs=compared.n_pairs, unit=units.name, test="wilcoxon")
+    return mark_incomplete_pairs(found, compared.one_sided, codes.frame, bounds_call(ALL))

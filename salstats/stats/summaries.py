@@ -16,6 +16,7 @@ from salstats.checks import (
 from salstats.frames import DEFAULT_BY, KEY_COLUMNS, ColumnCodes, estimates_frame
 from salstats.stats.advice import warn_beyond_range
 from salstats.stats.carried import absent_column, how_scored, is_absent
+from salstats.stats.cautions import carry_cautions
 from salstats.stats.design import (
     coded_by,
     display_order,
@@ -24,8 +25,10 @@ from salstats.stats.design import (
     warn_pooled_by_default,
 )
 from salstats.stats.estimands import mean_target
+from salstats.stats.fixed_factors import inference_to
 from salstats.stats.inference import check_binary, check_options, infer, replicate
-from salstats.stats.units import Unit, inference_to, resolve_unit
+from salstats.stats.shared_cases import mark_shared_cases, paired_call, shared_rows_call
+from salstats.stats.units import Unit, resolve_unit
 from salstats.stats.weighting import Weighting, weighted
 
 
@@ -56,7 +59,8 @@ def summarize(
         cases belong to: `patient`, else a column called as patients (`patient_id`, `PatientID`, `subject`,
         `mrn`) or their examinations (`study_id`) are elsewhere, else the patient at the start of every
         case's name (patient1_study1_view2), else `case`; of any but `patient` and `case` a warning says
-        which it is. Cases without a patient's id are units of their own. A unit's rows all come along.
+        which it is. Cases without a patient's id are units of their own; where cases only look as if several
+        were of one patient, a warning proposes the unit. A unit's rows all come along.
     interval : str, optional
         A name of `intervals.names_of("mean")`; by default `recommended`, chosen by simulated coverage:
         `exact` (Clopper and Pearson) of 0/1 scores, one of each unit, `wilson_t` of other scores from 0 to 1
@@ -94,14 +98,18 @@ def summarize(
         - `term` ("mean"), `estimate`, `std_error` (SD of the replicates, or analytic);
         - `df` with analytic intervals;
         - `conf_low`, `conf_high`, `conf_level`, `interval` (what this row has), `unit`;
-        - `inference_to` ("these readers"), where scores are of several readers: readers are fixed, not drawn
-          with a unit, and limits say nothing of readers in general (those of `mrmc` do);
+        - `inference_to` ("these readers", "these trainings"), where scores are of several readers, or of
+          several trainings (`seed`, or `model` where results are not by it): these are fixed, not drawn
+          with a unit, and limits say nothing of others (those of `mrmc` do);
         - `weights`, where they were given: their column, "unit", or in rows "Average" those of the values;
         - `n` defined scores, `n_missing` undefined ones, `n_units` units with a defined score; `n_absent`,
           where there is any, those of `n_missing` that are of absent findings;
         - `caution`, where a row deserves one: "few units decide" where up to five units lie far from all
           others and hold most of the variance, as where a method sometimes fails completely; "mostly zeros";
           "few units" where they are worth fewer than four of equal size;
+        - `n_shared`, where methods side by side have defined scores of different cases: the cases that all of
+          them have; `caution` "different cases" in rows of a method that lacks more than one in ten of
+          those that any of them has, and more than the root of their number;
         - with intervals from replicates: `n_undefined` replicates without a defined score, `bias` (mean of
           the replicates - estimate), `n_replicates` drawn;
         - `distance_unit`, `distance_options`, `pdc_options`, `metric_options`, `curve_options`,
@@ -119,10 +127,10 @@ def summarize(
     SalstatsWarning
         Scores outside the range of their metric, whose mean then has limits that know no bounds; names that
         are nearly other names; cases taken as units although patients repeat; methods taken together, or by
-        default data sets or models; cases with different numbers of readers, models or seeds; fewer than 20
-        units for replicates, or 4 degrees of freedom; units of very unequal size, where the interval does
-        not know them; averages over different tasks, or over such of one or two units; an interval of width
-        0, or none; more than 1 % of the replicates undefined.
+        default data sets or models; methods with scores of different cases; cases with different numbers of
+        readers, models or seeds; fewer than 20 units for replicates, or 4 degrees of freedom; units of very
+        unequal size, where the interval does not know them; averages over different tasks, or over such of
+        one or two units; an interval of width 0, or none; more than 1 % of the replicates undefined.
 
     Notes
     -----
@@ -187,9 +195,11 @@ def summarize(
     table |= absent_column(keys, scores.loc[is_absent(scores), columns], scores)
     special = options.columns() | how_scored(scores, keys)
     frame = estimates_frame(keys, table, special, display_order(keys))
+    frame = carry_cautions(frame, scores)
     if not options.interval.bounded:
         warn_beyond_range(frame)
-    return frame
+    averaged = weighed.averaged_rows(scores)
+    return mark_shared_cases(frame, codes, columns, paired_call(scores), averaged=averaged)
 
 
 def bootstrap(
@@ -236,6 +246,7 @@ def bootstrap(
     codes, units, weighed = weighted(codes, resolve_unit(codes, unit), weights, average)
     design = mean_of_rows_design(codes, columns, units, each_unit=weighed.each_unit)
     target = mean_target(design, average, overall, weighed)
+    mark_shared_cases(target.keys, codes, columns, paired_call(codes.frame))
     replicates, _, _ = replicate(target.cells, target.estimand, options)
     ordered, times = display_order(target.keys), options.n_replicates
     rows = np.repeat(ordered, times)
@@ -314,7 +325,9 @@ def mean_curves(
     table |= inference_to(scores, design.units.codes, keys)
     # one draw serves all steps, and what it leaves undefined stands in none of them
     kept = {name: values for name, values in table.items() if name not in ("n_undefined", "bias")}
-    return estimates_frame(keys, kept, how_scored(curves, keys, _HOW_MADE), display_order(keys))
+    frame = estimates_frame(keys, kept, how_scored(curves, keys, _HOW_MADE), display_order(keys))
+    remedy = shared_rows_call(curves, ["prob"], "curves")
+    return mark_shared_cases(frame, codes, groups, remedy)
 
 
 def _check_steps(curves: pd.DataFrame, groups: Sequence[str], codes: ColumnCodes) -> None:

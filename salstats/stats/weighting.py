@@ -40,6 +40,13 @@ class Weights:
         said = UNIT if self.each_unit else self.column
         return {"weights": text_column([said] * len(averaged))} if said else {}
 
+    def averaged_rows(self, frame: pd.DataFrame) -> np.ndarray | None:
+        """Return which rows enter averages (bool, one per row); None where all do."""
+        if self.of_members is None:
+            return None
+        shares = frame[self.column].astype("object").map(self.of_members)
+        return np.asarray(shares.to_numpy(dtype=np.float64) > 0)
+
 
 #: Each row counts as one.
 EQUAL = Weights()

@@ -114,6 +114,8 @@ class TestFrame:
         assert set(found["n_units"]) == {4}
         assert len(rank_stability(scores, n_replicates=50)) == 4 * 5
 
+    @pytest.mark.filterwarnings("ignore:cases that a method lacks:salstats.checks.SalstatsWarning")
+    @pytest.mark.filterwarnings("ignore:methods have scores of different:salstats.checks.SalstatsWarning")
     def test_ranks_are_of_cases_that_all_methods_have(self, values):
         holed = values.copy()
         holed[:10, 0] = np.nan

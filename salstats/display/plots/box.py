@@ -15,6 +15,7 @@ from salstats.display.plots.legends import group_scales, method_labels
 from salstats.display.plots.points import RASTER_POINTS
 from salstats.display.plots.row_panels import panels_of, row_panels
 from salstats.display.plots.text_fit import crossed, short_labels
+from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import count_text, counted_range, joined
 from salstats.display.text.labels import Labels
 from salstats.stats.carried import missing_scores
@@ -114,6 +115,7 @@ def plot_box(
         f"In each row from the top: {joined(legend)}." if legend else "",
         _counts(boxes),
         without(boxes[boxes["n"] == 0], groups, "a defined score", names),
+        caution_note(boxes),
     ]
     panels, title, n_columns = panels_of(drawn["panel"], n_columns)
     grid = row_panels(rows, panels, n_columns, width)

@@ -35,6 +35,7 @@ from salstats.display.plots.theme import (
     font,
 )
 from salstats.display.tables.notes import tested_note
+from salstats.display.text.cautions import caution_note
 from salstats.display.text.correlation import covariates_note
 from salstats.display.text.format import MISSING, count_range, fixed_text, joined, p_used
 from salstats.display.text.labels import Labels
@@ -332,4 +333,5 @@ def _captions(tiles: pd.DataFrame, alpha: float | None, numbered: bool) -> list[
         (tested_note(tiles, None) or "P values not adjusted.") if tested else "",
         f"{MISSING}: undefined." if tiles["estimate"].isna().any() else "",
         f"n = {count_range(counts)} pairs." if counts else "",
+        caution_note(tiles),
     ]

@@ -20,6 +20,7 @@ from salstats.display.plots.legends import method_labels
 from salstats.display.plots.panel_grid import group_titles
 from salstats.display.plots.points import beside, beyond, even_share, is_few, is_outcome
 from salstats.display.plots.text_fit import crossed, short_labels
+from salstats.display.text.cautions import caution_note
 from salstats.display.text.correlation import covariates_note
 from salstats.display.text.format import count_text, interval_text, joined
 from salstats.display.text.labels import Labels
@@ -225,6 +226,9 @@ def captions(
         limits = f" ({ci_text(texts)})" if has_limits(texts).any() else ""
         sentences.append(f"{'; '.join(what)}{limits}.")
         if note := covariates_note(texts, labels):
+            sentences.append(note)
+    for frame in (lines, texts):
+        if frame is not None and (note := caution_note(frame.drop_duplicates(["panel", "group"]))):
             sentences.append(note)
     if drawn.n_left_out:
         n, total = count_text(drawn.n_left_out), count_text(drawn.n_left_out + len(drawn.points))

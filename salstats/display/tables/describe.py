@@ -11,6 +11,7 @@ from salstats.display.tables import notes
 from salstats.display.tables.grid import Value, check_display, fill
 from salstats.display.tables.layout import build
 from salstats.display.tables.placement import lay_out, place, varies
+from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import MISSING, count_text, fixed_text, interval_text, plural
 from salstats.display.text.labels import Labels
 from salstats.metrics.registry import known_metric
@@ -78,6 +79,7 @@ def table_describe(
         notes.paragraph(
             "n, scores; undefined ones are left out." if "n_missing" in frame else "n, scores.",
             "Scores of 0 and 1 alone are described by their counts." if frame["binary"].any() else "",
+            caution_note(frame),
         ),
     )
     table = replace(table, notes=below, symbols=notes.dash_note(table.cells), title=title)

@@ -1,9 +1,10 @@
 """Cautions of an estimates frame as sentences, for notes, captions, the console and reports."""
 
+import numpy as np
 import pandas as pd
 
-from salstats.display.text.format import count_text, counted
-from salstats.stats.cautions import rows_by_caution
+from salstats.display.text.format import count_text, counted, counted_range
+from salstats.stats.cautions import DIFFERENT_CASES, rows_by_caution
 
 
 def caution_note(estimates: pd.DataFrame) -> str:
@@ -15,4 +16,7 @@ def caution_note(estimates: pd.DataFrame) -> str:
             concerned = "every estimate" if len(rows) > 1 else ""
         heading = f"Caution ({concerned})" if concerned else "Caution"
         sentences.append(f"{heading}: {caution.note}")
+        if caution is DIFFERENT_CASES and "n_shared" in estimates.columns:
+            n_shared = estimates.loc[rows, "n_shared"].dropna().to_numpy(dtype=np.int64)
+            sentences.append(f"All methods share {counted_range(n_shared, 'case')}.")
     return " ".join(sentences)

@@ -16,8 +16,9 @@ from salstats.stats.agreement.records import CONTINUOUS, KINDS, RECORDS, Agreeme
 from salstats.stats.cautions import FEW_EVENTS, FEW_UNITS, caution_column
 from salstats.stats.design import group_label, named_groups
 from salstats.stats.few_units import FEW_DF, few_equal_units
+from salstats.stats.fixed_factors import NOUNS, in_general, inference_to, these
 from salstats.stats.intervals import RECOMMENDED, Interval, find_interval
-from salstats.stats.units import THESE_READERS, Unit, inference_to
+from salstats.stats.units import Unit
 
 #: Units with another reading than the most frequent one below which limits of kappa run short.
 _FEW_TELLING = 8
@@ -86,7 +87,7 @@ def agreement(
           agreement have no test); of `mcgraw-wong` it is F, with `df_denominator` among the last columns;
         - `conf_low`, `conf_high`, `conf_level`, `interval`, `unit`;
         - `inference_to`, of readers: "readers and cases" of icc1 and icc2, else "these readers", who are
-          taken as fixed;
+          taken as fixed; of trainings (`seed`, `model`) likewise;
         - `n`, readings used; `n_missing`, those that a used case lacks and those of cases that fewer than
           two raters read; `n_units`;
         - `caution`, where a row deserves one: "few events" where fewer than eight units have another reading
@@ -219,8 +220,9 @@ def agreement(
     columns |= {"term": term, "conf_level": level, "interval": limits.name, "unit": design.units.name}
     columns |= {"n": n, "n_missing": n_missing, "n_units": n_units}
     columns |= caution_column(cautions)
-    if over == "reader":
-        whose = np.where(np.isin(term, record.at_large), "readers and cases", THESE_READERS)
+    if over in NOUNS:
+        noun = NOUNS[over]
+        whose = np.where(np.isin(term, record.at_large), in_general(noun), these([noun]))
         columns["inference_to"] = text_column(whose.tolist())
     else:
         columns |= inference_to(design.codes.frame, design.units.codes, keys)

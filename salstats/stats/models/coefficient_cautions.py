@@ -25,8 +25,8 @@ def coefficient_cautions(model: Model, df: np.ndarray) -> dict[Caution, np.ndarr
     if model.errors == "cr2":
         cautions[FEW_LEVERS] = df < min(_LEAST_DF_SHARE * n_units, _ENOUGH_DF)
     if not np.isin(solution.response, (0, 1)).all():
-        sums = np.zeros((n_units, solution.scores.shape[1]))
-        np.add.at(sums, clusters, solution.scores)
+        columns = [np.bincount(clusters, scores, n_units) for scores in solution.scores.T]
+        sums = np.column_stack(columns)
         influence = (sums @ solution.bread)[:, : solution.rank]
         residual = np.bincount(clusters, solution.response - solution.fitted, n_units)
         position = np.repeat((residual / np.bincount(clusters))[:, None], solution.rank, axis=1)

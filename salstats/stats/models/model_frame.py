@@ -14,8 +14,9 @@ from salstats.checks import (
 )
 from salstats.frames import KEY_COLUMNS, ColumnCodes, valid_scores
 from salstats.stats.carried import ABSENT, absent_pairs
-from salstats.stats.comparisons import pair_with_reference
+from salstats.stats.comparisons import LACKING, pair_with_reference
 from salstats.stats.models.formulas import Formula
+from salstats.stats.shared_cases import flow_call, mark_incomplete_pairs
 from salstats.stats.wide import metric_columns, metrics_among
 
 
@@ -68,6 +69,7 @@ def _gap_frame(data: pd.DataFrame, formula: Formula, metrics: Sequence[str], ref
         valid_scores(scores, "data")
     paired = pair_with_reference(scores.reset_index(drop=True), reference)
     gap = paired["reference_score"] - paired["score"]
+    _warn_incomplete_gaps(paired, gap.notna(), reference)
     if "reason" in paired.columns:
         # a gap is missing for what either side says, the absence of the finding before all
         stated = paired["reason"].where(paired["reason"].notna() & paired["reason"].ne(""))
@@ -82,6 +84,18 @@ def _gap_frame(data: pd.DataFrame, formula: Formula, metrics: Sequence[str], ref
             f"{quoted(metrics)} together; name a metric on the left side"
         )
     return paired[list(data.columns)]
+
+
+def _warn_incomplete_gaps(paired: pd.DataFrame, complete: pd.Series, reference: str) -> None:
+    """Warn where a method or the reference lacks many cases of the other."""
+    one_sided = paired["reference_score"].isna() != paired["score"].isna()
+    one_sided &= ~absent_pairs(paired)
+    sides = np.where(paired["score"].isna(), "method", "reference")
+    pairs = pd.DataFrame({"method": paired["method"], LACKING: sides})[one_sided]
+    n_pairs = paired.loc[complete, "method"].value_counts()
+    methods = pd.DataFrame({"method": paired["method"].unique()})
+    compared = methods.assign(n_pairs=methods["method"].map(n_pairs).fillna(0).astype(np.int64))
+    mark_incomplete_pairs(compared, pairs, paired, flow_call(reference))
 
 
 def grouping_columns(

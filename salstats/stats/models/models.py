@@ -16,9 +16,19 @@ from salstats.checks import (
     check_frame,
     warn,
 )
-from salstats.frames import SCORES_COLUMNS, ColumnCodes, check_table, coded_scores
-from salstats.stats.carried import is_absent
-from salstats.stats.design import pooled_by_default, row_groups, warn_pooled_methods
+from salstats.frames import (
+    SCORES_COLUMNS,
+    ColumnCodes,
+    check_table,
+    coded_scores,
+    text_column,
+    whole_column,
+)
+from salstats.stats.carried import is_absent, nothing_there
+from salstats.stats.cautions import DIFFERENT_CASES
+from salstats.stats.comparisons import ALWAYS
+from salstats.stats.design import group_list, pooled_by_default, row_groups, warn_pooled_methods
+from salstats.stats.fixed_factors import FACTORS, NOUNS, Factor, fixed_rows, inference_column
 from salstats.stats.models.choices import Asked, chosen_errors, chosen_family
 from salstats.stats.models.design import (
     Design,
@@ -35,7 +45,8 @@ from salstats.stats.models.gee import exchangeable
 from salstats.stats.models.mixed_fits import MixedInference, check_random, mixed_model
 from salstats.stats.models.model_frame import grouping_columns, model_frame
 from salstats.stats.models.sampling import check_weights, sampling_of
-from salstats.stats.units import Unit, Units, fixed_readers, readers_column, resolve_unit, says_units
+from salstats.stats.shared_cases import lacking_cases, paired_call, shared_cases, shared_rows_call
+from salstats.stats.units import Unit, Units, resolve_unit, says_units
 from salstats.stats.weighting import UNIT
 
 Notes = defaultdict[str, list[str]]
@@ -67,6 +78,10 @@ class Model:
     solution: Solution | None
     #: Codes 0 ... G - 1 of the rows used, unless rows are taken as independent.
     clusters: np.ndarray | None
+    #: Cases that all methods beside it have, None where they have the same or there is one method; and
+    #: whether these are too few to compare methods.
+    n_shared: int | None = None
+    different_cases: bool = False
 
     @property
     def terms(self) -> list[str]:
@@ -191,10 +206,11 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], asked: Asked) -
                     one, frame, variables, key, label, rows, design, *missing, kind, used, solution, clusters
                 )
             )
-        models += of_formula
         rows_used = np.unique(np.concatenate([model.rows for model in of_formula]))
         _note_pooled_tasks(frame.take(rows_used), one, asked.by, columns, notes)
         _note_references(of_formula, doubts)
+        nowhere = nothing_there(frame) & is_scores
+        models += _with_shared_cases(of_formula, groups, nowhere, columns, data, doubts)
     warn_of(notes)
     floats = [c for c in data.columns if pd.api.types.is_float_dtype(data[c])]
     normalized = frozenset(str(c) for c in floats if _is_normalized(data[c]))
@@ -256,6 +272,56 @@ def _note_references(models: Sequence[Model], notes: Notes) -> None:
                 notes["a reference level that is not that of the other models"].append(
                     f"{model.label}: {factor} against {level!r}, elsewhere against {usual!r}"
                 )
+
+
+def _with_shared_cases(
+    models: Sequence[Model],
+    groups: Sequence[np.ndarray],
+    absent: np.ndarray,
+    by: Sequence[str],
+    data: pd.DataFrame,
+    notes: Notes,
+) -> list[Model]:
+    """Models of one formula with the number of cases that their methods share; a note where these are few.
+
+    Effects of cases, random or fixed, compare methods within cases.
+    """
+    formula, frame = models[0].formula, models[0].frame
+    inside = "method" in formula.columns
+    known = {"case", "method"} <= set(frame.columns)
+    if "case" in formula.columns or not known or not (inside or "method" in by):
+        return list(models)
+    remedy = shared_rows_call(data, formula.response.columns, "data")
+    if inside and set(SCORES_COLUMNS) <= set(data.columns):
+        remedy = paired_call(data, data="data")
+        if models[0].family.linear:
+            remedy += ", and (1|case) in the formula mostly within cases"
+    kind = f"methods that have scores of different cases, which compares unlike with unlike ({remedy}),"
+    beside: dict[tuple[object, ...], list[int]] = defaultdict(list)
+    for place, model in enumerate(models):
+        key = [str(value) for column, value in zip(by, model.key, strict=True) if column != "method"]
+        beside[tuple(key)].append(place)
+    marked = list(models)
+    for places in beside.values():
+        rows = np.concatenate([groups[place] for place in places])
+        used = np.concatenate([models[place].rows for place in places])
+        columns = [c for c in ("method", *ALWAYS) if c in frame.columns]
+        codes = ColumnCodes(frame[columns].take(rows).reset_index(drop=True))
+        found = shared_cases(codes, ["method"], np.isin(rows, used), absent[rows])
+        if not found.n_lacking.any():
+            continue
+        lacking = dict(zip(found.keys["method"].astype("str"), lacking_cases(found), strict=True))
+        for place in places:
+            model = models[place]
+            compared = list(lacking.values())
+            if not inside:
+                compared = [lacking.get(str(model.key[by.index("method")]), "")]
+            texts = [text for text in compared if text]
+            different = len(texts) > 0
+            marked[place] = replace(model, n_shared=int(found.n_shared[0]), different_cases=different)
+            if different:
+                notes[kind].append(f"{model.label}: {group_list(texts)}")
+    return marked
 
 
 def _note_mixed_metrics(frame: pd.DataFrame, formula: Formula, by: Sequence[str], notes: Notes) -> None:
@@ -348,12 +414,30 @@ def model_counts(fitted: Fitted, repeats: Sequence[int] | None = None) -> dict[s
     repeated: dict[str, object] = {
         name: np.repeat(values, 1 if repeats is None else repeats) for name, values in counted.items()
     }
-    fixed = [
-        not any(effect.groups == ("reader",) for effect in m.formula.random)
-        and bool(fixed_readers(m.frame.take(m.rows), m.clusters).any())
-        for m in fitted.models
-    ]
-    repeated |= readers_column(np.repeat(fixed, 1 if repeats is None else repeats))
+    fixed = {noun: np.zeros(len(fitted.models), dtype=bool) for noun in NOUNS.values()}
+    for factor in FACTORS:
+        fixed[factor.noun] |= [_takes_for_fixed(model, factor) for model in fitted.models]
+    repeated |= inference_column(
+        {noun: np.repeat(rows, 1 if repeats is None else repeats) for noun, rows in fixed.items()}
+    )
     if fitted.weights is not None:
         repeated["weights"] = fitted.weights
+    if any(m.n_shared is not None for m in fitted.models):
+        shared = whole_column(m.n_shared for m in fitted.models)
+        repeated["n_shared"] = shared.repeat(1 if repeats is None else repeats)
+    if any(m.different_cases for m in fitted.models):
+        cautions = text_column(DIFFERENT_CASES.name if m.different_cases else None for m in fitted.models)
+        repeated["caution"] = cautions.repeat(1 if repeats is None else repeats)
     return repeated | ({} if fitted.unit is None else {"unit": fitted.unit})
+
+
+def _takes_for_fixed(model: Model, factor: Factor) -> bool:
+    """Whether a model's rows are of several readers, or trainings, and no random effect is of these."""
+    # a training is told by its seed, or by its model and seed together
+    same_noun = {column for column, noun in NOUNS.items() if noun == factor.noun}
+    for effect in model.formula.random:
+        if factor.column in effect.groups and same_noun.issuperset(effect.groups):
+            return False
+    rows = model.frame.take(model.rows)
+    compared = [c for c in ("method", "task", "model") if c in rows.columns and c in model.formula.columns]
+    return bool(fixed_rows(rows, factor, model.clusters, compared).any())

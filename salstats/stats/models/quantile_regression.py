@@ -1,6 +1,5 @@
 """Quantile regression, with intervals by inverting a test of rank scores that are summed over units."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -208,7 +207,7 @@ def quantile_regress(
                 "a quantile regression has no random effects; rows of a unit may depend on each other"
             )
     fitted = fit_models(data, formula, Asked(by, "gaussian", "cr2", unit, reference, overall))
-    notes: Notes = defaultdict(list)
+    notes: Notes = fitted.doubts.copy()
     parts = [_terms(model, quantile, level, notes) for model in fitted.models]
     warn_of(notes)
     repeats = [part.shape[1] for part in parts]

@@ -9,7 +9,7 @@ import pandas as pd
 from salstats.checks import ValueRangeError, check_choice, check_level, quoted, warn
 from salstats.frames import estimates_frame, text_column
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
-from salstats.stats.cautions import Caution, caution_column
+from salstats.stats.cautions import Caution, add_caution
 from salstats.stats.models.choices import Asked
 from salstats.stats.models.coefficient_cautions import coefficient_cautions
 from salstats.stats.models.components import of_mixed_models
@@ -141,7 +141,8 @@ def regress(
         unit, n_units
             With clustered errors: the column of the clusters, "row" where each is one, and their number, G.
         inference_to, weights
-            "these readers" where rows are of several readers, and what `weights` were, as in `summarize`.
+            "these readers" or "these trainings" where rows are of several and no random effect is, and what
+            `weights` were, as in `summarize`.
         n, n_missing
             Rows used, and rows left out because a variable of the formula is missing; `n_absent`, where there
             is any, are those of them without an outcome as the finding is absent.
@@ -326,8 +327,6 @@ def coefficients(
         with np.errstate(over="ignore"):
             columns |= {c: np.exp(columns[c]) for c in ("estimate", "conf_low", "conf_high")}
     columns["term"] = terms
-    rows = np.arange(n_rows)
-    columns |= caution_column({caution: np.isin(rows, which) for caution, which in concerned.items()})
     repeats = [part.shape[1] for part in parts]
     made = model_options(fitted) | {"exponentiated": exponentiate}
     if "singular" in (of_mixed := of_mixed_models(fitted)):
@@ -340,6 +339,8 @@ def coefficients(
         {**columns, **model_counts(fitted, repeats)},
         made | of_variables(fitted.models, fitted.normalized),
     )
+    for caution, places in concerned.items():
+        result = add_caution(result, caution, np.isin(np.arange(n_rows), places))
     return adjusted_if_asked(result, adjust)
 
 

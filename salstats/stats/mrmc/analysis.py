@@ -98,13 +98,15 @@ def studies_of(
     every = rows_of(codes, columns, units, asked.label)
 
     def found() -> Iterator[Found]:
-        lacking = []
+        lacking, apart = [], []
         for group, rows in enumerate(groups):
             study = study_of(every, rows, asked.figure)
             r = study.readings
             if study.design.startswith(UNBALANCED):
                 n = np.count_nonzero(~r.read.all(axis=1))
                 lacking.append(f"{group_label(keys, group)}: {n} of {len(r.read)}")
+            elif study.different_cases:
+                apart.append(f"{group_label(keys, group)}: {study.n_shared} of {study.n_any} shared")
             if not asked.covariance.clustered and len(np.unique(r.units)) < len(r.units):
                 raise SalstatsError(
                     f"covariance={asked.covariance.name!r} takes cases for independent, and a {units.name} "
@@ -117,6 +119,12 @@ def studies_of(
                 f"cases lack readings of some reader with some method ({group_list(lacking)}), so figures "
                 "are of different cases, which compare fairly only where readings are missing by chance; "
                 "keep the cases that all have read to compare figures of the same ones"
+            )
+        if apart:
+            warn(
+                f"methods have different cases ({group_list(apart)}), so a difference of methods is one of "
+                "cases too, unless cases were assigned to methods by chance; keep the cases that all methods "
+                "have, if there are any, to compare them on the same ones"
             )
 
     return keys, units.name, found()

@@ -1,5 +1,6 @@
 """Scores of readers as an array of readings, which design it is, and what is refused."""
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,7 @@ from salstats.checks import (
 from salstats.frames import KEY_COLUMNS, ColumnCodes, case_key
 from salstats.stats.carried import is_absent
 from salstats.stats.mrmc.figures import Figure, Readings
+from salstats.stats.shared_cases import lacks_many
 from salstats.stats.units import Units
 
 
@@ -35,6 +37,15 @@ class Study:
     n_cases: int
     #: "factorial", "readers nested in methods", ...
     design: str
+    #: (n_methods,): Cases of each method; cases of all methods, and of any.
+    n_read: np.ndarray
+    n_shared: int
+    n_any: int
+
+    @property
+    def different_cases(self) -> bool:
+        """Whether some method lacks so many cases of the others that they are not compared on the same."""
+        return bool(lacks_many(self.n_any - self.n_read, np.full(len(self.n_read), self.n_any)).any())
 
 
 #: Designs in which every reader reads the same cases with each method.
@@ -146,12 +157,27 @@ def study_of(all_rows: Rows, rows: np.ndarray, figure: Figure) -> Study:
         truth[cases] == 1,
     )
     _check_design(readings, methods, readers, figure, where)
+    of_methods = [readings.read[:, readings.methods == i].any(axis=1) for i in range(len(methods))]
+    read_with = np.column_stack(of_methods)
+    _check_same_cases(read_with, methods, where)
     n = np.bincount(readings.methods, readings.read.sum(axis=0)).astype(np.int64)
     every = np.unique(method_of[kept], return_inverse=True)[1]
     n_absent = np.bincount(every[all_rows.absent[rows][kept]], minlength=len(n))
     n_cases = len(np.unique(all_rows.images[rows[first[cases]]]))
     design = _design(readings)
-    return Study(readings, methods, readers, n, np.bincount(every) - n, n_absent, n_cases, design)
+    return Study(
+        readings,
+        methods,
+        readers,
+        n,
+        np.bincount(every) - n,
+        n_absent,
+        n_cases,
+        design,
+        n_read=read_with.sum(axis=0),
+        n_shared=int(read_with.all(axis=1).sum()),
+        n_any=len(read_with),
+    )
 
 
 def _check_once(frame: pd.DataFrame, rows: np.ndarray, by: list[str], observed: np.ndarray) -> None:
@@ -247,6 +273,32 @@ def _check_design(r: Readings, methods: list[str], readers: list[str], figure: F
             f"every reader has one method, and method {method!r}{where} has a single reader, so nothing "
             "tells how readers differ; give every method two readers or more, or every reader both methods"
         )
+
+
+def _check_same_cases(read: np.ndarray, methods: list[str], where: str) -> None:
+    """Raise SalstatsError where some methods have the same cases and others have not.
+
+    Covariances are averaged over all pairs of methods, so that those of pairs with the same cases and of
+    pairs without would stand for both.
+    """
+    pairs = list(itertools.combinations(range(len(methods)), 2))
+    if len(pairs) < 2:
+        return
+    n_shared = np.array([np.count_nonzero(read[:, i] & read[:, j]) for i, j in pairs])
+    n_any = np.array([np.count_nonzero(read[:, i] | read[:, j]) for i, j in pairs])
+    share = n_shared / n_any
+    most, least = int(share.argmax()), int(share.argmin())
+    if not lacks_many(n_any[least] * (share[most] - share[least]), n_any[least]):
+        return
+    texts = []
+    for pair in (most, least):
+        names = quoted([methods[i] for i in pairs[pair]])
+        texts.append(f"methods {names} share {n_shared[pair]} of {n_any[pair]} cases")
+    together = [methods[i] for i in pairs[most]]
+    raise SalstatsError(
+        f"{texts[0]}, {texts[1]}{where}; mrmc() estimates one covariance for every two methods, so all must "
+        f"share as many: compare those with the same cases, with scores[scores['method'].isin({together})]"
+    )
 
 
 def _counted(n: int, noun: str) -> str:

@@ -14,6 +14,7 @@ from salstats.checks import SalstatsError, check_level, did_you_mean, quoted, wa
 from salstats.frames import estimates_frame, text_column
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
 from salstats.stats.advice import ROUNDING
+from salstats.stats.cautions import DIFFERENT_CASES, add_caution
 from salstats.stats.design import group_label, group_list, metrics_of
 from salstats.stats.equivalence import (
     Margin,
@@ -109,7 +110,8 @@ def mrmc(
         - `conf_low`, `conf_high`, `conf_level`, `interval`, `unit`; `inference_to`: "readers and cases",
           "these readers" or "these cases";
         - `n` defined scores, `n_missing` undefined ones (`n_absent`, where there is any, those of absent
-          findings), `n_units`; `df_residual`;
+          findings), `n_units`; `n_shared` and `caution` where methods have different cases, as for
+          `summarize`; `df_residual`;
         - `method_mean`, `reference_mean`, `verdict` of differences, with `margin` its columns, as in
           `difference`;
         - `test`, `figure`, `covariance`, `n_readers`, `design` ("factorial", "readers nested in methods",
@@ -122,8 +124,9 @@ def mrmc(
         columns otherwise.
     SalstatsError
         One reader; a reader with a single case (or positive, or negative case) of a method; some readers with
-        some of the methods; several scores of one reader, case and method; a unit that splits a case; an
-        unknown reference; `readers` and `cases` both fixed.
+        some of the methods; some methods on the same cases and others on other cases; several scores of one
+        reader, case and method; a unit that splits a case; an unknown reference; `readers` and `cases` both
+        fixed.
     ValueRangeError
         An unknown option, or a covariance that is not for this figure.
 
@@ -151,9 +154,10 @@ def mrmc(
     analysis, (N - sum r_i^2 / N) / (t - 1) of N readers. Cases
     nested in readers or methods share no covariance. Where readings are missing each covariance is of the
     cases that both cells have, with the factor that makes it unbiased, and readers count alike; of areas
-    `unbiased` is Gallas' U-statistic for each two cells. With complete readings the variance with `unbiased`
-    (of means the jackknife) is the U-statistic of Gallas et al. itself, except that it does not fall below
-    MS(TR). iMRMC weighs readers by their cases.
+    `unbiased` is Gallas' U-statistic for each two cells. Every two methods have the same covariances, so
+    that methods on the same cases cannot stand beside one on others. With complete readings the variance
+    with `unbiased` (of means the jackknife) is the U-statistic of Gallas et al. itself, except that it does
+    not fall below MS(TR). iMRMC weighs readers by their cases.
 
     Of simulated differences of two equal methods, 3 to 6 readers and 30 or 100 cases, means, hit rates and
     areas, 95 % limits held in 91 to 97 % (of 3 readers in 91 to 96 %). Those of `difference`, which takes
@@ -221,8 +225,12 @@ def mrmc(
         of_what = np.full(len(rows), "auc") if asked.figure.needs_label else metrics_of(shown, scores)
         told = _against_margin((estimate, std_error, df), margin, of_what, side, compared, level)
     told["verdict"] = _where(compared, told["verdict"])
-    absent = ["n_absent"] if table["n_absent"].any() else []
-    columns = {c: table[c] for c in (*_ESTIMATED, *absent)} | {
+    counted = []
+    if table["n_absent"].any():
+        counted.append("n_absent")
+    if not table["same_cases"].all():
+        counted.append("n_shared")
+    columns = {c: table[c] for c in (*_ESTIMATED, *counted)} | {
         "df": np.where(np.isinf(df), np.nan, df),
         "conf_low": low,
         "conf_high": high,
@@ -236,7 +244,9 @@ def mrmc(
     special |= {c: table[c] for c in ("n_readers", "design")}
     if covariance == "bootstrap":
         special["n_replicates"] = n_replicates
-    return adjusted_if_asked(estimates_frame(shown, columns, special), adjust)
+    frame = estimates_frame(shown, columns, special)
+    frame = add_caution(frame, DIFFERENT_CASES, table["different_cases"])
+    return adjusted_if_asked(frame, adjust)
 
 
 def _rows(
@@ -253,6 +263,8 @@ def _rows(
         n, n_missing, n_absent = (int(of[list(methods)].sum()) for of in of_methods)
         none = dict.fromkeys(_NUMBERS, np.nan) | dict.fromkeys(("method", "reference"))
         counts = {"n": n, "n_missing": n_missing, "n_absent": n_absent, "n_units": found.n_units(methods)}
+        of_cases = {"n_shared": study.n_shared, "same_cases": study.n_shared == study.n_any}
+        counts |= of_cases | {"different_cases": study.different_cases}
         return none | {"term": term, "design": study.design, "n_readers": n_readers} | counts | values
 
     rows = []

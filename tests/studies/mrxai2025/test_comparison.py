@@ -92,6 +92,7 @@ def test_the_printed_means_stand_beside_dice_of_the_tools_that_the_study_has(ite
     assert "0.33 (0.22)" in text
 
 
+@pytest.mark.filterwarnings("ignore:methods have scores of different:salstats.checks.SalstatsWarning")
 @pytest.mark.parametrize("name", ["Grad-CAM", "grad_cam", "GradCAM"])
 def test_a_tool_is_known_by_its_letters(scores, printed, name):
     renamed = scores.replace({"method": {"gradcam": name}})
@@ -99,6 +100,7 @@ def test_a_tool_is_known_by_its_letters(scores, printed, name):
     assert found.dropna(subset="printed_mean")["method"].to_list().count(name) == 1
 
 
+@pytest.mark.filterwarnings("ignore:methods have scores of different:salstats.checks.SalstatsWarning")
 def test_the_printed_mean_of_grad_cam_is_not_that_of_grad_cam_plus_plus(scores, printed):
     both = pd.concat(
         [scores, scores[scores["method"] == "gradcam"].assign(method="gradcam++")], ignore_index=True
@@ -108,6 +110,7 @@ def test_the_printed_mean_of_grad_cam_is_not_that_of_grad_cam_plus_plus(scores, 
 
 
 @pytest.mark.filterwarnings("ignore:.*at the floor:salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore:pairs with one of their two scores:salstats.checks.SalstatsWarning")
 @pytest.mark.parametrize("interval", ["t", "percentile"])
 def test_differences_are_those_of_the_public_function(scores, interval):
     want = ss.difference(
