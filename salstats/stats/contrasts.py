@@ -190,7 +190,7 @@ def difference(
     exponential amount each, they reject a true bound on the side of the long tail in 8 to 10 %, not in 5.
     `adjust` adjusts `p_margin` over all rows too, as a family of its own.
 
-    Default 95 % limits held in 94 to 99 % of simulated studies of 30 units and in 94 to 97 % of 100,
+    Default 95 % limits held in 94 to 98 % of simulated studies of 30 units and in 94 to 97 % of 100,
     percentile limits in 88 to 97 % of those of 30 (`datasets.load_coverage`). The least are sparse scores of
     few units. Where a method fails completely on 6 or 8 % of the cases, in 88 to 92 % of 30 units, mostly
     with a caution.
@@ -358,7 +358,7 @@ def percent_decrease(
     for an AUC; for the sNCC of lanfredi2021 (reference mean .028) the percentage decrease is -1.2 % with
     an interval from -184 to 80: it says nothing, and `difference` says all.
 
-    Default 95 % limits held in 93 to 99 % of simulated studies of 30 units and in 93 to 97 % of 100,
+    Default 95 % limits held in 93 to 98 % of simulated studies of 30 units and in 93 to 97 % of 100,
     percentile limits in 88 to 96 % of those of 30 (`datasets.load_coverage`). Exact coverage of `tang` (Tang,
     Tang and Chan 2003) is 94 to 100 % with 10 to 40 units, as for `difference`.
     Where a method fails completely on 6 or 8 % of the cases, in 88 to 92 % of 30 units, mostly

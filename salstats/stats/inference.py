@@ -356,7 +356,12 @@ def _cautions(found: Estimates, sizes: np.ndarray, outlying: np.ndarray) -> dict
         varies = found.conf_low < found.conf_high
         cautions[NEARLY_ALL_LOST] = graded & varies & advice.nearly_all_lost(found.estimate, found.n_units)
     if estimand.second is not None:
-        cautions[FEW_EVENTS] = ~graded & few_events(_discordant(target)) & (found.smallest > 1)
+        # score limits of one 0/1 pair of each unit hold however few of them differ
+        of_trials = np.zeros_like(graded)
+        if found.options.interval.of_trials:
+            of_trials = found.basis.trials
+        few = few_events(_discordant(target)) & (found.smallest > 1)
+        cautions[FEW_EVENTS] = ~graded & ~of_trials & few
     return cautions
 
 

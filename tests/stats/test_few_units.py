@@ -42,11 +42,21 @@ def test_areas_near_1_of_few_positives_are_rough():
     assert few_misranked(np.array([0.95, 0.75, 0.05]), np.array([10, 10, 10])).tolist() == [True, False, True]
 
 
-def test_hits_that_differ_on_few_cases_have_a_caution_and_those_of_many_have_none():
-    few = ss.difference(paired_hits(50, 4), reference="human", by=())
-    many = ss.difference(paired_hits(50, 12), reference="human", by=())
+def test_hits_of_patients_that_differ_on_few_have_a_caution_and_those_of_many_have_none():
+    def of_patients(n_discordant):
+        scores = paired_hits(80, n_discordant)
+        return scores.assign(patient="p" + scores["case"].str[1:].astype(int).floordiv(2).astype("str"))
+
+    few = ss.difference(of_patients(4), reference="human", by=())
+    many = ss.difference(of_patients(30), reference="human", by=())
     assert caution_of(few) == FEW_EVENTS.name
     assert "caution" not in many.columns
+
+
+def test_score_limits_of_independent_hits_hold_however_few_differ():
+    assert "caution" not in ss.difference(paired_hits(50, 4), reference="human", by=()).columns
+    flipped = ss.difference(paired_hits(50, 4), reference="human", by=(), interval="wild")
+    assert caution_of(flipped) == FEW_EVENTS.name
 
 
 def test_a_correlation_with_few_misses_has_a_caution():
