@@ -11,7 +11,8 @@ What is drawn and how it is analysed stands in `atlas`: a module for each kind o
 
 Every cell (scenario, design, interval) is a file of its own in `parts`; defaults come first, then what
 textbooks do, then the rest, of half as many studies; half as many are also of what is large or slow.
-`coverage.parquet` gathers what is there; `not_held.csv` names defaults outside their bands. To embed them:
+`coverage.parquet` gathers what is there; `not_held.csv` names defaults outside their bands, and in what share
+of their studies the estimate carries a caution. To embed them:
 copy the former and `build.json` to `data/coverage`, the latter to `tests/validity`, checksums to
 `data/README.md`, and the tables that are printed to `docs/explanation/coverage.md`.
 """
@@ -55,8 +56,15 @@ N_REPLICATES = 1000
 COLUMNS = (
     "statistic", "scenario", "source", "n_units", "cluster", "icc", "role", "interval", "taken", "n_studies",
     "n_known", "coverage", "mc_error", "missed_below", "missed_above", "width", "rejected",
-    "rejected_mc_error", "lowest", "highest", "least_rejected", "most_rejected", "held", "seconds",
+    "rejected_mc_error", "cautioned", "coverage_without_caution", "lowest", "highest", "least_rejected",
+    "most_rejected", "held", "seconds",
 )  # fmt: skip
+#: Share of its studies that carry a caution, from which a cell counts as cautioned.
+CAUTIONED = 0.75
+#: The same where limits of the studies without a caution hold.
+CAUTIONED_IF_OTHERS_HOLD = 0.2
+#: Scores and covariates that are hard for any interval, by what their scenarios are called.
+HARD = ("sparse", "hits", "hit rate", "skewed", "0.95", "rare", "failures", "zeros")
 #: What names a cell.
 CELL = ("statistic", "source", "scenario", "n_units", "cluster", "icc", "interval")
 
@@ -100,6 +108,25 @@ def held(cell: Mapping[str, Any], errors: float = 2) -> str | None:
     return "yes" if furthest <= 1e-12 else "within error" if furthest <= errors * error else "no"
 
 
+def says_so(cell: Mapping[str, Any], errors: float = 2) -> bool:
+    """Whether a default outside its band is cautioned: most studies are, or those that are not hold."""
+    share, without = cell["cautioned"], cell["coverage_without_caution"]
+    if share >= CAUTIONED:
+        return True
+    if not share >= CAUTIONED_IF_OTHERS_HOLD:
+        return False
+    error = np.sqrt(LEVEL * (1 - LEVEL) / (cell["n_studies"] * (1 - share)))
+    limits = band(cell)
+    return bool(limits.lowest - errors * error <= without <= limits.highest + errors * error)
+
+
+def well_behaved(cell: Mapping[str, Any]) -> bool:
+    """Whether a cell holds its level with 20 units or more of like size and scores that are not hard."""
+    usual = cell["n_units"] >= 20 and cell["cluster"] != "few huge" and cell["statistic"] != "hit rate"
+    hard = any(word in cell["scenario"] for word in HARD)
+    return bool(usual and not hard and cell["held"] in ("yes", "within error"))
+
+
 def studies(scenario: Scenario, design: Design, n: int, at_once: int) -> Iterator[tuple[int, pd.DataFrame]]:
     """Studies, some at a time, each with the number of the first."""
     key = crc32(f"{scenario.source}|{scenario.statistic}|{scenario.name}|{design}".encode())
@@ -131,7 +158,7 @@ def measure(
         "n_studies": n, "n_known": int(known.sum()), "seconds": round(time.process_time() - began, 2),
     }  # fmt: skip
     if known.any():
-        truth = scenario.truth if isinstance(scenario.truth, float) else scenario.truth(design)
+        truth = scenario.truth_of(design)
         below, above = high[known] < truth - 1e-12, low[known] > truth + 1e-12
         covered = 1 - float(below.mean()) - float(above.mean())
         row |= {
@@ -139,10 +166,24 @@ def measure(
             "missed_below": float(below.mean()), "missed_above": float(above.mean()),
             "width": float(np.median((high - low)[known])),
         }  # fmt: skip
+        row |= cautioned(found, low, high, truth)
     if scenario.null and "p_value" in found:
         # no P value rejects nothing
         rejected = float((found["p_value"] <= 1 - LEVEL).sum() / n)
         row |= {"rejected": rejected, "rejected_mc_error": float(np.sqrt(rejected * (1 - rejected) / n))}
+    return row
+
+
+def cautioned(found: pd.DataFrame, low: np.ndarray, high: np.ndarray, truth: float) -> dict[str, float]:
+    """Share of studies whose row has a caution, and coverage of the limits of the others."""
+    without = np.ones(len(found), dtype=bool)
+    if "caution" in found.columns:
+        without = found["caution"].isna().to_numpy()
+    row = {"cautioned": float(1 - without.mean())}
+    known = without & ~np.isnan(low) & ~np.isnan(high)
+    if known.any():
+        holds = (low[known] <= truth + 1e-12) & (high[known] >= truth - 1e-12)
+        row["coverage_without_caution"] = float(holds.mean())
     return row
 
 
@@ -156,6 +197,11 @@ def finish(scenario: Scenario, design: Design, n: int, interval: str, file: Path
     part.write_text(json.dumps(row))
     part.rename(file)
     return ""
+
+
+def numbers_of_units(chosen: list[Scenario]) -> tuple[int, ...]:
+    """List every number of units that scenarios have, the usual ones first."""
+    return tuple(dict.fromkeys([*N_UNITS, *(n for scenario in chosen for n in scenario.units)]))
 
 
 def grid(chosen: list[Scenario], sizes: tuple[int, ...]) -> list[tuple[Scenario, Design, str]]:
@@ -222,8 +268,8 @@ def main() -> None:
     options = parser.parse_args()
     parts = options.output / "parts"
     parts.mkdir(parents=True, exist_ok=True)
-    sizes = tuple(int(n) for n in options.units.split(",")) if options.units else N_UNITS
     listed = scenarios(options.gaze if options.gaze.is_dir() else None)
+    sizes = tuple(int(n) for n in options.units.split(",")) if options.units else numbers_of_units(listed)
     chosen = [s for s in listed if not options.only or s.statistic in options.only.split(",")]
     work = []
     for scenario, design, interval in grid(chosen, sizes):
@@ -246,7 +292,8 @@ def main() -> None:
             print(f"{i} of {len(work)} cells, {(time.monotonic() - began) / 60:.1f} min", flush=True)
     cells = gather(parts)
     write_frame(cells, options.output / "coverage.parquet", overwrite=True)
-    cells.loc[cells["held"] == "no", list(CELL)].to_csv(options.output / "not_held.csv", index=False)
+    outside = cells.loc[cells["held"] == "no", [*CELL, "cautioned"]].round({"cautioned": 3})
+    outside.to_csv(options.output / "not_held.csv", index=False)
     print(*summaries(cells), sep="\n")
     versions = {m.__name__: m.__version__ for m in (ss, np, scipy, pd)} | {
         "python": platform.python_version()

@@ -13,10 +13,15 @@ def settings_of(scores, **options):
     return settled(scores, Settings(**options))[1]
 
 
+def analyses_of(scores, **options):
+    """The analyses of a report on scores."""
+    used, settings = settled(scores, Settings(**{"n_replicates": 199} | options))
+    return run_analyses(used, settings)
+
+
 def frames_of(scores, **options):
     """The frames of a report on scores."""
-    used, settings = settled(scores, Settings(**{"n_replicates": 199} | options))
-    return run_analyses(used, settings).frames
+    return analyses_of(scores, **options).frames
 
 
 def composed(scores, **options):

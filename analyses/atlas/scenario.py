@@ -71,6 +71,12 @@ class Scenario:
     units: tuple[int, ...] = N_UNITS
     dependence: tuple[tuple[str, float], ...] = DEPENDENCE
 
+    def truth_of(self, design: Design) -> float:
+        """What is true of a design."""
+        if isinstance(self.truth, float):
+            return self.truth
+        return self.truth(design)
+
     def role(self, interval: str) -> str:
         """What an interval is."""
         return (

@@ -10,7 +10,7 @@ import pandas as pd
 from scipy import stats
 
 import salstats as ss
-from atlas.scenario import N_UNITS, Band, Scenario, named
+from atlas.scenario import DEPENDENCE, N_UNITS, Band, Scenario, named
 from atlas.studies import Margin, covariate, drawn, methods, pixels, pooled_area, ratings, tasks, truth_of
 from salstats.readers.lanfredi2021 import read_lanfredi2021
 
@@ -75,6 +75,12 @@ def _slope(frame: pd.DataFrame, draws: Mapping[str, Any], **options: Any) -> pd.
     return found[found["term"] == "x"]
 
 
+def _coefficient(frame: pd.DataFrame, draws: Mapping[str, Any], **options: Any) -> pd.DataFrame:
+    """The coefficient of a method, `human` against `cam`."""
+    found = ss.regress(frame, "iou ~ method", by="study", unit="patient", **options)
+    return found[found["term"] == "methodhuman"]
+
+
 def _area(frame: pd.DataFrame, draws: Mapping[str, Any], **options: Any) -> pd.DataFrame:
     return ss.auroc(frame, "x", "label", by="study", **options)
 
@@ -89,7 +95,14 @@ _SLOPES = {name: {"errors": name} for name in ("classical", "hc3", "cluster")}
 
 def scenarios(gaze: Path | None = None) -> list[Scenario]:
     """What is measured, the most asked for first."""
-    return [*_of_means(), *_of_pairs(), *_of_relations(), *_of_tasks_and_pixels(), *_of_real_scores(gaze)]
+    return [
+        *_of_means(),
+        *_of_pairs(),
+        *_of_failures(),
+        *_of_relations(),
+        *_of_tasks_and_pixels(),
+        *_of_real_scores(gaze),
+    ]
 
 
 def _of_means() -> Iterator[Scenario]:
@@ -117,6 +130,38 @@ def _of_pairs() -> Iterator[Scenario]:
         "family", "ten methods and a reference, equal", methods(ten), np.nan, _family, procedures, "none",
         null=True, defaults=("holm", "max-t"), groups=10, units=(30, 10, 100),
     )  # fmt: skip
+
+
+def _of_failures() -> Iterator[Scenario]:
+    """Scores near .9 where a method does not fail completely, which it does on 6 or 8 % of the cases."""
+    options: dict[str, Any] = {"units": (20, 30, 40, 80), "dependence": DEPENDENCE[:3]}
+    failing = Margin(0.9 * 0.94, 0.06, 100)
+    yield Scenario(
+        "mean",
+        "6 % failures",
+        methods({"cam": failing}),
+        failing.mean,
+        _mean,
+        _MEANS,
+        "percentile",
+        **options,
+    )
+    failing, never = Margin(0.9 * 0.92, 0.08, 100), Margin(0.9, 0.0, 100)
+    for name, human in {
+        "8 % failures, alike otherwise": never,
+        "8 % failures, equal means": Margin(failing.mean, 0.0, 100),
+    }.items():
+        make, gap = methods({"cam": failing, "human": human}), failing.mean - human.mean
+        null = gap == 0
+        yield Scenario(
+            "difference", name, make, gap, _difference, _DIFFERENCES, "percentile", null, **options
+        )
+        lost = -100 * gap / human.mean
+        yield Scenario("decrease", name, make, lost, _decrease, _DECREASES, "percentile", null, **options)
+        yield Scenario(
+            "coefficient", name, make, -gap, _coefficient, {"cluster": {"errors": "cluster"}}, "cluster",
+            null, **options,
+        )  # fmt: skip
 
 
 def _of_relations() -> Iterator[Scenario]:

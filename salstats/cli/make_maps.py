@@ -69,7 +69,8 @@ def make_maps(
         str | None,
         typer.Option(
             rich_help_panel=_NETWORK,
-            help="What makes them of the outputs: sigmoid, softmax or none. (default: sigmoid)",
+            help="What makes them of the outputs: sigmoid, softmax or none. (default: none where they sum to "
+            "1, else sigmoid)",
         ),
     ] = None,
     layer: Annotated[
@@ -110,7 +111,7 @@ def make_maps(
         "--weights": weights, "--outputs": outputs, "--probability": probability, "--layer": layer,
         "--size": size, "--fit": fit, "--mean": mean, "--std": std,
     }  # fmt: skip
-    own: dict[str, Any] = {"probability": probability or "sigmoid", "layer": layer}
+    own: dict[str, Any] = {"probability": probability, "layer": layer}
     if outputs is not None:
         own["n_outputs"] = _whole(outputs, "--outputs")
     prepared = _preparation(size or "224", fit or "stretch", mean=mean, std=std)

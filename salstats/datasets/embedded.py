@@ -331,6 +331,9 @@ def load_coverage() -> pd.DataFrame:
             and above it; median width.
         rejected, rejected_mc_error
             Share of studies with P <= .05 where there is nothing to find; of "family" any P of ten.
+        cautioned, coverage_without_caution
+            Share of studies whose estimate carries a caution, and coverage in those that have none; missing
+            in cells that were simulated before cautions were counted.
         lowest, highest, least_rejected, most_rejected, held
             What a default is held to, and whether it is: "yes", "within error" (outside by at most two
             Monte-Carlo errors) or "no".

@@ -5,6 +5,7 @@ import pandas as pd
 
 from salstats.checks import SalstatsError, check_choice, check_columns, check_frame, check_numeric, warn
 from salstats.frames import KEY_COLUMNS, combined_codes, text_column
+from salstats.stats.cautions import BASELINE_SHOWS_MUCH, add_caution
 
 #: Share of the whole image's probability from which an empty image hides too little.
 _SHOWN = 0.8
@@ -35,7 +36,9 @@ def curve_scores(curves: pd.DataFrame) -> pd.DataFrame:
         - `score`: the area, 0 to 1; NaN where the curve is undefined;
         - `prob`: the probability for the whole image;
         - `curve_options`: baseline, steps and kind of probability in words, where the curves say them;
-        - `reason`: why it is undefined, where the curves say it; missing where there is a score.
+        - `reason`: why it is undefined, where the curves say it; missing where there is a score;
+        - `caution`: "baseline shows much" where that is warned of, so that estimates of these scores, their
+          tables, captions and reports say it, too.
 
     Raises
     ------
@@ -97,9 +100,11 @@ def curve_scores(curves: pd.DataFrame) -> pd.DataFrame:
     if how:
         sentence = ", ".join(how.values()).format
         scores["curve_options"] = [sentence(*row) for row in first_rows[[*how]].itertuples(index=False)]
+    little = np.zeros(len(scores), dtype=bool)
     for name in CURVES:
         own = (inserted == (name == "insertion")) & np.isfinite(blank) & np.isfinite(whole)
         if own.any() and blank[own].mean() >= _SHOWN * whole[own].mean() > 0:
+            little[inserted == (name == "insertion")] = True
             warn(
                 f"{name}: without its pixels an image has a mean probability of {blank[own].mean():.2g}, "
                 f"with them {whole[own].mean():.2g}; the baseline hides little of what the network sees, so "
@@ -107,5 +112,6 @@ def curve_scores(curves: pd.DataFrame) -> pd.DataFrame:
             )
     if "reason" in curves.columns:
         scores["reason"] = text_column(r if isinstance(r, str) and r else None for r in first_rows["reason"])
+    scores = add_caution(scores, BASELINE_SHOWS_MUCH, little)
     first = np.minimum.reduceat(order, starts)
     return scores.iloc[np.argsort(first)].reset_index(drop=True)

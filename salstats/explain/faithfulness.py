@@ -11,7 +11,7 @@ from torch import nn
 
 from salstats.checks import SalstatsError, check_choice, check_count
 from salstats.explain.baselines import KERNEL, SIGMA, check_baseline
-from salstats.explain.forward import BATCH_SIZE, PROBABILITIES, PROBABILITY, evaluating
+from salstats.explain.forward import BATCH_SIZE, PROBABILITIES, evaluating, resolved_probability
 from salstats.explain.inputs import check_images, check_targets
 from salstats.explain.named_maps import Keys, Map, check_keys, check_maps, maps_of_folder, warn_other_shape
 from salstats.explain.networks import Network
@@ -83,7 +83,7 @@ def insertion(
         Pixels of a step, instead of `steps`; the last step takes what is left.
     probability : {"sigmoid", "softmax", "none"}, optional
         "sigmoid": each output for itself. "softmax": one class per image. "none": the output as it is, for
-        a model that ends in probabilities. By default that of the `Network`; of a module "sigmoid".
+        a model that ends in probabilities. By default that of the `Network`; of a module as for `predict`.
     batch_size : int
         Images in a forward pass; batches are filled across steps, maps and images. On a CPU a pass has no
         more than 8 images of 224 x 224 pixels, or as many as have so many pixels.
@@ -218,9 +218,10 @@ def _asked(
 ) -> pd.DataFrame:
     """Curves of maps that are arrays or lie in a folder; `names` are cases, tasks and method."""
     network = model if isinstance(model, Network) else None
-    if how.probability is None:
-        how = how._replace(probability=PROBABILITY if network is None else network.probability)
-    check_choice(how.probability, PROBABILITIES, "probability")
+    if how.probability is None and network is not None:
+        how = how._replace(probability=network.probability)
+    if how.probability is not None:
+        check_choice(how.probability, PROBABILITIES, "probability")
     in_folder = isinstance(maps, str | os.PathLike)
     if in_folder and (network is None or any(one is not None for one in (targets, *names))):
         raise SalstatsError(
@@ -266,7 +267,7 @@ def _curves(
 ) -> pd.DataFrame:
     """Curves of maps, one after the other."""
     baseline = check_baseline(how.baseline, tuple(images.shape), how.kernel, how.sigma)
-    size, probability = check_count(how.batch_size, "batch_size"), str(how.probability)
+    size = check_count(how.batch_size, "batch_size")
     warn_other_shape(maps, images.shape[2:], keys)
     sizes, deleting = step_sizes(images[0, 0].numel(), how.steps, how.chunk), metric == "deletion"
     places, with_order = np.array([one.place for one in maps]), []
@@ -277,6 +278,7 @@ def _curves(
             images=images, baseline=baseline,
         )  # fmt: skip
         whole, blank = stepping.ends()
+        probability = resolved_probability(model, whole, how.probability)
         if probability == "softmax" and whole.shape[1] < 2:
             raise SalstatsError(
                 "a network with one output has a softmax of 1 on every image; probability='sigmoid' looks at "

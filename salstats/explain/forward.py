@@ -18,6 +18,10 @@ from salstats.explain.inputs import check_images, check_outputs
 PROBABILITIES = ("softmax", "sigmoid", "none")
 #: Of these, where neither a network nor its user says one: findings can occur together.
 PROBABILITY = "sigmoid"
+#: How far from 1 the sum of an image's probabilities may lie by rounding, in half precision too.
+_SUM_ERROR = 2e-3
+#: Networks of which it has been said that a sigmoid was taken of their outputs.
+_SIGMOID_SAID: WeakSet[nn.Module] = WeakSet()
 #: Images in a forward pass where nothing else is said.
 BATCH_SIZE = 32
 #: Pixels of a pass on a CPU. The outputs of a first layer are then about 25 MB; blocks above 32 MB are given
@@ -40,7 +44,7 @@ def predict(
     model: nn.Module,
     images: Any,
     *,
-    probability: str = PROBABILITY,
+    probability: str | None = None,
     batch_size: int = BATCH_SIZE,
     device: str | torch.device | None = None,
     mixed_precision: bool = False,
@@ -53,8 +57,10 @@ def predict(
         Also a TorchScript or an exported module. Its outputs are (n, n_outputs).
     images : ndarray or Tensor of float, shape (n, channels, height, width)
         What the network takes: resized, scaled. Finite.
-    probability : {"sigmoid", "softmax", "none"}
+    probability : {"sigmoid", "softmax", "none"}, optional
         "sigmoid": each output for itself. "softmax": one class per image. "none": the outputs as they are.
+        By default "none" where outputs are probabilities of a softmax already, "softmax" where they are
+        their logarithms, else "sigmoid", with a warning where there are several.
     batch_size : int
         Images in a forward pass; on a CPU no more than 8 of 224 x 224 pixels, or as many as have so many
         pixels.
@@ -73,6 +79,12 @@ def predict(
         Images do not have four dimensions, or outputs not two; an image or an output is not finite; the
         device is not there.
 
+    Warns
+    -----
+    SalstatsWarning
+        A sigmoid is taken of several outputs, and `probability` is not given; a sigmoid or a softmax is asked
+        for of outputs that are probabilities of a softmax already.
+
     Examples
     --------
     >>> import torch
@@ -82,14 +94,13 @@ def predict(
     >>> predict(model, [[[[3.0, 1.0], [0.0, 0.0]]]], probability="none")
     array([[3., 1.]])
     """
-    check_choice(probability, PROBABILITIES, "probability")
     stack = check_images(images)
     with evaluating(model, device) as place:
         size = pass_size(batch_size, stack, place)
         passes = Passes(model=model, device=place, batch_size=size, mixed_precision=mixed_precision)
         outputs = passes.forward(stack)
     # of an infinite output softmax makes NaN
-    probs = to_probabilities(outputs, probability)
+    probs = to_probabilities(outputs, resolved_probability(model, outputs, probability))
     undefined = torch.isnan(probs).any(dim=1)
     if undefined.any():
         at = int(undefined.nonzero()[0])
@@ -98,6 +109,45 @@ def predict(
             f"the network gives {what} for image {at}; look at its weights and at how images are scaled"
         )
     return probs.numpy()
+
+
+def resolved_probability(model: nn.Module, outputs: torch.Tensor, probability: str | None) -> str:
+    """Return what makes probabilities of a network's outputs, found from them where it is not given."""
+    found = recognised_probability(outputs)
+    n_outputs = outputs.shape[1]
+    if probability is not None:
+        choice = check_choice(probability, PROBABILITIES, "probability")
+        if found == "none" and choice != "none":
+            warn(
+                f"the network's {n_outputs} outputs sum to 1 for every image, so they are probabilities "
+                f"already, and a {choice} is taken of them; probability='none' (--probability none) takes "
+                "them as they are"
+            )
+        return choice
+    if found is None and n_outputs > 1 and model not in _SIGMOID_SAID:
+        _SIGMOID_SAID.add(model)
+        warn(
+            f"a sigmoid is taken of each of the network's {n_outputs} outputs, as of findings that can occur "
+            "together; probability='softmax' (--probability softmax) is for classes that exclude each other, "
+            "and probability='sigmoid' says that they do not"
+        )
+    return found or PROBABILITY
+
+
+def recognised_probability(outputs: torch.Tensor) -> str | None:
+    """Return "none" of outputs that a softmax made, "softmax" of their logarithms, None of any others."""
+    if outputs.shape[1] < 2 or not torch.isfinite(outputs).all():
+        return None
+    if (outputs >= 0).all() and _all_one(outputs.sum(dim=1)):
+        return "none"
+    if (outputs <= 0).all() and _all_one(outputs.exp().sum(dim=1)):
+        return "softmax"
+    return None
+
+
+def _all_one(sums: torch.Tensor) -> bool:
+    """Return whether all sums are 1 but for rounding."""
+    return bool(((sums - 1).abs() < _SUM_ERROR).all())
 
 
 def to_probabilities(outputs: torch.Tensor, probability: str) -> torch.Tensor:

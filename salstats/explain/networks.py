@@ -38,9 +38,10 @@ class Network:
         Of CAMs, by its name in `named_modules()`; by default the one that `explain` finds.
     reshape : "vit" or callable, optional
         What makes a grid of what the layer gives, see `explain`.
-    probability : {"sigmoid", "softmax", "none"}
-        What makes probabilities of its outputs: "sigmoid" where findings can occur together. "none": the
-        network gives them.
+    probability : {"sigmoid", "softmax", "none"}, optional
+        What makes probabilities of its outputs: "sigmoid" where findings can occur together, "softmax" where
+        classes exclude each other. "none": the network gives them. By default as for `predict`: found from
+        the outputs, else "sigmoid", with a warning where there are several.
     preparation : Preparation, optional
         What is done to an image before. None: images come as the network takes them, (channels, height,
         width).
@@ -65,7 +66,7 @@ class Network:
     tasks: Mapping[str, int] | None = None
     layer: str | Sequence[str] | None = None
     reshape: str | Reshape | None = None
-    probability: str = PROBABILITY
+    probability: str | None = None
     preparation: Preparation | None = None
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
@@ -90,7 +91,8 @@ class Network:
         ):
             if not right:
                 raise SalstatsError(f"network {self.name!r}: {what}")
-        check_choice(self.probability, PROBABILITIES, "probability")
+        if self.probability is not None:
+            check_choice(self.probability, PROBABILITIES, "probability")
 
     def __str__(self) -> str:
         """Its name, with the seed of its training where it has one."""
@@ -130,12 +132,12 @@ class Network:
         if (row.layer or row.kind == ATTENTION) and self.reshape is not None:
             own["reshape"] = self.reshape
         if "probability" in row.options:
-            own["probability"] = self.probability
+            own["probability"] = self.probability or PROBABILITY
         return own | given
 
     def digest(self, module: nn.Module) -> str:
         """A text that changes with the weights, the modules and their options, and the preparation."""
-        total = hashlib.sha256(repr((self.probability, self.preparation)).encode())
+        total = hashlib.sha256(repr((self.probability or PROBABILITY, self.preparation)).encode())
         for name, part in module.named_modules():
             # weights do not show a stride; modules of others may say where they lie in memory
             known = type(part).__module__.startswith("torch.nn.")

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from salstats.checks import ValueRangeError, check_choice, check_count, check_number
-from salstats.explain.forward import PROBABILITIES, to_probabilities
+from salstats.explain.forward import PROBABILITIES, recognised_probability, to_probabilities
 from salstats.explain.request import Request
 
 
@@ -103,7 +103,9 @@ def run_rise(request: Request) -> torch.Tensor:
             part = slice(start, start + request.batch_size)
             masks = make_masks(grids[part], shifts[part], (height, width), device=image.device).to(number)
             outputs = request.outputs(hidden + masks[:, None].to(image) * contrast)
-            weights = to_probabilities(outputs, probability)[:, targets]
+            # of outputs that are probabilities already a sigmoid would make others
+            kind = "none" if recognised_probability(outputs) == "none" else probability
+            weights = to_probabilities(outputs, kind)[:, targets]
             total += weights.T.to(masks) @ masks.flatten(1)
         return (total.cpu().double() / (keep * n_masks)).reshape(-1, height, width)
 

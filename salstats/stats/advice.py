@@ -7,14 +7,13 @@ from salstats.checks import warn
 from salstats.metrics.registry import known_metric
 from salstats.stats.design import named_groups
 from salstats.stats.estimands import Target, ratio
+from salstats.stats.few_units import FEW_DF
 from salstats.stats.intervals import BOOTSTRAP, RECOMMENDED, RECORDS
 
 #: share of undefined replicates above which an interval deserves a look
 UNDEFINED_SHARE = 0.01
 #: units below which intervals and tests from resampling are known to run short
 FEW_UNITS = 20
-#: degrees of freedom below which Student's t is rough (Pustejovsky and Tipton 2018)
-FEW_DF = 4
 #: a standard error smaller than this, relative to the scores, is rounding error
 ROUNDING = 1e-12
 #: units with anything but zeros below which limits are too short where most have zeros
@@ -58,21 +57,32 @@ def better(term: str) -> str:
     return f"interval={RECOMMENDED!r} ({record.brief or record.label}) holds better"
 
 
+def rough(df: np.ndarray) -> np.ndarray:
+    """Find rows with so few degrees of freedom that Student's t is rough."""
+    return np.asarray(df < FEW_DF)
+
+
 def warn_rough(df: np.ndarray, keys: pd.DataFrame) -> None:
     """Warn of limits from Student's t with few degrees of freedom."""
-    rough = df < FEW_DF
-    if rough.any():
-        low, high = (f"{value:.2g}" for value in (df[rough].min(), df[rough].max()))
+    few = rough(df)
+    if few.any():
+        low, high = (f"{value:.2g}" for value in (df[few].min(), df[few].max()))
         warn(
             f"limits rest on {low if low == high else f'{low} to {high}'} degrees of freedom for "
-            f"{named_groups(keys, rough)}; fewer than {FEW_DF} gives rough limits and p-values: more units, "
+            f"{named_groups(keys, few)}; fewer than {FEW_DF} gives rough limits and p-values: more units, "
             "or units of more equal size, are needed"
         )
 
 
-def warn_sparse(telling: np.ndarray, n_units: np.ndarray, keys: pd.DataFrame) -> None:
-    """Warn of means and differences most of whose units are zeros, so that the rest decides alone."""
-    sparse = (telling < _FEW_TELLING) & (telling < n_units / 2) & (telling > 0)
+def mostly_zeros(telling: np.ndarray, n_units: np.ndarray) -> np.ndarray:
+    """Find rows most of whose units are zeros, so that the few with a score decide alone."""
+    return np.asarray((telling < _FEW_TELLING) & (telling < n_units / 2) & (telling > 0))
+
+
+def warn_mostly_zeros(
+    sparse: np.ndarray, telling: np.ndarray, n_units: np.ndarray, keys: pd.DataFrame
+) -> None:
+    """Warn of means and differences most of whose units are zeros."""
     if sparse.any():
         row = int(np.argmin(np.where(sparse, telling, np.inf)))
         warn(
@@ -82,9 +92,13 @@ def warn_sparse(telling: np.ndarray, n_units: np.ndarray, keys: pd.DataFrame) ->
         )
 
 
-def warn_next_to_nothing(decrease: np.ndarray, n_units: np.ndarray, keys: pd.DataFrame) -> None:
+def nearly_all_lost(decrease: np.ndarray, n_units: np.ndarray) -> np.ndarray:
+    """Find percentage decreases of few units that leave next to nothing."""
+    return np.asarray((decrease > _NEARLY_ALL) & (n_units < _ENOUGH))
+
+
+def warn_nearly_all_lost(most: np.ndarray, keys: pd.DataFrame) -> None:
     """Warn of percentage decreases that leave next to nothing."""
-    most = (decrease > _NEARLY_ALL) & (n_units < _ENOUGH)
     if most.any():
         warn(
             f"next to nothing is left of the reference for {named_groups(keys, most)}; limits of decreases "

@@ -19,14 +19,17 @@ from salstats.checks import (
 from salstats.frames import ColumnCodes, estimates_frame
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
 from salstats.stats.carried import absent_column, absent_observations
+from salstats.stats.cautions import FEW_EVENTS, FEW_UNITS, caution_column
 from salstats.stats.comparisons import LACKING, pair_rows, told_apart
 from salstats.stats.design import group_label, named_groups, row_groups, warn_pooled_methods
 from salstats.stats.equivalence import sides
+from salstats.stats.few_units import few_misranked, few_misranked_by_both, few_units_of_rows
+from salstats.stats.fixed_factors import inference_to
 from salstats.stats.intervals import RECOMMENDED, Basis, Interval, choose_interval
 from salstats.stats.limits import wilson
 from salstats.stats.roc import RocArea, roc_area, separation_p_value
 from salstats.stats.shared_cases import flow_call, mark_incomplete_pairs, mark_shared_cases, paired_call
-from salstats.stats.units import Unit, inference_to, resolve_unit, says_units, unit_columns
+from salstats.stats.units import Unit, resolve_unit, says_units, unit_columns
 from salstats.stats.wide import wide_codes
 
 
@@ -105,6 +108,10 @@ def auroc(
             units with the rarer label. NaN there if `interval` is asked for by name, or with `reference`.
         unit, n, n_missing, n_absent, n_units
             As for `correlate`.
+        caution
+            Where a row deserves one: "few events" where areas are so near 1 that the rarer label's units,
+            times the share of pairs in the wrong order, are fewer than 0.75 (of two areas
+            both 1.25); "few units" as for `correlate`.
         predictor, response, n_positive, n_negative
             What was used, and rows with label 1 and 0.
         method_area, reference_area, verdict
@@ -209,6 +216,14 @@ def auroc(
     counts = {
         name: np.array([getattr(area, name) for area in areas]) for name in ("n_positive", "n_negative")
     }
+    n_least = np.array([area.n_least for area in areas])
+    rare = few_misranked(columns["estimate"], n_least)
+    if reference is not None:
+        other = np.array([area.of_reference for area in areas])
+        rare = few_misranked_by_both(columns["estimate"] + other, other, n_least)
+    columns |= caution_column(
+        {FEW_UNITS: few_units_of_rows([unit_codes[own] for own in used]), FEW_EVENTS: rare}
+    )
     more = {"predictor": score, "response": label, **counts}
     if reference is not None:
         keys = keys.assign(**({} if "method" in keys else {"method": score}), reference=reference)

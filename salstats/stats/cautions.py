@@ -1,5 +1,6 @@
 """Cautions: what makes single rows of an estimates frame doubtful, as records that a column names."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,13 +33,78 @@ INCOMPLETE_PAIRS = Caution(
     "a method has no score of many cases that another has; methods are compared on the cases that all of "
     "them have, which holds for other cases only if those were left out by chance.",
 )
+BASELINE_SHOWS_MUCH = Caution(
+    "baseline shows much",
+    "without its pixels an image keeps 80 % or more of its probability, so areas under insertion and "
+    "deletion curves say little about maps; another baseline= or a wider blur (kernel=, sigma=) may say "
+    "more.",
+)
+FEW_UNITS = Caution(
+    "few units",
+    "the units are worth fewer than 4 of equal size, so limits and P values are rough; more units, or units "
+    "of more equal size, are needed.",
+)
+OUTLYING_UNITS = Caution(
+    "few units decide",
+    "a few units lie so far from all others that most of the variance is theirs, as where a method sometimes "
+    "fails completely; how frequent they are is known only roughly: report their number, and the limits of "
+    "their rate, beside the mean.",
+)
+MOSTLY_ZEROS = Caution(
+    "mostly zeros",
+    "only a few units have scores other than 0, and they decide alone; limits from so few are too narrow "
+    "more often than they say.",
+)
+NEARLY_ALL_LOST = Caution(
+    "nearly all lost",
+    "next to nothing is left of the reference; limits of such decreases are too narrow more often than they "
+    "say, and those of a difference hold better.",
+)
+FEW_EVENTS = Caution(
+    "few events",
+    "fewer than 10 units have the rarer of two outcomes, or differ at all; limits and P values from so few "
+    "are rough, mostly wider and larger than needed, and more cases are needed.",
+)
+FEW_LEVERS = Caution(
+    "few levers",
+    "a few units decide alone, as their covariates lie far from all others or their level is rare; limits "
+    "and P values that rest on them are mostly wider and larger than needed: look at these units, or take "
+    "the logarithm of a skewed covariate.",
+)
 SMALL_PILOT = Caution(
     "small pilot",
     "the spread of the pilot is known no better than from 20 normal differences, so many more cases may be "
     "needed; plan for the upper limit of the needed cases, or make the pilot larger.",
 )
 #: Every caution, in the order in which notes have them.
-RECORDS = (DIFFERENT_CASES, INCOMPLETE_PAIRS, SMALL_PILOT)
+RECORDS = (
+    DIFFERENT_CASES,
+    INCOMPLETE_PAIRS,
+    FEW_UNITS,
+    OUTLYING_UNITS,
+    MOSTLY_ZEROS,
+    NEARLY_ALL_LOST,
+    FEW_EVENTS,
+    FEW_LEVERS,
+    SMALL_PILOT,
+    BASELINE_SHOWS_MUCH,
+)
+
+
+def caution_column(cautions: Mapping[Caution, np.ndarray]) -> dict[str, Any]:
+    """Make the column `caution` from the rows (bool, one per row) that each caution concerns, if any.
+
+    Returns
+    -------
+    dict
+        The column by its name, or nothing where no row is concerned.
+    """
+    concerned = {caution: rows for caution, rows in cautions.items() if rows.any()}
+    if not concerned:
+        return {}
+    n_rows = len(next(iter(concerned.values())))
+    names = [[c.name for c, rows in concerned.items() if rows[row]] for row in range(n_rows)]
+    return {"caution": text_column(_SEPARATOR.join(row) or None for row in names)}
 
 
 def add_caution(estimates: pd.DataFrame, caution: Caution, rows: np.ndarray) -> pd.DataFrame:
@@ -71,6 +137,29 @@ def add_caution(estimates: pd.DataFrame, caution: Caution, rows: np.ndarray) -> 
         elif caution.name not in before.split(_SEPARATOR):
             names[row] = before + _SEPARATOR + caution.name
     return _with_column(estimates, text_column(names))
+
+
+def carry_cautions(estimates: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
+    """Add the cautions that scores of a metric have to the estimates of that metric.
+
+    Parameters
+    ----------
+    estimates : DataFrame
+        An estimates frame, which is not changed; without a column `metric` all scores count.
+    scores : DataFrame
+        The scores that it is of; their column `caution`, where they have it, names cautions.
+
+    Returns
+    -------
+    DataFrame
+        The frame, with the column `caution` where any score has one.
+    """
+    for caution, rows in rows_by_caution(scores).items():
+        concerned = np.ones(len(estimates), dtype=bool)
+        if "metric" in estimates.columns:
+            concerned = estimates["metric"].isin(scores.loc[rows, "metric"]).to_numpy()
+        estimates = add_caution(estimates, caution, concerned)
+    return estimates
 
 
 def _with_column(estimates: pd.DataFrame, names: Any) -> pd.DataFrame:

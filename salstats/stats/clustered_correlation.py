@@ -13,9 +13,10 @@ from salstats.stats.coefficients import FEWEST_PAIRS, weighted_spearman
 from salstats.stats.correlation import correlate, warn_pooled_pairs
 from salstats.stats.design import named_groups, row_groups, warn_pooled_methods
 from salstats.stats.draws import weight_blocks
+from salstats.stats.fixed_factors import inference_to
 from salstats.stats.inference import bootstrap_p_values, check_options, moments
 from salstats.stats.limits import percentile
-from salstats.stats.units import Unit, inference_to, resolve_unit, says_units
+from salstats.stats.units import Unit, resolve_unit, says_units
 from salstats.stats.wide import columns_to_correlate
 
 #: A correlation within rounding of -1 or 1 is one: its Fisher z has no use.

@@ -136,11 +136,6 @@ def _kendall(first: np.ndarray, second: np.ndarray) -> Coefficient:
     return Coefficient(tau, z, np.nan, float(2 * special.ndtr(-abs(z))))
 
 
-def interval_used(test: str, interval: str) -> str:
-    """Name of the variance that is used where `interval` is asked for: Kendall has one only."""
-    return "fieller" if test == "kendall" and interval != "cr2" else interval
-
-
 def fisher_std_error(r: np.ndarray, n: np.ndarray, test: str, interval: str) -> np.ndarray:
     """Standard error of atanh(r) as in the table of `correlate`, NaN where there are too few pairs."""
     r, n = np.asarray(r, dtype=np.float64), np.asarray(n, dtype=np.float64)

@@ -12,6 +12,7 @@ from salstats.frames import estimates_frame
 from salstats.stats.adjust import JOINT, SINGLE_STEP, adjusted_frame, check_procedure
 from salstats.stats.advice import ROUNDING, UNDEFINED_SHARE, warn_beyond_range
 from salstats.stats.carried import absent_column, how_scored
+from salstats.stats.cautions import carry_cautions
 from salstats.stats.comparisons import PAIRS, Compared, Comparison, compare, reference_in_every_group
 from salstats.stats.design import (
     check_one_metric,
@@ -23,11 +24,12 @@ from salstats.stats.design import (
 )
 from salstats.stats.effect_sizes import EFFECT_SIZES, effect_columns
 from salstats.stats.equivalence import Margin, against_margin, sides
+from salstats.stats.fixed_factors import inference_to
 from salstats.stats.inference import Estimates, Options, at_levels, infer
 from salstats.stats.max_t import joint_level
-from salstats.stats.paired_tests import RECORDS, TESTS, Tested, p_values_of_pairs
+from salstats.stats.paired_tests import RECORDS, TESTS, Tested, check_paired_shares, p_values_of_pairs
 from salstats.stats.shared_cases import bounds_call, mark_incomplete_pairs
-from salstats.stats.units import Unit, Units, inference_to, resolve_unit
+from salstats.stats.units import Unit, Units, resolve_unit
 from salstats.stats.weighting import Weighting, weighted
 
 _BY = ("metric", "task")
@@ -36,20 +38,20 @@ _BY = ("metric", "task")
 class Asked(NamedTuple):
     """What is asked of each row, and of all of them as a family."""
 
-    test: str
+    #: None for the test that is one procedure with the interval.
+    test: str | None
     adjust: str
     simultaneous: bool | None
     margin: Margin | None
     weights: Weighting
     effect_size: str | None = None
 
-    def check(self) -> "Asked":
-        """Check that they go together; names as records have them.
+    def check(self, test: str) -> "Asked":
+        """Check that they go together, and with a test; names as records have them.
 
         Procedures from flips come with the limits that agree with them, unless these are declined; limits
         that hold together come with their P values.
         """
-        test = check_choice(self.test, TESTS, "test")
         adjust = check_procedure(self.adjust, "adjust", drawn=True)
         if test in ("wilcoxon", "mcnemar") and isinstance(self.weights, str):
             raise SalstatsError(f"test={test!r} knows no weights; take test='wild', 'cr2' or 't'")
@@ -79,7 +81,7 @@ class Asked(NamedTuple):
             raise SalstatsError(
                 f"adjust={adjust!r} has simultaneous limits; take adjust='max-t' with simultaneous=False"
             )
-        return self._replace(test=test, adjust=adjust, simultaneous=simultaneous)
+        return self._replace(adjust=adjust, simultaneous=simultaneous)
 
 
 def contrast(
@@ -93,8 +95,16 @@ def contrast(
     unit: Unit,
 ) -> pd.DataFrame:
     """Check, compare, infer, test and lay out the frame."""
-    test, adjust, simultaneous, margin, weights, effect_size = of_rows.check()
+    test = check_choice(of_rows.test or options.test, TESTS, "test")
+    _, adjust, simultaneous, margin, weights, effect_size = of_rows.check(test)
+    options = flipped_options(options, of_rows.test, adjust)
     check_choice(asked.pairs, PAIRS, "pairs")
+    for option, name in score_choices(options, test):
+        if asked.average or asked.overall or weights is not None or asked.pairs != "complete":
+            raise SalstatsError(
+                f"{option}={name!r} is for single groups of complete pairs that weigh alike, without "
+                f"average=, overall= and weights=; {option}='wild' takes them"
+            )
     if effect_size is not None and asked.pairs != "complete":
         raise SalstatsError("effect_size= is of pairs, so it needs pairs='complete'")
     if test == "signflip" and asked.pairs != "complete":
@@ -108,6 +118,9 @@ def contrast(
         raise SalstatsError("overall=True (--overall) with weights needs pairs='complete'")
     scores = codes.frame
     compared = compare(kind, codes, units, replace(asked, by=columns, weights=weighed))
+    if adjust in JOINT:
+        # one family shares its flips, so that all of its rows have them
+        options = replace(options, interval=replace(options.interval, mistakes_outlying=False))
     target = compared.target
     found, tested = tests_of_pairs(compared, options, test, units)
     order = display_order(target.keys)
@@ -144,7 +157,7 @@ def contrast(
         special["family_level"] = options.level
     if effect_size is not None:
         special |= effect_columns(compared, effect_size, options.level)
-    frame = estimates_frame(target.keys, table, special, order)
+    frame = carry_cautions(estimates_frame(target.keys, table, special, order), scores)
     if not options.interval.bounded:
         warn_beyond_range(frame)
     remedy = bounds_call(asked.reference)
@@ -184,13 +197,39 @@ def refined(tested: Tested, alpha: np.ndarray) -> Tested:
 
 def tests_of_pairs(compared: Compared, options: Options, test: str, units: Units) -> tuple[Estimates, Tested]:
     """Estimates with their limits, and the test of each row."""
+    for option, name in score_choices(options, test):
+        check_paired_shares(compared, option, name, units.name)
     found = infer(compared.target, options, gaps=test == "bootstrap", flips=test == "wild")
     return found, p_values_of_pairs(test, compared, found, units)
 
 
 def test_of_rows(test: str, found: Estimates) -> np.ndarray | str:
     """Name of each row's test."""
-    return np.where(found.by_cr2, "cr2", test) if test == "wild" and found.by_cr2 is not None else test
+    if test != "wild":
+        return test
+    names = np.full(len(found.estimate), test, dtype=object)
+    if found.by_cr2 is not None:
+        names = np.where(found.by_cr2, "cr2", names)
+    if found.options.interval.of_trials:
+        names = np.where(found.basis.trials, "score", names)
+    return names
+
+
+def flipped_options(options: Options, test: str | None, adjust: str) -> Options:
+    """Return options that flip 0/1 scores, too, where a test by flips or a joint adjustment is asked for."""
+    if test == "wild" or adjust in JOINT:
+        return options.of_graded()
+    return options
+
+
+def score_choices(options: Options, test: str) -> list[tuple[str, str]]:
+    """Return the option and its value where an interval or a test of paired 0/1 scores is asked for."""
+    choices = []
+    if options.interval.kind == "share":
+        choices.append(("interval", options.interval.name))
+    if test == "score":
+        choices.append(("test", test))
+    return choices
 
 
 def verdicts(

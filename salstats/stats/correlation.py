@@ -10,12 +10,12 @@ from salstats.checks import ValueRangeError, check_choice, check_level, check_nu
 from salstats.frames import estimates_frame
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
 from salstats.stats.carried import absent_column, absent_observations
+from salstats.stats.cautions import FEW_EVENTS, FEW_UNITS, caution_column
 from salstats.stats.coefficients import (
     RECORDS,
     TESTS,
     fisher_limits,
     fisher_std_error,
-    interval_used,
     pool_fisher_z,
 )
 from salstats.stats.correlated_pairs import CorrelatedPairs, check_covariates, check_repeats
@@ -27,9 +27,11 @@ from salstats.stats.design import (
     warn_pooled_by_default,
     warn_pooled_methods,
 )
+from salstats.stats.few_units import few_events, few_units_of_rows, units_with_rarer_value
+from salstats.stats.fixed_factors import inference_to
 from salstats.stats.intervals import choose_interval, names_of
 from salstats.stats.shared_cases import mark_shared_cases, shared_rows_call
-from salstats.stats.units import Unit, Units, inference_to, resolve_unit, says_units, unit_columns
+from salstats.stats.units import Unit, Units, resolve_unit, says_units, unit_columns
 from salstats.stats.wide import columns_to_correlate
 
 #: Units below which a variance of them says nothing.
@@ -74,8 +76,8 @@ def correlate(
     interval : {"recommended", "cr2", "fisher", "bonett-wright", "fieller"}, optional
         Standard error on Fisher's z scale; see Notes. `cr2`, which is recommended and the default, is
         clustered by `unit`, and so is its test. The others take rows for independent (`rm`: after the
-        units' levels are taken out); of them only Spearman's and Kendall's know another than `fisher`,
-        Kendall's only `fieller`, which is used and written there whatever is asked for.
+        units' levels are taken out): Spearman's has all three, Kendall's `fieller`, the others `fisher`.
+        Another combination raises an error.
     level : float
         Confidence level.
     stratified : str, optional
@@ -119,7 +121,10 @@ def correlate(
             `unit` asked for, `unit` and `n_units` are left out. `n_absent`, where there is any, are those of
             `n_missing` that lack a score as the finding is absent.
         inference_to
-            "these readers" where pairs are of several readers, as in `summarize`.
+            "these readers" or "these trainings" where pairs are of several, as in `summarize`.
+        caution
+            Where a row deserves one: "few events" where one of both has two values, and fewer than ten units
+            the rarer one; "few units" where they are worth fewer than four of equal size.
         x, y
             What was correlated.
         covariates, covariates_of
@@ -245,12 +250,13 @@ def correlate(
     0  spearman  elongation          both      cr2
     """
     check_choice(test, TESTS, "test")
+    # of Spearman's correlation there is every interval that any other has
     interval = choose_interval(interval, "spearman").name
-    names = check_covariates(test, x, y, covariates, covariates_of)
-    if test not in ("spearman", "kendall") and interval not in names_of(test):
+    if interval not in names_of(test):
         raise ValueRangeError(
-            f"interval={interval!r} is for rank correlations; test={test!r} has {quoted(names_of(test))}"
+            f"interval={interval!r} is not for test={test!r}; choose from {quoted(names_of(test))}"
         )
+    names = check_covariates(test, x, y, covariates, covariates_of)
     check_procedure(adjust, "adjust")
     check_level(level)
     groups, strata, codes, first, second = columns_to_correlate(data, x, y, by, stratified, unit, names)
@@ -317,7 +323,7 @@ def correlate(
         special_columns |= {"covariates": ", ".join(names), "covariates_of": covariates_of}
     number_names = ("estimate", "statistic", "df", "p_value", "conf_low", "conf_high")
     columns: dict[str, object] = {name: table[name].array for name in number_names}
-    columns |= {"term": test, "conf_level": level, "interval": interval_used(test, interval), "n": counts}
+    columns |= {"term": test, "conf_level": level, "interval": interval, "n": counts}
     columns["n_missing"] = [len(rows) for rows in rows_of] - counts
     columns |= absent_column(keys, absent_observations(data, [x, y], groups), data)
     columns |= inference_to(codes.frame, None if units is None else units.codes, keys)
@@ -326,6 +332,13 @@ def correlate(
         columns |= {"unit": units.name, "n_units": n_units}
         if not clustered and test != "rm":
             _warn_of_repeats(keys, counts, n_units, units)
+    used_units = [unit_codes[pairs] for pairs in used]
+    rare = [
+        min(units_with_rarer_value(values[pairs], own) for values in (first, second))
+        for pairs, own in zip(used, used_units, strict=True)
+    ]
+    cautions = {FEW_UNITS: few_units_of_rows(used_units), FEW_EVENTS: few_events(np.array(rare))}
+    columns |= caution_column(cautions)
     result = estimates_frame(keys, columns, special_columns)
     result = mark_shared_cases(result, codes, groups, shared_rows_call(data, (x, y), "data"), complete)
     return adjusted_if_asked(result, adjust)

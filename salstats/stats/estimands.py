@@ -48,8 +48,8 @@ class Cells:
     #: Where scores are weighted `sums` are weighted, `counts` are sums of weights, and these are, of the same
     #: shape, sums of squared weights; None where each score counts as one.
     squares: np.ndarray | None = None
-    #: (n_cells,): Number of defined scores, and whether some is neither 0 nor 1; None where `counts` and
-    #: `sums` say it.
+    #: (n_cells,): Number of defined scores; None where `counts` says it. Whether some score is neither 0 nor
+    #: 1; None where only `sums` can say it.
     n_scores: np.ndarray | None = None
     graded: np.ndarray | None = None
 
@@ -61,7 +61,9 @@ class Cells:
     @property
     def is_graded(self) -> np.ndarray:
         """Whether some score of each cell is neither 0 nor 1, as far as sums over units show it."""
-        return ~(self.sums % 1 == 0).all(axis=0) if self.graded is None else self.graded
+        if self.graded is None:
+            return ~(self.sums % 1 == 0).all(axis=0)
+        return self.graded
 
     def means(self) -> np.ndarray:
         """Mean of each cell, NaN where nothing is defined."""
@@ -148,14 +150,17 @@ def sum_cells(
     if not defined.all():
         n_missing = np.bincount(groups[~defined], minlength=n_groups)
         place, values = place[defined], values[defined]
+        groups = groups[defined]
     which = np.arange(n_groups)
+    is_graded = (values != 0) & (values != 1)
+    graded = np.bincount(groups, is_graded, n_groups) > 0
     if weights is None:
         counts = np.bincount(place, minlength=size).astype(np.float64)
         sums = np.bincount(place, weights=values, minlength=size)
-        return Cells(sums.reshape(shape), counts.reshape(shape), n_missing, which)
-    weights, groups = weights[defined], groups[defined]
+        sums, counts = sums.reshape(shape), counts.reshape(shape)
+        return Cells(sums, counts, n_missing, which, graded=graded)
+    weights = weights[defined]
     total = [np.bincount(place, of, size).reshape(shape) for of in (weights * values, weights, weights**2)]
-    graded = np.bincount(groups, values % 1 != 0, n_groups) > 0
     n_scores = np.bincount(groups, minlength=n_groups).astype(np.float64)
     return Cells(total[0], total[1], n_missing, which, None, total[2], n_scores, graded)
 

@@ -14,11 +14,22 @@ from salstats.checks import (
 )
 from salstats.stats import advice, limits
 from salstats.stats.advice import ROUNDING
+from salstats.stats.cautions import (
+    FEW_EVENTS,
+    FEW_UNITS,
+    MOSTLY_ZEROS,
+    NEARLY_ALL_LOST,
+    OUTLYING_UNITS,
+    Caution,
+    caution_column,
+)
 from salstats.stats.cr2 import Robust, cr2
 from salstats.stats.draws import few_threads, weight_blocks
 from salstats.stats.estimands import Cells, Estimand, Target, ratio
+from salstats.stats.few_units import few_equal_units, few_events
 from salstats.stats.intervals import Basis, Interval, choose_interval
 from salstats.stats.monte_carlo import SIDES, fewest_replicates
+from salstats.stats.outlying_units import few_units_decide
 from salstats.stats.variances import (
     analytic_variance,
     drawn_variances,
@@ -27,6 +38,11 @@ from salstats.stats.variances import (
 )
 from salstats.stats.weighting import worth_units
 from salstats.stats.wild import Contrast, Flipped, flip, signs_of
+
+#: Terms that are of scores, where 0 can be a complete failure.
+_OF_SCORES = ("mean", "difference", "percent_decrease")
+#: Share of units whose scores are all 0, from which 0 is no exception.
+_MANY_ZEROS = 0.25
 
 
 @dataclass(frozen=True)
@@ -52,8 +68,12 @@ class Options:
     @property
     def test(self) -> str:
         """The paired test that is one procedure with the interval."""
-        names = {"bootstrap": "bootstrap", "flips": "wild"}
+        names = {"bootstrap": "bootstrap", "flips": "wild", "share": "score"}
         return names.get(self.interval.kind, "cr2" if self.interval.needs == "cr2" else "t")
+
+    def of_graded(self) -> "Options":
+        """Return options that treat 0/1 scores as all others."""
+        return replace(self, interval=replace(self.interval, of_trials=()))
 
     def columns(self) -> dict[str, int]:
         """Column `n_replicates` of an estimates frame, where the interval is made from replicates."""
@@ -104,6 +124,8 @@ class Estimates:
     flips: Flipped | None = field(default=None, repr=False)
     #: Rows that get the limits and P values of `cr2` instead.
     by_cr2: np.ndarray | None = None
+    #: Rows that each caution concerns.
+    cautions: dict[Caution, np.ndarray] = field(default_factory=dict)
     #: Levels of the limits where they differ from that of the options.
     levels: np.ndarray | None = None
 
@@ -111,7 +133,9 @@ class Estimates:
     def taken(self) -> np.ndarray:
         """Name of each row's interval."""
         record = self.options.interval
-        names = np.where(self.basis.trials, record.of_trials, record.name)
+        names = np.full(len(self.estimate), record.name, dtype=object)
+        if record.of_trials:
+            names = np.where(self.basis.trials, record.of_trials[0], names)
         return names if self.by_cr2 is None else np.where(self.by_cr2, "cr2", names)
 
     @property
@@ -140,7 +164,7 @@ class Estimates:
             columns |= {"n_undefined": self.n_undefined, "bias": self.bias}
         if self.options.interval.kind == "t":
             columns |= {"df": self.df}
-        return columns
+        return columns | caution_column(self.cautions)
 
 
 def infer(
@@ -166,15 +190,23 @@ def infer(
         beyond = cells.beyond @ estimand.cells_of_rows()
     trials = np.zeros_like(beyond)
     if record.of_trials:
-        # 0/1 scores, one of each unit and all alike in weight
-        used = estimand.cells_of_rows()
-        alone = (used.sum(axis=0) == 1) & (sizes.max(axis=0, initial=0) == 1) & (cells.squares is None)
-        trials = alone & ~(cells.is_graded @ used) & ~beyond
+        trials = _trials(cells, estimand) & ~beyond
+    outlying = exceptional = np.zeros_like(beyond)
+    of_scores = estimand.then is None and target.term in _OF_SCORES
+    if of_scores or record.needs == "cr2":
+        robust = cr2(cells.sums, cells.counts, estimand.gradient(means), cells.squares)
+    if of_scores:
+        graded = cells.is_graded @ estimand.cells_of_rows()
+        position = np.where(robust.leverage > 0, ratio(robust.influence, robust.leverage), np.nan)
+        outlying = graded & few_units_decide(robust.influence, position)
+        exceptional = outlying & ~_many_zeros(cells, estimand)
     if record.needs == "cr2":
-        variance, df, *_, spread_df = cr2(cells.sums, cells.counts, estimand.gradient(means), cells.squares)
+        variance, df, spread_df = robust.variance, robust.df, robust.spread_df
         if record.bounded:
             df = np.where(beyond, df, np.fmin(df, spread_df))
-        df = np.where(trials, np.nan, df)
+        if record.mistakes_outlying:
+            df = np.where(exceptional, np.fmin(df, spread_df), df)
+        df = np.where(trials | (record.kind == "share"), np.nan, df)
         std_error = np.sqrt(variance)
     elif not options.resampled or record.needs == "variances":
         variance, df = analytic_variance(cells, estimand)
@@ -196,7 +228,10 @@ def infer(
     std_error = np.where(std_error <= ROUNDING * scale, 0.0, std_error)
     # a proportion is a single cell per row: its size is that cell's
     n = cells.n @ estimand.first if record.kind == "share" or record.of_trials else np.empty(0)
-    none, worth = np.empty(0), n_units
+    none, worth, levels = np.empty(0), n_units, None
+    of_paired_shares = _is_ratio(estimand) and (record.kind == "share" or bool(trials.any()))
+    if record.needs == "levels" or of_paired_shares:
+        levels = levels_and_covariance(cells, estimand)
     if cells.squares is not None:
         used = estimand.cells_of_rows().astype(np.float64)
         worth = worth_units(cells.counts @ used, cells.squares @ used)
@@ -204,9 +239,8 @@ def infer(
         target.term, options.level, estimate, std_error, df, variance, bias, n, worth, ROUNDING * scale,
         none if replicates is None else replicates, none if variances is None else variances,
         jackknife(cells, estimand) if record.needs == "jackknife" else none,
-        levels_and_covariance(cells, estimand) if record.needs == "levels" else None,
-        flipped, _is_ratio(estimand),
-        beyond, trials,
+        levels, flipped, _is_ratio(estimand),
+        beyond, trials, exceptional,
     )  # fmt: skip
     smallest = np.where(estimand.cells_of_rows(), cells.sample_units()[:, None], np.inf).min(axis=0)
     if record.needs != "cr2":
@@ -220,6 +254,7 @@ def infer(
     if constant:
         low, high = (np.where(basis.std_error == 0, estimate, e) for e in (found.conf_low, found.conf_high))
         found = replace(found, conf_low=low, conf_high=high)
+    found = replace(found, cautions=_cautions(found, sizes, outlying))
     _warn(found, sizes, constant)
     return found
 
@@ -230,13 +265,18 @@ def at_level(found: Estimates, level: float) -> Estimates:
     _check_replicates(record, level, found.options.n_replicates)
     low, high, *sets = record.limits(basis)
     conf_set, zero_in_gap = sets or (None, None)
-    if basis.trials.any():
-        exact = choose_interval(record.of_trials, basis.term).limits(basis)
+    if record.of_trials and basis.trials.any():
+        exact = choose_interval(record.of_trials[0], basis.term).limits(basis)
         low, high = (
             np.where(basis.trials, other, own) for own, other in zip((low, high), exact, strict=True)
         )
     by_cr2 = None
-    if record.instead is not None and (rows := record.instead(basis)).any():
+    rows = np.zeros(len(low), dtype=bool)
+    if record.instead is not None:
+        rows = record.instead(basis)
+    if record.mistakes_outlying:
+        rows = rows | basis.outlying
+    if rows.any():
         by_cr2 = rows
         by_t = limits.t_limits(basis.estimate, basis.std_error, basis.df, level)
         low, high = (np.where(by_cr2, other, own) for own, other in zip((low, high), by_t, strict=True))
@@ -246,6 +286,7 @@ def at_level(found: Estimates, level: float) -> Estimates:
         unknown = ~(basis.std_error > 0)
         if record.bounded:
             unknown &= False if by_cr2 is None else by_cr2
+        unknown &= ~basis.trials
     low, high = (np.where(unknown, np.nan, limit) for limit in (low, high))
     return replace(
         found, options=replace(found.options, level=level), basis=basis, conf_low=low, conf_high=high,
@@ -285,6 +326,47 @@ def _check_replicates(record: Interval, level: float, n_replicates: int) -> None
         )
 
 
+def _many_zeros(cells: Cells, estimand: Estimand) -> np.ndarray:
+    """Find rows in which 0 is no exception: more than a quarter of the units of a cell have nothing else."""
+    there = cells.counts > 0
+    zeros = ((cells.sums == 0) & there).sum(axis=0) > _MANY_ZEROS * there.sum(axis=0)
+    return np.asarray((zeros[:, None] & estimand.cells_of_rows()).any(axis=0))
+
+
+def _cautions(found: Estimates, sizes: np.ndarray, outlying: np.ndarray) -> dict[Caution, np.ndarray]:
+    """Find the rows that each caution concerns.
+
+    `sizes` (n_units, n_rows) are defined scores of units, and `outlying` rows that a few units decide.
+    """
+    target, estimand = found.target, found.target.estimand
+    cautions = {
+        FEW_UNITS: few_equal_units(sizes) | _rough(found),
+        OUTLYING_UNITS: outlying,
+    }
+    if target.term not in _OF_SCORES or estimand.then is not None:
+        return cautions
+    # zeros among 0/1 scores are as good as ones
+    graded = target.cells.is_graded @ estimand.cells_of_rows()
+    cautions[MOSTLY_ZEROS] = graded & advice.mostly_zeros(_telling(target), found.n_units)
+    if target.term == "percent_decrease":
+        varies = found.conf_low < found.conf_high
+        cautions[NEARLY_ALL_LOST] = graded & varies & advice.nearly_all_lost(found.estimate, found.n_units)
+    if estimand.second is not None:
+        cautions[FEW_EVENTS] = ~graded & few_events(_discordant(target)) & (found.smallest > 1)
+    return cautions
+
+
+def _rough(found: Estimates) -> np.ndarray:
+    """Find rows whose limits are Student's t with few degrees of freedom."""
+    record = found.options.interval
+    by_t = np.full(len(found.df), record.kind == "t") if found.by_cr2 is None else found.by_cr2
+    df = found.df
+    if record.bounded or record.mistakes_outlying:
+        # these take few degrees of freedom from a few scores that differ, and hold
+        df = np.maximum(df, found.smallest - 1)
+    return advice.rough(np.where(by_t, df, np.nan))
+
+
 def _warn(found: Estimates, sizes: np.ndarray, constant: bool) -> None:
     """Warn of what deserves a look."""
     target, record, alone = found.target, found.options.interval, found.smallest < 2
@@ -293,24 +375,19 @@ def _warn(found: Estimates, sizes: np.ndarray, constant: bool) -> None:
         what = f"{record.name} intervals" if found.options.resampled else "bootstrap tests"
         advice.warn_few_units(found.smallest, keys, what, term)
         advice.warn_undefined(found.n_undefined, len(found.replicates), keys)
-    by_t = np.full(len(found.df), record.kind == "t") if found.by_cr2 is None else found.by_cr2
-    df = np.where(by_t, found.df, np.nan)
-    # limits that stay inside take few degrees of freedom from a few scores that differ, and hold
-    advice.warn_rough(np.maximum(df, found.smallest - 1) if record.bounded else df, keys)
+    advice.warn_rough(np.where(_rough(found), found.df, np.nan), keys)
     if record.needs == "cr2":
         n_cells = estimand.cells_of_rows().sum(axis=0)
         advice.warn_rare(found.smallest, n_cells > (1 if estimand.second is None else 2), keys)
     elif record.kind != "share":
-        few = found.smallest < advice.FEW_UNITS if found.options.resampled else df < advice.FEW_DF
+        few = found.smallest < advice.FEW_UNITS if found.options.resampled else advice.rough(found.df)
         advice.warn_unequal_units(sizes, few, keys, term)
-    if term in ("mean", "difference", "percent_decrease") and estimand.then is None:
-        # zeros among 0/1 scores are as good as ones
-        graded = target.cells.is_graded @ estimand.cells_of_rows()
-        if term == "percent_decrease":
-            varies = graded & (found.conf_low < found.conf_high)
-            advice.warn_next_to_nothing(np.where(varies, found.estimate, np.nan), found.n_units, keys)
-        else:
-            advice.warn_sparse(_telling(target), np.where(graded, found.n_units, 0), keys)
+    nothing = np.zeros(len(found.estimate), dtype=bool)
+    if term == "percent_decrease":
+        advice.warn_nearly_all_lost(found.cautions.get(NEARLY_ALL_LOST, nothing), keys)
+    else:
+        zeros = found.cautions.get(MOSTLY_ZEROS, nothing)
+        advice.warn_mostly_zeros(zeros, _telling(target), found.n_units, keys)
     both = found.conf_low, found.conf_high
     advice.warn_limits(record.name, target, both, found.estimate, found.scale, alone, constant=constant)
 
@@ -319,6 +396,36 @@ def _telling(target: Target) -> np.ndarray:
     """How many units have a score other than 0 on either side."""
     used = target.estimand.cells_of_rows().astype(np.float64)
     return np.asarray((np.abs(target.cells.sums) @ used > 0).sum(axis=0))
+
+
+def _discordant(target: Target) -> np.ndarray:
+    """How many units have a different sum on either side of a comparison."""
+    estimand = target.estimand
+    assert estimand.second is not None
+    contrast = estimand.first - estimand.second
+    return np.asarray((np.abs(target.cells.sums @ contrast) > 0).sum(axis=0))
+
+
+def _trials(cells: Cells, estimand: Estimand) -> np.ndarray:
+    """Find rows of 0/1 scores, one score of each unit or one pair, all alike in weight.
+
+    Pairs of several rows of a unit belong to them where no unit differs from the reference: nothing tells
+    how pairs of a unit hang together, and the unit counts as one.
+    """
+    if cells.squares is not None or estimand.then is not None:
+        return np.zeros(estimand.n_rows, dtype=bool)
+    used = estimand.cells_of_rows()
+    binary = ~(cells.is_graded @ used)
+    own = estimand.first > 0
+    own_counts = cells.counts @ own
+    single = own_counts.max(axis=0, initial=0) == 1
+    if estimand.second is None:
+        return np.asarray(binary & single & (used.sum(axis=0) == 1))
+    other = estimand.second > 0
+    paired = (own_counts == cells.counts @ other).all(axis=0)
+    equal = (cells.sums @ own == cells.sums @ other).all(axis=0)
+    several = (own_counts > 0).sum(axis=0) > 1
+    return np.asarray(binary & paired & (single | equal) & several & (used.sum(axis=0) == 2))
 
 
 def _is_ratio(estimand: Estimand) -> bool:

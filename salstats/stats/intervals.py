@@ -11,7 +11,7 @@ import numpy as np
 from scipy import special
 
 from salstats.checks import check_choice
-from salstats.stats import limits
+from salstats.stats import limits, paired_shares
 from salstats.stats.coefficients import fisher_limits
 from salstats.stats.limits import Limits
 from salstats.stats.roc import area_limits
@@ -56,6 +56,8 @@ class Basis:
     #: Rows of means whose scores may lie outside 0 and 1, and of those of 0/1 scores, one of each unit.
     beyond: np.ndarray = field(default_factory=_none)
     trials: np.ndarray = field(default_factory=_none)
+    #: Rows that a few outlying units decide, and whose scores are not 0 as a rule.
+    outlying: np.ndarray = field(default_factory=_none)
 
 
 @dataclass(frozen=True)
@@ -90,10 +92,13 @@ class Interval:
     partial: bool = False
     #: What it is taken of where none is asked for.
     recommended: tuple[str, ...] = ()
-    #: What is taken of 0/1 scores, one of each unit, where none is asked for: there it covers as it says.
-    of_trials: str = ""
+    #: What is taken of 0/1 scores, one of each unit, where none is asked for: there it covers as it says. A
+    #: record has one name for each term; what `choose_interval` returns has that of its own term.
+    of_trials: tuple[str, ...] = ()
     #: Rows that it is not for, which get the limits of `cr2`.
     instead: Callable[[Basis], np.ndarray] | None = None
+    #: Whether rows that a few outlying units decide get the limits of `cr2`, too, where none is asked for.
+    mistakes_outlying: bool = False
     #: One-sided P values of bounds, by the test whose limits these are: at or below, and at or above.
     tails: Callable[[Basis, np.ndarray], Tails] | None = None
 
@@ -136,6 +141,35 @@ def _wild(b: Basis) -> Limits:
         low, high = 100 * (1 - high), 100 * (1 - low)
     low, high = (np.where(np.abs(limit) <= b.rounding, 0.0, limit) for limit in (low, high))
     return low, high
+
+
+def _tango(b: Basis) -> Limits:
+    return paired_shares.difference_limits(b.estimate, b.std_error, b.n_units, b.level)
+
+
+def _tango_tails(b: Basis, bound: np.ndarray) -> Tails:
+    return paired_shares.difference_tails(b.estimate, b.std_error, b.n_units, bound)
+
+
+def _tang(b: Basis) -> Limits:
+    """Limits of a percentage decrease, from those of the ratio of method and reference."""
+    low, high = paired_shares.ratio_limits(*_paired_levels(b), b.n_units, b.level)
+    return 100 * (1 - high), 100 * (1 - low)
+
+
+def _tang_tails(b: Basis, bound: np.ndarray) -> Tails:
+    levels = _paired_levels(b)
+    # the decrease is the larger the smaller the ratio
+    at_or_above, at_or_below = paired_shares.ratio_tails(*levels, b.n_units, 1 - bound / 100)
+    return at_or_below, at_or_above
+
+
+def _paired_levels(b: Basis) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Means of the method and of the reference, and the standard error of their difference."""
+    assert b.levels is not None
+    method, reference, covariance = b.levels
+    variance = covariance[:, 0, 0] - 2 * covariance[:, 0, 1] + covariance[:, 1, 1]
+    return method, reference, np.sqrt(np.maximum(variance, 0))
 
 
 def _delta(b: Basis) -> Limits:
@@ -253,7 +287,7 @@ RECORDS = (
         "variance clustered by {unit} and Student's quantile with Satterthwaite's degrees of freedom, fewer "
         "where some of them hold most of that variance (Wilson 1927; Franco et al. 2019)",
         of=("mean", "curve", "pooled_rate"), brief="Wilson score", needs="cr2", clustered=True, bounded=True,
-        recommended=("mean", "curve", "pooled_rate"), instead=lambda b: b.beyond, of_trials="exact",
+        recommended=("mean", "curve", "pooled_rate"), instead=lambda b: b.beyond, of_trials=("exact",),
         scale="remade",
     ),
     Interval(
@@ -262,7 +296,19 @@ RECORDS = (
         "(Cameron et al. 2008)",
         of=("difference", "percent_decrease"), brief="wild cluster bootstrap", needs="cr2", clustered=True,
         recommended=("difference", "percent_decrease"), tails=_flip_tails,
-        instead=lambda b: b.n_units < _FEWEST_TO_FLIP,
+        instead=lambda b: (b.n_units < _FEWEST_TO_FLIP) & ~b.trials, of_trials=("tango", "tang"),
+        mistakes_outlying=True,
+    ),
+    Interval(
+        "tango", "Tango score", "share", _tango,
+        "by inverting the score test of two proportions of the same units (Tango 1998)",
+        of=("difference",), needs="cr2", bounded=True, scale="remade",
+        tails=_tango_tails,
+    ),
+    Interval(
+        "tang", "Tang score of a ratio", "share", _tang,
+        "by inverting the score test of the ratio of two proportions of the same units (Tang et al. 2003)",
+        of=("percent_decrease",), brief="Tang score", needs="cr2", bounded=True, tails=_tang_tails,
     ),
     Interval(
         "wilson", "Wilson score", "share", _share(limits.wilson),
@@ -390,9 +436,11 @@ def choose_interval(interval: str | None, term: str, *, drawn: bool = False) -> 
     """The interval asked for; else percentile of draws that are given, or the recommended one."""
     name = check_choice(RECOMMENDED if interval is None else interval, names_of(term), "interval")
     if name != RECOMMENDED:
-        return replace(next(r for r in RECORDS if r.name == name and term in r.of), of_trials="")
+        record = next(r for r in RECORDS if r.name == name and term in r.of)
+        return replace(record, of_trials=(), mistakes_outlying=False)
     record = RECORDS[0] if drawn else next(r for r in RECORDS if term in r.recommended)
-    return record if record.of_trials in names_of(term) else replace(record, of_trials="")
+    of_term = tuple(name for name in record.of_trials if name in names_of(term))
+    return replace(record, of_trials=of_term)
 
 
 def find_interval(name: object, term: object = None) -> Interval | None:

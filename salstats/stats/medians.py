@@ -23,6 +23,7 @@ from salstats.stats.design import (
 )
 from salstats.stats.draws import weight_blocks
 from salstats.stats.equivalence import sides
+from salstats.stats.fixed_factors import inference_to
 from salstats.stats.inference import Options, check_options, moments
 from salstats.stats.intervals import Basis
 from salstats.stats.quantile_limits import (
@@ -38,7 +39,7 @@ from salstats.stats.shared_cases import (
     mark_shared_cases,
     paired_call,
 )
-from salstats.stats.units import Unit, Units, inference_to, resolve_unit
+from salstats.stats.units import Unit, Units, resolve_unit
 
 #: Scores and units of a group, those of the method and (of a difference) of the reference.
 _Sides = tuple[np.ndarray, ...]

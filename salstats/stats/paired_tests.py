@@ -1,4 +1,4 @@
-"""Tests of paired scores: bootstrap, t, Wilcoxon, McNemar, sign flips."""
+"""Tests of paired scores: bootstrap, t, Wilcoxon, McNemar, score, sign flips."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,6 +17,7 @@ from salstats.stats.draws import few_threads, sign_blocks
 from salstats.stats.estimands import ratio
 from salstats.stats.inference import Estimates, bootstrap_p_values, check_binary, moments
 from salstats.stats.max_t import Drawn
+from salstats.stats.paired_shares import equality_p_value
 from salstats.stats.units import Units
 from salstats.stats.variances import analytic_variance, influence_weights
 
@@ -79,6 +80,10 @@ RECORDS = {
             f"where there are no more; {_SMALL}.",
             drawn=True,
         ),
+        PairedTest(
+            "score", "McNemar's score test, without correction",
+            f"{_FROM} McNemar's score test without correction (McNemar 1947).",
+        ),
         PairedTest("none", "no test", "No test was made."),
     )
 }  # fmt: skip
@@ -115,29 +120,12 @@ def p_values_of_pairs(test: str, compared: Compared, found: Estimates, units: Un
         value, (_, spread, _) = np.where(special, found.estimate, gap.value(means)), moments(replicates)
         drawn = Drawn.of(value, np.nan_to_num(replicates - value), spread, ROUNDING * scale)
         return Tested(none, none, np.where(found.smallest < 2, np.nan, p_value), floor, drawn)
-    if test == "wild" and found.by_cr2 is None:
-        assert found.flips is not None
-        return Tested(none, none, found.flips.p_value, found.flips.drawn.floor, found.flips.drawn)
-    if test in ("t", "cr2", "wild"):
-        parts = []
-        for what in (gap, estimand):
-            if test == "t":
-                variance, df = analytic_variance(cells, what)
-            else:
-                variance, df, *_ = cr2(cells.sums, cells.counts, what.gradient(means), cells.squares)
-            negligible = np.sqrt(variance) <= ROUNDING * what.scale(means)
-            parts.append(t_test(what.value(means), np.where(negligible, 0.0, variance), df))
-        # what has its limits from the same variance has its P value from it, too
-        itself = special | (test == "wild")
-        tested = Tested(*(np.where(itself, own, of_gap) for of_gap, own in zip(*parts, strict=True)))
-        if test != "wild":
-            return tested
-        # units too few to flip
-        assert found.flips is not None
-        assert found.by_cr2 is not None
-        p_value = np.where(found.by_cr2, tested.p_value, found.flips.p_value)
-        floor = np.where(found.by_cr2, np.nan, found.flips.drawn.floor)
-        return Tested(none, none, p_value, floor, found.flips.drawn)
+    if test == "score":
+        return Tested(none, none, _score_p_values(compared, found))
+    if test in ("t", "cr2"):
+        return _t_tests(test, compared, special)
+    if test == "wild":
+        return _wild_tests(compared, found)
     if test == "signflip":
         per_sum, _ = influence_weights(gap.gradient(means), means, cells.counts.sum(axis=0))
         signs = sign_blocks(found.options.n_replicates, units.n, found.options.rng)
@@ -147,6 +135,49 @@ def p_values_of_pairs(test: str, compared: Compared, found: Estimates, units: Un
     if test == "none":
         return Tested(none, none, none)
     return _test_of_single_rows(test, compared, scale, units.name)
+
+
+def _t_tests(test: str, compared: Compared, of_estimate: np.ndarray) -> Tested:
+    """Test each row's difference by Student's t, or the estimate itself where `of_estimate` says so."""
+    cells, estimand = compared.target.cells, compared.target.estimand
+    means, parts = cells.means(), []
+    for what in (estimand.gap(), estimand):
+        if test == "t":
+            variance, df = analytic_variance(cells, what)
+        else:
+            variance, df, *_ = cr2(cells.sums, cells.counts, what.gradient(means), cells.squares)
+        negligible = np.sqrt(variance) <= ROUNDING * what.scale(means)
+        parts.append(t_test(what.value(means), np.where(negligible, 0.0, variance), df))
+    return Tested(*(np.where(of_estimate, own, of_gap) for of_gap, own in zip(*parts, strict=True)))
+
+
+def _wild_tests(compared: Compared, found: Estimates) -> Tested:
+    """Test each row by flips, few units by CR2 and paired 0/1 scores by their score test, as its interval."""
+    assert found.flips is not None
+    p_value = found.flips.p_value
+    floor: np.ndarray | float = found.flips.drawn.floor
+    none = np.full(len(p_value), np.nan)
+    if found.by_cr2 is not None:
+        # these rows have their limits from Student's t, and their P value, too
+        _, _, by_t = t_test(found.estimate, found.std_error**2, found.df)
+        p_value = np.where(found.by_cr2, by_t, p_value)
+        floor = np.where(found.by_cr2, np.nan, floor)
+    if found.options.interval.of_trials and found.basis.trials.any():
+        trials = found.basis.trials
+        p_value = np.where(trials, _score_p_values(compared, found), p_value)
+        if trials.all():
+            return Tested(none, none, p_value)
+        floor = np.where(trials, np.nan, floor)
+    return Tested(none, none, p_value, floor, found.flips.drawn)
+
+
+def _score_p_values(compared: Compared, found: Estimates) -> np.ndarray:
+    """P values of the score test of paired 0/1 scores, NaN for averages and rows of less than two units."""
+    cells, gap = compared.target.cells, compared.target.estimand.gap()
+    variance, _ = analytic_variance(cells, gap)
+    p_value = equality_p_value(gap.value(cells.means()), np.sqrt(variance), found.n_units)
+    single = gap.cells_of_rows().sum(axis=0) == 2
+    return np.where(single & (found.smallest >= 2), p_value, np.nan)
 
 
 def _test_of_single_rows(test: str, compared: Compared, scale: np.ndarray, unit: str) -> Tested:
@@ -226,11 +257,23 @@ def sign_flips(sums: np.ndarray, signs: Iterable[np.ndarray], scale: np.ndarray)
     return Drawn.of(sums.sum(axis=0), flipped, spread, 1e-12 * scale, parts=sums)
 
 
-def check_independent(units: np.ndarray, keys: pd.DataFrame, row: int, unit: str) -> None:
-    """Raise when a unit has several pairs, which the exact McNemar test cannot bear."""
+def check_paired_shares(compared: Compared, option: str, choice: str, unit: str) -> None:
+    """Raise unless scores are 0 or 1, and each unit has one pair of them in every group."""
+    check_binary(compared.own, option, choice)
+    check_binary(compared.other, option, choice)
+    for group in range(compared.members.shape[0]):
+        units = compared.units[compared.groups == group]
+        check_independent(units, compared.target.keys, group, unit, option, choice)
+
+
+def check_independent(
+    units: np.ndarray, keys: pd.DataFrame, row: int, unit: str, option: str = "test", choice: str = "mcnemar"
+) -> None:
+    """Raise when a unit has several pairs, which what is for independent pairs cannot bear."""
     n_units = len(np.unique(units))
     if len(units) > n_units:
+        remedy = "test='wild' or 'signflip'" if option == "test" else f"{option}='wild'"
         raise SalstatsError(
-            f"test='mcnemar' needs independent pairs; {group_label(keys, row)} has {len(units)} in "
-            f"{n_units} units ({unit}); take test='t' or 'signflip', which keep a unit's pairs together"
+            f"{option}={choice!r} needs independent pairs; {group_label(keys, row)} has {len(units)} in "
+            f"{n_units} units ({unit}); take {remedy}, which keeps a unit's pairs together"
         )

@@ -8,11 +8,12 @@ import pandas as pd
 from salstats.frames import estimates_frame
 from salstats.stats.advice import warn_undefined
 from salstats.stats.carried import absent_column, is_absent
+from salstats.stats.fixed_factors import inference_to
 from salstats.stats.inference import check_options
 from salstats.stats.limits import percentile
 from salstats.stats.rank_schemes import kendall_tau
 from salstats.stats.rankings import Asked, rank_methods
-from salstats.stats.units import Unit, inference_to
+from salstats.stats.units import Unit
 
 
 def rank_stability(

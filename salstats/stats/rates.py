@@ -21,6 +21,7 @@ from salstats.stats.comparisons import one_sided_pairs, pair_rows, told_apart
 from salstats.stats.design import OVERALL, Design, display_order, index_groups, mean_of_rows_design, pool_over
 from salstats.stats.equivalence import sides
 from salstats.stats.estimands import Cells, Estimand, Target, sum_cells, target_of_cells
+from salstats.stats.fixed_factors import inference_to
 from salstats.stats.inference import Estimates, check_options, infer
 from salstats.stats.shared_cases import (
     flow_call,
@@ -28,7 +29,7 @@ from salstats.stats.shared_cases import (
     mark_shared_cases,
     paired_call,
 )
-from salstats.stats.units import Unit, inference_to, resolve_unit
+from salstats.stats.units import Unit, resolve_unit
 
 #: The pixels of a case: in both masks, in the prediction only, in the truth only, in neither.
 COUNT_COLUMNS = ("tp", "fp", "fn", "tn")

@@ -58,8 +58,8 @@ def significance_map(
     -------
     DataFrame
         One row per group and ordered pair, sorted: `by`, `method`, `reference`; `term` ("difference"),
-        `estimate` (method - reference), `p_value` one-sided, of the method being better; `p_adjusted`,
-        `conf_level`, `unit`; `n_pairs`, `better`, `larger_is_better`, `test`, `procedure`.
+        `estimate` (method - reference); `p_value`, which is one-sided and small where the method is better,
+        and `p_adjusted`; `conf_level`, `unit`; `n_pairs`, `better`, `larger_is_better`, `test`, `procedure`.
 
     Raises
     ------

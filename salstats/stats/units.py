@@ -4,13 +4,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from shlex import quote
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from salstats.checks import ColumnError, check_columns, warn
-from salstats.frames import ColumnCodes, case_key, text_column
+from salstats.frames import KEY_COLUMNS, ColumnCodes, case_key, text_column
+from salstats.stats.patient_structure import begin_anew, column_of_groups, groups_in_names
 
 #: What `unit=` takes: a column, or several that name a unit together.
 Unit = str | Sequence[str] | None
@@ -21,7 +21,12 @@ _PATIENT = re.compile(rf"((anon\w*|deid\w*|dicom|id)[ _.-]?)?{_PERSON}{_NUMBER}"
 #: Examinations of a patient, of which a case is one image; where each is small, as a data set is not.
 _EXAMINATION = re.compile(rf"(id|study|exam|examination|accession|visit|session){_NUMBER}", re.IGNORECASE)
 #: Where patients may be numbered anew.
-_SITE = re.compile(rf"(site|hospital|center|centre|institution|clinic){_NUMBER}", re.IGNORECASE)
+_SITE = re.compile(
+    rf"(site|hospital|center|centre|institut\w*|clinic|cohort|database|source|collection|country){_NUMBER}",
+    re.IGNORECASE,
+)
+#: What stands where nobody knows whose a case is.
+_UNKNOWN = frozenset(["", "unknown", "na", "n/a", "none", "nan", "null", "?", "-"])
 #: A case's name that begins with its patient's, as in patient10001_study1_view2 and sub-01_ses-02, or in the
 #: files of MIMIC-CXR (p10/p10000032/s50414267/...) and ChestX-ray14 (00000013_005.png).
 _IN_CASE = re.compile(
@@ -31,8 +36,6 @@ _IN_CASE = re.compile(
 )
 #: Cases of an examination at most; a column of more is of another kind.
 _LARGEST_EXAMINATION = 20
-#: Whom estimates speak of where readers are taken for fixed.
-THESE_READERS = "these readers"
 
 
 @dataclass(frozen=True)
@@ -54,8 +57,9 @@ def resolve_unit(codes: ColumnCodes, unit: Unit, name: str = "scores") -> Units:
 
     Cases belong together where they share a value of `patient`, or else of a column that is called as
     patients, or their examinations, are called elsewhere, or where their names begin with a patient's; of
-    any but `patient` a warning says which it is. A case of which nothing says whose it is is a unit by
-    itself, with a warning. Choosing cases although patients have several warns with their number. Where
+    any but `patient` a warning says which it is. A case of which nothing says whose it is ("unknown", "NA")
+    is a unit by itself, with a warning. Where cases only look like several patients' a warning says so, and
+    how to take these for units. Choosing cases although patients have several warns with their number. Where
     there is a column `dataset`, the same id in two data sets is two units; of sites that share ids a warning
     says so.
 
@@ -92,11 +96,16 @@ def resolve_unit(codes: ColumnCodes, unit: Unit, name: str = "scores") -> Units:
             raise ColumnError(f"{name} has no column 'case' or 'patient'; name the unit with unit=")
         if asked != ["case"]:
             return _units_of(codes, asked, cases)
+        _propose_patients(frame, cases, first)
     check_columns(frame, asked, name)
     for column in asked:
-        if codes.column(column).missing or codes.column(column).blank:
-            row = int(np.flatnonzero(_lacking(frame, column))[0])
-            raise ColumnError(f"column {column!r} of {name} is empty in row {row}; every row needs its unit")
+        lacking = _lacking(frame, column)
+        if lacking.any():
+            row = int(np.flatnonzero(lacking)[0])
+            what = "empty"
+            if not pd.isna(frame[column].iloc[row]) and frame[column].iloc[row] != "":
+                what = f"{frame[column].iloc[row]!r}"
+            raise ColumnError(f"column {column!r} of {name} is {what} in row {row}; every row needs its unit")
     return _units_of(codes, asked)
 
 
@@ -108,35 +117,12 @@ def says_units(frame: pd.DataFrame, unit: Unit = None) -> bool:
 def unit_columns(frame: pd.DataFrame, unit: Unit) -> list[str]:
     """Columns that units may be told by, which a table made of a frame has to carry along."""
     asked = [unit] if isinstance(unit, str) else list(unit or ())
-    called = [c for c in map(str, frame.columns) if _PATIENT.fullmatch(c) or _EXAMINATION.fullmatch(c)]
+    called = [c for c in map(str, frame.columns) if _names_people(c)]
+    if unit is None and "case" in frame.columns and not any(map(_PATIENT.fullmatch, called)):
+        column = column_of_groups(frame, ColumnCodes(frame).combined(case_key(frame)))
+        if column is not None:
+            called.append(column.name)
     return [c for c in dict.fromkeys([*asked, *called]) if c in frame.columns]
-
-
-def fixed_readers(frame: pd.DataFrame, units: np.ndarray | None) -> np.ndarray:
-    """Which rows are of readers who are taken for fixed: of several, none of whom is drawn with one unit."""
-    if "other_reader" in frame.columns:
-        # two readers of one case are never drawn with it
-        return frame["other_reader"].notna().to_numpy()
-    if "reader" not in frame.columns or frame["reader"].nunique() < 2:
-        return np.zeros(len(frame), dtype=bool)
-    known = frame["reader"].notna().to_numpy()
-    of_units = None if units is None else pd.Series(units[known]).groupby(frame["reader"].to_numpy()[known])
-    return known if of_units is None or of_units.nunique().max() > 1 else np.zeros_like(known)
-
-
-def inference_to(frame: pd.DataFrame, units: np.ndarray | None, keys: pd.DataFrame) -> dict[str, Any]:
-    """Column `inference_to`: "these readers" of estimates that take readers for fixed, if any does."""
-    fixed = fixed_readers(frame, units)
-    whose = [c for c in ("method", "reference") if c in keys.columns and "method" in frame.columns]
-    said = np.full(len(keys), bool(fixed.any()))
-    if whose:
-        said = keys[whose].isin(frame.loc[fixed, "method"].unique()).any(axis=1).to_numpy()
-    return readers_column(said)
-
-
-def readers_column(said: np.ndarray) -> dict[str, Any]:
-    """Column `inference_to` of an estimates frame, whose rows speak of these readers or of none."""
-    return {"inference_to": text_column(THESE_READERS if row else None for row in said)} if said.any() else {}
 
 
 def _units_of(codes: ColumnCodes, columns: list[str], cases: np.ndarray | None = None) -> Units:
@@ -144,14 +130,14 @@ def _units_of(codes: ColumnCodes, columns: list[str], cases: np.ndarray | None =
 
     Ids of cases and patients may be used again in another data set; a reader or a site is the same there.
     """
-    own = columns == ["case"] or any(_PATIENT.fullmatch(c) or _EXAMINATION.fullmatch(c) for c in columns)
+    own = columns == ["case"] or any(map(_names_people, columns))
     apart = ["dataset"] if own and "dataset" in codes.frame.columns and "dataset" not in columns else []
     used = [*apart, *columns]
     if any(isinstance(codes.frame[c].dtype, pd.CategoricalDtype) for c in used):
         # draws count units in sorted order, whatever order the categories have
         codes = ColumnCodes(codes.frame[used].astype("object"))
     places, n_alone = codes.combined(used), 0
-    if cases is not None and (codes.column(columns[0]).missing or codes.column(columns[0]).blank):
+    if cases is not None:
         lacking = _lacking(codes.frame, columns[0])
         n_alone = len(np.unique(cases[lacking]))
         places = np.unique(np.where(lacking, len(places) + cases, places), return_inverse=True)[1]
@@ -161,17 +147,27 @@ def _units_of(codes: ColumnCodes, columns: list[str], cases: np.ndarray | None =
 def _candidates(frame: pd.DataFrame) -> list[str]:
     """Columns that may name patients, the surest first: `patient` alone where it is there."""
     names = [str(c) for c in frame.columns]
-    if "patient" in names and frame["patient"].notna().any():
+    if "patient" in names and not _lacking(frame, "patient").all():
         return ["patient"]
     called = [c for c in names if _PATIENT.fullmatch(c)]
     if "case" in names:
         called += [c for c in names if _EXAMINATION.fullmatch(c)]
-    return [c for c in called if frame[c].notna().any()]
+    return [c for c in called if not _lacking(frame, c).all()]
 
 
 def _lacking(frame: pd.DataFrame, column: str) -> np.ndarray:
-    """Which rows have no id."""
-    return (frame[column].isna() | frame[column].eq("")).to_numpy(dtype=bool, na_value=True)
+    """Find the rows that have no value, or of a column of patients or examinations a word for none."""
+    values = frame[column]
+    lacking = values.isna() | values.eq("")
+    if _names_people(column) and not pd.api.types.is_numeric_dtype(values):
+        words = [v for v in values.unique() if isinstance(v, str) and v.strip().casefold() in _UNKNOWN]
+        lacking |= values.isin(words)
+    return lacking.to_numpy(dtype=bool, na_value=True)
+
+
+def _names_people(column: str) -> bool:
+    """Whether a column is called as patients, or their examinations, are."""
+    return bool(_PATIENT.fullmatch(column) or _EXAMINATION.fullmatch(column))
 
 
 def _groups(units: Units, column: str, cases: np.ndarray, first: np.ndarray) -> bool:
@@ -208,7 +204,7 @@ def _say_source(frame: pd.DataFrame, units: Units, column: str, first: np.ndarra
             f"units are told by {where}: {units.n} units of {len(first)} {rows}, {n_several} with several"
             f"{alone}; {other}"
         )
-    for site in [str(c) for c in frame.columns if column and _SITE.fullmatch(str(c))]:
+    for site in _sites(frame, column, codes, first):
         across = int((frame[site].iloc[first].groupby(codes).nunique() > 1).sum())
         if across:
             both = f"unit={[site, column]} (--unit {quote(f'{site},{column}')})"
@@ -216,3 +212,41 @@ def _say_source(frame: pd.DataFrame, units: Units, column: str, first: np.ndarra
                 f"{across} of {units.n} units told by {column!r} have cases of several {site!r}: where ids "
                 f"begin anew in each, {both} tells them apart"
             )
+
+
+def _sites(frame: pd.DataFrame, column: str, codes: np.ndarray, first: np.ndarray) -> list[str]:
+    """List the columns in each of whose values patients may be numbered anew."""
+    if not column:
+        return []
+    sites = []
+    for name in map(str, frame.columns):
+        if name in (*KEY_COLUMNS, "metric", "score", column):
+            continue
+        if _SITE.fullmatch(name) or begin_anew(frame[column].iloc[first], frame[name].iloc[first]):
+            sites.append(name)
+    return sites
+
+
+def _propose_patients(frame: pd.DataFrame, cases: np.ndarray, first: np.ndarray) -> None:
+    """Warn where cases, which are the units, look like those of fewer patients, with the option for these."""
+    if any(_PATIENT.fullmatch(c) for c in _candidates(frame)):
+        return
+    independent = "unit='case' (--unit case) says that cases are independent"
+    column = column_of_groups(frame, cases)
+    if column is not None:
+        warn(
+            f"cases are the units, but {column.name!r} puts {column.n_grouped} of {column.n_cases} cases "
+            f"into groups of a few, as patients do; unit={column.name!r} (--unit {quote(column.name)}) keeps "
+            f"each of its {column.n_groups} groups together, {independent}"
+        )
+        return
+    groups = groups_in_names(frame["case"].iloc[first].astype("str"))
+    if groups is None:
+        return
+    extracted = f"scores['case'].astype('str').str.extract({groups.pattern!r}, expand=False)"
+    warn(
+        f"cases are the units, but the names of {groups.n_grouped} of {groups.n_cases} begin alike in groups "
+        f"of a few, as {groups.example!r} with {groups.beginning!r}, as those of patients do; "
+        f"scores['patient'] = {extracted} (--patient-from {quote(groups.pattern)}) keeps each of the "
+        f"{groups.n_groups} groups together, {independent}"
+    )

@@ -90,5 +90,6 @@ def test_a_baseline_that_hides_nothing_is_said(metric, probs):
     with pytest.warns(
         SalstatsWarning, match=f"{metric}: without its pixels .* 0.85, with them 1; the baseline"
     ):
-        curve_scores(curve("a", probs, metric=metric))
-    curve_scores(curve("a", [p - 0.5 for p in probs], metric=metric))
+        scores = curve_scores(curve("a", probs, metric=metric))
+    assert scores["caution"].tolist() == ["baseline shows much"]
+    assert "caution" not in curve_scores(curve("a", [p - 0.5 for p in probs], metric=metric))

@@ -291,6 +291,16 @@ def test_the_kind_of_probability_is_the_networks_and_sigmoid_for_a_module(some):
         pd.testing.assert_frame_equal(curves, deletion(model, images, maps, targets, probability=kind))
 
 
+def test_curves_of_a_network_that_ends_in_a_softmax_are_of_its_own_probabilities(some):
+    images, maps, targets = some
+    model = torch.nn.Sequential(small_cnn(), torch.nn.Softmax(dim=1))
+    curves = deletion(Network("n", model), images, maps, targets)
+    assert set(curves["probability"]) == {"none"}
+    pd.testing.assert_series_equal(
+        curves["prob"], deletion(small_cnn(), images, maps, targets, probability="softmax")["prob"]
+    )
+
+
 def test_a_network_knows_the_outputs_of_tasks(some):
     images, maps, _ = some
     network, tasks = Network("n", small_cnn(), tasks={"A": 2, "B": 0}), ["A", "B", "A", "B"]

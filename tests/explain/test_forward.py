@@ -1,5 +1,7 @@
 """Forward passes: checks, the model left as it was, and the order of numbers in memory."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -190,3 +192,38 @@ def test_large_images_are_shown_few_at_a_time(monkeypatch):
     seen.clear()
     passes(model, 4).outputs(noise(2, 3, 60, 80))
     assert seen == [1, 1]
+
+
+def three_classes(last=None):
+    """A network of three classes that exclude each other, with the module that it ends in."""
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        linear = nn.Linear(4, 3)
+    modules = [nn.Flatten(), linear]
+    return nn.Sequential(*modules if last is None else [*modules, last])
+
+
+def test_outputs_of_a_softmax_are_recognised_and_get_no_sigmoid(images):
+    expected = logits_of(three_classes(), images).softmax(dim=1).numpy()
+    for last in (nn.Softmax(dim=1), nn.LogSoftmax(dim=1)):
+        np.testing.assert_allclose(predict(three_classes(last), images), expected, atol=ROUNDING)
+    with pytest.warns(SalstatsWarning, match="3 outputs sum to 1 .* probability='none'"):
+        twice = predict(three_classes(nn.Softmax(dim=1)), images, probability="sigmoid")
+    np.testing.assert_allclose(twice, 1 / (1 + np.exp(-expected)), atol=ROUNDING)
+
+
+def test_of_several_other_outputs_a_sigmoid_is_taken_and_said_once(images):
+    model = three_classes()
+    with pytest.warns(SalstatsWarning, match="3 outputs.*probability='softmax'"):
+        found = predict(model, images)
+    np.testing.assert_allclose(found, logits_of(model, images).sigmoid().numpy(), atol=ROUNDING)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        predict(model, images)
+        predict(three_classes(), images, probability="sigmoid")
+        predict(nn.Sequential(nn.Flatten(), nn.Linear(4, 1)), images)
+
+
+def logits_of(model, images):
+    with torch.no_grad():
+        return model(torch.from_numpy(images)).double()

@@ -85,7 +85,7 @@ def test_maps_of_zeros_are_counted():
 
 
 def test_a_run_says_it_once_for_each_method(tmp_path):
-    network = Network("cnn", cnn(), tasks=OUTPUTS, options={"lime": NOTHING})
+    network = Network("cnn", cnn(), tasks=OUTPUTS, probability="sigmoid", options={"lime": NOTHING})
     options = {"none": {"method": "kernel_shap", "n_samples": 100}}
     found = said(
         lambda: make_maps(
@@ -98,7 +98,7 @@ def test_a_run_says_it_once_for_each_method(tmp_path):
 
 
 def test_an_ensemble_says_it_once():
-    networks = [Network(f"run{seed}", cnn(seed), tasks=OUTPUTS) for seed in range(3)]
+    networks = [Network(f"run{seed}", cnn(seed), tasks=OUTPUTS, probability="sigmoid") for seed in range(3)]
     images = np.stack(list(pictures(2).values()))
     found = said(lambda: explain_ensemble(networks, images, method="lime", **NOTHING))
     assert len(found) == 1

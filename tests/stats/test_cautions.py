@@ -6,7 +6,13 @@ import pandas as pd
 import salstats as ss
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.console import console_table
-from salstats.stats.cautions import DIFFERENT_CASES, Caution, add_caution, rows_by_caution
+from salstats.stats.cautions import (
+    BASELINE_SHOWS_MUCH,
+    DIFFERENT_CASES,
+    Caution,
+    add_caution,
+    rows_by_caution,
+)
 
 
 def estimates():
@@ -54,3 +60,14 @@ def test_a_frame_that_was_written_and_read_says_it_too(tmp_path):
     marked = add_caution(estimates(), DIFFERENT_CASES, np.array([True, False, False]))
     marked.to_csv(tmp_path / "estimates.csv", index=False)
     assert caution_note(pd.read_csv(tmp_path / "estimates.csv")) == caution_note(marked)
+
+
+def test_a_caution_of_scores_is_carried_to_the_estimates_of_their_metric():
+    scores = ss.datasets.load_simulated()
+    scores = add_caution(scores, BASELINE_SHOWS_MUCH, (scores["metric"] == "iou").to_numpy())
+    for frame in (
+        ss.summarize(scores, by=("metric", "method")),
+        ss.difference(scores, reference="human", by="metric", interval="cr2"),
+    ):
+        (concerned,) = rows_by_caution(frame).values()
+        np.testing.assert_array_equal(concerned, frame["metric"] == "iou")

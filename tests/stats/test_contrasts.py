@@ -64,7 +64,7 @@ def test_delta_and_fieller_equal_r_on_every_set(oracle_pairs, r_expected):
     assert set(table["set"]) <= set(oracle_pairs)
     for want in table.itertuples():
         human, saliency, _ = oracle_pairs[want.set]
-        got = decrease(human, saliency, interval="delta", level=want.conf)
+        got = decrease(human, saliency, interval="delta", level=want.conf, force=True)
         assert got["n_pairs"] == want.n
         np.testing.assert_allclose(
             [got["estimate"], got["std_error"], got["conf_low"], got["conf_high"]],
@@ -72,7 +72,7 @@ def test_delta_and_fieller_equal_r_on_every_set(oracle_pairs, r_expected):
             rtol=1e-9,
             err_msg=want.set,
         )
-        got = decrease(human, saliency, interval="fieller", level=want.conf)
+        got = decrease(human, saliency, interval="fieller", level=want.conf, force=True)
         if want.fieller_t_flag == 0:
             np.testing.assert_allclose(
                 [got["conf_low"], got["conf_high"]], [want.fieller_t_lo, want.fieller_t_hi], rtol=1e-8
@@ -89,7 +89,7 @@ def test_fieller_set_outside_a_gap_holds_what_the_paired_t_test_does_not_reject(
     human, saliency, _ = oracle_pairs["fieller_unbounded_A"]
     level = 0.999
     with pytest.warns(SalstatsWarning, match=r"does not differ from 0|does not differ"):
-        got = decrease(human, saliency, interval="fieller", level=level)
+        got = decrease(human, saliency, interval="fieller", level=level, force=True)
     assert (got["conf_low"], got["conf_high"]) == (-np.inf, np.inf)
     low, high = (float(v) for v in got["conf_set"].removeprefix("all but ").split(" to "))
 
@@ -510,7 +510,7 @@ def test_people_who_have_no_model_are_the_reference_of_every_model(contrast):
 
 @pytest.mark.filterwarnings("ignore:next to nothing is left:salstats.checks.SalstatsWarning")
 def test_where_nothing_varies_there_are_no_limits_but_a_verdict_of_the_test():
-    never, half, all_ = np.zeros(12), np.r_[np.ones(6), np.zeros(6)], np.ones(12)
+    never, half, all_ = np.zeros(12), np.r_[np.full(6, 0.8), np.zeros(6)], np.full(12, 0.8)
     with pytest.warns(SalstatsWarning, match="no wild limits"):
         lost = ss.percent_decrease(paired_scores(half, never), reference="human").iloc[0]
     assert np.isnan([lost["conf_low"], lost["conf_high"]]).all()
@@ -558,3 +558,16 @@ def test_p_value_and_limits_of_sparse_decreases_agree(seed):
         got = ss.percent_decrease(paired_scores(human, saliency), reference="human").iloc[0]
     if not np.isnan(got["conf_low"]):
         assert (got["p_value"] <= 0.05) == (got["conf_low"] > 0 or got["conf_high"] < 0)
+
+
+@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.parametrize("metric", ["gain", "dice"])
+def test_decrease_of_a_metric_with_scores_below_0_is_refused(metric):
+    rng = np.random.default_rng(4)
+    human, saliency = rng.normal(0.3, 0.4, 40), rng.normal(0.1, 0.4, 40)
+    scores = paired_scores(human, saliency).assign(metric=metric)
+    with pytest.raises(ValueRangeError, match=rf"'{metric}' has scores below 0.*difference\(\).*force=True"):
+        ss.percent_decrease(scores, reference="human")
+    assert len(ss.percent_decrease(scores, reference="human", force=True)) == 1
+    positive = paired_scores(np.abs(human), np.abs(saliency)).assign(metric=metric)
+    assert len(ss.percent_decrease(positive, reference="human")) == 1

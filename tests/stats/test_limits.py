@@ -119,7 +119,7 @@ def test_binary_intervals_widen_by_the_design_effect(interval):
     if interval == "wilson":
         # design effect 2 * 119/118 * 59/60 ... up to the two finite-sample factors
         np.testing.assert_allclose(limits(clustered), limits(alone), atol=2e-3)
-    naive = ss.summarize(doubled.drop(columns="patient"), interval=interval)
+    naive = ss.summarize(doubled.drop(columns="patient"), interval=interval, unit="case")
     assert np.diff(limits(clustered)) > 1.3 * np.diff(limits(naive))
 
 

@@ -125,6 +125,12 @@ def test_the_same_patient_in_two_data_sets_is_two():
         {"mrn": ["", "", "p", "p", "q"]},
         {"case": ["a", "b", "patient1_view1", "patient1_view2", "patient2_view1"]},
         {"patient": [None] * 5, "patient_id": [np.nan, np.nan, 1, 1, 2]},
+        {"patient": ["unknown", "unknown", "p", "p", "q"]},
+        {"patient": ["NA", "n/a", "p", "p", "q"]},
+        {"mrn": ["none", "None ", "p", "p", "q"]},
+        {"patient": ["?", "-", "p", "p", "q"]},
+        {"patient": pd.Categorical(["null", "NaN", "p", "p", "q"])},
+        {"patient": ["Unknown"] * 5, "patient_id": ["", None, 1, 1, 2]},
     ],
 )
 def test_cases_of_nobody_known_are_units_of_their_own_and_that_is_said(known):
@@ -145,6 +151,40 @@ def test_ids_that_begin_anew_in_each_site_are_told_of_and_told_apart():
         assert units_of(scores.assign(patient=[1, 1, 2, 2]), None).n == 2
 
 
+@pytest.mark.parametrize("name", ["hospital", "Cohort", "source", "country", "batch"])
+def test_ids_that_begin_anew_in_any_column_are_told_of(name):
+    # 10 patients of one, 6 of the other, two images each
+    patients = [*np.repeat(np.arange(1, 11), 2), *np.repeat(np.arange(1, 7), 2)]
+    scores = frame(case=np.arange(32), patient=patients, **{name: ["x"] * 20 + ["y"] * 12})
+    with pytest.warns(
+        SalstatsWarning, match=rf"6 of 10 units told by 'patient'.*unit=\['{name}', 'patient'\]"
+    ):
+        units_of(scores, None)
+    assert units_of(scores, [name, "patient"]).n == 16
+
+
+def test_what_varies_within_a_patient_is_no_site():
+    rng = np.random.default_rng(0)
+    patients = np.repeat(np.arange(1, 21), 4)
+    scores = frame(
+        case=np.arange(80),
+        patient=patients,
+        view=["frontal", "lateral"] * 40,
+        side=np.tile(["left", "left", "right", "right"], 20),
+        visit=np.tile([1, 2, 3, 4], 20),
+        split=rng.choice(["train", "test"], 80),
+        taken=[f"2021-03-{d:02d}" for d in rng.integers(1, 29, 80)],
+        size=rng.normal(size=80),
+        hospital=np.where(patients < 9, "x", "y"),
+    )
+    some = scores.drop(index=rng.choice(80, 15, replace=False))
+    numbered_on = scores.assign(cohort=np.where(patients < 9, "x", "y"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for table in (scores, some, numbered_on):
+            assert units_of(table, None).n == 20
+
+
 def test_cases_against_repeated_patients_warn():
     with pytest.warns(SalstatsWarning, match="1 patients have several"):
         units_of(frame(case=["a", "b"], patient=["p", "p"]), "case")
@@ -156,6 +196,7 @@ def test_cases_against_repeated_patients_warn():
         ({"case": ["a"]}, "patient", "no column 'patient'"),
         ({"site": ["a"]}, None, "name the unit"),
         ({"case": ["a", "b"], "patient": ["p", None]}, "patient", "empty in row 1"),
+        ({"case": ["a", "b"], "patient": ["p", "Unknown"]}, "patient", "is 'Unknown' in row 1"),
     ],
 )
 def test_bad_units_say_what_is_wrong(columns, unit, message):

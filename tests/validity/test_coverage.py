@@ -36,6 +36,7 @@ WEIGHTED_HITS = "statistic == 'weighted mean' and scenario.str.contains('hit')"
 THREE_READERS = "statistic == 'difference of readers' and scenario.str.contains('3 readers')"
 EQUAL_RANKS = "statistic == 'rank' and scenario.str.startswith('two equal')"
 RARE_KAPPAS = 'statistic == "Fleiss\'s kappa" and scenario == "rare hits"'
+FAILURES = "scenario.str.contains('failures')"
 ORDERED = "statistic == 'effect' and scenario.str.startswith('ordered') and n_units == 10"
 
 
@@ -91,6 +92,37 @@ def test_no_default_is_outside_its_band_but_those_that_are_listed(coverage, not_
     assert named(coverage[coverage["held"] == "no"]) == named(not_held)
 
 
+def test_fewer_than_20_cells_fail_without_a_caution(coverage):
+    failing = coverage[coverage["held"] == "no"].to_dict("records")
+    # those in which a method sometimes fails have a test of their own
+    failing = [cell for cell in failing if "failures" not in cell["scenario"]]
+    silent = [cell for cell in failing if not atlas.says_so(cell)]
+    assert len(silent) < 20, named(pd.DataFrame(silent))
+
+
+def test_well_behaved_studies_have_a_caution_in_at_most_5_percent(coverage):
+    counted = coverage[(coverage["role"] == "default") & coverage["cautioned"].notna()]
+    well = pd.DataFrame([cell for cell in counted.to_dict("records") if atlas.well_behaved(cell)])
+    assert len(well) > 80
+    assert well["cautioned"].mean() <= 0.02
+    # most in a tenth: two areas near .75 of nine positives
+    many = well["cautioned"] > 0.1
+    assert not many.any(), well.loc[many, list(atlas.CELL)].to_string()
+
+
+@pytest.mark.parametrize("statistic", ["mean", "difference", "decrease", "coefficient"])
+def test_where_a_method_sometimes_fails_limits_hold_or_a_caution_says_so(coverage, statistic):
+    where = "role == 'default' and scenario.str.contains('failures') and n_units in (20, 40)"
+    cells = coverage[coverage["statistic"] == statistic].query(where)
+    assert len(cells)
+    for cell in cells.to_dict("records"):
+        # of 20 cases 29 % of studies meet none of 6 % failures, and nothing tells these from others
+        unseen = (statistic, cell["n_units"], cell["cluster"]) == ("mean", 20, "1")
+        least = 0.68 if unseen else atlas.CAUTIONED
+        silent = cell["coverage_without_caution"]
+        assert cell["coverage"] >= 0.92 or cell["cautioned"] >= least or silent >= 0.92, cell
+
+
 def test_the_documentation_shows_the_atlas(coverage):
     page = (ROOT / "docs" / "explanation" / "coverage.md").read_text()
     assert all(table in page for table in atlas.summaries(coverage))
@@ -140,7 +172,7 @@ def test_pages_say_the_lowest_coverage_and_how_textbook_intervals_compare(covera
 def test_most_defaults_that_fail_are_those_that_the_front_page_names(coverage):
     default = percent(coverage, "default").reset_index()
     narrow, wide = default[default["coverage"] < 93], default[default["coverage"] > 97]
-    named = narrow["statistic"].isin(AGREEMENT) | narrow["scenario"].str.startswith("sparse")
+    named = narrow["statistic"].isin(AGREEMENT) | narrow["scenario"].str.contains("^sparse|failures")
     assert named.mean() > 0.5
     assert wide["statistic"].str.contains("slope|Spearman|median|hit rate|rank").mean() > 0.5
 
@@ -169,7 +201,7 @@ def test_pages_quote_the_atlas(coverage, page, where, quoted):
 
 
 def test_the_readme_quotes_percentile_and_default_limits_of_decreases(coverage):
-    decreases = coverage.query("statistic == 'decrease' and n_units == 30")
+    decreases = coverage.query(f"statistic == 'decrease' and n_units == 30 and not {FAILURES}")
     text = " ".join((ROOT / "README.md").read_text().split())
     for interval, quoted in (
         ("percentile", "held in {} % of simulated studies"),
@@ -183,7 +215,7 @@ def test_the_atlas_has_every_default(coverage, scenarios):
     simulated = coverage[coverage["source"] == "simulated"]
     wanted = [
         (s.statistic, s.name, *vars(design).values(), interval)
-        for s, design, interval in atlas.grid(scenarios, atlas.N_UNITS)
+        for s, design, interval in atlas.grid(scenarios, atlas.numbers_of_units(scenarios))
         if s.role(interval) == "default" and s.source == "simulated"
     ]
     there = simulated[["statistic", "scenario", "n_units", "cluster", "icc", "interval"]]
@@ -199,7 +231,7 @@ def test_the_atlas_has_every_default(coverage, scenarios):
     ],
 )  # fmt: skip
 def test_docstrings_quote_the_atlas(coverage, function, statistic):
-    own = coverage[coverage["statistic"] == statistic]
+    own = coverage[coverage["statistic"] == statistic].query(f"not {FAILURES}")
     text = " ".join(function.__doc__.split())
     for n, role, words in (
         (30, "default", "% of simulated studies of 30 units"),
@@ -208,6 +240,20 @@ def test_docstrings_quote_the_atlas(coverage, function, statistic):
     ):
         covered = 100 * own.loc[(own["n_units"] == n) & (own["role"] == role), "coverage"]
         assert f"in {covered.min():.0f} to {covered.max():.0f} {words}" in text
+
+
+@pytest.mark.parametrize(
+    ("function", "statistic"),
+    [
+        (ss.summarize, "mean"), (ss.difference, "difference"), (ss.percent_decrease, "decrease"),
+        (ss.regress, "coefficient"),
+    ],
+)  # fmt: skip
+def test_docstrings_quote_what_holds_where_a_method_sometimes_fails(coverage, function, statistic):
+    own = coverage.query(f"role == 'default' and n_units == 30 and {FAILURES}")
+    covered = 100 * own.loc[own["statistic"] == statistic, "coverage"]
+    quoted = f"on 6 or 8 % of the cases, in {covered.min():.0f} to {covered.max():.0f} % of 30 units"
+    assert quoted in " ".join(function.__doc__.split())
 
 
 @pytest.mark.parametrize("margin", [IOU, SPARSE, WIDE, Margin(0.9)])

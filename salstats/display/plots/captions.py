@@ -21,7 +21,7 @@ from salstats.display.text.format import (
 )
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import has_margins, margin_note, margin_text
-from salstats.display.text.vocabulary import INFERENCE, NO_INTERVAL, limits_name
+from salstats.display.text.vocabulary import NO_INTERVAL, inference_text, limits_name
 from salstats.stats.advice import beyond_range
 from salstats.stats.intervals import find_interval
 from salstats.stats.models.families import FAMILIES, GAUSSIAN
@@ -68,9 +68,8 @@ def interval_note(frame: pd.DataFrame, *, beside_p: bool = False) -> str:
     weighted = weights_text([w for w in distinct(rows, "weights") if MEMBERS not in w], units or "unit")
     alone = "unadjusted" if beside_p and is_adjusted(frame) and "family_level" not in frame.columns else ""
     bars = f"Bars: {' '.join(t for t in (alone, levels, joined(kinds, 'or')) if t)}{of_unit}{without}."
-    whom = {INFERENCE.get(str(whose), "") for whose in rows.get("inference_to", [""])}
-    inference = whom if len(whom) == 1 else ()
-    return " ".join(text for text in (bars, weighted, *inference, caution_note(frame)) if text)
+    inference = inference_text(rows.get("inference_to", ()))
+    return " ".join(text for text in (bars, weighted, inference, caution_note(frame)) if text)
 
 
 def _intervals(kind: str) -> str:

@@ -26,7 +26,7 @@ from salstats.display.plots.theme import (
 )
 from salstats.display.tables.placement import grouping_columns
 from salstats.display.text.cautions import caution_note
-from salstats.display.text.format import count_text, fixed_text, p_text
+from salstats.display.text.format import count_text, fixed_text, joined, p_text
 from salstats.display.text.labels import Labels
 from salstats.stats.adjust import find_procedure
 from salstats.stats.paired_tests import RECORDS as TESTS
@@ -232,8 +232,10 @@ def plot_significance(
     numbers = p9.geom_text(p9.aes(label="text", color="ink"), size=size, family=font(), va="center")
     level = 1 - float(frame["conf_level"].iloc[0]) if "conf_level" in frame.columns else 0.05
     known = find_procedure(next(iter(distinct(frame, "procedure")), None))
-    test = TESTS.get(str(next(iter(distinct(frame, "test")), None)))
-    how = "".join(f"; {record.label}" for record in (test, known) if record is not None and record.label)
+    tests = [TESTS[name].label for name in distinct(frame, "test") if name in TESTS]
+    how = f"; {joined(tests, 'or')}" if tests else ""
+    if known is not None and known.label:
+        how += f"; {known.label}"
     figure = (
         p9.ggplot(tiles, p9.aes("across", "up"))
         + p9.geom_tile(p9.aes(fill="better"), width=0.96, height=0.94, color=GUIDE, size=0.2)

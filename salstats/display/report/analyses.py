@@ -15,7 +15,7 @@ from salstats.display.report.calls import COMPARED, SCORED, assigned, call_text
 from salstats.display.report.model import Settings
 from salstats.display.report.ranking import compared_rows, first_means
 from salstats.display.report.wording import pooled_rows
-from salstats.display.text.format import joined
+from salstats.display.text.format import counted, joined
 from salstats.display.text.labels import LAST, Labels
 from salstats.frames import (
     DEFAULT_BY,
@@ -26,6 +26,8 @@ from salstats.frames import (
 )
 from salstats.jobs import not_counting
 from salstats.metrics.registry import has_true_zero, known_metric
+from salstats.stats.cautions import rows_by_caution
+from salstats.stats.contrasts import lowest_scores
 from salstats.stats.equivalence import check_margin, split_verdicts
 from salstats.stats.intervals import names_of
 from salstats.stats.label_columns import holds_labels
@@ -221,6 +223,8 @@ def run_analyses(
     }  # fmt: skip
     with done.watched():
         warn_of_doubtful_scores(ColumnCodes(scores), lambda row: f"scores, row {row + 1}")
+    for caution, rows in rows_by_caution(scores).items():
+        done.warnings[caution.name] = f"{counted(rows.sum(), 'score')}: {caution.note}"
     done.run("flow", ss.case_flow, scores, reference=reference, unit=unit)
     done.run("describe", ss.describe, scores, by=["metric", "method"], unit=unit)
     by = [c for c in DEFAULT_BY if c in scores.columns]
@@ -270,7 +274,9 @@ def _run_contrasts(done: Analyses, scores: pd.DataFrame, settings: Settings, opt
     by = [c for c in ("metric", "task") if c in scores.columns]
     judged: dict[str, Any] = {"adjust": settings.adjust, "margin": settings.margin}
     done.run("difference", ss.difference, scores, by=by, **options, **judged)
+    lowest = lowest_scores(scores)
     metrics = [m for m in metric_order(scores) if known_metric(m) is not None and has_true_zero(m)]
+    metrics = [m for m in metrics if not lowest[m] < 0]
     ratios = scores[scores["metric"].isin(metrics)]
     if len(ratios) and "difference" in done.frames:
         # Fieller's is the t interval of a ratio

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import numpy as np
 import pandas as pd
 
 from salstats.display.report.caveats import NOT_EVIDENCE, caveats
@@ -21,6 +22,8 @@ from salstats.display.text.margins import has_margins, margin_text
 from salstats.display.text.vocabulary import TERMS
 from salstats.stats.equivalence import split_verdicts
 
+#: What a percentage decrease below 0 is.
+_INCREASE = "percentage increase"
 #: What a method did, by the state of a comparison; none of it hangs on how many methods it is said of.
 _PHRASES = {
     "better": "scored better",
@@ -127,9 +130,26 @@ def _estimates(rows: pd.DataFrame, names: list[str], frame: pd.DataFrame, words:
     term = str(frame["term"].iloc[0])
     digits = 1 if term == "percent_decrease" else decimals(frame["estimate"])
     names = names if len(names) > 1 else [""]
+    noun, nouns = TERMS[term].noun, TERMS[term].nouns
+    if term == "percent_decrease":
+        rises = ((rows["estimate"] < 0) & (rows["reference_mean"] > 0)).to_numpy()
+        if rises.all():
+            rows, noun, nouns = _increases(rows), _INCREASE, f"{_INCREASE}s"
+        elif rises.any() and len(names) <= WRITTEN:
+            turned = pd.concat([_increases(rows[rises]), rows[~rises]]).loc[rows.index]
+            kinds = np.where(rises, _INCREASE, noun)
+            sizes = words.estimates(turned, digits)
+            texts = [f"a {kind} of {size}" for kind, size in zip(kinds, sizes, strict=True)]
+            return f", with {spread(texts, names, rows['estimate'])}"
     said = spread(words.estimates(rows, digits), names, rows["estimate"])
-    start = f"a {TERMS[term].noun} of" if len(names) <= WRITTEN else TERMS[term].nouns
+    start = f"a {noun} of" if len(names) <= WRITTEN else nouns
     return f", with {start} {said}"
+
+
+def _increases(decreases: pd.DataFrame) -> pd.DataFrame:
+    """Return percentage decreases below 0 as the increases that they are."""
+    low, high = decreases["conf_low"], decreases["conf_high"]
+    return decreases.assign(estimate=-decreases["estimate"], conf_low=-high, conf_high=-low)
 
 
 def _rule(frame: pd.DataFrame, words: Words) -> str:

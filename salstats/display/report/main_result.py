@@ -8,7 +8,7 @@ import pandas as pd
 from salstats.display.report.associations import of_gaps, outcomes
 from salstats.display.report.comparisons import states_of
 from salstats.display.report.ranking import compared_rows, first_means
-from salstats.display.report.wording import Words, decimals, listed, pooled_rows
+from salstats.display.report.wording import Words, decimals, decimals_of_limits, listed, pooled_rows
 from salstats.display.text.format import counted, fixed_text, joined
 from salstats.metrics.registry import direction
 
@@ -98,7 +98,8 @@ def _distance(method: str, metric: str, frames: Frames, words: Words) -> str:
             gap = words.estimates(rows.drop(columns="p_value", errors="ignore"))[0]
             return f"{start} minus that of {other} was {gap}; {name} was {shown}."
         smaller = " (smaller is better)" if direction(metric) < 0 else ""
-        share = words.estimates(_shares(rows), _SHARE)[0]
+        digits = decimals_of_limits(rows, _SHARE)
+        share = words.estimates(_shares(rows, digits), digits)[0]
         return f"{start} was {share} of that of {other}{smaller}; {name} was {shown}."
     return f"No mean score of {name} could be compared with that of {other}."
 
@@ -109,9 +110,9 @@ def _no_share(rows: pd.DataFrame) -> bool:
     return not (rows["reference_mean"] > 0).all() or bool(np.isinf(limits).any(axis=None))
 
 
-def _shares(decreases: pd.DataFrame) -> pd.DataFrame:
-    """What is left of the reference's mean, in percent, of decreases as tables print them."""
-    printed = decreases[["estimate", "conf_low", "conf_high"]].astype(float).round(_SHARE)
+def _shares(decreases: pd.DataFrame, digits: int) -> pd.DataFrame:
+    """What is left of the reference's mean, in percent, of decreases as they are printed."""
+    printed = decreases[["estimate", "conf_low", "conf_high"]].astype(float).round(digits)
     left = {"estimate": 100 - printed["estimate"]}
     left |= {"conf_low": 100 - printed["conf_high"], "conf_high": 100 - printed["conf_low"]}
     return decreases.assign(**left).drop(columns="p_value", errors="ignore")

@@ -1,6 +1,6 @@
 """The Methods section: what the settings, the frames and the scores put into its template's slots."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -19,10 +19,10 @@ from salstats.metrics.records import Metric
 from salstats.metrics.registry import threshold_label
 from salstats.stats.carried import UNDEFINED
 from salstats.stats.case_flow import FILE
+from salstats.stats.fixed_factors import TRAININGS, fixed_nouns
 from salstats.stats.intervals import BOOTSTRAP, find_interval
 from salstats.stats.models.errors import ERRORS
 from salstats.stats.paired_tests import RECORDS as TESTS
-from salstats.stats.units import THESE_READERS
 from salstats.stats.weighting import UNIT
 
 #: What a slice is.
@@ -53,7 +53,7 @@ def methods_text(frames: Mapping[str, pd.DataFrame], words: Words, scores: pd.Da
     known |= _means(frames, words)
     speaks_of = [frame["inference_to"] for frame in frames.values() if "inference_to" in frame.columns]
     known |= {"weights": _weights(words), "bounds": _flag(any(bound_sentences(frames["means"], words)))}
-    known["fixed_readers"] = _flag(any(column.eq(THESE_READERS).any() for column in speaks_of))
+    known |= _fixed_factors(pd.concat(speaks_of) if speaks_of else [])
     if "best" in frames:
         known |= _best(frames["best"], words)
     if "difference" in frames:
@@ -166,11 +166,10 @@ def _scores(scores: pd.DataFrame, words: Words) -> Known:
         if len(numbers) > 1:
             span = f"{numbers[0]} to {numbers[-1]}, one for each task and method"
         thresholds.append(f"a threshold of {span}")
-    others_than_seeds = f"; intervals and P values speak of other {words.units}, not of other seeds"
     repeated = [
         f"Cases had scores of several {plural(column)} ({scores[column].nunique()} in all). These stood as "
-        f"rows of their case and were kept together in every analysis{others}."
-        for column, others in (("reader", ""), ("seed", others_than_seeds))
+        f"rows of their case and were kept together in every analysis."
+        for column in ("reader", "seed")
         if several(scores, column)
     ]
     return {
@@ -182,6 +181,19 @@ def _scores(scores: pd.DataFrame, words: Words) -> Known:
         "smooth": _flag(said("smooth")),
         "repeated_rows": " ".join(repeated) or None,
     }
+
+
+def _fixed_factors(speaks_of: Iterable[object]) -> Known:
+    """Say which of readers and trainings were fixed, and what would speak of others."""
+    nouns = fixed_nouns(speaks_of)
+    if not nouns:
+        return {}
+    text = " and ".join(nouns)
+    known: Known = {"fixed": text, "fixed_capital": text.capitalize(), "as_readers": "", "renamed": ""}
+    if TRAININGS in nouns:
+        known["as_readers"] = ", with trainings in the place of readers"
+        known["renamed"] = " of scores whose column seed or model is renamed to reader"
+    return known
 
 
 def _is_number(text: str) -> bool:

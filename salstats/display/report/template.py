@@ -53,10 +53,9 @@ TEMPLATE = (
     (
         Said("{repeated_rows}"),
         Said(
-            "Readers were taken as fixed: intervals and P values speak of these readers, not of readers in "
-            "general, which would take a multi-reader multi-case analysis (Obuchowski and Rockette 1995; "
-            "salstats.mrmc).",
-            when="fixed_readers",
+            "{fixed_capital} were taken as fixed: intervals and P values speak of these {fixed}, not of "
+            "{fixed} in general, which would take a multi-reader multi-case analysis{as_readers} "
+            "(Obuchowski and Rockette 1995; salstats.mrmc{renamed}).",
         ),
     ),
     (

@@ -23,6 +23,10 @@ _WITH_ARTICLE = {
 }
 #: People whose names keep their capital.
 _NAMES = {"Dice", "Hausdorff"}
+#: Decimals that are added at most so that limits differ from their estimate in print.
+_MORE_DECIMALS = 4
+#: Limits that are nearer to an estimate, relative to their size, are equal to it.
+_ROUNDING = 1e-9
 #: Names in a list before it is cut to a number; estimates before only the smallest and the largest stand.
 _LISTED, WRITTEN = 4, 6
 
@@ -119,6 +123,7 @@ class Words:
         """Each row's estimate as in running text, its P value named for what it is."""
         name = self.p_name(frame)
         digits = decimals(frame["estimate"]) if digits is None else digits
+        digits = decimals_of_limits(frame, digits)
         p_values = "p_value" in frame.columns
         texts = inline_text(frame, digits=digits, style=self.settings.style, p_values=p_values)
         return [re.sub(r"\bP (?=[=<>≤])", f"{name} ", text) for text in texts]
@@ -150,6 +155,22 @@ def decimals(values: Iterable[float]) -> int:
     if largest >= 10:
         return 1 if largest >= 100 else 2
     return 3 if largest >= 0.01 or largest == 0 else min(6, 2 - math.floor(math.log10(largest)))
+
+
+def decimals_of_limits(frame: pd.DataFrame, digits: int) -> int:
+    """Decimals, at least `digits`, with which no estimate is printed as a limit from which it differs."""
+    if not {"conf_low", "conf_high"} <= set(frame.columns):
+        return digits
+    estimate = frame["estimate"].to_numpy(dtype=np.float64, na_value=np.nan)
+    limits = frame[["conf_low", "conf_high"]].to_numpy(dtype=np.float64, na_value=np.nan)
+    with np.errstate(invalid="ignore"):
+        gaps = np.abs(limits - estimate[:, None])
+    # smaller ones are rounding errors
+    gaps = gaps[np.isfinite(gaps) & (gaps > _ROUNDING * np.abs(limits))]
+    if not len(gaps):
+        return digits
+    first_digit = -math.floor(math.log10(gaps.min()))
+    return max(digits, min(first_digit, digits + _MORE_DECIMALS))
 
 
 def spread(

@@ -26,7 +26,7 @@ from salstats.display.text.margins import margin_marks, margin_note
 from salstats.display.text.models import is_marginal, marginal_note, marginal_text
 from salstats.display.text.vocabulary import TERMS
 from salstats.stats.agreement.records import is_agreement, short_label
-from salstats.stats.units import THESE_READERS
+from salstats.stats.fixed_factors import FIXED, NOUNS
 
 
 def table_estimates(
@@ -203,10 +203,12 @@ def _raters_note(frame: pd.DataFrame) -> str:
         f"{counted_range(numbers(frame, 'n_cases'), 'case')}."
     )
     whose = frame.get("inference_to")
-    if over != "reader" or whose is None or whose.nunique() < 2:
+    if over not in NOUNS or whose is None or whose.nunique() < 2:
         return text
-    fixed = [short_label(t) for t in frame.loc[whose.eq(THESE_READERS), "term"].unique()]
-    return f"{text} Intervals of {joined(fixed)} speak of these readers, the others of readers in general."
+    others = NOUNS[over]
+    terms = frame.loc[whose.isin(list(FIXED)), "term"].unique()
+    fixed = joined([short_label(term) for term in terms])
+    return f"{text} Intervals of {fixed} speak of these {others}, the others of {others} in general."
 
 
 def _count_nouns(frame: pd.DataFrame) -> tuple[str, str]:

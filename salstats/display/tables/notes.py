@@ -25,7 +25,13 @@ from salstats.display.text.format import (
     short_level_text,
 )
 from salstats.display.text.labels import LAST, Labels
-from salstats.display.text.vocabulary import ABBREVIATIONS, INFERENCE, NO_INTERVAL, in_sentence, limits_name
+from salstats.display.text.vocabulary import (
+    ABBREVIATIONS,
+    NO_INTERVAL,
+    in_sentence,
+    inference_text,
+    limits_name,
+)
 from salstats.metrics.registry import METRICS
 from salstats.stats.advice import beyond_range
 from salstats.stats.carried import SEVERAL, missing_scores
@@ -111,7 +117,7 @@ def _limits_note(frame: pd.DataFrame) -> str:
         whose = "Those of a family" if len(_known(np.unique(numbers(rows, "n_tests")))) > 1 else "All of them"
         singly = joined([f"{short_level_text(v)}%" for v in levels], "and")
         sentences.append(f"{whose} hold together at {short_level_text(together)}%, singly at {singly}.")
-    sentences.append(INFERENCE.get(str(single(rows, "inference_to")), ""))
+    sentences.append(inference_text(rows.get("inference_to", ())))
     return " ".join(s for s in sentences if s)
 
 
@@ -230,13 +236,20 @@ def source_of_p(frame: pd.DataFrame) -> str:
     """Which test the p-values come from, nothing where there are none."""
     if np.isnan(numbers(frame, "p_value")).all():
         return ""
-    test = single(frame, "test")
     text = "P values: two-sided"
-    if test is None:
+    if "test" not in frame.columns:
         return f"{text}, against 0.5" if single(frame, "term") == "auroc" else text
-    known = RECORDS.get(str(test))
-    text += f" {known.label if known else test}"
-    return f"{text}{_replicates(frame)}" if known is not None and known.drawn else text
+    tested = frame[~np.isnan(numbers(frame, "p_value"))]
+    names = [_test_name(tested, str(test)) for test in tested["test"].dropna().unique()]
+    return f"{text} {joined(names, 'or')}" if names else text
+
+
+def _test_name(frame: pd.DataFrame, test: str) -> str:
+    """Name of a test, with the number of its replicates where it has any."""
+    known = RECORDS.get(test)
+    if known is None:
+        return test
+    return f"{known.label}{_replicates(frame)}" if known.drawn else known.label
 
 
 def equal_note(frame: pd.DataFrame, labels: Labels, style: str) -> str:

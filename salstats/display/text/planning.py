@@ -208,7 +208,8 @@ def _how(plan: pd.DataFrame) -> str:
     """Where the power is from, and what it assumes."""
     first = plan.iloc[0]
     spread = _spread(plan) or " from a pilot"
-    speaks = f", speaking of {first['inference_to']}" if "inference_to" in plan.columns else ""
+    speaks_of = plan["inference_to"].dropna().unique() if "inference_to" in plan.columns else []
+    speaks = f", speaking of {joined(speaks_of)}" if len(speaks_of) else ""
     if first["approach"] == "formula":
         if first["term"] == "mrmc":
             return f"by Hillis' noncentral F distribution{speaks}"

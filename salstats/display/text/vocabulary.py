@@ -3,21 +3,33 @@
 Intervals, tests, coefficients and procedures have their names in their records in `salstats.stats`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import pandas as pd
+
 from salstats.metrics.registry import METRICS
-from salstats.stats.units import THESE_READERS
+from salstats.stats.fixed_factors import FIXED, READERS, TRAININGS, fixed_nouns, in_general, these
 
 #: Estimates whose limits say where replicates lie and are no interval for a true value; see `rank_stability`.
 _OF_REPLICATES = {"rank"}
 NO_INTERVAL = "how far the ranking moves over replicates, no confidence interval for a true rank"
 
+
+def _fixed_text(nouns: Sequence[str]) -> str:
+    """Say that readers, trainings, or both are fixed."""
+    text = " and ".join(nouns)
+    return f"{text.capitalize()} are fixed: intervals speak of {these(nouns)}, not of {text} in general."
+
+
 #: Whom estimates speak of, by their column `inference_to`.
 INFERENCE = {
-    THESE_READERS: "Readers are fixed: intervals speak of these readers, not of readers in general.",
+    **{value: _fixed_text(nouns) for value, nouns in FIXED.items()},
+    **{
+        in_general(noun): f"Intervals speak of {in_general(noun)} in general."
+        for noun in (READERS, TRAININGS)
+    },
     "these cases": "Cases are fixed: intervals speak of these cases, and of readers in general.",
-    "readers and cases": "Intervals speak of readers and cases in general.",
 }
 
 #: Labels of methods that are no names.
@@ -100,6 +112,20 @@ ABBREVIATIONS = {
 def limits_name(terms: Iterable[object]) -> str:
     """What stands behind "95%" of limits: "CI", or "of replicates"."""
     return "of replicates" if {str(t) for t in terms} <= _OF_REPLICATES else "CI"
+
+
+def inference_text(values: Iterable[object]) -> str:
+    """Say whom estimates speak of, from the values of their column `inference_to`.
+
+    Nothing is said where some estimates speak of readers in general and others do not.
+    """
+    known = [str(value) for value in dict.fromkeys(values) if not pd.isna(value)]
+    if len(known) == 1:
+        return INFERENCE.get(known[0], "")
+    nouns = fixed_nouns(known)
+    if nouns and all(value in FIXED for value in known):
+        return INFERENCE[these(nouns)]
+    return ""
 
 
 def in_sentence(label: str) -> str:

@@ -9,13 +9,16 @@ import pandas as pd
 
 from salstats.checks import ValueRangeError, check_choice, check_level, warn
 from salstats.frames import estimates_frame, text_column
-from salstats.stats.advice import FEW_DF, warn_rough, warn_unequal_units
+from salstats.stats.advice import warn_rough, warn_unequal_units
 from salstats.stats.agreement.comparing import compared, read_by, readings_of
 from salstats.stats.agreement.readings import Found, Readings
 from salstats.stats.agreement.records import CONTINUOUS, KINDS, RECORDS, Agreement
+from salstats.stats.cautions import FEW_EVENTS, FEW_UNITS, caution_column
 from salstats.stats.design import group_label, named_groups
+from salstats.stats.few_units import FEW_DF, few_equal_units
+from salstats.stats.fixed_factors import NOUNS, in_general, inference_to, these
 from salstats.stats.intervals import RECOMMENDED, Interval, find_interval
-from salstats.stats.units import THESE_READERS, Unit, inference_to
+from salstats.stats.units import Unit
 
 #: Units with another reading than the most frequent one below which limits of kappa run short.
 _FEW_TELLING = 8
@@ -84,9 +87,12 @@ def agreement(
           agreement have no test); of `mcgraw-wong` it is F, with `df_denominator` among the last columns;
         - `conf_low`, `conf_high`, `conf_level`, `interval`, `unit`;
         - `inference_to`, of readers: "readers and cases" of icc1 and icc2, else "these readers", who are
-          taken as fixed;
+          taken as fixed; of trainings (`seed`, `model`) likewise;
         - `n`, readings used; `n_missing`, those that a used case lacks and those of cases that fewer than
           two raters read; `n_units`;
+        - `caution`, where a row deserves one: "few events" where fewer than eight units have another reading
+          than the most frequent one (not of `ac1`); "few units" where they are worth fewer than four of equal
+          size;
         - `n_cases`, `n_raters`; `over`; `first` and `second` of a pair; `linked`.
 
     Raises
@@ -200,9 +206,12 @@ def agreement(
     if record.pairs:
         keys["pair"] = text_column(" - ".join(names) for names in named)
     _warn(keys, found, places, limits, np.array(counts), np.column_stack(sizes))
+    rare = np.zeros(len(keys), dtype=bool)
     if record.needs != CONTINUOUS and record.name != "ac1":
-        _warn_rare(keys, np.array(telling))
+        rare = _few_telling(np.array(telling))
+        _warn_rare(keys, np.array(telling), rare)
     repeated = np.repeat(np.arange(len(keys)), len(terms))
+    cautions = {FEW_UNITS: few_equal_units(np.column_stack(sizes))[repeated], FEW_EVENTS: rare[repeated]}
     keys, term = keys.iloc[repeated].reset_index(drop=True), np.tile(terms, len(found))
     n, n_missing, n_units, n_cases, n_raters = np.array(counts)[repeated].T
     columns: dict[str, Any] = {
@@ -210,8 +219,10 @@ def agreement(
     }
     columns |= {"term": term, "conf_level": level, "interval": limits.name, "unit": design.units.name}
     columns |= {"n": n, "n_missing": n_missing, "n_units": n_units}
-    if over == "reader":
-        whose = np.where(np.isin(term, record.at_large), "readers and cases", THESE_READERS)
+    columns |= caution_column(cautions)
+    if over in NOUNS:
+        noun = NOUNS[over]
+        whose = np.where(np.isin(term, record.at_large), in_general(noun), these([noun]))
         columns["inference_to"] = text_column(whose.tolist())
     else:
         columns |= inference_to(design.codes.frame, design.units.codes, keys)
@@ -263,9 +274,13 @@ def _telling(own: Readings) -> int:
     return len(np.unique(own.units[other.any(axis=1)]))
 
 
-def _warn_rare(keys: pd.DataFrame, telling: np.ndarray) -> None:
-    """Warn where nearly all readings are of one category, so that the others' few units decide."""
-    rare = (telling > 0) & (telling < _FEW_TELLING)
+def _few_telling(telling: np.ndarray) -> np.ndarray:
+    """Find groups in which nearly all readings are of one category, so that the others' few units decide."""
+    return np.asarray((telling > 0) & (telling < _FEW_TELLING))
+
+
+def _warn_rare(keys: pd.DataFrame, telling: np.ndarray, rare: np.ndarray) -> None:
+    """Warn where nearly all readings are of one category."""
     if rare.any():
         warn(
             f"only {telling[rare].min()} units have another reading than the most frequent one in "

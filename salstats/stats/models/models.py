@@ -28,6 +28,7 @@ from salstats.stats.carried import is_absent, nothing_there
 from salstats.stats.cautions import DIFFERENT_CASES
 from salstats.stats.comparisons import ALWAYS
 from salstats.stats.design import group_list, pooled_by_default, row_groups, warn_pooled_methods
+from salstats.stats.fixed_factors import FACTORS, NOUNS, Factor, fixed_rows, inference_column
 from salstats.stats.models.choices import Asked, chosen_errors, chosen_family
 from salstats.stats.models.design import (
     Design,
@@ -45,7 +46,7 @@ from salstats.stats.models.mixed_fits import MixedInference, check_random, mixed
 from salstats.stats.models.model_frame import grouping_columns, model_frame
 from salstats.stats.models.sampling import check_weights, sampling_of
 from salstats.stats.shared_cases import lacking_cases, paired_call, shared_cases, shared_rows_call
-from salstats.stats.units import Unit, Units, fixed_readers, readers_column, resolve_unit, says_units
+from salstats.stats.units import Unit, Units, resolve_unit, says_units
 from salstats.stats.weighting import UNIT
 
 Notes = defaultdict[str, list[str]]
@@ -413,12 +414,12 @@ def model_counts(fitted: Fitted, repeats: Sequence[int] | None = None) -> dict[s
     repeated: dict[str, object] = {
         name: np.repeat(values, 1 if repeats is None else repeats) for name, values in counted.items()
     }
-    fixed = [
-        not any(effect.groups == ("reader",) for effect in m.formula.random)
-        and bool(fixed_readers(m.frame.take(m.rows), m.clusters).any())
-        for m in fitted.models
-    ]
-    repeated |= readers_column(np.repeat(fixed, 1 if repeats is None else repeats))
+    fixed = {noun: np.zeros(len(fitted.models), dtype=bool) for noun in NOUNS.values()}
+    for factor in FACTORS:
+        fixed[factor.noun] |= [_takes_for_fixed(model, factor) for model in fitted.models]
+    repeated |= inference_column(
+        {noun: np.repeat(rows, 1 if repeats is None else repeats) for noun, rows in fixed.items()}
+    )
     if fitted.weights is not None:
         repeated["weights"] = fitted.weights
     if any(m.n_shared is not None for m in fitted.models):
@@ -428,3 +429,15 @@ def model_counts(fitted: Fitted, repeats: Sequence[int] | None = None) -> dict[s
         cautions = text_column(DIFFERENT_CASES.name if m.different_cases else None for m in fitted.models)
         repeated["caution"] = cautions.repeat(1 if repeats is None else repeats)
     return repeated | ({} if fitted.unit is None else {"unit": fitted.unit})
+
+
+def _takes_for_fixed(model: Model, factor: Factor) -> bool:
+    """Whether a model's rows are of several readers, or trainings, and no random effect is of these."""
+    # a training is told by its seed, or by its model and seed together
+    same_noun = {column for column, noun in NOUNS.items() if noun == factor.noun}
+    for effect in model.formula.random:
+        if factor.column in effect.groups and same_noun.issuperset(effect.groups):
+            return False
+    rows = model.frame.take(model.rows)
+    compared = [c for c in ("method", "task", "model") if c in rows.columns and c in model.formula.columns]
+    return bool(fixed_rows(rows, factor, model.clusters, compared).any())

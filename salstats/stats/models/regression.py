@@ -9,7 +9,9 @@ import pandas as pd
 from salstats.checks import ValueRangeError, check_choice, check_level, quoted, warn
 from salstats.frames import estimates_frame, text_column
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
+from salstats.stats.cautions import Caution, add_caution
 from salstats.stats.models.choices import Asked
+from salstats.stats.models.coefficient_cautions import coefficient_cautions
 from salstats.stats.models.components import of_mixed_models
 from salstats.stats.models.design import INTERCEPT
 from salstats.stats.models.margins import marginal_effects
@@ -139,10 +141,16 @@ def regress(
         unit, n_units
             With clustered errors: the column of the clusters, "row" where each is one, and their number, G.
         inference_to, weights
-            "these readers" where rows are of several readers, and what `weights` were, as in `summarize`.
+            "these readers" or "these trainings" where rows are of several and no random effect is, and what
+            `weights` were, as in `summarize`.
         n, n_missing
             Rows used, and rows left out because a variable of the formula is missing; `n_absent`, where there
             is any, are those of them without an outcome as the finding is absent.
+        caution
+            Where a coefficient deserves one: "few units decide" where up to five units lie far from all
+            others by their residuals and hold most of its variance, as where a method sometimes fails
+            completely; with `cr2`, "few levers" where degrees of freedom are below ten and a fifth of the
+            units.
         family, errors, exponentiated
             As they were used; with `exponentiated` the estimate and its limits are ratios. `correlation` too,
             where there is one.
@@ -173,7 +181,9 @@ def regress(
     Notes
     -----
     Default 95 % limits of slopes held in 92 to 99 % of simulated studies of 30 units and in 92 to 98 % of
-    100, classical ones in 42 to 98 % of those of 30 (`datasets.load_coverage`).
+    100, classical ones in 42 to 98 % of those of 30 (`datasets.load_coverage`). Those of a method's
+    coefficient, where it fails completely on 6 or 8 % of the cases, in 88 to 92 % of 30 units, mostly with a
+    caution.
 
     Text is coded by treatment contrasts, the reference being the first level in sorted order (upper case
     before lower case, as in R's C locale) or a Categorical's first; only levels that are present in a group
@@ -292,6 +302,8 @@ def coefficients(
     parts: list[np.ndarray] = []
     terms: list[str] = []
     of_terms: list[str] = []
+    n_rows = 0
+    concerned: dict[Caution, list[int]] = {}
     for model in fitted.models:
         names, solution = model.design.names or (INTERCEPT,), model.solution
         of_parts = ("",) if solution is None else solution.parts
@@ -301,6 +313,10 @@ def coefficients(
             values, df = covariance(model, notes)
             known = solution.coefficients, np.sqrt(np.diag(values))[: solution.rank], df[: solution.rank]
             part[:, :, solution.kept] = np.reshape(known, (3, len(of_parts), -1))
+            place = np.arange(n_rows, n_rows + part[0].size).reshape(part[0].shape)[:, solution.kept].ravel()
+            for caution, which in coefficient_cautions(model, known[2]).items():
+                concerned.setdefault(caution, []).extend(place[which])
+        n_rows += part[0].size
         parts.append(part.reshape(3, -1))
         terms += list(names) * len(of_parts)
         of_terms += np.repeat(of_parts, len(names)).tolist()
@@ -323,6 +339,8 @@ def coefficients(
         {**columns, **model_counts(fitted, repeats)},
         made | of_variables(fitted.models, fitted.normalized),
     )
+    for caution, places in concerned.items():
+        result = add_caution(result, caution, np.isin(np.arange(n_rows), places))
     return adjusted_if_asked(result, adjust)
 
 

@@ -68,8 +68,10 @@ def of_pilot(
     # as the study itself, so that what cannot be analysed is said now
     analysed = plan.analyse(scores, reference=reference, by=by, unit=unit)
     unit_name = analysed["unit"].iloc[0]
-    # readers of the pilot are in every study that is drawn from it
-    speaks = {c: analysed[c].dropna().iloc[0] for c in ("inference_to",) if c in analysed.columns}
+    # readers and trainings of the pilot are in every study that is drawn from it
+    speaks_of = {}
+    if "inference_to" in analysed.columns:
+        speaks_of = dict(zip(analysed["method"].astype("str"), analysed["inference_to"], strict=True))
     seed = int(rng.integers(2**63))
     columns = [c for c in check_by(scores, by, ("metric", "task")) if c != "method"]
     with warnings.catch_warnings():
@@ -82,7 +84,9 @@ def of_pilot(
     own, other = (paired[c].to_numpy(dtype=np.float64) for c in ("score", "reference_score"))
     keys, rows_of = row_groups(codes, [*columns, "method"])
     for group, rows in enumerate(rows_of):
-        named = keys.iloc[group].to_dict() | {"reference": reference} | speaks
+        named = keys.iloc[group].to_dict() | {"reference": reference}
+        if speaks_of:
+            named["inference_to"] = speaks_of[str(named["method"])]
         pilot = Pilot.of(own[rows], other[rows], units[rows], cases[rows])
         if np.isnan(own[rows] - other[rows]).all():
             raise SalstatsError(f"no pair of the pilot has both scores for {group_label(keys, group)}")

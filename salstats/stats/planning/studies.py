@@ -11,7 +11,7 @@ import pandas as pd
 from salstats.checks import SalstatsWarning
 from salstats.jobs import in_pieces
 from salstats.stats.comparisons import Comparison, compare_pairs
-from salstats.stats.contrast_rows import test_of_rows, tests_of_pairs, verdicts
+from salstats.stats.contrast_rows import flipped_options, test_of_rows, tests_of_pairs, verdicts
 from salstats.stats.contrasts import difference, percent_decrease
 from salstats.stats.equivalence import CLAIMS, SIDES, Margin, is_below
 from salstats.stats.inference import check_options
@@ -61,6 +61,7 @@ class Plan:
     ) -> pd.DataFrame:  # fmt: skip
         """Analyse pairs of several studies as `analyse` would, a row each."""
         options = check_options(self.term, self.interval, self.level, self.n_replicates, rng, None)
+        options = flipped_options(options, self.test, "none")
         test, asked = self.test or options.test, Comparison("reference", ["study"], "complete", None, False)
         keys = pd.DataFrame({"study": np.unique(studies), "method": "method", "reference": "reference"})
         compared = compare_pairs(self.term, own, other, units, studies, keys, asked)

@@ -3,10 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
-from report_text import frames_of, sentences_of, settings_of
+from report_text import analyses_of, frames_of, sentences_of, settings_of
 
 import salstats as ss
 from salstats.checks import ColumnError
+from salstats.stats.cautions import BASELINE_SHOWS_MUCH, add_caution
 
 #: Covariates of the embedded study.
 COVARIATES = {"n_instances", "area_ratio", "elongation", "irrectangularity"}
@@ -137,3 +138,9 @@ def test_weights_reach_means_contrasts_and_regressions(small):
     of_tasks = frames_of(scores, weights={"Edema": 1.0, "Atelectasis": 2.0})
     assert of_tasks["means"]["weights"].notna().any()
     assert "weights" not in of_tasks["regression"].columns
+
+
+def test_cautions_that_scores_carry_are_among_the_warnings(small):
+    scores = add_caution(small, BASELINE_SHOWS_MUCH, np.ones(len(small), dtype=bool))
+    further = set(analyses_of(scores).warnings.values()) - set(analyses_of(small).warnings.values())
+    assert further == {f"{len(small)} scores: {BASELINE_SHOWS_MUCH.note}"}

@@ -29,18 +29,33 @@ def test_lower_scores_are_worse_where_larger_is_better():
 
 
 def test_higher_distances_are_worse_and_what_their_sign_means_is_said():
-    table = five_tasks().assign(metric="hausdorff", verdict="higher", estimate=-12.0)
+    turned = {"estimate": -12.0, "conf_low": -14.5, "conf_high": -9.5}
+    table = five_tasks().assign(metric="hausdorff", verdict="higher", **turned)
     text = said("decrease", table)
     assert (
         "On Hausdorff distance, compared with the human benchmark, averaged over tasks, Grad-CAM scored worse"
         in text
     )
-    assert "a percentage decrease of −12.0% [" in text
+    assert "a percentage increase of 12.0% [95% CI 9.5, 14.5, Holm" in text
     assert "A negative percentage decrease is a mean above that of the human benchmark." in text
     assert "where a negative percentage decrease is a worse score." in text
     text = said("difference", table.assign(term="difference", estimate=15.25))
     assert "where a positive difference in mean score is a worse score" in text
     assert "15.25 [" in text
+
+
+def test_a_gain_is_no_negative_loss_and_limits_differ_from_the_estimate_in_print():
+    gain = contrast_row("gradcam", -0.8, -0.84, -0.77, "higher")
+    text = said("decrease", frame(gain))
+    assert "Grad-CAM scored better, with a percentage increase of 0.80% [95% CI 0.77, 0.84," in text
+    loss = contrast_row("rise", 1.25, -2.5, 5.0, "inconclusive", p=0.4)
+    open_gain = contrast_row("gradcam", -0.8, -4.0, 2.5, "inconclusive", p=0.4)
+    text = said("decrease", frame(loss, open_gain))
+    # the interval is turned with its estimate
+    assert "with a percentage increase of 0.8% [95% CI −2.5, 4.0, Holm-adjusted P = 0.400] for Grad" in text
+    assert "and a percentage decrease of 1.2% [95% CI −2.5, 5.0, Holm-adjusted P = 0.400] for RISE" in text
+    below_zero = contrast_row("gradcam", -0.8, -4.0, 2.5, "inconclusive", reference_mean=-0.2)
+    assert "a percentage decrease of −0.8% [" in said("decrease", frame(below_zero))
 
 
 def test_a_metric_that_is_not_registered_is_neither_better_nor_worse():

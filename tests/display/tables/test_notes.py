@@ -7,7 +7,7 @@ from salstats.display.plots.decrease import significance_rule
 from salstats.display.tables import notes
 from salstats.display.text.labels import Labels
 from salstats.display.text.vocabulary import INFERENCE
-from salstats.stats.units import THESE_READERS
+from salstats.stats.fixed_factors import THESE_READERS
 
 
 def test_one_score_of_one_case_is_singular():
@@ -94,3 +94,10 @@ def test_limits_of_a_family_hold_together_and_its_level_is_that_of_the_test():
     assert notes.tested_note(frame, None).endswith("; adjusted (step-down max-t, 9 tests).")
     assert notes.significance(frame).endswith("significant at the 5% level")
     assert significance_rule(frame, "nature") == "interval excludes 0 and adjusted P < 0.05"
+
+
+def test_every_test_of_the_rows_is_named():
+    frame = pd.DataFrame({"p_value": [0.2, 0.01, 0.3, None], "test": ["score", "wild", "wild", "cr2"]})
+    said = notes.source_of_p(frame.assign(n_replicates=4000))
+    assert said.count("McNemar's score test") == 1
+    assert said.endswith("or wild cluster bootstrap test, 4,000 replicates")

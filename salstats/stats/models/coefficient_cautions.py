@@ -1,0 +1,34 @@
+"""Cautions of a model's coefficients: units that decide alone by their outcomes, or by their covariates."""
+
+import numpy as np
+
+from salstats.stats.cautions import FEW_LEVERS, OUTLYING_UNITS, Caution
+from salstats.stats.models.models import Model
+from salstats.stats.outlying_units import few_units_decide
+
+#: Satterthwaite's degrees of freedom are a third of the units or more where covariates are spread evenly.
+_LEAST_DF_SHARE = 0.2
+#: Degrees of freedom that are enough, however many units there are.
+_ENOUGH_DF = 10
+
+
+def coefficient_cautions(model: Model, df: np.ndarray) -> dict[Caution, np.ndarray]:
+    """Find the coefficients (r,) of a model that each caution concerns; `df` (r,) are theirs."""
+    solution = model.solution
+    assert solution is not None
+    if solution.inference is not None or not np.isfinite(solution.dispersion):
+        # mixed models have random effects for units that differ; a perfect fit has no variance
+        return {}
+    clusters = np.arange(solution.n) if model.clusters is None else model.clusters
+    n_units = int(clusters.max()) + 1
+    cautions = {}
+    if model.errors == "cr2":
+        cautions[FEW_LEVERS] = df < min(_LEAST_DF_SHARE * n_units, _ENOUGH_DF)
+    if not np.isin(solution.response, (0, 1)).all():
+        columns = [np.bincount(clusters, scores, n_units) for scores in solution.scores.T]
+        sums = np.column_stack(columns)
+        influence = (sums @ solution.bread)[:, : solution.rank]
+        residual = np.bincount(clusters, solution.response - solution.fitted, n_units)
+        position = np.repeat((residual / np.bincount(clusters))[:, None], solution.rank, axis=1)
+        cautions[OUTLYING_UNITS] = few_units_decide(influence, position)
+    return cautions

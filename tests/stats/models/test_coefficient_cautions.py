@@ -1,0 +1,55 @@
+"""Coefficients that a few units decide, by their outcomes or by their covariates."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.stats.cautions import FEW_LEVERS, OUTLYING_UNITS
+
+
+def scores(n, n_failures):
+    """Two methods near .9 on the same cases, of which one is 0 on some."""
+    rng = np.random.default_rng(0)
+    own, other = rng.beta(90, 10, (2, n))
+    own[:n_failures] = 0
+    cases = [f"c{i:03d}" for i in range(n)]
+    parts = [
+        pd.DataFrame({"case": cases, "method": method, "metric": "iou", "score": score})
+        for method, score in (("cam", own), ("human", other))
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def cautions(frame):
+    if "caution" not in frame.columns:
+        return {}
+    return frame.set_index("term")["caution"].dropna().to_dict()
+
+
+def test_the_coefficient_of_a_method_that_fails_on_few_cases_has_a_caution():
+    assert cautions(ss.regress(scores(20, 2), "iou ~ method"))["methodhuman"] == OUTLYING_UNITS.name
+    assert cautions(ss.regress(scores(20, 0), "iou ~ method")) == {}
+
+
+def test_so_has_the_gap_to_a_reference():
+    of_gap = ss.regress(scores(20, 2), "iou ~ 1", reference="human")
+    assert of_gap["caution"].tolist() == [OUTLYING_UNITS.name]
+
+
+@pytest.mark.parametrize("outlier", [False, True])
+def test_a_covariate_that_few_units_hold_has_a_caution(outlier):
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame({"case": np.arange(40), "y": rng.standard_normal(40), "x": rng.standard_normal(40)})
+    if outlier:
+        table.loc[0, "x"] = 30
+    found = cautions(ss.regress(table, "y ~ x"))
+    assert found == ({"x": FEW_LEVERS.name} if outlier else {})
+
+
+def test_normal_outcomes_have_no_caution_in_95_of_100_studies():
+    rng = np.random.default_rng(2)
+    table = pd.DataFrame({"sample": np.repeat(np.arange(200), 20), "case": np.arange(4000)})
+    table = table.assign(y=rng.standard_normal(4000), x=rng.standard_normal(4000))
+    found = ss.regress(table, "y ~ x", by="sample")
+    assert found.get("caution", pd.Series(dtype="str")).notna().mean() <= 0.05
