@@ -85,9 +85,9 @@ def _has_known_characters(data: bytes, start: int) -> bool:
     beyond_ascii = False
     for first in range(start, len(content), _CHUNK):
         chunk = content[first : first + _CHUNK]
-        n_known = np.count_nonzero(chunk == _LINE_FEED) + np.count_nonzero(chunk == _TAB)
-        n_returns_here = np.count_nonzero(chunk == _RETURN)
-        n_controls = np.count_nonzero(chunk < _FIRST_PRINTABLE)
+        n_known = int(np.count_nonzero(chunk == _LINE_FEED) + np.count_nonzero(chunk == _TAB))
+        n_returns_here = int(np.count_nonzero(chunk == _RETURN))
+        n_controls = int(np.count_nonzero(chunk < _FIRST_PRINTABLE))
         if n_controls > n_known + n_returns_here or (chunk == _DELETE).any():
             return False
         n_returns += n_returns_here
