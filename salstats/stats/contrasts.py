@@ -361,8 +361,8 @@ def percent_decrease(
     Default 95 % limits held in 93 to 99 % of simulated studies of 30 units and in 93 to 97 % of 100,
     percentile limits in 88 to 96 % of those of 30 (`datasets.load_coverage`). Exact coverage of `tang` (Tang,
     Tang and Chan 2003) is 94 to 100 % with 10 to 40 units, as for `difference`.
-    Where a method fails completely on 6 or 8 % of the cases, default limits held in 88 to 92 % of studies of
-    30 units, mostly with a caution, as for `difference`.
+    Where a method fails completely on 6 or 8 % of the cases, in 88 to 92 % of 30 units, mostly
+    with a caution, as for `difference`.
 
     The p-values are those of `difference`, since equal means and a decrease of 0 are one hypothesis. Only
     the mean of decreases (`"task_mean"`) is no function of one difference: its p-value is its own, by

@@ -197,8 +197,12 @@ def infer(
         robust = cr2(cells.sums, cells.counts, estimand.gradient(means), cells.squares)
     if of_scores:
         graded = cells.is_graded @ estimand.cells_of_rows()
-        position = np.where(robust.leverage > 0, ratio(robust.influence, robust.leverage), np.nan)
-        outlying = graded & few_units_decide(robust.influence, position)
+        # of a percentage decrease the units that decide are those of the difference
+        of_gap = robust
+        if target.term == "percent_decrease":
+            of_gap = cr2(cells.sums, cells.counts, estimand.gap().gradient(means), cells.squares)
+        position = np.where(of_gap.leverage > 0, ratio(of_gap.influence, of_gap.leverage), np.nan)
+        outlying = graded & few_units_decide(of_gap.influence, position)
         exceptional = outlying & ~_many_zeros(cells, estimand)
     if record.needs == "cr2":
         variance, df, spread_df = robust.variance, robust.df, robust.spread_df

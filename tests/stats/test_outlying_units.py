@@ -61,6 +61,16 @@ def test_the_decrease_has_the_same_caution_and_a_named_interval_stays_what_it_is
     assert percentile["caution"] == OUTLYING_UNITS.name
 
 
+def test_a_decrease_is_decided_by_the_units_that_decide_the_difference():
+    scores = ss.datasets.load_digits_scores().query("dataset == 'textured' and model == 'residual'")
+    found = [
+        call(scores.query("metric == 'iou'"), reference="human", by="task", n_replicates=400)
+        for call in (ss.difference, ss.percent_decrease)
+    ]
+    gap, decrease = (frame["interval"].tolist() for frame in found)
+    assert gap == decrease
+
+
 def test_a_family_that_shares_its_flips_keeps_them():
     scores = failing(40, 1)
     third = scores[scores["method"] == "cam"].assign(method="lime", score=lambda f: f["score"] * 0.9)
