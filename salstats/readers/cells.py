@@ -73,10 +73,14 @@ def check_header(file: Path, header: Sequence[str]) -> None:
 
 
 def parse_numbers(column: pd.Series, options: TableOptions) -> tuple[pd.Series, np.ndarray, np.ndarray]:
-    """A column as float64, which of its cells are missing, and which are no number."""
+    """Read a column as float64, and say which of its cells are missing, and which are no number."""
     if is_number(column):
         numbers = column.astype("float64")
         return numbers, numbers.isna().to_numpy(), np.zeros(len(column), dtype=bool)
+    if isinstance(column.dtype, pd.StringDtype) and options.decimal == ".":
+        plain = _plain_numbers(column, options.na)
+        if plain is not None:
+            return plain, plain.isna().to_numpy(), np.zeros(len(column), dtype=bool)
     text = column.astype("str").fillna("").str.strip()
     missing = text.isin(list(options.na)).to_numpy()
     if options.decimal == ",":
@@ -88,6 +92,23 @@ def parse_numbers(column: pd.Series, options: TableOptions) -> tuple[pd.Series, 
     if odd.any() and text[~missing].isin(list(_TRUTH)).all():
         return text.map(_TRUTH).astype("float64"), missing, np.zeros(len(column), dtype=bool)
     return numbers, missing, odd
+
+
+def _plain_numbers(column: pd.Series, na: Sequence[str]) -> pd.Series | None:
+    """Read a column of text in which every cell is a number or missing; None where one is neither."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    text = pa.array(column)
+    missing = compute.is_in(text, pa.array(list(na), text.type))
+    try:
+        numbers = compute.if_else(missing, None, text).cast(pa.float64())
+    except pa.ArrowInvalid:
+        return None
+    # a cell such as "nan" that is not said to be missing is no number
+    if compute.any(compute.is_nan(numbers)).as_py():
+        return None
+    return pd.Series(numbers.to_numpy(zero_copy_only=False), index=column.index, name=column.name)
 
 
 def _cast(text: pd.Series) -> pd.Series:

@@ -22,7 +22,6 @@ from salstats.frames import (
     KEY_COLUMNS,
     ColumnCodes,
     check_nesting,
-    combined_codes,
     named_row,
     repeat_hint,
     warn_of_doubtful_scores,
@@ -148,11 +147,16 @@ def read_scores(
     for file, its_method, its_metric in zip(files, methods, metrics, strict=True):
         part, rows = shaped(read_table(file, options), layout, its_method, its_metric, elsewhere)
         parts.append(part)
-        origins.append(pd.DataFrame({"file": str(file), "row": rows}))
+        origins.append(
+            pd.DataFrame(
+                {"file": pd.Categorical.from_codes(np.zeros(len(rows), np.int8), [str(file)]), "row": rows}
+            )
+        )
     scores = below_each_other(parts, files) if len(parts) > 1 else parts[0]
     origin = pd.concat(origins, ignore_index=True)
-    _check_repeats(scores, origin)
-    check_nesting(scores, ", ".join(f.name for f in files))
+    codes = ColumnCodes(scores)
+    _check_repeats(codes, origin)
+    check_nesting(scores, ", ".join(f.name for f in files), codes)
 
     def place(row: int) -> str:
         return f"{origin['file'].iloc[row]}, row {origin['row'].iloc[row]}"
@@ -239,10 +243,11 @@ def _per_file(value: str | Sequence[str] | None, files: list[Path], option: str)
     return list(value)
 
 
-def _check_repeats(scores: pd.DataFrame, origin: pd.DataFrame) -> None:
+def _check_repeats(coded: ColumnCodes, origin: pd.DataFrame) -> None:
     """Raise when an observation stands twice, naming both places."""
+    scores = coded.frame
     keys = [c for c in KEY_COLUMNS if c in scores.columns]
-    codes = combined_codes(scores, keys)
+    codes = coded.combined(keys)
     if np.bincount(codes).max(initial=0) <= 1:
         return
     again = np.flatnonzero(pd.Series(codes).duplicated().to_numpy())

@@ -54,6 +54,8 @@ REQUIRED_TEXT = ("case", "method", "metric", "task")
 _NO_NAME = 2.0**64
 #: What a spreadsheet makes of a long number when it writes text.
 _ROUNDED = re.compile(r"\d(?:\.\d+)?[eE]\+\d\d")
+#: A name that has to be looked at: blanks around it, other than printable ASCII, a power of ten.
+_DOUBTFUL = r"^\s|\s$|[^ -~]|[eE]\+\d\d$"
 #: Digits that are no number, as they begin with zeros.
 _NAME = r"0\d+"
 #: From this share of numbers on, other cells of a column are more likely slips than names.
@@ -132,10 +134,12 @@ class Table:
         """
         cells = self.cells[column]
         if isinstance(cells.dtype, pd.StringDtype) or pd.api.types.is_integer_dtype(cells):
-            names = cells.astype("str").where(cells.notna(), "")
+            names = cells.astype("str").fillna("")
+            doubtful = _doubtful_names(names)
         else:
             names = pd.Series([name_of(value) for value in cells], cells.index, object, column)
-        for name in names.unique():
+            doubtful = list(names.unique())
+        for name in doubtful:
             if _no_name(name):
                 same = [each == name for each in names]
                 raise self._refusal(np.array(same), column, _no_name(name), ColumnError)
@@ -223,23 +227,22 @@ class Table:
         """
         cells = self.cells[column]
         numbers, missing, odd = parse_numbers(cells, self.options)
-        words = covariate_text(cells).mask(missing)
         if is_number(cells):
             far = np.flatnonzero(np.abs(numbers.to_numpy()) >= EXACT)
             if pd.api.types.is_integer_dtype(cells):
-                return words if far.size else numbers
+                return covariate_text(cells).mask(missing) if far.size else numbers
             if far.size and abs(numbers.iloc[far[0]]) < _NO_NAME and (numbers.dropna() % 1 == 0).all():
                 warn(
                     f"{self.place(far[0], column)}: {cells.iloc[far[0]]} is rounded, as whole numbers beyond "
                     "2^53 are; if it is a name, store the column as text"
                 )
             return numbers
-        far = numbers.abs().between(EXACT, _NO_NAME, inclusive="left")
-        is_name = words.str.fullmatch(_NAME).fillna(False).any() or (
-            far.any() and (numbers.dropna() % 1 == 0).all()
-        )
+        is_name = _are_names(cells, numbers)
+        if not odd.any() and not is_name:
+            return numbers
+        words = covariate_text(cells).mask(missing)
         if not odd.any():
-            return words if is_name else numbers
+            return words
         if self.options.decimal == "." and is_decimal_comma(cells[odd]).all():
             said = "has a decimal comma; read the file with decimal=','"
             raise self._refusal(odd, column, said, ColumnError)
@@ -273,6 +276,24 @@ class Table:
                 if odd.any() and not is_decimal_comma(self.cells[name][odd]).all():
                     return name
         return None
+
+
+def _are_names(cells: pd.Series, numbers: pd.Series) -> bool:
+    """Whether digits are names: one has leading zeros, or all are whole and one is too long for a float."""
+    whole = (numbers % 1 == 0).to_numpy()
+    if cells[whole].astype("str").str.strip().str.fullmatch(_NAME).any():
+        return True
+    far = numbers.abs().between(EXACT, _NO_NAME, inclusive="left")
+    return bool(far.any() and whole[numbers.notna()].all())
+
+
+def _doubtful_names(names: pd.Series) -> list[str]:
+    """Distinct names of a column of text that have more than plain characters, or look rounded."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    distinct = compute.unique(pa.array(names))
+    return distinct.filter(compute.match_substring_regex(distinct, _DOUBTFUL)).to_pylist()
 
 
 def _no_name(name: str | None) -> str:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from salstats.checks import InputFileError
 from salstats.readers.cells import TableOptions, check_header
+from salstats.readers.regular_text import read_regular_text
 
 #: What no table of text holds: NUL and other controls, C1 controls, which a wrong encoding makes of quotes
 #: and dashes, and a second byte-order mark.
@@ -22,12 +23,24 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+#: Cells as they stand.
+_TEXT = pd.StringDtype(na_value=np.nan)
 #: Separators that a header of one column may really have, and how to write them.
 _OTHER_SEPARATORS = {";": "';'", "\t": "'\\t'", "|": "'|'", ",": "','"}
 
 
 def read_text(file: Path, data: bytes, options: TableOptions, sep: str) -> tuple[pd.DataFrame, int]:
-    """The cells of a delimited text file, and its number of the first data row."""
+    """Read the cells of a delimited text file, and its number of the first data row."""
+    regular = read_regular_text(data, options.encoding, sep)
+    if regular is None:
+        return _read_strictly(file, data, options, sep)
+    table, first_row = regular
+    check_header(file, table.column_names)
+    return table.to_pandas(types_mapper=lambda _: _TEXT), first_row
+
+
+def _read_strictly(file: Path, data: bytes, options: TableOptions, sep: str) -> tuple[pd.DataFrame, int]:
+    """Read a file cell by cell; what is wrong with it is an error that names its row."""
     text = _decoded(file, data, options)
     if not text.strip():
         raise InputFileError(f"{file} holds nothing but blank lines")
@@ -46,8 +59,7 @@ def read_text(file: Path, data: bytes, options: TableOptions, sep: str) -> tuple
                 f"{sep.join(row)[:60]!r}; {hint}"
             )
     columns = zip(*rows, strict=True) if rows else ((),) * len(header)
-    kind = pd.StringDtype(na_value=np.nan)
-    cells = {name: pd.array(list(column), kind) for name, column in zip(header, columns, strict=True)}
+    cells = {name: pd.array(list(column), _TEXT) for name, column in zip(header, columns, strict=True)}
     return pd.DataFrame(cells), 2 + leading
 
 

@@ -1,0 +1,70 @@
+"""A regular file is read by pyarrow, and its cells are those that the strict reader gives."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from salstats.readers.cells import TableOptions
+from salstats.readers.regular_text import read_regular_text
+from salstats.readers.text import _read_strictly, read_text
+
+FILE = Path("scores.csv")
+#: What cells are drawn from: text, numbers, blanks, quotation marks, letters beyond ASCII.
+PIECES = ("a", "b", "0.5", '"', "é", " ", "日本", "NA", "")
+
+
+def drawn_file(rng):
+    """Draw a small file, one in thirty with a row that is too long."""
+    n_columns = rng.randint(1, 4)
+    line_end = rng.choice(["\n", "\r\n"])
+    lines = [",".join(f"c{i}" for i in range(n_columns))]
+    for _ in range(rng.randint(0, 5)):
+        n_cells = n_columns if rng.random() < 0.97 else n_columns + 1
+        cells = ["".join(rng.choices(PIECES, k=rng.randint(0, 3))) for _ in range(n_cells)]
+        lines.append(",".join(quoted(cell, rng) for cell in cells))
+    start = rng.choice(["", "", "\ufeff", line_end])
+    end = rng.choice(["", line_end, line_end * 2])
+    return (start + line_end.join(lines) + end).encode()
+
+
+def quoted(cell, rng):
+    """Quote a cell where it has to be, and sometimes where it need not."""
+    if '"' in cell or rng.random() < 0.3:
+        return '"' + cell.replace('"', '""') + '"'
+    return cell
+
+
+def test_both_readers_give_the_same_cells():
+    rng = random.Random(0)
+    n_regular = 0
+    for _ in range(3000):
+        data = drawn_file(rng)
+        if read_regular_text(data, "utf-8", ",") is None:
+            continue
+        n_regular += 1
+        cells, first_row = read_text(FILE, data, TableOptions(), ",")
+        expected, expected_row = _read_strictly(FILE, data, TableOptions(), ",")
+        assert cells.equals(expected), data
+        assert first_row == expected_row, data
+    assert n_regular > 1000
+
+
+IRREGULAR = {
+    "a ragged row": b"a,b\n1,2,3\n",
+    "a blank line": b"a,b\n1,2\n\n3,4\n",
+    "a return alone": b"a,b\n1,2\r3,4\n",
+    "a control character": b"a,b\n1,\x002\n",
+    "a C1 control": "a,b\n1,\x85\n".encode(),
+    "another encoding": "a,b\n1,é\n".encode("latin-1"),
+    "an open quotation mark": b'a,b\n"1,2\n',
+    "a quotation mark inside a cell": b'a,b\n1"x",2\n',
+    "a cell of two lines": b'a,b\n"1\n2",3\n',
+    "one column": b"a\n1\n2\n",
+    "a name twice": b"a,a\n1,2\n",
+}
+
+
+@pytest.mark.parametrize("kind", IRREGULAR)
+def test_an_irregular_file_is_left_to_the_strict_reader(kind):
+    assert read_regular_text(IRREGULAR[kind], "utf-8", ",") is None
