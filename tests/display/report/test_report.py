@@ -129,7 +129,7 @@ def test_names_that_are_hard_to_show_stay_text(small, tmp_path):
     name = "<b>G&C_1%</b> \\ $x$ * β </script>"
     hard = small.assign(
         method=small["method"].replace("gradcam", name),
-        task=small["task"] + " — " + "very long name of a finding " * 4,
+        task=small["task"] + " — " + " ".join(["very long name of a finding"] * 4),
         score=np.where(small["task"] == "Edema", np.nan, small["score"]),
     )
     ss.report(hard, tmp_path / "out", n_replicates=199, jobs=1)

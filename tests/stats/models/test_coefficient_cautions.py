@@ -51,5 +51,5 @@ def test_normal_outcomes_have_no_caution_in_95_of_100_studies():
     rng = np.random.default_rng(2)
     table = pd.DataFrame({"sample": np.repeat(np.arange(200), 20), "case": np.arange(4000)})
     table = table.assign(y=rng.standard_normal(4000), x=rng.standard_normal(4000))
-    found = ss.regress(table, "y ~ x", by="sample")
+    found = ss.regress(table, "y ~ x", by="sample", unit="case")
     assert found.get("caution", pd.Series(dtype="str")).notna().mean() <= 0.05

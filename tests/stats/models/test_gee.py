@@ -18,6 +18,8 @@ MODELS = {
 }
 #: geepack iterated to 1e-12.
 RTOL = 1e-10
+# what models give does not hang on what is pooled
+pytestmark = pytest.mark.filterwarnings("ignore:scores of . values of 'task' are taken together")
 
 
 @pytest.fixture(scope="module")
