@@ -152,6 +152,7 @@ def designs():
         "ss": ss,
         "scores": scores,
         "readings": readings,
+        "trainings": readings.rename(columns={"reader": "seed"}),
         "hits": readings.assign(score=(readings["score"] > 0.3).astype(float), metric="hit"),
         "ratings": readings.assign(metric="rating", truth=(readings["prob"] > 0.5).astype(int)),
         "pilot": ious.query("task == 'Edema' and method != 'occlusion'"),
