@@ -112,12 +112,20 @@ def _fail(message: str, flags: Mapping[str, str] | None = None, code: int = 2) -
     return code
 
 
+#: A call on a frame in a message, such as difference(scores, reference='human'), and what stands for its
+#: signs of equality while options are spelled.
+_CALL = re.compile(r"\b\w+\((?:\w+\()?(?:scores|data), [^;]*?\)+")
+_EQUALS = "\0"
+
+
 def in_flags(message: str, flags: Mapping[str, str]) -> str:
     """Spell the options in a message of the library as the flags of the command that ran.
 
     In a message an option is its parameter: `interval='t'`, or `overwrite=True (--overwrite)` where the flag
     alone does on the command line. `flags` are by parameter.
     """
+    # a call on a frame is Python, which the command line has no flag for
+    message = _CALL.sub(lambda call: call[0].replace("=", _EQUALS), message)
     message = re.sub(r"\b\w+=(?:True|False|'[^']*'|{[^}]*}|\[[^]]*\]) \((--[^)]*)\)", r"\1", message)
     message = re.sub(r"\b(rename|join)={'([^']*)': '?([^'}]*)'?}", r"--\1 \2=\3", message)
 
@@ -136,7 +144,8 @@ def in_flags(message: str, flags: Mapping[str, str]) -> str:
         # what a message is about stands at its start, or behind the file
         subject = rf"(^|: )({known})(?= (?:must|names|lacks)\b)"
         message = re.sub(subject, lambda found: found[1] + flags[found[2]], message, count=1)
-    return re.sub(rf"\b({known})=(?=['\w (,-]|$)", flag, message) if known else message
+        message = re.sub(rf"\b({known})=(?=['\w (,-]|$)", flag, message)
+    return message.replace(_EQUALS, "=")
 
 
 def make_app(wanted: str, flags: dict[str, str] | None = None) -> typer.Typer:

@@ -33,6 +33,11 @@ INCOMPLETE_PAIRS = Caution(
     "a method has no score of many cases that another has; methods are compared on the cases that all of "
     "them have, which holds for other cases only if those were left out by chance.",
 )
+POOLED_TASKS = Caution(
+    "tasks taken together",
+    "rows of several tasks, data sets or models are taken together, so that what differs between these is in "
+    "the estimate; each for itself, a stratum or a term of the formula takes them apart.",
+)
 BASELINE_SHOWS_MUCH = Caution(
     "baseline shows much",
     "without its pixels an image keeps 80 % or more of its probability, so areas under insertion and "
@@ -80,6 +85,7 @@ SMALL_PILOT = Caution(
 RECORDS = (
     DIFFERENT_CASES,
     INCOMPLETE_PAIRS,
+    POOLED_TASKS,
     FEW_UNITS,
     OUTLYING_UNITS,
     MOSTLY_ZEROS,

@@ -10,7 +10,7 @@ from salstats.checks import ValueRangeError, check_choice, check_level, check_nu
 from salstats.frames import estimates_frame
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
 from salstats.stats.carried import absent_column, absent_observations
-from salstats.stats.cautions import FEW_EVENTS, FEW_UNITS, caution_column
+from salstats.stats.cautions import FEW_EVENTS, FEW_UNITS, POOLED_TASKS, caution_column
 from salstats.stats.coefficients import (
     RECORDS,
     TESTS,
@@ -269,7 +269,8 @@ def correlate(
         np.column_stack([np.empty((len(first), 0)), *numbers]), unit_codes,
     )  # fmt: skip
     complete = sample.complete
-    warn_pooled_pairs(codes.frame[complete], by, groups, strata, unit if test == "rm" else None)
+    within = unit if test == "rm" else None
+    pooled = warn_pooled_pairs(codes.frame[complete], by, groups, strata, within)
     check_repeats(test, units, complete)
     keys, rows_of = row_groups(codes, groups, overall=overall)
     stratum_codes = codes.combined(strata)
@@ -338,6 +339,7 @@ def correlate(
         for pairs, own in zip(used, used_units, strict=True)
     ]
     cautions = {FEW_UNITS: few_units_of_rows(used_units), FEW_EVENTS: few_events(np.array(rare))}
+    cautions[POOLED_TASKS] = np.full(len(keys), pooled)
     columns |= caution_column(cautions)
     result = estimates_frame(keys, columns, special_columns)
     result = mark_shared_cases(result, codes, groups, shared_rows_call(data, (x, y), "data"), complete)
@@ -350,14 +352,14 @@ def warn_pooled_pairs(
     groups: Sequence[str],
     strata: Sequence[str],
     within: Unit = None,
-) -> None:
-    """Warn where pairs of several tasks are correlated together and nobody said so.
+) -> bool:
+    """Warn where pairs of several tasks are correlated together and nobody said so; return whether any are.
 
     `within` are units that pairs are correlated within.
     """
     apart = [*strata, *unit_columns(pairs, within)]
     instead = "" if strata else "stratified='{first}' to correlate within each"
-    warn_pooled_by_default(pairs, asked, groups, apart, instead)
+    return warn_pooled_by_default(pairs, asked, groups, apart, instead)
 
 
 def _limits(r: float, std_error: float, level: float) -> dict[str, float]:

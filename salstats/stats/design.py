@@ -267,11 +267,15 @@ def warn_pooled_by_default(
     by: Sequence[str],
     apart: Sequence[str] = (),
     instead: str = "",
-) -> None:
-    """Warn of rows that nobody said to take together; see `pooled_by_default`."""
+) -> bool:
+    """Warn of rows that nobody said to take together, and return whether there are any.
+
+    See `pooled_by_default`.
+    """
     pooled = pooled_by_default(frame, asked, by, apart, instead)
     if pooled:
         warn(pooled)
+    return bool(pooled)
 
 
 def pooled_by_default(

@@ -55,6 +55,12 @@ _FACTOR = re.compile(
     r"(?:[_ .-]?(?:id|name|code|index|type))?",
     re.IGNORECASE,
 )
+#: Columns that are called as those whom images are of, whatever their values.
+_PERSON = re.compile(
+    r"patient|subject|person|participant|volunteer|donor|record|pseudonym|animal|mouse|mice|hospital_?number|"
+    r"individual|proband|case_?group",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -230,9 +236,8 @@ def _groups_of_column(values: pd.Series, name: str, cases: np.ndarray, first: np
     long_ids = _are_long_ids(texts)
     if not _are_patients_sizes(sizes, len(first), _FEWEST_GROUPS if long_ids else _FEWEST_LEVELS):
         return None
-    if not long_ids and not (
-        _are_numbered(texts, len(first)) and _stand_together(of_case, first, len(sizes))
-    ):
+    are_ids = long_ids or _PERSON.search(name) is not None
+    if not are_ids and not (_are_numbered(texts, len(first)) and _stand_together(of_case, first, len(sizes))):
         return None
     n_grouped = int(sizes[(sizes >= _SMALLEST) & (sizes <= _LARGEST)].sum())
     return Column(name, len(sizes), n_grouped, len(first))

@@ -8,6 +8,7 @@ import pytest
 
 import salstats as ss
 from salstats.checks import SalstatsWarning
+from salstats.stats.cautions import POOLED_TASKS
 
 POOLED = "scores of 2 values of 'task' are taken together"
 #: What correlates or regresses over all tasks, unless it is told not to.
@@ -57,6 +58,7 @@ def test_a_correlation_over_tasks_is_told_with_calls_that_take_them_apart(scores
     assert "by=['method', 'task']" in str(caught[0].message)
     assert "stratified='task'" in str(caught[0].message)
     meant = ss.correlate(scores, "score", "prob", by="method", **options)
+    assert pooled.pop("caution").eq(POOLED_TASKS.name).all()
     pd.testing.assert_frame_equal(pooled, meant)
     within = ss.correlate(scores, "score", "prob", stratified="task", **options)
     assert pooled["estimate"][0] > 0.4 > within["estimate"][0]
@@ -107,7 +109,7 @@ def test_nothing_is_told_where_groups_hold_one_task_or_tasks_are_the_rows(scores
     one_each = scores.assign(method=by_task)
     # methods of different tasks have different cases, which is another warning
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "methods have scores of different cases")
+        warnings.filterwarnings("ignore", "methods (that )?have scores of different cases")
         ss.correlate(one_each, "score", "prob")
         ss.regress(one_each, "score ~ prob")
     # of the other task no row has both
@@ -127,3 +129,11 @@ def test_mean_curves_of_several_tasks_are_told(scores):
     with pytest.warns(SalstatsWarning, match=POOLED):
         ss.mean_curves(curves, interval="t")
     ss.mean_curves(curves, by=["method"], interval="t")
+
+
+@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+def test_what_is_pooled_stands_in_the_frame(scores):
+    for estimate in (ss.correlate(scores, "score", "prob"), ss.regress(scores, "score ~ prob")):
+        assert estimate["caution"].str.contains(POOLED_TASKS.name).all()
+    for estimate in (ss.correlate(scores, "score", "prob", by=()), ss.regress(scores, "score ~ prob + task")):
+        assert not estimate.get("caution", pd.Series(dtype="str")).str.contains(POOLED_TASKS.name).any()

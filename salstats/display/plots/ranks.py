@@ -112,7 +112,7 @@ def plot_ranks(
     notes = [
         scope_note(data, names, ("metric", "task")),
         _said_of(data),
-        "Diamonds: rank by all cases.",
+        "Diamonds: rank without resampling.",
         _blobs_note(frame, frequencies),
         _lines_note(data),
         caution_note(data),

@@ -3,6 +3,7 @@
 import numpy as np
 
 from salstats.stats.cautions import FEW_LEVERS, OUTLYING_UNITS, Caution
+from salstats.stats.models.family import Solution
 from salstats.stats.models.models import Model
 from salstats.stats.outlying_units import few_units_decide
 
@@ -28,7 +29,23 @@ def coefficient_cautions(model: Model, df: np.ndarray) -> dict[Caution, np.ndarr
         columns = [np.bincount(clusters, scores, n_units) for scores in solution.scores.T]
         sums = np.column_stack(columns)
         influence = (sums @ solution.bread)[:, : solution.rank]
-        residual = np.bincount(clusters, solution.response - solution.fitted, n_units)
-        position = np.repeat((residual / np.bincount(clusters))[:, None], solution.rank, axis=1)
-        cautions[OUTLYING_UNITS] = few_units_decide(influence, position)
+        cautions[OUTLYING_UNITS] = few_units_decide(influence, _positions(solution, clusters, n_units))
     return cautions
+
+
+def _positions(solution: Solution, clusters: np.ndarray, n_units: int) -> np.ndarray:
+    """Residual of each unit (n_units, r) in the direction in which it moves each coefficient.
+
+    Of a unit with one row it is its residual, of a difference within units the difference of residuals,
+    whatever the covariates; NaN of a unit that does not move a coefficient. Of a model with several linear
+    predictors it is the mean residual.
+    """
+    residual = (solution.response - solution.fitted)[:, None]
+    directions = np.ones((solution.n, solution.rank))
+    if len(solution.parts) == 1:
+        bread = solution.bread[: solution.rank, : solution.rank]
+        directions = (solution.matrix * solution.weights[:, None]) @ bread
+    moved = np.column_stack([np.bincount(clusters, column, n_units) for column in (directions * residual).T])
+    lengths = np.column_stack([np.bincount(clusters, column, n_units) for column in (directions**2).T])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(lengths > 0, moved / np.sqrt(lengths), np.nan)

@@ -21,11 +21,10 @@ from salstats.frames import (
     ColumnCodes,
     check_table,
     coded_scores,
-    text_column,
     whole_column,
 )
 from salstats.stats.carried import is_absent, nothing_there
-from salstats.stats.cautions import DIFFERENT_CASES
+from salstats.stats.cautions import DIFFERENT_CASES, POOLED_TASKS, caution_column
 from salstats.stats.comparisons import ALWAYS
 from salstats.stats.design import group_list, pooled_by_default, row_groups, warn_pooled_methods
 from salstats.stats.fixed_factors import FACTORS, NOUNS, Factor, fixed_rows, inference_column
@@ -82,6 +81,8 @@ class Model:
     #: whether these are too few to compare methods.
     n_shared: int | None = None
     different_cases: bool = False
+    #: Whether rows of several tasks, data sets or models are taken together, as nobody said by=.
+    tasks_pooled: bool = False
 
     @property
     def terms(self) -> list[str]:
@@ -207,7 +208,8 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], asked: Asked) -
                 )
             )
         rows_used = np.unique(np.concatenate([model.rows for model in of_formula]))
-        _note_pooled_tasks(frame.take(rows_used), one, asked.by, columns, notes)
+        if _note_pooled_tasks(frame.take(rows_used), one, asked.by, columns, notes):
+            of_formula = [replace(model, tasks_pooled=True) for model in of_formula]
         _note_references(of_formula, doubts)
         nowhere = nothing_there(frame) & is_scores
         models += _with_shared_cases(of_formula, groups, nowhere, columns, data, doubts)
@@ -337,11 +339,15 @@ def _note_mixed_metrics(frame: pd.DataFrame, formula: Formula, by: Sequence[str]
 
 def _note_pooled_tasks(
     used: pd.DataFrame, formula: Formula, asked: object, by: Sequence[str], notes: Notes
-) -> None:
-    """Note a model of several tasks, data sets or models that has no term of them, if nobody said so."""
+) -> bool:
+    """Note a model of several tasks, data sets or models that has no term of them, if nobody said so.
+
+    Returns whether it has.
+    """
     pooled = pooled_by_default(used, asked, by, formula.columns, instead="add + {terms} to the formula")
     if pooled:
         notes[f"{pooled},"].append(formula.text)
+    return bool(pooled)
 
 
 def _note_repeats(units: Units, rows: np.ndarray, label: str, notes: Notes) -> None:
@@ -425,9 +431,16 @@ def model_counts(fitted: Fitted, repeats: Sequence[int] | None = None) -> dict[s
     if any(m.n_shared is not None for m in fitted.models):
         shared = whole_column(m.n_shared for m in fitted.models)
         repeated["n_shared"] = shared.repeat(1 if repeats is None else repeats)
-    if any(m.different_cases for m in fitted.models):
-        cautions = text_column(DIFFERENT_CASES.name if m.different_cases else None for m in fitted.models)
-        repeated["caution"] = cautions.repeat(1 if repeats is None else repeats)
+    concerned = {
+        DIFFERENT_CASES: [m.different_cases for m in fitted.models],
+        POOLED_TASKS: [m.tasks_pooled for m in fitted.models],
+    }
+    repeated |= caution_column(
+        {
+            caution: np.repeat(models, 1 if repeats is None else repeats)
+            for caution, models in concerned.items()
+        }
+    )
     return repeated | ({} if fitted.unit is None else {"unit": fitted.unit})
 
 

@@ -14,7 +14,9 @@ TASKS = [f"Finding {i:02d}" for i in range(1, 31)]
 METHODS = [f"method {i}" for i in range(4)]
 MANY = estimates([*TASKS, "Average"], METHODS)
 #: Scores of one metric, whose panel has no title.
-SCORES = MANY.query("metric == 'iou' and task != 'Average'").assign(score=lambda d: d["estimate"], case="a", metric="rating")
+SCORES = MANY.query("metric == 'iou' and task != 'Average'").assign(
+    score=lambda d: d["estimate"], case="a", metric="rating"
+)
 PAGED = {
     "intervals": lambda width: ss.plot_intervals(MANY, width=width),
     "decrease": lambda width: ss.plot_decrease(

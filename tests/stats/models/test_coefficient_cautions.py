@@ -53,3 +53,20 @@ def test_normal_outcomes_have_no_caution_in_95_of_100_studies():
     table = table.assign(y=rng.standard_normal(4000), x=rng.standard_normal(4000))
     found = ss.regress(table, "y ~ x", by="sample", unit="case")
     assert found.get("caution", pd.Series(dtype="str")).notna().mean() <= 0.05
+
+
+def test_a_difference_of_methods_has_the_caution_of_difference():
+    rng = np.random.default_rng(3)
+    other = rng.beta(12, 5, 40)
+    own = np.clip(other + rng.normal(0, 0.04, 40), 0, 1)
+    fails = own.copy()
+    fails[[4, 17, 30]] = 0
+    cautions = []
+    for scores in (own, fails):
+        table = pd.DataFrame({"case": np.tile([f"c{i}" for i in range(40)], 2), "iou": [*scores, *other]})
+        table["method"] = np.repeat(["cam", "human"], 40)
+        fitted = ss.regress(table, "iou ~ method", unit="case")
+        long = table.rename(columns={"iou": "score"}).assign(metric="iou")
+        gap = ss.difference(long, reference="human", unit="case")
+        cautions.append(["caution" in frame.columns for frame in (fitted, gap)])
+    assert cautions == [[False, False], [True, True]]

@@ -320,6 +320,7 @@ def test_what_needs_the_interobserver_scores_is_named_without_them():
     assert list(found) == ["table1", "table4", "design"]
 
 
+@pytest.mark.filterwarnings("ignore:.*iou .* lies outside its range")
 @pytest.mark.parametrize(
     ("change", "named"),
     [
