@@ -89,7 +89,7 @@ def rank_agreement(
     >>> import numpy as np, pandas as pd, salstats as ss
     >>> rng, tasks, methods = np.random.default_rng(1), ["Edema", "Mass"], list("abcde")
     >>> index = pd.MultiIndex.from_product([range(40), tasks, methods], names=["case", "task", "method"])
-    >>> scores = index.to_frame(index=False).assign(metric="iou", score=rng.random(400))
+    >>> scores = index.to_frame(index=False).assign(metric="nss", score=rng.random(400))
     >>> scores["score"] += scores["method"].map(dict(zip(methods, range(5))))
     >>> found = ss.rank_agreement(scores, n_replicates=200)
     >>> found[["task", "other_task", "estimate", "n_methods"]]

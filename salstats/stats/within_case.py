@@ -95,7 +95,7 @@ def within_case_sd(
     >>> import pandas as pd, salstats as ss
     >>> first = [i / 24 for i in range(24)]
     >>> again = [score + 0.1 * (i % 3) for i, score in enumerate(first)]
-    >>> scores = pd.DataFrame({"case": [f"c{i:02}" for i in range(24)] * 2, "method": "rise", "metric": "iou",
+    >>> scores = pd.DataFrame({"case": [f"c{i:02}" for i in range(24)] * 2, "method": "rise", "metric": "nss",
     ...     "seed": ["0"] * 24 + ["1"] * 24, "score": first + again})
     >>> found = ss.within_case_sd(scores)
     >>> found[["estimate", "n", "over", "n_repeats", "icc"]].round(3)

@@ -18,7 +18,7 @@ def by_task(scores, quietly):
 @pytest.fixture(scope="module")
 def pairs(scores, quietly):
     names = ["iou", "hit", "prob", "elongation"]
-    return pd.concat([quietly(ss.correlate, scores, a, b) for a, b in combinations(names, 2)])
+    return pd.concat([quietly(ss.correlate, scores, a, b, by="method") for a, b in combinations(names, 2)])
 
 
 def test_body_is_as_it_was_looked_at(by_task, same_as_snapshot):
