@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from salstats.frames import ESTIMATE_COLUMNS, text_column
+from salstats.frames import insert_column, text_column
 
 #: Stands between the names of several cautions of one row.
 _SEPARATOR = "; "
@@ -131,18 +131,17 @@ def add_caution(estimates: pd.DataFrame, caution: Caution, rows: np.ndarray) -> 
         The frame with the column `caution`: names of a row's cautions, missing where it has none. Where no
         row is concerned the frame is returned as it is.
     """
-    if not rows.any():
+    already = rows_by_caution(estimates).get(caution)
+    added = rows if already is None else rows & ~already
+    if not added.any():
         return estimates
-    names: list[str | None] = [None] * len(estimates)
-    if "caution" in estimates.columns:
-        names = [None if pd.isna(name) else str(name) for name in estimates["caution"]]
-    for row in np.flatnonzero(rows):
-        before = names[row]
-        if before is None:
-            names[row] = caution.name
-        elif caution.name not in before.split(_SEPARATOR):
-            names[row] = before + _SEPARATOR + caution.name
-    return _with_column(estimates, text_column(names))
+    if "caution" not in estimates.columns:
+        names = [caution.name if row else None for row in added]
+        return insert_column(estimates, "caution", text_column(names))
+    before = estimates["caution"].astype("object")
+    after = before.mask(added, before + _SEPARATOR + caution.name)
+    after = after.mask(added & before.isna(), caution.name)
+    return estimates.assign(caution=text_column(after.where(after.notna(), None)))
 
 
 def carry_cautions(estimates: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
@@ -168,20 +167,17 @@ def carry_cautions(estimates: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFram
     return estimates
 
 
-def _with_column(estimates: pd.DataFrame, names: Any) -> pd.DataFrame:
-    """Return the frame with the column `caution` where an estimates frame has it."""
-    if "caution" in estimates.columns:
-        return estimates.assign(caution=names)
-    known = [place for place, column in enumerate(estimates.columns) if column in ESTIMATE_COLUMNS]
-    frame = estimates.copy()
-    frame.insert(known[-1] + 1 if known else len(frame.columns), "caution", names)
-    return frame
-
-
 def rows_by_caution(estimates: pd.DataFrame) -> dict[Caution, np.ndarray]:
     """Return the rows (bool, one per row) that each caution concerns, for those that concern any."""
     if "caution" not in estimates.columns:
         return {}
-    names = [set() if pd.isna(name) else set(str(name).split(_SEPARATOR)) for name in estimates["caution"]]
-    concerned = {caution: np.array([caution.name in row for row in names], dtype=bool) for caution in RECORDS}
-    return {caution: rows for caution, rows in concerned.items() if rows.any()}
+    # scores of many cases have few distinct texts
+    codes, texts = pd.factorize(estimates["caution"])
+    names = [str(text).split(_SEPARATOR) for text in texts]
+    concerned = {}
+    for caution in RECORDS:
+        holding = np.flatnonzero([caution.name in text for text in names])
+        rows = np.isin(codes, holding)
+        if rows.any():
+            concerned[caution] = rows
+    return concerned

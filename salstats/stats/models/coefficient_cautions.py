@@ -3,6 +3,7 @@
 import numpy as np
 
 from salstats.stats.cautions import FEW_LEVERS, OUTLYING_UNITS, Caution
+from salstats.stats.models.covariance import cluster_sums
 from salstats.stats.models.family import Solution
 from salstats.stats.models.models import Model
 from salstats.stats.outlying_units import few_units_decide
@@ -26,14 +27,12 @@ def coefficient_cautions(model: Model, df: np.ndarray) -> dict[Caution, np.ndarr
     if model.errors == "cr2":
         cautions[FEW_LEVERS] = df < min(_LEAST_DF_SHARE * n_units, _ENOUGH_DF)
     if not np.isin(solution.response, (0, 1)).all():
-        columns = [np.bincount(clusters, scores, n_units) for scores in solution.scores.T]
-        sums = np.column_stack(columns)
-        influence = (sums @ solution.bread)[:, : solution.rank]
-        cautions[OUTLYING_UNITS] = few_units_decide(influence, _positions(solution, clusters, n_units))
+        influence = (cluster_sums(solution.scores, clusters) @ solution.bread)[:, : solution.rank]
+        cautions[OUTLYING_UNITS] = few_units_decide(influence, _positions(solution, clusters))
     return cautions
 
 
-def _positions(solution: Solution, clusters: np.ndarray, n_units: int) -> np.ndarray:
+def _positions(solution: Solution, clusters: np.ndarray) -> np.ndarray:
     """Residual of each unit (n_units, r) in the direction in which it moves each coefficient.
 
     Of a unit with one row it is its residual, of a difference within units the difference of residuals,
@@ -45,7 +44,7 @@ def _positions(solution: Solution, clusters: np.ndarray, n_units: int) -> np.nda
     if len(solution.parts) == 1:
         bread = solution.bread[: solution.rank, : solution.rank]
         directions = (solution.matrix * solution.weights[:, None]) @ bread
-    moved = np.column_stack([np.bincount(clusters, column, n_units) for column in (directions * residual).T])
-    lengths = np.column_stack([np.bincount(clusters, column, n_units) for column in (directions**2).T])
+    moved = cluster_sums(directions * residual, clusters)
+    lengths = cluster_sums(directions**2, clusters)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(lengths > 0, moved / np.sqrt(lengths), np.nan)
