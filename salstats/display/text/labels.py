@@ -166,8 +166,8 @@ class Labels:
         if column in ("method", "reference", "reference_level"):
             if text == HUMAN and self._human:
                 return self._human
-            known = known_method(text)
-            return text if known is None or known in self._shared else known
+            spelling = known_method(text)
+            return text if spelling is None or spelling in self._shared else spelling
         if column in ("term", "x", "y", "covariate", "predictor", "response"):
             return self.term(text)
         return text

@@ -5,7 +5,7 @@ import plotnine as p9
 
 from salstats.display.plots.captions import interval_note, with_ci
 from salstats.display.plots.decrease import loss_order
-from salstats.display.plots.estimates import quantity
+from salstats.display.plots.drawing import quantity
 from salstats.display.plots.figure import figures
 from salstats.display.plots.legends import group_scales, legend_mm, method_labels
 from salstats.display.plots.text_fit import caption, caption_chars, caption_mm, text_mm, wrapped
