@@ -341,9 +341,9 @@ def not_drawn_sentence(estimates: Estimates, labels: Labels, columns: Sequence[s
     return f"Undefined, not drawn: {joined(names)}."
 
 
-def tests_sentence(estimates: Estimates) -> str:
+def p_value_sentence(estimates: Estimates) -> str:
     """Say which test P values come from, and what they were adjusted by."""
-    source = tests_text(estimates)
+    source = p_value_text(estimates)
     if not source:
         return ""
     if estimates.is_adjusted:
@@ -351,7 +351,7 @@ def tests_sentence(estimates: Estimates) -> str:
     return f"{source}; not adjusted for multiple tests."
 
 
-def tests_text(estimates: Estimates) -> str:
+def p_value_text(estimates: Estimates) -> str:
     """Return which test P values come from, nothing where there are none."""
     if not estimates.is_tested:
         return ""

@@ -10,7 +10,7 @@ import plotnine as p9
 
 from salstats.checks import SalstatsError, check_level, quoted
 from salstats.display.estimates import Estimates, read_estimates
-from salstats.display.facts import clustering_sentence, tests_sentence
+from salstats.display.facts import clustering_sentence, p_value_sentence
 from salstats.display.plots.axis_ticks import tick_texts
 from salstats.display.plots.captions import scope_note
 from salstats.display.plots.figure import figures
@@ -330,7 +330,7 @@ def _captions(correlations: Estimates, tiles: pd.DataFrame, alpha: float | None,
     weak = f"{'Grey on white' if numbered else 'White'}: P ≥ " if tiles["weak"].any() else "All P < "
     return [
         f"{weak}{alpha:.10g}." if tested else "",
-        (tests_sentence(correlations) or "P values not adjusted.") if tested else "",
+        (p_value_sentence(correlations) or "P values not adjusted.") if tested else "",
         f"{MISSING}: undefined." if tiles["estimate"].isna().any() else "",
         f"n = {count_range(counts)} pairs." if counts else "",
         clustering_sentence(correlations),

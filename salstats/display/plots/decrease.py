@@ -14,7 +14,7 @@ from salstats.display.facts import (
     count_sentence,
     interval_caption,
     of_quantile,
-    tests_sentence,
+    p_value_sentence,
     with_interval,
 )
 from salstats.display.plots.captions import margin_notes, p_below, significance_level
@@ -146,7 +146,7 @@ def plot_decrease(
             filled,
             sorted_note(drawing.estimates, drawing.labels, by, first) if order else "",
             count_sentence(drawing.estimates, "pair", "incomplete"),
-            tests_sentence(drawing.estimates),
+            p_value_sentence(drawing.estimates),
             *margin_notes(drawing.estimates, drawing.labels, style, marked=text),
             drawing.missing,
         ],

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from salstats.checks import SalstatsError, quoted
+from salstats.checks import ColumnError, SalstatsError, quoted
 from salstats.display.estimates import Estimates, check_distinct
 from salstats.display.facts import not_drawn_sentence
 from salstats.display.plots.legends import method_labels
@@ -73,7 +73,9 @@ def references_of(estimates: Estimates, reference: str | None = None) -> list[st
 
 
 def drawn_rows(estimates: Estimates) -> pd.DataFrame:
-    """Return the rows that have an estimate; SalstatsError where none has."""
+    """Return the rows that have an estimate; an error where none has, or one is infinite."""
+    if np.isinf(estimates.numbers("estimate")).any():
+        raise ColumnError(f"column 'estimate' of {estimates.name} has infinite values; leave these rows out")
     if not estimates.defined.any():
         raise SalstatsError(
             f"{estimates.name} has nothing to draw: every estimate is missing ({len(estimates)} rows)"

@@ -14,7 +14,7 @@ from salstats.display.facts import (
     count_sentence,
     interval_caption,
     not_drawn_sentence,
-    tests_sentence,
+    p_value_sentence,
     with_interval,
 )
 from salstats.display.plots.captions import (
@@ -152,7 +152,7 @@ def plot_forest(
             marginal_note(whole, named),
             compared,
             counts,
-            tests_sentence(whole) if p_values else "",
+            p_value_sentence(whole) if p_values else "",
             *margin_notes(whole, named, style, marked=True),
             cut,
             not_drawn_sentence(whole, named, places),

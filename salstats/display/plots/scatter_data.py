@@ -211,7 +211,7 @@ def captions(
     if drawn.few:
         sentences.append("Points of equal values are spread sideways.")
     if lines is not None:
-        interval = interval_name(read_estimates(lines, "fit"))
+        interval = interval_name(read_estimates(lines, "fit")) if len(lines) else ""
         band = f" and pointwise {interval}" if interval else ""
         band += ", cut where it is wide" if "cut" in lines and lines["cut"].any() else ""
         models = [model_text(str(formula), titles[1], labels) for formula in distinct(lines, "formula")]

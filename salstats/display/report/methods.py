@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from salstats.display.estimates import read_estimates
 from salstats.display.report.analyses import several
 from salstats.display.report.associations import of_gaps, outcomes, target_words, with_task
 from salstats.display.report.levels import bound_sentences, undefined_scores

@@ -10,7 +10,7 @@ from great_tables import GT
 
 from salstats.checks import check_choice, check_columns
 from salstats.display.estimates import Estimates, read_estimates
-from salstats.display.facts import BOUNDS, paragraph, tests_sentence, with_interval
+from salstats.display.facts import BOUNDS, p_value_sentence, paragraph, with_interval
 from salstats.display.tables import notes
 from salstats.display.tables.fitting import fits
 from salstats.display.tables.grid import Value, bounds_values, check_display, fill, interval_texts
@@ -130,7 +130,7 @@ def table_decrease(
         statistics,
         BOUNDS if "bound_low" in frame.columns else "",
         _effect_note(contrasts),
-        tests_sentence(contrasts),
+        p_value_sentence(contrasts),
         notes.equal_note(every, names, style),
     )
     symbols = paragraph(

@@ -9,7 +9,7 @@ from great_tables import GT
 
 from salstats.checks import SalstatsError, check_columns
 from salstats.display.estimates import Estimates, read_estimates
-from salstats.display.facts import BOUNDS, capitalized, paragraph, tests_text, with_interval
+from salstats.display.facts import BOUNDS, capitalized, p_value_text, paragraph, with_interval
 from salstats.display.tables import notes
 from salstats.display.tables.grid import Value, bounds_values, check_display, fill, interval_texts
 from salstats.display.tables.layout import build
@@ -158,7 +158,7 @@ def table_estimates(
     table = fill(slots, values, names, front)
     placed = ("metric", *placement.placed)
     said = [c for c in (*placement.constant, "reference") if shown.values(c) and c not in placed]
-    source = tests_text(shown)
+    source = p_value_text(shown)
     about = paragraph(_raters_note(shown), marginal_note(shown, names))
     general, statistics = notes.estimates_note(shown, names, said, _count_nouns(shown), about)
     statistics = paragraph(
