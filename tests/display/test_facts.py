@@ -1,7 +1,11 @@
 """Facts of estimates, in full and briefly."""
 
+import re
+
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from salstats.display.estimates import read_estimates
 from salstats.display.facts import (
@@ -31,16 +35,12 @@ def test_one_score_of_one_case_is_singular():
 
 
 def test_averages_are_counted_apart():
-    frame = pd.DataFrame(
-        {"task": ["a", "b", "Average"], "n": [10, 12, 22], "n_missing": [0, 3, 3]}
-    )
+    frame = pd.DataFrame({"task": ["a", "b", "Average"], "n": [10, 12, 22], "n_missing": [0, 3, 3]})
     assert count_sentence(read(frame)) == "n, 10 to 12 scores each (Average, 22); 0 to 3 undefined."
 
 
 def test_a_mean_of_no_score_does_not_count_in_the_range_of_n():
-    frame = pd.DataFrame(
-        {"method": ["a", "b", "human"], "n": [18, 17, 0], "n_missing": [0, 1, 18]}
-    )
+    frame = pd.DataFrame({"method": ["a", "b", "human"], "n": [18, 17, 0], "n_missing": [0, 1, 18]})
     assert count_sentence(read(frame)) == "n, 17 to 18 scores each, where any is defined; 0 to 18 undefined."
 
 
@@ -125,3 +125,23 @@ def test_it_is_said_whether_a_correlation_knows_its_patients():
     of_pairs = clustering_sentence(read(frame.assign(interval="bonett-wright")))
     assert of_pairs == "Pairs of one patient are taken as independent."
     assert clustering_sentence(read(frame.assign(n_units=20))) == ""
+
+
+@given(
+    n=st.lists(st.integers(0, 3000), min_size=1, max_size=6),
+    average=st.none() | st.integers(1, 9000),
+    missing=st.integers(0, 40),
+)
+def test_every_number_of_a_count_is_one_of_its_frame(n, average, missing):
+    tasks = [f"task {letter}" for letter in "abcdef"[: len(n)]]
+    rows = pd.DataFrame({"task": tasks, "n": n, "n_missing": missing})
+    if average is not None:
+        rows.loc[len(rows)] = {"task": "Average", "n": average, "n_missing": missing}
+    said = [int(number.replace(",", "")) for number in re.findall(r"[\d,]*\d", count_sentence(read(rows)))]
+    counted = [number for number in n if number] or n
+    expected = sorted({min(counted), max(counted)})
+    if average is not None:
+        expected.append(average)
+    if missing:
+        expected.append(missing)
+    assert said == expected
