@@ -1,9 +1,10 @@
 """Formulas of class activation maps, on arrays: how a layer's channels are weighted and joined.
 
-A formula takes what a layer gave and its gradients, each of shape (b, channels, m, k), and returns weights that
-multiply the activations: one for each channel, shape (b, channels, 1, 1), or one for each pixel of a channel.
-The numbers are those of pytorch-grad-cam, its small constants in denominators included. Importing that
-library takes longer than the maps of some hundred images, so it is imported for principal components alone.
+A formula takes what a layer gave and its gradients, each of shape (b, channels, m, k), and returns weights
+that multiply the activations: one for each channel, shape (b, channels, 1, 1), or one for each pixel of a
+channel. The numbers are those of pytorch-grad-cam, its small constants in denominators included. Importing
+that library takes longer than the maps of some hundred images, so it is imported for principal components
+alone.
 """
 
 from collections.abc import Callable

@@ -35,7 +35,7 @@ from salstats.explain.cam_formulas import (
 )
 from salstats.explain.forward import without_parameter_gradients
 from salstats.explain.inputs import check_outputs
-from salstats.explain.reductions import join_layers, reduce_channels
+from salstats.explain.reductions import join_layers, reduce_channels, sum_layers
 from salstats.explain.request import Request
 from salstats.explain.tapping import tapped
 
@@ -234,7 +234,7 @@ run_ablationcam = partial(_of_weights, _ablation_weights)
 
 
 def run_activation(request: Request) -> torch.Tensor:
-    """What a layer gives for each image; of several layers the mean, on the grid of the input."""
+    """What a layer gives for each image; several layers are joined on the grid of the input."""
     grids: list[torch.Tensor] = []
 
     def note(name: str, output: Any) -> None:
@@ -244,9 +244,9 @@ def run_activation(request: Request) -> torch.Tensor:
 
     with tapped(request.layers, note):
         request.pass_once(request.images)
-    return (
-        grids[0] if len(grids) == 1 else _mean([reduce_channels(g, request.channels) for g in grids], request)
-    )
+    if len(grids) == 1:
+        return grids[0]
+    return _of_several([reduce_channels(grid, request.channels) for grid in grids], request)
 
 
 def _empty(seen: _Seen, request: Request) -> dict[str, np.ndarray]:
@@ -266,10 +266,11 @@ def _joined(seen: _Seen, maps: dict[str, np.ndarray], request: Request) -> torch
         for row in np.flatnonzero(undefined):
             made[seen.groups[row]] = np.nan
     several = list(maps.values())
-    return torch.from_numpy(several[0])[:, None] if len(several) == 1 else _mean(several, request)
+    return torch.from_numpy(several[0])[:, None] if len(several) == 1 else _of_several(several, request)
 
 
-def _mean(maps: list[np.ndarray], request: Request) -> torch.Tensor:
-    """Mean of the maps of several layers, on the grid of the input."""
-    height, width = request.images.shape[-2:]
-    return torch.from_numpy(join_layers(maps, request.sign, (height, width)))[:, None]
+def _of_several(maps: list[np.ndarray], request: Request) -> torch.Tensor:
+    """Map of several layers, on the grid of the input."""
+    shape = (int(request.images.shape[2]), int(request.images.shape[3]))
+    joined = sum_layers(maps, shape) if request.join == "sum" else join_layers(maps, request.sign, shape)
+    return torch.from_numpy(joined)[:, None]

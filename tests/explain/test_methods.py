@@ -72,6 +72,6 @@ def test_what_a_study_does_not_say_is_an_error(asked, message):
 
 def test_every_choice_of_a_study_is_an_argument_of_its_method():
     rows = list_presets().dropna(subset=["argument"])
-    common = {"channels", "sign", "smooth"}
+    common = {"channels", "sign", "join", "smooth"}
     for method, argument in zip(rows["method"], rows["argument"], strict=True):
         assert argument in common or argument in METHODS[method].options
