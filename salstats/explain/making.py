@@ -203,7 +203,7 @@ def explain(
     grid = VitGrid() if isinstance(reshape, str) else reshape
     stack = check_images(images)
     shape = (int(stack.shape[2]), int(stack.shape[3]))
-    groups, drawn = _draws(row, stack, seeds, rng)
+    groups, drawn = image_draws(row, stack, seeds, rng)
     made: np.ndarray | None = None
     # whatever the caller has switched off
     with torch.inference_mode(False), torch.enable_grad(), evaluating(model, device) as place:
@@ -266,7 +266,7 @@ def _check_model(model: Any, row: Method) -> Any:
     return model
 
 
-def _draws(
+def image_draws(
     row: Method, images: torch.Tensor, seeds: Any, rng: int | np.random.Generator
 ) -> tuple[list[list[int]], np.ndarray]:
     """Places of equal images where that matters, for shared passes and draws; and the seed of each image.
