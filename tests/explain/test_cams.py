@@ -2,6 +2,8 @@
 
 import contextlib
 import io
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -404,3 +406,18 @@ def test_an_activation_does_not_change_with_an_in_place_step_behind_it():
     with torch.no_grad():
         np.testing.assert_allclose(made, model[0](images).mean(dim=1), atol=ROUNDING)
     assert (made < 0).any()
+
+
+def test_methods_that_stand_here_import_no_library_that_takes_seconds():
+    script = """
+import sys
+import torch
+from salstats.explain.making import explain
+from torch import nn
+model = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(2, 2))
+for method in ("gradcam", "gradcam++", "layercam", "scorecam", "deeplift", "lrp"):
+    explain(model, torch.rand(1, 1, 8, 8), 0, method=method)
+print({"pytorch_grad_cam", "captum", "torchvision", "sklearn"} & set(sys.modules))
+"""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True)
+    assert done.stdout.strip() == "set()", done.stderr
