@@ -22,7 +22,6 @@ from torch_pickles import archive, call, entries, name, storage_id, stream, tens
 
 import salstats as ss
 from fuzz.mutations import mutated
-from salstats.checks import SalstatsError
 from salstats.files.map_folder import MapFolder
 from salstats.files.workbooks import workbook
 from salstats.readers.case_json import read_outlines, read_points, read_segmentations
@@ -198,7 +197,7 @@ _COLUMNS: tuple[Callable[[int], pa.Array], ...] = (
 
 def _parquet(files: Files, rng: random.Random) -> Files:
     """A table of Parquet with a column of some type, written in some way, and perhaps damaged."""
-    n = rng.choice((0, 2, 12))
+    n = rng.choice((0, 2, 12, 12, 40))
     columns = {
         "case": pa.array([f"c{i}" for i in range(n)]),
         "method": pa.array(["g"] * n),
@@ -223,7 +222,7 @@ def _parquet(files: Files, rng: random.Random) -> Files:
         store_schema=rng.random() < 0.5,
     )
     made = {"a.parquet": sink.getvalue().to_pybytes()}
-    return changed(made, rng) if rng.random() < 0.8 else made
+    return changed(made, rng) if rng.random() < 0.6 else made
 
 
 def _segmentations() -> list[Files]:
@@ -232,26 +231,38 @@ def _segmentations() -> list[Files]:
     box = [[4, 2], [9, 2], [9, 5], [4, 5]]
     outlines = {"a": {"img_size": [20, 30], "Edema": [box, [[1, 1], [5.5, 3]]]}, "b": {"img_size": [8, 9]}}
     points = {"a": {"Edema": [[4, 2], [9.5, 5]], "Mass": []}}
-    return [{"m.json": json.dumps(each).encode()} for each in (masks, outlines, points)]
+    contents = {"masks.json": masks, "outlines.json": outlines, "points.json": points}
+    return [{path: json.dumps(content).encode()} for path, content in contents.items()]
 
 
 def _read_case_json(folder: Path, files: Files) -> None:
-    """Read a file of cases as each of the three kinds there are."""
-    kinds = (read_segmentations, read_outlines, read_points)
-    start = len(files["m.json"]) % 3
-    errors = []
-    for kind in (*kinds[start:], *kinds[:start]):
-        try:
-            kind(folder / "m.json", str)
-        except SalstatsError as error:
-            errors.append(error)
-    if errors:
-        raise errors[0]
+    """Read a file of cases as what its name says, by the formats' names of tasks."""
+    readers = {"masks.json": read_segmentations, "outlines.json": read_outlines, "points.json": read_points}
+    for path in files:
+        readers[path](folder / path, str)
 
 
 def _codes() -> list[Files]:
     """One run-length code a file: compressed, and as a list."""
     return [{"a.json": json.dumps(each).encode()} for each in (mask(), {"size": [2, 3], "counts": [1, 2, 3]})]
+
+
+def _changed_code(files: Files, rng: random.Random) -> Files:
+    """A run-length code whose runs or characters are changed, or whose JSON is."""
+    if rng.random() < 0.3:
+        return changed(files, rng)
+    code = json.loads(files["a.json"])
+    counts = code["counts"]
+    if isinstance(counts, str):
+        place = rng.randrange(len(counts))
+        letter = chr(rng.choice((rng.randrange(48, 112), rng.randrange(40, 120))))
+        code["counts"] = counts[:place] + letter * rng.randrange(3) + counts[place + rng.randrange(2) :]
+    else:
+        place, other, n = rng.randrange(len(counts)), rng.randrange(len(counts)), rng.randrange(-3, 4)
+        counts[place] -= n
+        counts[other] += n
+        counts[place:place] = rng.choice(([], [0], [0, 0], [2**31], [2**63], [-1, 1], [True], [1.0]))
+    return {"a.json": json.dumps(code).encode()}
 
 
 def _coco() -> list[Files]:
@@ -399,7 +410,7 @@ TARGETS = {
     "xlsx": Target(_workbooks, _each(ss.read_scores), 15_000),
     "parquet": Target(lambda: [{"a.parquet": b""}], _each(ss.read_scores, ss.read_data), 30_000, _parquet),
     "case_json": Target(_segmentations, _read_case_json, 40_000),
-    "rle": Target(_codes, _each(read_rle), 20_000),
+    "rle": Target(_codes, _each(read_rle), 20_000, _changed_code),
     "coco": Target(_coco, lambda folder, _: _whole(ss.read_study(folder, format="coco")), 25_000),
     "pickles": Target(_pickles, _each(read_pickle), 30_000),
     "arrays": Target(_arrays, _each(read_map, read_mask), 15_000),
