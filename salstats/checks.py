@@ -161,7 +161,7 @@ def _number(file: Path) -> tuple[int, int]:
 
 
 def check_path(path: Path) -> None:
-    """Raise where the system cannot look for a path: its name is too long or holds NUL, it may not be seen."""
+    """Raise where the system cannot look for a path, as where its name is too long or holds NUL."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):

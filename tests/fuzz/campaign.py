@@ -1,7 +1,7 @@
 """Run mutated inputs through the readers, and say which of them broke a promise.
 
-The promise: a result, or an error of the package's own classes whose message names a file of the input; within
-a time and an amount of memory; nothing is run, written or read outside the input's folder.
+The promise: a result, or an error of the package's own classes whose message names a file of the input;
+within a time and an amount of memory; nothing is run, written or read outside the input's folder.
 
     python tests/fuzz/campaign.py [--target scores] [--start 0] [--count 1000] [--out found.jsonl]
 """
@@ -36,7 +36,15 @@ SECONDS, CLOCK_SECONDS, MEGABYTES = 5.0, 60.0, 600
 #: What a file may ask for in a run, in gigabytes.
 _LIMIT_GB = "0.25"
 #: Events that no reader has a reason for.
-_FORBIDDEN = ("os.system", "os.exec", "os.posix_spawn", "os.fork", "subprocess.Popen", "socket.connect", "pickle.find_class")
+_FORBIDDEN = (
+    "os.system",
+    "os.exec",
+    "os.posix_spawn",
+    "os.fork",
+    "subprocess.Popen",
+    "socket.connect",
+    "pickle.find_class",
+)
 #: Where the interpreter and what is installed may open files to read.
 _LIBRARIES = tuple(
     str(Path(place).resolve())
@@ -165,7 +173,9 @@ def _time_limit() -> Iterator[None]:
 
 def main() -> int:
     """Run some or all targets; print what was found, each kind once."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--target", choices=TARGETS, action="append")
     parser.add_argument("--start", type=int, default=0)
     parser.add_argument("--count", type=int, help="inputs of each target; by default those of a whole run")

@@ -24,20 +24,82 @@ TOKENS = (
 _ENCODINGS = ("utf-16", "utf-16-le", "utf-32", "latin-1", "cp1252", "utf-8-sig", "utf-7", "shift_jis")
 #: Names of functions that no reader may call.
 _FUNCTIONS = (
-    *(b"cos\nsystem\n", b"cposix\nsystem\n", b"cbuiltins\neval\n", b"cbuiltins\nexec\n", b"cbuiltins\nopen\n"),
-    *(b"cbuiltins\ngetattr\n", b"csubprocess\nPopen\n", b"cnumpy\nload\n", b"cnumpy.core.multiarray\nscalar\n"),
+    *(
+        b"cos\nsystem\n",
+        b"cposix\nsystem\n",
+        b"cbuiltins\neval\n",
+        b"cbuiltins\nexec\n",
+        b"cbuiltins\nopen\n",
+    ),
+    *(
+        b"cbuiltins\ngetattr\n",
+        b"csubprocess\nPopen\n",
+        b"cnumpy\nload\n",
+        b"cnumpy.core.multiarray\nscalar\n",
+    ),
     *(b"ctorch._utils\n_rebuild_tensor_v2\n", b"c_codecs\nencode\n", b"ccollections\nOrderedDict\n"),
     *(b"cnumpy\nndarray\n", b"cnumpy\ndtype\n", b"cnumpy.core.multiarray\n_reconstruct\n"),
-    *(b"cnumpy.core.numeric\n_frombuffer\n", b"cbuiltins\nbytes\n", b"cbuiltins\nset\n", b"cbuiltins\ncomplex\n"),
+    *(
+        b"cnumpy.core.numeric\n_frombuffer\n",
+        b"cbuiltins\nbytes\n",
+        b"cbuiltins\nset\n",
+        b"cbuiltins\ncomplex\n",
+    ),
 )
 _OPCODES = (
-    *(b"(", b"0", b"1", b"2", b"R", b"b", b"t", b"l", b"d", b"]", b"}", b")", b"e", b"a", b"s", b"u", b"N", b"."),
-    *(b"\x81", b"o", b"i", b"\x93", b"\x91", b"\x8f", b"\x90", b"\x85", b"\x86", b"\x87", b"\x88", b"\x94", b"Q"),
-    *(b"q\x00", b"h\x00", b"h\x01", b"j\xff\xff\xff\x7f", b"r\xff\xff\xff\x7f", b"\x82\x01", b"Pa\n", b"Fnan\n"),
+    *(
+        b"(",
+        b"0",
+        b"1",
+        b"2",
+        b"R",
+        b"b",
+        b"t",
+        b"l",
+        b"d",
+        b"]",
+        b"}",
+        b")",
+        b"e",
+        b"a",
+        b"s",
+        b"u",
+        b"N",
+        b".",
+    ),
+    *(
+        b"\x81",
+        b"o",
+        b"i",
+        b"\x93",
+        b"\x91",
+        b"\x8f",
+        b"\x90",
+        b"\x85",
+        b"\x86",
+        b"\x87",
+        b"\x88",
+        b"\x94",
+        b"Q",
+    ),
+    *(
+        b"q\x00",
+        b"h\x00",
+        b"h\x01",
+        b"j\xff\xff\xff\x7f",
+        b"r\xff\xff\xff\x7f",
+        b"\x82\x01",
+        b"Pa\n",
+        b"Fnan\n",
+    ),
     *(b"\x8a\xa8" + b"\x7f" * 168, b"\x8b\xff\xff\xff\x7f", b"\x8b\x10\x27\x00\x00" + b"\x7f" * 10000),
     *(b"I" + b"9" * 400 + b"\n", b"L" + b"9" * 5000 + b"L\n", b"I01\n", b"K\x03", b"J\xff\xff\xff\xff"),
     *(b"X\xff\xff\xff\x7f", b"\x8d\xff\xff\xff\xff\xff\xff\xff\x7f", b"\x96\xff\xff\xff\xff\xff\xff\xff\x7f"),
-    *(b"G\x7f\xf0\x00\x00\x00\x00\x00\x00", b"G\x7f\xf8\x00\x00\x00\x00\x00\x00", b"\x95\xff\xff\xff\xff\xff\xff\xff\x7f"),
+    *(
+        b"G\x7f\xf0\x00\x00\x00\x00\x00\x00",
+        b"G\x7f\xf8\x00\x00\x00\x00\x00\x00",
+        b"\x95\xff\xff\xff\xff\xff\xff\xff\x7f",
+    ),
 )
 
 
@@ -142,10 +204,27 @@ class _Raw(str):
 
 #: Values of JSON beyond the tokens; the first are written as they stand.
 _VALUES = (
-    *map(_Raw, ("9" * 400, "-" + "9" * 400, "9" * 5000, "1e400", "-1e400", "NaN", "Infinity", "1e5", "2.5", "-1")),
+    *map(
+        _Raw,
+        ("9" * 400, "-" + "9" * 400, "9" * 5000, "1e400", "-1e400", "NaN", "Infinity", "1e5", "2.5", "-1"),
+    ),
     *map(_Raw, ("0", "1", "16777217", "2147483648", "4294967296", "1" + "0" * 30, "[" * 500 + "]" * 500)),
-    *map(_Raw, ("[" * 3000 + "]" * 3000, '{"a":' * 400 + "1" + "}" * 400, "1.", "01", "+1", "'a'", "tru", "")),
-    *(None, True, False, [], {}, [[]], [[[]]], {"size": [2, 2], "counts": "04"}, {"size": [2, 2]}, [0, 0], [1, 2, 3]),
+    *map(
+        _Raw, ("[" * 3000 + "]" * 3000, '{"a":' * 400 + "1" + "}" * 400, "1.", "01", "+1", "'a'", "tru", "")
+    ),
+    *(
+        None,
+        True,
+        False,
+        [],
+        {},
+        [[]],
+        [[[]]],
+        {"size": [2, 2], "counts": "04"},
+        {"size": [2, 2]},
+        [0, 0],
+        [1, 2, 3],
+    ),
     *({"counts": [4]}, [[1, 1], [3, 1], [3, 2]], [1, 1, 4, 1, 4, 3], [["1", "2"]], [[1e308, -1e308]] * 3),
 )
 
@@ -171,7 +250,9 @@ def mutate_json(data: bytes, rng: random.Random) -> bytes:
         value = _get(holder, at)
         if isinstance(value, str) and not isinstance(value, _Raw) and value:
             place = rng.randrange(len(value))
-            value = value[:place] + rng.choice("0123456789POQX`o~\x00é/\\ ") + value[place + rng.randrange(3) :]
+            value = (
+                value[:place] + rng.choice("0123456789POQX`o~\x00é/\\ ") + value[place + rng.randrange(3) :]
+            )
             _put(holder, at, value)
         else:
             _put(holder, at, [value] if rng.random() < 0.5 else _Pairs([("a", value)]))
@@ -251,18 +332,49 @@ def mutate_npy(data: bytes, rng: random.Random) -> bytes:
     header, body = data[10 : 10 + length].decode("latin-1"), data[10 + length :]
     kind = rng.randrange(6)
     if kind == 0:
-        shapes = ("()", "(0,)", "(1,)", "(2, 3, 4)", "(-1, 2)", "(2.5, 2)", "(1, 1, 2, 3)", "(9223372036854775807,)")
-        shape = rng.choice((*shapes, f"({'9' * 400}, 2)", "(4294967296, 4294967296)", "3", "((2,),)", "(True, 6)"))
+        shapes = (
+            "()",
+            "(0,)",
+            "(1,)",
+            "(2, 3, 4)",
+            "(-1, 2)",
+            "(2.5, 2)",
+            "(1, 1, 2, 3)",
+            "(9223372036854775807,)",
+        )
+        shape = rng.choice(
+            (*shapes, f"({'9' * 400}, 2)", "(4294967296, 4294967296)", "3", "((2,),)", "(True, 6)")
+        )
         header = re.sub(r"'shape': .*?\), ", f"'shape': {shape}, ", header)
     elif kind == 1:
-        types = ("<f8", ">f4", "|b1", "|O", "<U4", "|S3", "<M8[s]", "<c16", "<f2", "|V8", "<i8", "|u1", "<m8", "f", "")
+        types = (
+            "<f8",
+            ">f4",
+            "|b1",
+            "|O",
+            "<U4",
+            "|S3",
+            "<M8[s]",
+            "<c16",
+            "<f2",
+            "|V8",
+            "<i8",
+            "|u1",
+            "<m8",
+            "f",
+            "",
+        )
         held = rng.choice(types)
-        text = rng.choice((repr(held), "[('a', '<f4')]", "[('a', '<f4', (2,))]", "os.system", "1", "'<f4' * 9"))
+        text = rng.choice(
+            (repr(held), "[('a', '<f4')]", "[('a', '<f4', (2,))]", "os.system", "1", "'<f4' * 9")
+        )
         header = re.sub(r"'descr': '[^']*'", f"'descr': {text if rng.random() < 0.3 else repr(held)}", header)
     elif kind == 2:
         header = header.replace("False", rng.choice(("True", "1", "'a'", "None", "__import__('os')")))
     elif kind == 3:
-        header = header.replace("'shape'", rng.choice(("'shap'", "'descr'", "shape", "'a': 1, 'shape'", "b'shape'")))
+        header = header.replace(
+            "'shape'", rng.choice(("'shap'", "'descr'", "shape", "'a': 1, 'shape'", "b'shape'"))
+        )
     elif kind == 4:
         version = rng.choice((b"\x02\x00", b"\x03\x00", b"\x04\x00", b"\x00\x00"))
         return data[:6] + version + data[8:]
@@ -289,7 +401,9 @@ def mutate_zip(data: bytes, rng: random.Random) -> bytes:
     elif kind == 8:
         parts[at] = rng.choice(("../a.npy", "a", name.upper(), name + "x", "é.npy")), content
     else:
-        compression = rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA))
+        compression = rng.choice(
+            (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
+        )
     held = io.BytesIO()
     with zipfile.ZipFile(held, "w", compression) as archive:
         for name, content in parts:
@@ -317,16 +431,35 @@ def mutate_xml(data: bytes, rng: random.Random) -> bytes:
     if kind == 0:
         new = rng.choice(TOKENS).replace("<", "").replace("\x00", "").replace("\ud800", "")
     elif kind == 1:
-        values = ("s", "str", "inlineStr", "b", "e", "n", "d", "A1", "XFD1048576", "B0", "ZZZZ9", "1", "-1", "99999999")
+        values = (
+            "s",
+            "str",
+            "inlineStr",
+            "b",
+            "e",
+            "n",
+            "d",
+            "A1",
+            "XFD1048576",
+            "B0",
+            "ZZZZ9",
+            "1",
+            "-1",
+            "99999999",
+        )
         new = rng.choice((*values, "9" * 400, "", "r0", "../../a", "hidden"))
     elif kind == 2:
         new = ""
     elif kind == 3:
         new = old + old
     elif kind == 4:
-        new = rng.choice(("<f>1+1</f>", '<c r="A2"/>', "<row/>", "<!-- -->", "<v>", "<is><t>a</t></is>", "<a:b/>"))
+        new = rng.choice(
+            ("<f>1+1</f>", '<c r="A2"/>', "<row/>", "<!-- -->", "<v>", "<is><t>a</t></is>", "<a:b/>")
+        )
     else:
-        new = old + rng.choice(("<mergeCell ref='A1:B2'/>", '<c t="s"><v>99</v></c>', '<c t="d"><v>x</v></c>', "&a;"))
+        new = old + rng.choice(
+            ("<mergeCell ref='A1:B2'/>", '<c t="s"><v>99</v></c>', '<c t="d"><v>x</v></c>', "&a;")
+        )
     return (text[:start] + new + text[stop:]).encode("utf-8", "replace")
 
 
@@ -344,7 +477,9 @@ def mutate_png(data: bytes, rng: random.Random) -> bytes:
         header = bytearray(chunks[0][1])
         field = rng.choice((0, 4, 8, 9, 10, 11, 12))
         if field < 8:
-            header[field : field + 4] = struct.pack(">I", rng.choice((0, 1, 2, 7, 65535, 2**24, 2**31 - 1, 2**32 - 1)))
+            header[field : field + 4] = struct.pack(
+                ">I", rng.choice((0, 1, 2, 7, 65535, 2**24, 2**31 - 1, 2**32 - 1))
+            )
         else:
             header[field] = rng.choice((0, 1, 2, 3, 4, 6, 7, 8, 16, 255))
         chunks[0] = chunks[0][0], bytes(header)
@@ -357,8 +492,22 @@ def mutate_png(data: bytes, rng: random.Random) -> bytes:
     elif change == 4:
         rng.shuffle(chunks)
     elif change == 5:
-        extra = (b"PLTE", b"tRNS", b"acTL", b"fcTL", b"zTXt", b"iCCP", b"tEXt", b"eXIf", b"gAMA", b"iTXt", b"IDAT")
-        chunks.insert(rng.randrange(len(chunks) + 1), (rng.choice(extra), rng.randbytes(rng.choice((0, 2, 6, 26)))))
+        extra = (
+            b"PLTE",
+            b"tRNS",
+            b"acTL",
+            b"fcTL",
+            b"zTXt",
+            b"iCCP",
+            b"tEXt",
+            b"eXIf",
+            b"gAMA",
+            b"iTXt",
+            b"IDAT",
+        )
+        chunks.insert(
+            rng.randrange(len(chunks) + 1), (rng.choice(extra), rng.randbytes(rng.choice((0, 2, 6, 26))))
+        )
     else:
         bomb = zlib.compress(bytes(rng.choice((0, 10, 10**6))))
         chunks[at] = kind, bomb
@@ -378,7 +527,9 @@ def mutate_tiff(data: bytes, rng: random.Random) -> bytes:
     tag, kind, count, value = struct.unpack(f"{order}HHII", data[place : place + 12])
     field = rng.randrange(4)
     if field == 0:
-        tag = rng.choice((254, 256, 257, 258, 259, 262, 273, 274, 277, 278, 279, 284, 317, 338, 339, 34665, 330))
+        tag = rng.choice(
+            (254, 256, 257, 258, 259, 262, 273, 274, 277, 278, 279, 284, 317, 338, 339, 34665, 330)
+        )
     elif field == 1:
         kind = rng.randrange(20)
     elif field == 2:

@@ -1,4 +1,4 @@
-"""What is fuzzed: a few valid files of each reader, made by the tests' own helpers, and the call that reads them."""
+"""What is fuzzed: valid files of each reader, made by the tests' own helpers, and the call that reads them."""
 
 import json
 import pickle
@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 from chexlocalize_files import mask, write_two_cases
+from fuzz.mutations import mutated
 from gaze_files import write_maps, write_release
 from map_folders import write_by_hand, write_map_folder
 from openpyxl import Workbook
@@ -21,7 +22,6 @@ from pyarrow import parquet
 from torch_pickles import archive, call, entries, name, storage_id, stream, tensor, value
 
 import salstats as ss
-from fuzz.mutations import mutated
 from salstats.files.map_folder import MapFolder
 from salstats.files.workbooks import workbook
 from salstats.readers.case_json import read_outlines, read_points, read_segmentations
@@ -99,6 +99,23 @@ def _whole(study: ss.Study) -> None:
             recording.read()
 
 
+#: Readers of files that are known by their names.
+_BY_NAME: dict[str, Callable[[Path], object]] = {
+    "predictions.csv": read_predictions,
+    "spacing.csv": read_spacing,
+    "tuning.csv": read_thresholds,
+    "masks.json": lambda file: read_segmentations(file, str),
+    "outlines.json": lambda file: read_outlines(file, str),
+    "points.json": lambda file: read_points(file, str),
+}
+
+
+def _by_name(folder: Path, files: Files) -> None:
+    """Read each file as what its name says."""
+    for path in files:
+        _BY_NAME[path](folder / path)
+
+
 def _map_folder(folder: Path, files: Files) -> None:
     """Read a map folder; then open it to go on writing."""
     try:
@@ -131,9 +148,17 @@ def _score_tables() -> list[Files]:
         for task in ("Edema", "Mass")
         for method in ("gradcam", "ig")
     )
-    odd = 'case\ttask\tmethod\tmetric\tscore\tid\n"a ""b"""\tEdema\tg\tiou\t\t123456789012345678\n007\tEdema\tg\tiou\tNA\t2\n'
+    odd = (
+        "case\ttask\tmethod\tmetric\tscore\tid\n"
+        '"a ""b"""\tEdema\tg\tiou\t\t123456789012345678\n007\tEdema\tg\tiou\tNA\t2\n'
+    )
     many = "case,method,metric,score\n" + "".join(f"c{i},g,iou,{i % 7 / 8}\n" for i in range(400))
-    return [{"a.csv": long.encode()}, {"a.tsv": odd.encode()}, {"a.csv": many.encode()}, {"a.txt": long.encode()}]
+    return [
+        {"a.csv": long.encode()},
+        {"a.tsv": odd.encode()},
+        {"a.csv": many.encode()},
+        {"a.txt": long.encode()},
+    ]
 
 
 def _other_tables() -> list[Files]:
@@ -147,14 +172,20 @@ def _other_tables() -> list[Files]:
 
 def _joins() -> list[Files]:
     """Scores and a table of ages."""
-    return [{"scores.csv": _score_tables()[0]["a.csv"], "ages.csv": b"case,sex,site\nc0,f,1\nc1,m,2\nc2,,3\n"}]
+    return [
+        {"scores.csv": _score_tables()[0]["a.csv"], "ages.csv": b"case,sex,site\nc0,f,1\nc1,m,2\nc2,,3\n"}
+    ]
 
 
 def _workbooks() -> list[Files]:
     """Workbooks of this package and of openpyxl, with shared strings, a date, a formula and an error."""
     rows = [["case", "method", "metric", "score"], ["a", "g", "iou", 0.5], ["b", "g", "iou", None]]
     book = Workbook()
-    for row in ([*rows[0], "seen"], ["a", "g", "iou", 0.5, pd.Timestamp("2020-01-02")], ["b", "g", "iou", "#N/A", True]):
+    for row in (
+        [*rows[0], "seen"],
+        ["a", "g", "iou", 0.5, pd.Timestamp("2020-01-02")],
+        ["b", "g", "iou", "#N/A", True],
+    ):
         book.active.append(row)
     book.active["D4"] = "=1+1"
     with tempfile.TemporaryDirectory() as place:
@@ -195,6 +226,12 @@ _COLUMNS: tuple[Callable[[int], pa.Array], ...] = (
 )
 
 
+def _parquet_tables() -> list[Files]:
+    """A table of Parquet as this package writes it."""
+    scores = ss.datasets.load_simulated().head(8)
+    return [_tree(lambda folder: ss.write_frame(scores, folder / "a.parquet"))]
+
+
 def _parquet(files: Files, rng: random.Random) -> Files:
     """A table of Parquet with a column of some type, written in some way, and perhaps damaged."""
     n = rng.choice((0, 2, 12, 12, 40))
@@ -222,24 +259,22 @@ def _parquet(files: Files, rng: random.Random) -> Files:
         store_schema=rng.random() < 0.5,
     )
     made = {"a.parquet": sink.getvalue().to_pybytes()}
+    if rng.random() < 0.1:
+        made = files
     return changed(made, rng) if rng.random() < 0.6 else made
 
 
 def _segmentations() -> list[Files]:
     """Masks, outlines and points by case and task."""
-    masks = {"a": {"Edema": mask(), "Mass": {"size": [20, 30], "counts": [5, 10, 585]}}, "b": {"Edema": mask()}}
+    masks = {
+        "a": {"Edema": mask(), "Mass": {"size": [20, 30], "counts": [5, 10, 585]}},
+        "b": {"Edema": mask()},
+    }
     box = [[4, 2], [9, 2], [9, 5], [4, 5]]
     outlines = {"a": {"img_size": [20, 30], "Edema": [box, [[1, 1], [5.5, 3]]]}, "b": {"img_size": [8, 9]}}
     points = {"a": {"Edema": [[4, 2], [9.5, 5]], "Mass": []}}
     contents = {"masks.json": masks, "outlines.json": outlines, "points.json": points}
     return [{path: json.dumps(content).encode()} for path, content in contents.items()]
-
-
-def _read_case_json(folder: Path, files: Files) -> None:
-    """Read a file of cases as what its name says, by the formats' names of tasks."""
-    readers = {"masks.json": read_segmentations, "outlines.json": read_outlines, "points.json": read_points}
-    for path in files:
-        readers[path](folder / path, str)
 
 
 def _codes() -> list[Files]:
@@ -283,7 +318,12 @@ def _coco() -> list[Files]:
 def _pickles() -> list[Files]:
     """Pickles of arrays by several protocols, torch tensors in both of torch's forms, a saved dict."""
     content = {"map": np.arange(6, dtype="f4").reshape(1, 1, 2, 3), "prob": 0.25, "task": "Edema", "gt": 1}
-    content |= {"cxr_dims": (30, 20), "names": ["a", "b"], "one": np.float64(0.5), "by": {("a", 1): None, 2: b"x"}}
+    content |= {
+        "cxr_dims": (30, 20),
+        "names": ["a", "b"],
+        "one": np.float64(0.5),
+        "by": {("a", 1): None, 2: b"x"},
+    }
     raw = np.arange(6, dtype="<f4").tobytes()
     pushed = tensor(storage_id(6), (2, 3), (3, 1))
     made = entries(map=pushed) + b""
@@ -405,11 +445,11 @@ def _mri() -> list[Files]:
 
 TARGETS = {
     "scores": Target(_score_tables, _each(ss.read_scores, ss.read_data), 50_000),
-    "case_tables": Target(_other_tables, _each(read_predictions, read_spacing, read_thresholds), 40_000),
+    "case_tables": Target(_other_tables, _by_name, 40_000),
     "joins": Target(_joins, _joined, 8_000),
     "xlsx": Target(_workbooks, _each(ss.read_scores), 15_000),
-    "parquet": Target(lambda: [{"a.parquet": b""}], _each(ss.read_scores, ss.read_data), 30_000, _parquet),
-    "case_json": Target(_segmentations, _read_case_json, 40_000),
+    "parquet": Target(_parquet_tables, _each(ss.read_scores, ss.read_data), 30_000, _parquet),
+    "case_json": Target(_segmentations, _by_name, 40_000),
     "rle": Target(_codes, _each(read_rle), 20_000, _changed_code),
     "coco": Target(_coco, lambda folder, _: _whole(ss.read_study(folder, format="coco")), 25_000),
     "pickles": Target(_pickles, _each(read_pickle), 30_000),
@@ -420,7 +460,9 @@ TARGETS = {
     "map_folder": Target(_map_folders, _map_folder, 10_000, _of_first_table),
     "chexlocalize": Target(_chexlocalize, lambda folder, _: _whole(ss.read_study(folder)), 10_000),
     "mrxai2025": Target(
-        _mri, lambda folder, _: _whole(ss.read_study(folder, format="mrxai2025", masks=folder / "lime.json")), 3_000
+        _mri,
+        lambda folder, _: _whole(ss.read_study(folder, format="mrxai2025", masks=folder / "lime.json")),
+        3_000,
     ),
 }
 
