@@ -1,4 +1,4 @@
-"""What is fuzzed: valid files of each reader, made by the tests' own helpers, and the call that reads them."""
+"""What is fuzzed: valid files of each reader, by the tests' own helpers, and the call that reads them."""
 
 import json
 import pickle
@@ -445,24 +445,24 @@ def _mri() -> list[Files]:
 
 TARGETS = {
     "scores": Target(_score_tables, _each(ss.read_scores, ss.read_data), 50_000),
-    "case_tables": Target(_other_tables, _by_name, 40_000),
-    "joins": Target(_joins, _joined, 8_000),
-    "xlsx": Target(_workbooks, _each(ss.read_scores), 15_000),
+    "case_tables": Target(_other_tables, _by_name, 30_000),
+    "joins": Target(_joins, _joined, 4_000),
+    "xlsx": Target(_workbooks, _each(ss.read_scores), 8_000),
     "parquet": Target(_parquet_tables, _each(ss.read_scores, ss.read_data), 30_000, _parquet),
     "case_json": Target(_segmentations, _by_name, 40_000),
-    "rle": Target(_codes, _each(read_rle), 20_000, _changed_code),
-    "coco": Target(_coco, lambda folder, _: _whole(ss.read_study(folder, format="coco")), 25_000),
-    "pickles": Target(_pickles, _each(read_pickle), 30_000),
-    "arrays": Target(_arrays, _each(read_map, read_mask), 15_000),
-    "pictures": Target(_pictures, _each(read_picture, image_shape, _read_grey), 15_000),
-    "attention": Target(_attention, lambda folder, _: _whole(ss.read_study(folder)), 10_000, _of_first_table),
-    "gaze": Target(_gaze, _read_gaze, 4_000, _of_first_table),
-    "map_folder": Target(_map_folders, _map_folder, 10_000, _of_first_table),
-    "chexlocalize": Target(_chexlocalize, lambda folder, _: _whole(ss.read_study(folder)), 10_000),
+    "rle": Target(_codes, _each(read_rle), 40_000, _changed_code),
+    "coco": Target(_coco, lambda folder, _: _whole(ss.read_study(folder, format="coco")), 30_000),
+    "pickles": Target(_pickles, _each(read_pickle), 40_000),
+    "arrays": Target(_arrays, _each(read_map, read_mask), 25_000),
+    "pictures": Target(_pictures, _each(read_picture, image_shape, _read_grey), 25_000),
+    "attention": Target(_attention, lambda folder, _: _whole(ss.read_study(folder)), 8_000, _of_first_table),
+    "gaze": Target(_gaze, _read_gaze, 2_000, _of_first_table),
+    "map_folder": Target(_map_folders, _map_folder, 8_000, _of_first_table),
+    "chexlocalize": Target(_chexlocalize, lambda folder, _: _whole(ss.read_study(folder)), 8_000),
     "mrxai2025": Target(
         _mri,
         lambda folder, _: _whole(ss.read_study(folder, format="mrxai2025", masks=folder / "lime.json")),
-        3_000,
+        4_000,
     ),
 }
 
