@@ -93,6 +93,5 @@ def test_folders_that_cannot_be_made_or_replaced_are_named(tmp_path, monkeypatch
 
 def test_a_name_that_is_no_text_stands_in_a_report_as_escapes(tmp_path):
     write(tmp_path / "out", provenance=(("Input", "nu\udcff.csv"),))
-    assert r"nu\udcff.csv" in (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
     listed = json.loads((tmp_path / "out" / "report.json").read_text(encoding="utf-8"))
     assert listed["provenance"] == {"Input": "nu\udcff.csv"}
