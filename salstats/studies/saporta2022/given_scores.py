@@ -67,7 +67,7 @@ IN_TABLES = {
 }
 #: Options that say how maps are found, scored or drawn.
 _OF_DATA = (
-    "validation", "maps", "validation_maps", "threshold", "smooth", "images", "split", "truth",
+    "validation", "maps", "validation_maps", "threshold", "smooth", "colormap", "images", "split", "truth",
     "annotations", "human", "human_annotations", "points", "labels", "resume",
 )  # fmt: skip
 _COUNTS = list(Counts._fields)

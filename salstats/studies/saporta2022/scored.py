@@ -64,6 +64,9 @@ def add_options(parser: Parser) -> None:
     add("--main", metavar="METHOD[:MODEL]", help="whose maps single-method items show (the first)")
     for name, what in MASKS.items():
         add(f"--{name}", action="append", metavar="[METHOD[:MODEL]=]N|FILE", help=what)
+    add("--colormap", choices=("jet",),
+        help="smooth as the study's scripts do: by way of the colours of jet, which mark much of the background, "
+        "for Otsu's threshold alone; the default with --as-published (else a box filter of the map itself)")  # fmt: skip
     add("--images", type=Path, metavar="DIR", help="the images behind the maps, for the examples")
     add("--split", choices=("val", "test"), help="which set of --data, where one folder holds both")
     add("--tasks", action="append", metavar="TASK", help="only these, comma-separated")
@@ -125,6 +128,8 @@ def find(options: argparse.Namespace) -> Found:
         checked_folder(options.resume)
     check_replicates(options.replicates)
     check_images(options.images)
+    if options.colormap is not None and options.smooth is None:
+        raise SalstatsError("--colormap is a way to smooth: give --smooth N, the side of the filter, too")
     study = read_data(options)
     validation = read_validation(options, study)
     features = ss.features(study, jobs=options.jobs, progress=sys.stderr.isatty())
@@ -141,6 +146,10 @@ def make_frames(found: Found, options: argparse.Namespace) -> Frames:
     if given and main is None:
         raise SalstatsError(f"--{next(iter(given))} is of maps, and {study.source} has none")
     own = {name: of_main(study, name, value) for name, value in given.items()}
+    colormap = colormap_of(options)
+    if colormap is not None:
+        # the scripts smooth neither what a number thresholds nor what they tune on
+        own.pop("smooth")
     sweep, n_shared = None, 0
     if found.validation is not None and SWEEP in there:
         tune = partial(ss.tune, found.validation, smooth=own.get("smooth") or None, **shown)
@@ -154,7 +163,8 @@ def make_frames(found: Found, options: argparse.Namespace) -> Frames:
                 own["cutoff"] = chosen(tried, "cutoff", 0.0, study)
 
     score: Any = partial(ss.score, resume=options.resume, **shown)
-    everywhere = score(study, metrics=["iou", "hit"], slice="full", smooth=given.get("smooth"))
+    filters = {"smooth": given.get("smooth"), "colormap": colormap}
+    everywhere = score(study, metrics=["iou", "hit"], slice="full", **filters)
     uncut = everywhere[everywhere["metric"] == "iou"].reset_index(drop=True)
     full, tuned = uncut, None
     if main is not None and "cutoff" in own:
@@ -177,6 +187,13 @@ def make_frames(found: Found, options: argparse.Namespace) -> Frames:
         study=study,
         images=options.images,
     )
+
+
+def colormap_of(options: argparse.Namespace) -> str | None:
+    """Return by way of which colours maps are smoothed: as published and on demand as the scripts do."""
+    if options.smooth is None:
+        return None
+    return "jet" if options.as_published else options.colormap
 
 
 def held_by(study: Study, validation: Study | None, *, thresholds: bool) -> frozenset[str]:
