@@ -65,8 +65,9 @@ def add_options(parser: Parser) -> None:
     for name, what in MASKS.items():
         add(f"--{name}", action="append", metavar="[METHOD[:MODEL]=]N|FILE", help=what)
     add("--colormap", choices=("jet",),
-        help="smooth as the study's scripts do: by way of the colours of jet, which mark much of the background, "
-        "for Otsu's threshold alone; the default with --as-published (else a box filter of the map itself)")  # fmt: skip
+        help="smooth as the study's scripts do, by way of the colours of jet, which mark much of the "
+        "background, and for Otsu's threshold alone; without it a box filter of the map itself, but "
+        "with --as-published")  # fmt: skip
     add("--images", type=Path, metavar="DIR", help="the images behind the maps, for the examples")
     add("--split", choices=("val", "test"), help="which set of --data, where one folder holds both")
     add("--tasks", action="append", metavar="TASK", help="only these, comma-separated")
