@@ -98,7 +98,9 @@ def explain(
     reshape : "vit" or callable, optional
         What makes a grid (b, channels, height, width) of what the layer gives. "vit" is `vit_grid()`.
     preset : str, optional
-        The choices of a study for the method (see `list_presets`); what is said explicitly wins.
+        The choices of a study for the method (see `list_presets`); what is said explicitly wins. Where the
+        study smoothed its maps for the mask alone, the filter is `score`'s: `preset_arguments(preset, method,
+        network, function="score")`.
     network : str, optional
         The architecture, where the preset depends on it.
     channels : {"sum", "mean", "max", "abs_max"}, optional
