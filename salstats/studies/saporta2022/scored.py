@@ -57,6 +57,8 @@ def add_options(parser: Parser) -> None:
     add("--data", type=Path, metavar="DIR", help="the study, such as the test set")
     add("--full-scores", type=Path, action="append", default=[], metavar="FILE",
         help="with --scores: IoU on the full slice, without a column slice; may be repeated")  # fmt: skip
+    add("--bootstrap", type=Path, action="append", default=[], metavar="FILE",
+        help="replicates that eval.py or a run wrote, in the place of --data; may be repeated")  # fmt: skip
     add("--validation", type=Path, metavar="DIR", help="the study that thresholds and cut-offs are tuned on")
     for name, whose in (("--maps", "--data"), ("--validation-maps", "--validation")):
         add(name, type=named_folder(SERIES, unnamed=True), action="append", default=[], metavar=SERIES,
@@ -76,6 +78,9 @@ def add_options(parser: Parser) -> None:
         add(flag, type=Path, metavar="FILE", help="of --data; else found by its name")
     add("--patient-from", default=PATIENT, metavar="REGEX", help="finds the patient in a case's name")
     add("--replicates", type=int, default=1000, metavar="N", help="bootstrap replicates (1000)")
+    add("--views", choices=("each", "max"), default="each",
+        help="the AUROC of the classifiers is of each image, or of each patient with the largest probability "
+        "of its views (each)")  # fmt: skip
     add("--min-positives", type=int, default=10, metavar="N", help="tasks with fewer are left out (10)")
     add("--resume", type=Path, metavar="FOLDER", help="keeps scored cases for a run that is stopped")
 
@@ -184,10 +189,15 @@ def make_frames(found: Found, options: argparse.Namespace) -> Frames:
         thresholds="given" if "threshold" in given else "tuned",
         n_shared=n_shared,
         there=there,
-        choice=Choice(options.as_published, options.replicates),
+        choice=choice_of(options),
         study=study,
         images=options.images,
     )
+
+
+def choice_of(options: argparse.Namespace) -> Choice:
+    """Return the inference that the options ask for."""
+    return Choice(options.as_published, options.replicates, by_patient=options.views == "max")
 
 
 def colormap_of(options: argparse.Namespace) -> str | None:

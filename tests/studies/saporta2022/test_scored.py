@@ -113,7 +113,7 @@ def without_points(read):
 
 def test_people_without_maps_give_what_needs_no_maps(results, release):
     items = results("saporta2022", *release, "--split", "test", *FEW)
-    means = {"table_1", "extended_data_2", "extended_data_4", "as_published_and_clustered"}
+    means = {"table_1", "replicates", "extended_data_2", "extended_data_4", "as_published_and_clustered"}
     assert set(items) == means | {"extended_data_1a", "extended_data_8", "extended_data_10", "figure_3"}
     assert set(items["table_1"].frame["method"]) == {"human"}
 
