@@ -213,7 +213,7 @@ def main_rows(frames: Frames, scores: pd.DataFrame) -> pd.DataFrame:
     return rows[rows["method"].isin([frames.main, HUMAN])].reset_index(drop=True)
 
 
-def classified(rows: pd.DataFrame, choice: Choice) -> pd.DataFrame:
+def classifier_rows(rows: pd.DataFrame, choice: Choice) -> pd.DataFrame:
     """Return the probabilities and labels of an AUROC: of images, or of patients over their views."""
     if not choice.by_patient:
         return rows

@@ -17,7 +17,7 @@ from salstats.studies.saporta2022.frames import (
     POINTS,
     SEGMENTATIONS,
     Frames,
-    classified,
+    classifier_rows,
     decreases,
     first_of,
     full_rows,
@@ -107,7 +107,7 @@ def classifier(frames: Frames) -> pd.DataFrame | None:
     rows = rows[rows["method"] == frames.main]
     if not {"prob", "label"} <= set(rows) or (rows.groupby("task")["label"].nunique() < 2).any():
         return None
-    return ss.auroc(classified(rows, frames.choice), "prob", "label", by="task")
+    return ss.auroc(classifier_rows(rows, frames.choice), "prob", "label", by="task")
 
 
 def thresholds(frames: Frames) -> Made:
@@ -259,7 +259,7 @@ def classifiers(frames: Frames) -> Made | None:
     rows = rows[both & rows["prob"].notna()].reset_index(drop=True)
     if not len(rows):
         return None
-    found = ss.auroc(classified(rows, frames.choice), "prob", "label", by=by)
+    found = ss.auroc(classifier_rows(rows, frames.choice), "prob", "label", by=by)
     shown = found.drop(columns=["x", "y"], errors="ignore")
     return Made(
         found,

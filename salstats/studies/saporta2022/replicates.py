@@ -136,11 +136,11 @@ def replicate_needs(replicates: pd.DataFrame) -> frozenset[str]:
     for metric, rows in replicates.groupby("metric"):
         methods = set(rows["method"])
         if HUMAN in methods and len(methods) > 1:
-            met.add(_both(str(metric)))
+            met.add(_pair_need(str(metric)))
     return frozenset(met)
 
 
-def _both(metric: str) -> str:
+def _pair_need(metric: str) -> str:
     """Name what decreases of a metric need."""
     return f"replicates of {metric}, of people and of a saliency method"
 
@@ -149,7 +149,7 @@ def _both(metric: str) -> str:
 REPLICATE_ITEMS = (
     Item("table_1", "Table 1: mean IoU and hit rate", _table_1),
     Item("extended_data_5", "Extended Data 5: percentage decrease of mean IoU from people",
-         partial(_lost_to_people, metric="iou"), needs=(_both("iou"),)),
+         partial(_lost_to_people, metric="iou"), needs=(_pair_need("iou"),)),
     Item("extended_data_6", "Extended Data 6: percentage decrease of hit rate from people",
-         partial(_lost_to_people, metric="hit"), needs=(_both("hit"),)),
+         partial(_lost_to_people, metric="hit"), needs=(_pair_need("hit"),)),
 )  # fmt: skip
