@@ -8,7 +8,10 @@ import pandas as pd
 from salstats.checks import ValueRangeError, check_choice, check_count, quoted
 
 #: preset -> the paper.
-SOURCES = {"saporta2022": "Saporta et al. (2022), doi:10.1038/s42256-022-00536-x"}
+SOURCES = {
+    "saporta2022": "Saporta et al. (2022), doi:10.1038/s42256-022-00536-x",
+    "lanfredi2021": "Bigolin Lanfredi et al. (2021), doi:10.48550/arXiv.2112.11716",
+}
 #: preset -> side of the study's images in pixels, about, at which their maps were smoothed.
 IMAGE_SIDES = {"saporta2022": 2000}
 FUNCTIONS = ("explain", "score")
@@ -39,6 +42,8 @@ CHOICES: tuple[PresetChoice, ...] = (
     PresetChoice("saporta2022", "lrp", None, "score", "smooth", 80),
     PresetChoice("saporta2022", "occlusion", None, "explain", "window", 40),
     PresetChoice("saporta2022", "occlusion", None, "explain", "stride", 40),
+    PresetChoice("lanfredi2021", "gradcam", None, "explain", "join", "sum"),
+    PresetChoice("lanfredi2021", "activation"),
 )
 
 
@@ -57,7 +62,9 @@ def list_presets() -> pd.DataFrame:
     What a study does not say, such as how channels are reduced, is left as `list_methods` has it. The windows
     of saporta2022 are in pixels of its networks' input, 320 x 320. Its box filters are those of `score`: the
     study smoothed maps at the size of the original image, about 2,000 pixels, for the mask, and took the peak
-    of the map as it is. A filter of `explain` is part of the map, and moves the peak.
+    of the map as it is. A filter of `explain` is part of the map, and moves the peak. lanfredi2021 joins the
+    three levels that the classifier of its network with attention gates is given (`layer` names them); its
+    maps are divided by their number of channels as well, which no score sees.
 
     Examples
     --------

@@ -28,7 +28,8 @@ def test_the_list_says_what_needs_outputs_only():
     assert (
         set(rows.index[~rows["hooks"]]) == {"occlusion", "lime", "kernel_shap", "rise"} == {*without_hooks()}
     )
-    assert set(rows.index[rows["layer"]]) == {*rows.index[rows["library"] == "grad-cam"], "activation"}
+    cams = {name for name in METHODS if name.endswith("cam") or name == "gradcam++"}
+    assert set(rows.index[rows["layer"]]) == {*cams, "activation"}
 
 
 def test_options_have_defaults_and_strange_ones_are_named():
@@ -77,7 +78,7 @@ def test_what_a_study_does_not_say_is_an_error(asked, message):
 
 def test_every_choice_of_a_study_is_an_argument_of_its_method():
     rows = list_presets().dropna(subset=["argument"])
-    common = {"explain": {"channels", "sign", "smooth"}, "score": {"smooth"}}
+    common = {"explain": {"channels", "sign", "join", "smooth"}, "score": {"smooth"}}
     for row in rows.itertuples():
         own = METHODS[row.method].options if row.function == "explain" else ()
         assert row.argument in common[row.function] or row.argument in own
