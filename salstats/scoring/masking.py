@@ -44,7 +44,12 @@ class Setting:
     def columns(self) -> dict[str, Any]:
         """How a mask came about, by column."""
         text = self.threshold if isinstance(self.threshold, str) else repr(float(self.threshold))
-        return {"threshold": text, "cutoff": self.cutoff, "smooth": self.smooth}
+        return {
+            "threshold": text,
+            "cutoff": self.cutoff,
+            "smooth": self.smooth,
+            "colormap": self.colormap,
+        }
 
 
 @dataclass(frozen=True)

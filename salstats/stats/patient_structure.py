@@ -45,7 +45,7 @@ _SET = re.compile(
 #: Columns of a scores frame that are of other things than patients.
 _OTHER_COLUMNS = frozenset(
     [*KEY_COLUMNS, *ESTIMATE_COLUMNS, "patient", "score", "reason", "label", "prob", "n_instances", "area_px",
-     "perimeter_px", "height", "width", "threshold", "cutoff", "smooth"]
+     "perimeter_px", "height", "width", "threshold", "cutoff", "smooth", "colormap"]
 )  # fmt: skip
 #: Columns that are called as levels of a factor, which have many cases, or as a time.
 _FACTOR = re.compile(

@@ -552,13 +552,16 @@ def test_a_failure_while_writing_leaves_no_file(capsys, folder, monkeypatch):
         ),
         ("interval must be t, as sep must be", "--interval must be t, as sep must be"),
         ("say by=['method', 'the task'] or by=[]", "say --by 'method,the task' or --by none"),
+        ("or make them anew with overwrite=True", "or make them anew with --overwrite"),
+        ("with reml=True or reml=False, and overwrite=False", "with --reml or --no-reml, and no --overwrite"),
     ],
 )
 def test_messages_spell_options_as_flags(message, expected):
     flags = {
         "n_replicates": "--replicates",
         "columns": "--score",
-        **{n: f"--{n}" for n in ("sep", "decimal", "interval", "classes", "by")},
+        "reml": "--reml/--no-reml",
+        **{n: f"--{n}" for n in ("overwrite", "sep", "decimal", "interval", "classes", "by")},
     }
     assert in_flags(message, flags) == expected
 
