@@ -11,7 +11,7 @@ from salstats.frames import ColumnCodes, insert_column
 from salstats.stats.carried import counts_of_rows, nothing_there, pooled_columns
 from salstats.stats.cautions import DIFFERENT_CASES, INCOMPLETE_PAIRS, add_caution
 from salstats.stats.comparisons import ALL, ALWAYS, LACKING
-from salstats.stats.design import AVERAGE, group_label, group_list
+from salstats.stats.design import AVERAGE, group_labels, group_list
 
 #: Share of the cases of all methods that one may lack before its estimates are marked. A few undefined scores
 #: are ordinary.
@@ -134,8 +134,7 @@ def mark_shared_cases(
     if defined is None:
         defined = frame["score"].notna().to_numpy()
         absent = nothing_there(frame)
-    n_shared = np.zeros(len(estimates), dtype=np.int64)
-    marked = np.zeros(len(estimates), dtype=bool)
+    counted: list[tuple[np.ndarray, SharedCases]] = []
     differ = False
     warned: list[str] = []
     for rows, columns in pooled_columns(estimates, by, frame):
@@ -148,11 +147,7 @@ def mark_shared_cases(
             entering = defined & averaged
         found = shared_cases(codes, columns, entering, absent)
         differ |= bool((found.n_lacking > 0).any())
-        numbers = found.keys.assign(n_shared=found.n_shared, lacks_many=found.lacks_many).astype("object")
-        here = estimates.loc[rows, columns].astype("object").merge(numbers, how="left", on=columns)
-        # a method without any defined score shares nothing
-        n_shared[rows] = here["n_shared"].fillna(0).to_numpy(dtype=np.int64)
-        marked[rows] = here["lacks_many"].eq(True).to_numpy()
+        counted.append((rows, found))
         if not warned and not of_average:
             warned = [text for text in lacking_cases(found) if text]
     if warned:
@@ -162,6 +157,15 @@ def mark_shared_cases(
         )
     if not differ:
         return estimates
+    n_shared = np.zeros(len(estimates), dtype=np.int64)
+    marked = np.zeros(len(estimates), dtype=bool)
+    for rows, found in counted:
+        columns = list(found.keys.columns)
+        numbers = found.keys.assign(n_shared=found.n_shared, lacks_many=found.lacks_many).astype("object")
+        here = estimates.loc[rows, columns].astype("object").merge(numbers, how="left", on=columns)
+        # a method without any defined score shares nothing
+        n_shared[rows] = here["n_shared"].fillna(0).to_numpy(dtype=np.int64)
+        marked[rows] = here["lacks_many"].eq(True).to_numpy()
     return add_caution(insert_column(estimates, "n_shared", n_shared), DIFFERENT_CASES, marked)
 
 
@@ -199,8 +203,8 @@ def mark_left_out_cases(
 def lacking_cases(found: SharedCases) -> list[str]:
     """Say of each method how many cases it lacks, where these are many; "" of the others."""
     texts = [""] * len(found.keys)
-    for row in np.flatnonzero(found.lacks_many):
-        label = group_label(found.keys, int(row))
+    rows = np.flatnonzero(found.lacks_many)
+    for row, label in zip(rows, group_labels(found.keys, rows), strict=True):
         cases = f"{found.n_lacking[row]} of {found.n_any[row]} ({found.n_shared[row]} shared)"
         texts[row] = f"{label} lacks {cases}"
     return texts
@@ -208,8 +212,9 @@ def lacking_cases(found: SharedCases) -> list[str]:
 
 def paired_call(frame: pd.DataFrame, function: str = "difference", data: str = "scores") -> str:
     """Write the call that compares methods on the cases that both have: with the human, if there is one."""
-    methods = frame["method"].astype("str")
-    reference = "human" if methods.eq("human").any() else methods.value_counts().index[0]
+    reference = "human"
+    if "human" not in frame["method"].unique():
+        reference = frame["method"].astype("str").value_counts().index[0]
     return f"{function}({data}, reference={reference!r}) compares two on the cases that both have"
 
 
@@ -275,8 +280,9 @@ def mark_incomplete_pairs(
         return estimates
     left_out = n_any - n_complete
     texts = []
-    for row in np.flatnonzero(many):
-        texts.append(f"{group_label(keys, int(row))}: {left_out[row]} of {n_any[row]}")
+    rows = np.flatnonzero(many)
+    for row, label in zip(rows, group_labels(keys, rows), strict=True):
+        texts.append(f"{label}: {left_out[row]} of {n_any[row]}")
     groups = group_list(list(dict.fromkeys(texts)))
     if pairs == "complete":
         warn(
