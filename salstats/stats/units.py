@@ -182,7 +182,7 @@ def _in_case_names(codes: ColumnCodes) -> pd.DataFrame | None:
     """Patients that the names of cases begin with, missing where they do not, beside the data set, if any."""
     # a case has many rows
     cases = codes.column("case")
-    names = [found and found[1].lower() for found in map(_IN_CASE.match, map(str, cases.values))]
+    names = [found and found[1].lower() for found in map(_IN_CASE.match, map(str, cases.values.tolist()))]
     if not any(names):
         return None
     # the last code is that of rows without a case, if there are any
