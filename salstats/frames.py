@@ -150,6 +150,15 @@ def combined_codes(frame: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
     return ColumnCodes(frame).combined(columns)
 
 
+def distinct_codes(codes: np.ndarray, n_codes: int) -> np.ndarray:
+    """Distinct values of codes from 0 to `n_codes` - 1, ascending."""
+    if n_codes > 50 * max(len(codes), 1):
+        return np.unique(codes)
+    seen = np.zeros(n_codes, dtype=bool)
+    seen[codes] = True
+    return np.flatnonzero(seen)
+
+
 def _dense(codes: np.ndarray, n_codes: int) -> tuple[np.ndarray, int]:
     """Codes renumbered without gaps, keeping their order."""
     if n_codes <= 50 * max(len(codes), 1):

@@ -14,7 +14,7 @@ from tests_support import full_disk
 import salstats as ss
 from salstats.checks import ColumnError, InputFileError, SalstatsError, SalstatsWarning
 from salstats.files.frame_files import WRITABLE_SUFFIXES, check_output
-from salstats.frames import check_scores
+from salstats.frames import check_scores, distinct_codes
 
 # check_scores
 
@@ -239,3 +239,8 @@ def test_percentages_in_memory_are_asked_about(scores):
         check_scores(percent)
     # a distance has no such range
     check_scores(percent.assign(metric="hd95"))
+
+
+@pytest.mark.parametrize("n_codes", [10, 10**12])
+def test_distinct_codes_are_ascending_however_many_there_could_be(n_codes):
+    np.testing.assert_array_equal(distinct_codes(np.array([7, 2, 7, 0]), n_codes), [0, 2, 7])

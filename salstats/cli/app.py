@@ -137,7 +137,15 @@ def in_flags(message: str, flags: Mapping[str, str]) -> str:
         names = re.findall(r"'([^']*)'", found[2])
         return f"{flags[found[1]]} {shlex.quote(','.join(names) or 'none')}"
 
+    def switch(found: re.Match[str]) -> str:
+        on, _, off = flags[found[1]].partition("/")
+        if found[2] == "True":
+            return on
+        return off or f"no {on}"
+
     known = "|".join(map(re.escape, sorted(flags, key=len, reverse=True)))
+    # the flag of what may be on or off takes no value
+    message = re.sub(rf"\b({known})=(True|False)\b", switch, message) if known else message
     message = re.sub(rf"\b({known})=\[((?:'[^',]*'(?:, )?)*)\]", of_list, message) if known else message
     message = re.sub(rf"\b({known})=None\b", r"\1=none", message) if known else message
     if known:

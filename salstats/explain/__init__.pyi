@@ -16,6 +16,7 @@ from .networks import Network as Network
 from .checkpoints import load_checkpoint as load_checkpoint
 from .torchvision_networks import torchvision_network as torchvision_network
 from .ensembles import EnsembleMaps as EnsembleMaps
+from .ensembles import best_trainings as best_trainings
 from .ensembles import explain_ensemble as explain_ensemble
 from .map_runs import make_maps as make_maps
 from .gradients import separate_modules as separate_modules

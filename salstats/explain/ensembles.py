@@ -5,9 +5,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 
-from salstats.checks import check_choice, check_generator
+from salstats.checks import (
+    SalstatsError,
+    check_choice,
+    check_columns,
+    check_count,
+    check_frame,
+    check_generator,
+    check_numeric,
+)
 from salstats.explain.forward import BATCH_SIZE, predict
 from salstats.explain.inputs import check_images
 from salstats.explain.making import explain
@@ -66,6 +75,72 @@ class EnsembleMaps:
         options: dict[str, Any] = {"rule": rule, "threshold": threshold, "no_finding": no_finding}
         images = zip(self.maps, self.probs, strict=True)
         return np.stack([mix_classes(maps, probs, **options) for maps, probs in images])
+
+
+def best_trainings(
+    results: pd.DataFrame, *, n_best: int = 10, value: str = "estimate", training: str = "seed"
+) -> dict[str, list[Any]]:
+    """The trainings of each task that did best on other images, for the ensemble of that task.
+
+    Parameters
+    ----------
+    results : DataFrame
+        A row per task and training, such as `salstats.auroc(validation, "prob", "label", by=["task",
+        "seed"])` of the probabilities for a validation study.
+    n_best : int
+        Trainings of each task. Ten are those of Saporta et al. (2022), of 120 checkpoints.
+    value : str
+        The column whose largest values are best.
+    training : str
+        The column that names the training.
+
+    Returns
+    -------
+    dict
+        Task -> its trainings, the best first; of equal ones the first in `results`.
+
+    Raises
+    ------
+    ColumnError
+        A column is not there, or `value` is not numeric.
+    SalstatsError
+        A training stands twice in a task, or a task has fewer than `n_best` with a value.
+
+    See Also
+    --------
+    explain_ensemble : takes task -> networks.
+
+    References
+    ----------
+    Saporta A, et al. Benchmarking saliency methods for chest X-ray interpretation. Nature Machine
+    Intelligence 2022. doi:10.1038/s42256-022-00536-x
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from salstats.explain import best_trainings
+    >>> results = pd.DataFrame({"task": "Edema", "seed": [1, 2, 3], "estimate": [0.8, 0.9, 0.7]})
+    >>> best_trainings(results, n_best=2)
+    {'Edema': [2, 1]}
+    """
+    check_frame(results, "results")
+    check_columns(results, ["task", training, value], "results")
+    check_count(n_best, "n_best")
+    numbers = check_numeric(results, value, "results")
+    rows = results[["task", training]].assign(number=numbers).dropna(subset="number")
+    repeated = rows[rows.duplicated(["task", training])]
+    if len(repeated):
+        task, name = repeated.iloc[0][["task", training]]
+        raise SalstatsError(f"task {task} has training {name} twice; keep one row of each training")
+    ordered = rows.sort_values("number", ascending=False, kind="stable")
+    best = {}
+    for task, own in ordered.groupby("task", sort=False):
+        if len(own) < n_best:
+            raise SalstatsError(
+                f"task {task} has {len(own)} trainings with a value, fewer than n_best={n_best}; lower n_best"
+            )
+        best[str(task)] = own[training].head(n_best).tolist()
+    return best
 
 
 @said_together()

@@ -105,7 +105,9 @@ def explain(
         added as they are, and the sign rule comes last, so that a Grad-CAM is the ReLU of the sum over the
         channels of all layers, as in equation 1 of Bigolin Lanfredi et al. (2021).
     preset : str, optional
-        The choices of a study for the method (see `list_presets`); what is said explicitly wins.
+        The choices of a study for the method (see `list_presets`); what is said explicitly wins. Where the
+        study smoothed its maps for the mask alone, the filter is `score`'s: `preset_arguments(preset, method,
+        network, function="score")`.
     network : str, optional
         The architecture, where the preset depends on it.
     channels : {"sum", "mean", "max", "abs_max"}, optional

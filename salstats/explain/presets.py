@@ -1,67 +1,95 @@
 """The choices of published studies: what their maps were made with."""
 
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import pandas as pd
 
-from salstats.checks import ValueRangeError, check_choice, quoted
+from salstats.checks import ValueRangeError, check_choice, check_count, quoted
 
 #: preset -> the paper.
 SOURCES = {
     "saporta2022": "Saporta et al. (2022), doi:10.1038/s42256-022-00536-x",
     "lanfredi2021": "Bigolin Lanfredi et al. (2021), doi:10.48550/arXiv.2112.11716",
 }
-#: Preset, method, the only network it holds for, argument of `explain`, value; None: nothing to say.
-CHOICES: tuple[tuple[str, str, str | None, str | None, Any], ...] = (
-    ("saporta2022", "gradcam", None, None, None),
-    ("saporta2022", "gradcam++", None, None, None),
-    ("saporta2022", "integrated_gradients", "DenseNet121", "smooth", 100),
-    ("saporta2022", "integrated_gradients", "ResNet152", "smooth", 50),
-    ("saporta2022", "integrated_gradients", "Inception-v4", "smooth", 50),
-    ("saporta2022", "eigencam", None, None, None),
-    ("saporta2022", "deeplift", None, "smooth", 50),
-    ("saporta2022", "lrp", None, "smooth", 80),
-    ("saporta2022", "occlusion", None, "window", 40),
-    ("saporta2022", "occlusion", None, "stride", 40),
-    ("lanfredi2021", "gradcam", None, "join", "sum"),
-    ("lanfredi2021", "activation", None, None, None),
+#: preset -> side of the study's images in pixels, about, at which their maps were smoothed.
+IMAGE_SIDES = {"saporta2022": 2000}
+FUNCTIONS = ("explain", "score")
+
+
+@dataclass(frozen=True)
+class PresetChoice:
+    """What a study chose for the maps of a method, as an argument of `explain` or of `score`."""
+
+    preset: str
+    method: str
+    #: The only network that it holds for; None for all.
+    network: str | None = None
+    #: All three are None where the study has nothing to say of the method.
+    function: str | None = None
+    argument: str | None = None
+    value: Any = None
+
+
+CHOICES: tuple[PresetChoice, ...] = (
+    PresetChoice("saporta2022", "gradcam"),
+    PresetChoice("saporta2022", "gradcam++"),
+    PresetChoice("saporta2022", "integrated_gradients", "DenseNet121", "score", "smooth", 100),
+    PresetChoice("saporta2022", "integrated_gradients", "ResNet152", "score", "smooth", 50),
+    PresetChoice("saporta2022", "integrated_gradients", "Inception-v4", "score", "smooth", 50),
+    PresetChoice("saporta2022", "eigencam"),
+    PresetChoice("saporta2022", "deeplift", None, "score", "smooth", 50),
+    PresetChoice("saporta2022", "lrp", None, "score", "smooth", 80),
+    PresetChoice("saporta2022", "occlusion", None, "explain", "window", 40),
+    PresetChoice("saporta2022", "occlusion", None, "explain", "stride", 40),
+    PresetChoice("lanfredi2021", "gradcam", None, "explain", "join", "sum"),
+    PresetChoice("lanfredi2021", "activation"),
 )
 
 
 def list_presets() -> pd.DataFrame:
-    """The choices of studies that `explain(preset=)` knows, one row per argument.
+    """The choices of studies that `explain(preset=)` and `preset_arguments` know, one row per argument.
 
     Returns
     -------
     DataFrame
-        `preset`, `method`. `network`: the one it holds for, missing where it holds for all. `argument`,
-        `value`: what `explain` is given; both missing where the study has the method and nothing to say of
-        it. `source`: the paper.
+        `preset`, `method`. `network`: the one it holds for, missing where it holds for all. `function`,
+        `argument`, `value`: what `explain` or `score` is given; missing where the study has the method and
+        nothing to say of it. `source`: the paper.
 
     Notes
     -----
-    What a study does not say, such as how channels are reduced, is left as `list_methods` has it. `smooth`
-    is in pixels of the map that `explain` returns; saporta2022's networks took images of 320 x 320.
-    lanfredi2021 joins the three levels that the classifier of its network with attention gates is given
-    (`layer` names them); its maps are divided by their number of channels as well, which no score sees.
+    What a study does not say, such as how channels are reduced, is left as `list_methods` has it. The windows
+    of saporta2022 are in pixels of its networks' input, 320 x 320. Its box filters are those of `score`: the
+    study smoothed maps at the size of the original image, about 2,000 pixels, for the mask, and took the peak
+    of the map as it is. A filter of `explain` is part of the map, and moves the peak. lanfredi2021 joins the
+    three levels that the classifier of its network with attention gates is given (`layer` names them); its
+    maps are divided by their number of channels as well, which no score sees.
 
     Examples
     --------
     >>> from salstats.explain import list_presets
     >>> rows = list_presets()
-    >>> rows.loc[rows["method"] == "integrated_gradients", ["network", "argument", "value"]]
-            network argument value
-    2   DenseNet121   smooth   100
-    3     ResNet152   smooth    50
-    4  Inception-v4   smooth    50
+    >>> rows.loc[rows["method"] == "integrated_gradients", ["network", "function", "argument", "value"]]
+            network function argument value
+    2   DenseNet121    score   smooth   100
+    3     ResNet152    score   smooth    50
+    4  Inception-v4    score   smooth    50
     """
-    rows = [(*row, SOURCES[row[0]]) for row in CHOICES]
-    columns = ["preset", "method", "network", "argument", "value", "source"]
+    rows = [(*astuple(choice), SOURCES[choice.preset]) for choice in CHOICES]
+    columns = ["preset", "method", "network", "function", "argument", "value", "source"]
     return pd.DataFrame(rows, columns=columns, dtype=object)
 
 
-def preset_arguments(preset: str, method: str, network: str | None = None) -> dict[str, Any]:
-    """Arguments of `explain` with which a study made its maps of a method.
+def preset_arguments(
+    preset: str,
+    method: str,
+    network: str | None = None,
+    *,
+    function: str = "explain",
+    side: int | None = None,
+) -> dict[str, Any]:
+    """Arguments of `explain` or `score` with which a study made or scored its maps of a method.
 
     Parameters
     ----------
@@ -71,6 +99,11 @@ def preset_arguments(preset: str, method: str, network: str | None = None) -> di
     network : str, optional
         The architecture, where the study's choice depends on it. Case, spaces, dots, hyphens and
         underscores do not count: "densenet-121" is "DenseNet121".
+    function : {"explain", "score"}
+        Which function the arguments are of.
+    side : int, optional
+        Side in pixels of the images that are scored, where they are not of the study's size: `smooth` is
+        scaled to it. 320 where maps are scored at the size of saporta2022's networks.
 
     Returns
     -------
@@ -88,25 +121,36 @@ def preset_arguments(preset: str, method: str, network: str | None = None) -> di
     >>> from salstats.explain import preset_arguments
     >>> preset_arguments("saporta2022", "occlusion")
     {'window': 40, 'stride': 40}
-    >>> preset_arguments("saporta2022", "integrated_gradients", "densenet-121")
+    >>> preset_arguments("saporta2022", "integrated_gradients", "densenet-121", function="score")
     {'smooth': 100}
+    >>> preset_arguments("saporta2022", "integrated_gradients", "densenet-121", function="score", side=320)
+    {'smooth': 16}
     """
     check_choice(preset, tuple(SOURCES), "preset")
-    rows = [(own, argument, value) for p, m, own, argument, value in CHOICES if (p, m) == (preset, method)]
-    if not rows:
-        known = dict.fromkeys(m for p, m, *_ in CHOICES if p == preset)
+    check_choice(function, FUNCTIONS, "function")
+    of_preset = [choice for choice in CHOICES if choice.preset == preset]
+    of_method = [choice for choice in of_preset if choice.method == method]
+    if not of_method:
+        known = dict.fromkeys(choice.method for choice in of_preset)
         raise ValueRangeError(
             f"preset={preset!r} says nothing of method {method!r}; leave preset out, or name one of the "
             f"study's methods: {quoted(known)}"
         )
-    networks = [own for own, _, _ in rows if own is not None]
+    of_function = [choice for choice in of_method if choice.function == function]
+    networks = [choice.network for choice in of_function if choice.network is not None]
     if networks and _plain(network) not in map(_plain, networks):
         raise ValueRangeError(
             f"network={network!r}: preset={preset!r} depends on it for method {method!r}, and knows "
             f"{quoted(networks)}; say one of these, or leave preset out"
         )
-    mine = [row for row in rows if row[0] is None or _plain(row[0]) == _plain(network)]
-    return {argument: value for _, argument, value in mine if argument is not None}
+    arguments: dict[str, Any] = {}
+    for choice in of_function:
+        if choice.network is None or _plain(choice.network) == _plain(network):
+            arguments[str(choice.argument)] = choice.value
+    if side is not None and "smooth" in arguments:
+        scale = check_count(side, "side") / IMAGE_SIDES[preset]
+        arguments["smooth"] = max(1, round(arguments["smooth"] * scale))
+    return arguments
 
 
 def _plain(network: str | None) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from salstats.checks import LARGEST, ShapeError, ValueRangeError
+from salstats.images.pixel_values import PixelValues
 from salstats.images.run_lengths import check_shape
 
 #: Fixations multiplied at a time, so that a long recording needs no array larger than a few images.
@@ -132,6 +133,11 @@ def check_density(density: Any, shape: tuple[int, ...], name: str = "density") -
     >>> check_density([[0, 2]], (1, 2))
     array([[0., 2.]])
     """
+    return density_pixels(density, shape, name).values
+
+
+def density_pixels(density: Any, shape: tuple[int, ...], name: str = "density") -> PixelValues:
+    """Values of a density and their extremes, where `check_density` accepts it."""
     array = np.asarray(density)
     if array.shape != shape:
         raise ShapeError(
@@ -140,11 +146,11 @@ def check_density(density: Any, shape: tuple[int, ...], name: str = "density") -
         )
     if array.dtype.kind not in "biuf":
         raise ValueRangeError(f"{name} must hold real numbers, not {array.dtype}")
-    # NaN goes through both
-    lowest, highest = float(array.min()), float(array.max())
-    if not (lowest >= 0 and 0 < highest <= LARGEST):
+    pixels = PixelValues.of(array.astype(np.float64, copy=False))
+    # a comparison with NaN is False
+    if not (pixels.lowest >= 0 and 0 < pixels.highest <= LARGEST):
         raise ValueRangeError(
             f"{name} must be finite, 0 where nobody looked, and above 0 somewhere; its values run from "
-            f"{lowest:g} to {highest:g}"
+            f"{pixels.lowest:g} to {pixels.highest:g}"
         )
-    return array.astype(np.float64, copy=False)
+    return pixels

@@ -11,7 +11,8 @@ from salstats.checks import LARGEST, ShapeError, ValueRangeError, check_choice, 
 from salstats.images.map_steps import box_filter, float32_below, grey_levels, resize
 from salstats.images.masks import Rle, runs
 from salstats.images.otsu import jet_smoothed, refill
-from salstats.images.peaks import maxima, rounding
+from salstats.images.peaks import maxima
+from salstats.images.pixel_values import PixelValues
 from salstats.images.run_lengths import check_shape
 from salstats.images.thresholds import OTSU, THRESHOLDS
 
@@ -61,7 +62,8 @@ class SaliencyOnImage:
         highest, places = maxima(self._saliency, self.shape, every=False)
         lowest = -maxima(-self._saliency, self.shape, every=False)[0]
         row, col = places[0].tolist()
-        return lowest, highest, None if highest - lowest <= rounding(self._saliency) else (row, col)
+        slack = PixelValues.of(self._saliency).rounding
+        return lowest, highest, None if highest - lowest <= slack else (row, col)
 
     @property
     def is_constant(self) -> bool:
@@ -184,17 +186,26 @@ def is_finite(saliency: Any) -> bool:
 
 def check_saliency(saliency: Any) -> np.ndarray:
     """A map as a new array of float64, if it is a finite one of shape (M, N)."""
+    return checked_pixels(saliency, copy=True).values
+
+
+def checked_pixels(saliency: Any, *, copy: bool = False) -> PixelValues:
+    """Values of a map and their extremes, if it is a finite one of shape (M, N); the map itself if it can be.
+
+    With `copy` the values are a new array, which does not change with the map.
+    """
     array = np.asarray(saliency)
     if array.ndim != 2 or not array.size:
         raise ShapeError(f"a saliency map must have shape (M, N) and at least one pixel, not {array.shape}")
     if array.dtype.kind not in "biuf":
         raise ValueRangeError(f"a saliency map must hold real numbers, not {array.dtype}")
-    array = array.astype(np.float64, order="C")
-    # NaN goes through both; this needs no second array
-    if not (array.max() <= LARGEST and array.min() >= -LARGEST):
+    array = array.astype(np.float64, order="C", copy=copy)
+    pixels = PixelValues.of(array)
+    # a comparison with NaN is False
+    if not (pixels.highest <= LARGEST and pixels.lowest >= -LARGEST):
         n_bad = array.size - np.count_nonzero(np.abs(array) <= LARGEST)
         raise ValueRangeError(f"{n_bad} of {array.size} pixels of the saliency map are NaN or infinite")
-    return array
+    return pixels
 
 
 def check_box(size: Any) -> int:

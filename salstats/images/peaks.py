@@ -3,9 +3,7 @@
 import numpy as np
 
 from salstats.images.axes import Axis
-
-#: What rounding in float64 can make of equal values, as a share of the map's largest magnitude.
-ROUNDING = 1e-14
+from salstats.images.pixel_values import PixelValues
 
 
 def maxima(saliency: np.ndarray, shape: tuple[int, int], *, every: bool = True) -> tuple[float, np.ndarray]:
@@ -20,7 +18,7 @@ def maxima(saliency: np.ndarray, shape: tuple[int, int], *, every: bool = True) 
     every maximum, or only the first.
     """
     rows, cols = Axis.of(saliency.shape[0], shape[0]), Axis.of(saliency.shape[1], shape[1])
-    slack = rounding(saliency)
+    slack = PixelValues.of(saliency).rounding
     tops = saliency.max(axis=1)
     highest = tops.max()
     # what no pixel between a row of samples and the next exceeds
@@ -54,11 +52,6 @@ def maxima(saliency: np.ndarray, shape: tuple[int, int], *, every: bool = True) 
     points = points[values >= best - slack]
     points = points[np.lexsort((points[:, 1], points[:, 0]))]
     return float(best), points if every else points[:1]
-
-
-def rounding(saliency: np.ndarray) -> float:
-    """What rounding can make of equal values of a map."""
-    return ROUNDING * max(float(saliency.max()), -float(saliency.min()))
 
 
 def _values(

@@ -4,25 +4,19 @@ A density is an array (M, N) in the image's pixels, such as `images.fixations.fi
 negative, of any positive sum.
 """
 
+from collections.abc import Sequence
 from functools import cached_property
+from math import sqrt
 from typing import Any
 
 import numpy as np
 
 from salstats.checks import ShapeError, check_choice, check_number
-from salstats.images.fixations import check_density
-from salstats.images.peaks import rounding
+from salstats.images.fixations import density_pixels
+from salstats.images.pixel_values import PixelShares, PixelValues, pixel_blocks
 
 #: What a constant map is where maps are read as densities.
 CONSTANT = ("nan", "uniform")
-#: Standard deviation, as a share of the mean, below which a density is taken about its mean before it is
-#: multiplied: the difference of two products would lose more than three digits.
-_NEARLY_CONSTANT = 1e-3
-
-
-def is_constant(values: np.ndarray) -> bool:
-    """Whether an array takes one value only, but for rounding (1e-14 of its largest magnitude)."""
-    return bool(values.max() - values.min() <= rounding(values))
 
 
 class Densities:
@@ -41,8 +35,10 @@ class Densities:
                 f"(k, {shape[0]}, {shape[1]})"
             )
         stack = given.reshape(-1, *shape)
+        self._each: list[PixelValues] = []
         for number, one in enumerate(stack, 1):
-            check_density(one, shape, f"density {number} of {len(stack)}" if len(stack) > 1 else "density")
+            name = f"density {number} of {len(stack)}" if len(stack) > 1 else "density"
+            self._each.append(density_pixels(one, shape, name))
         self.values = stack.astype(np.float64, copy=False)
         self.flat = self.values.reshape(len(stack), shape[0] * shape[1])
 
@@ -53,28 +49,31 @@ class Densities:
     @cached_property
     def sums(self) -> np.ndarray:
         """The sum of each density."""
-        return np.asarray(self.flat.sum(axis=1))
+        return np.array([density.total for density in self._each])
 
-    @cached_property
-    def _lengths(self) -> np.ndarray:
-        """The length of each density about its mean; NaN where it is constant."""
-        return np.array(
-            [np.nan if is_constant(one) else np.linalg.norm(one - one.mean()) for one in self.flat]
-        )
-
-    def correlations(self, standard: np.ndarray) -> np.ndarray:
-        """Pearson's correlations with values about their mean, of length 1; NaN for a constant density."""
-        means = self.sums / self.flat.shape[1]
-        # what rounding leaves of the values' sum must not be multiplied by a mean
-        found = (self.flat @ standard - means * standard.sum()) / self._lengths
-        spreads = self._lengths / np.sqrt(self.flat.shape[1])
-        for i in np.flatnonzero(spreads < _NEARLY_CONSTANT * means):
-            found[i] = (self.flat[i] - means[i]) @ standard / self._lengths[i]
-        # rounding may carry a perfect correlation past 1
-        return np.clip(found, -1, 1)
+    def correlations(self, saliency: PixelValues) -> np.ndarray:
+        """Pearson's correlations with a map; NaN for a constant density, and a constant map."""
+        return correlations(saliency, self._each)
 
 
-def as_density(values: np.ndarray, *, minimum: float = 0.0, constant: str = "nan") -> np.ndarray | None:
+def correlations(saliency: PixelValues, densities: Sequence[PixelValues]) -> np.ndarray:
+    """Pearson's correlations of a map with densities; NaN for a constant density, and a constant map."""
+    if saliency.is_constant:
+        return np.full(len(densities), np.nan)
+    products = np.zeros(len(densities))
+    squares = 0.0
+    for block in pixel_blocks(saliency.flat.size):
+        deviations = saliency.flat[block] - saliency.mean
+        squares += float(deviations @ deviations)
+        for place, density in enumerate(densities):
+            # about its mean, too: a density that is nearly constant would lose its digits
+            products[place] += (density.flat[block] - density.mean) @ deviations
+    lengths = np.array([np.nan if density.is_constant else density.length for density in densities])
+    # rounding may carry a perfect correlation past 1
+    return np.clip(products / lengths / sqrt(squares), -1, 1)
+
+
+def as_density(pixels: PixelValues, *, minimum: float = 0.0, constant: str = "nan") -> PixelShares | None:
     """A map read as a density of sum 1, or None where it says nothing.
 
     A map that is negative somewhere is raised until its smallest value is 0, as in pysaliency; one that is
@@ -83,7 +82,6 @@ def as_density(values: np.ndarray, *, minimum: float = 0.0, constant: str = "nan
     """
     check_choice(constant, CONSTANT, "constant")
     added = check_number(minimum, "minimum")
-    if is_constant(values):
-        return None if constant == "nan" else np.full(values.shape, 1 / values.size)
-    raised = values - min(float(values.min()), 0.0) + added
-    return np.asarray(raised / raised.sum())
+    if pixels.is_constant:
+        return None if constant == "nan" else PixelShares(PixelValues.of(np.ones(pixels.values.shape)))
+    return PixelShares(pixels, raised=-min(pixels.lowest, 0.0), minimum=added)

@@ -46,9 +46,10 @@ from typing import Any
 import numpy as np
 
 from salstats.checks import check_count, check_generator, check_number
-from salstats.images.fixations import check_density
-from salstats.images.maps import check_saliency
-from salstats.metrics.densities import Densities, as_density
+from salstats.images.fixations import check_density, density_pixels
+from salstats.images.maps import checked_pixels
+from salstats.images.pixel_values import PixelShares, pixel_blocks
+from salstats.metrics.densities import Densities, as_density, correlations
 from salstats.metrics.ranks import RankedMap, sampled_auc
 from salstats.metrics.records import Metric
 
@@ -76,8 +77,8 @@ def ncc(saliency: Any, density: Any) -> float:
     >>> round(ncc([[1, 2], [3, 4]], [[0, 0], [1, 1]]), 6)
     0.894427
     """
-    ranked = RankedMap(saliency)
-    return float(ranked.ncc(check_density(density, ranked.shape))[0])
+    pixels = checked_pixels(saliency)
+    return float(correlations(pixels, [density_pixels(density, pixels.values.shape)])[0])
 
 
 def sncc(saliency: Any, density: Any, center_bias: Any) -> float:
@@ -93,10 +94,11 @@ def sncc(saliency: Any, density: Any, center_bias: Any) -> float:
     >>> round(sncc([[1, 2], [3, 4]], [[0, 0], [1, 1]], center_bias=[[0, 1], [0, 1]]), 6)
     0.447214
     """
-    ranked = RankedMap(saliency)
-    density = check_density(density, ranked.shape)
-    bias = check_density(center_bias, ranked.shape, "center_bias")
-    return float(_sncc_of(ranked, density, bias)[0])
+    pixels = checked_pixels(saliency)
+    truth = density_pixels(density, pixels.values.shape)
+    bias = density_pixels(center_bias, pixels.values.shape, "center_bias")
+    with_density, with_bias = correlations(pixels, [truth, bias])
+    return float(with_density - with_bias)
 
 
 def auc(
@@ -203,10 +205,16 @@ def sim(saliency: Any, density: Any, *, constant: str = "nan") -> float:
     >>> sim([[1, 1], [2, 4]], [[0, 0], [1, 1]])
     0.75
     """
-    values = check_saliency(saliency)
-    truth = check_density(density, values.shape)
-    read = as_density(values, constant=constant)
-    return float("nan") if read is None else min(float(np.minimum(read, truth / truth.sum()).sum()), 1.0)
+    pixels = checked_pixels(saliency)
+    truth = PixelShares(density_pixels(density, pixels.values.shape))
+    read = as_density(pixels, constant=constant)
+    if read is None:
+        return float("nan")
+    shared = 0.0
+    for block in pixel_blocks(pixels.values.size):
+        shared += float(np.minimum(read.at(block), truth.at(block)).sum())
+    # rounding may carry a perfect match past 1
+    return min(shared, 1.0)
 
 
 def kl(
@@ -246,19 +254,28 @@ def kl(
     >>> round(kl([[1, 1], [2, 4]], [[0, 0], [0, 1]], epsilon=0), 6)
     0.693147
     """
-    values = check_saliency(saliency)
-    truth = check_density(density, values.shape)
+    pixels = checked_pixels(saliency)
+    truth = density_pixels(density, pixels.values.shape)
     added = check_number(epsilon, "epsilon")
-    read = as_density(values, minimum=minimum, constant=constant)
+    read = as_density(pixels, minimum=minimum, constant=constant)
     if read is None:
         return float("nan")
-    wanted = truth + minimum
-    wanted /= wanted.sum()
-    looked = wanted > 0
-    wanted, read = wanted[looked], read[looked]
+    wanted = PixelShares(truth, minimum=minimum)
+    divergence = 0.0
     with np.errstate(divide="ignore"):
-        quotient = wanted / (read + added) + added
-    return float((wanted * np.log(quotient)).sum())
+        for block in pixel_blocks(pixels.values.size):
+            divergence += _block_divergence(wanted.at(block), read.at(block), added)
+    return divergence
+
+
+def _block_divergence(wanted: np.ndarray, read: np.ndarray, epsilon: float) -> float:
+    """What some pixels add to the divergence of the shares of a map from those wanted."""
+    looked = wanted > 0
+    if not looked.all():
+        wanted = wanted[looked]
+        read = read[looked]
+    quotient = wanted / (read + epsilon) + epsilon
+    return float(wanted @ np.log(quotient))
 
 
 def _sncc_of(ranked: RankedMap, densities: Any, center_bias: Any) -> np.ndarray:

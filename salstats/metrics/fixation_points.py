@@ -4,15 +4,16 @@
 pixels; a fraction belongs to the pixel below it, and a pixel that was fixated twice counts twice.
 """
 
-from math import inf
+from math import inf, sqrt
 from typing import Any
 
 import numpy as np
 
 from salstats.checks import ShapeError, ValueRangeError, check_choice
-from salstats.images.fixations import check_density
-from salstats.images.maps import check_saliency
-from salstats.metrics.densities import Densities, as_density, is_constant
+from salstats.images.fixations import density_pixels
+from salstats.images.maps import checked_pixels
+from salstats.images.pixel_values import PixelShares
+from salstats.metrics.densities import Densities, as_density
 from salstats.metrics.ranks import RankedMap, auc_of_values
 from salstats.metrics.records import Metric
 
@@ -47,13 +48,17 @@ def nss(saliency: Any, points: Any, *, form: str = "points") -> float:
     >>> round(nss([[1, 1], [1, 5]], [(1, 1)]), 6)
     1.732051
     """
-    values = check_saliency(saliency)
+    values = checked_pixels(saliency)
     binary = check_choice(form, ("points", "binary"), "form") == "binary"
-    pixels = _pixels(points, values.shape)
-    if is_constant(values) or not len(pixels):
+    pixels = _pixels(points, values.values.shape)
+    if values.is_constant or not len(pixels):
         return _NAN
-    at = values.ravel()[np.unique(pixels) if binary else pixels]
-    return float((at.mean() - values.mean()) / values.std(ddof=1 if binary else 0))
+    divisor = values.flat.size
+    if binary:
+        pixels = np.unique(pixels)
+        divisor -= 1
+    deviation = values.length / sqrt(divisor)
+    return float((values.flat[pixels].mean() - values.mean) / deviation)
 
 
 def auc_points(saliency: Any, points: Any, *, negatives: str = "all") -> float:
@@ -85,12 +90,12 @@ def auc_points(saliency: Any, points: Any, *, negatives: str = "all") -> float:
     >>> auc_points([[0.1, 0.4], [0.4, 0.9]], [(1, 1)], negatives="unfixated")
     1.0
     """
-    values = check_saliency(saliency)
+    values = checked_pixels(saliency)
     check_choice(negatives, ("all", "unfixated"), "negatives")
-    pixels = _pixels(points, values.shape)
-    if is_constant(values):
+    pixels = _pixels(points, values.values.shape)
+    if values.is_constant:
         return _NAN
-    flat = values.ravel()
+    flat = values.flat
     return auc_of_values(flat[pixels], flat if negatives == "all" else flat[_unfixated(pixels, flat.size)])
 
 
@@ -117,11 +122,12 @@ def sauc_points(saliency: Any, points: Any, others: Any) -> float:
     >>> sauc_points([[0.1, 0.4], [0.4, 0.9]], [(1, 1), (0, 1)], others=[(1, 0), (0, 0)])
     0.875
     """
-    values = check_saliency(saliency)
-    above, below = _pixels(points, values.shape), _pixels(others, values.shape, "others")
-    if is_constant(values):
+    values = checked_pixels(saliency)
+    above = _pixels(points, values.values.shape)
+    below = _pixels(others, values.values.shape, "others")
+    if values.is_constant:
         return _NAN
-    return auc_of_values(values.ravel()[above], values.ravel()[below])
+    return auc_of_values(values.flat[above], values.flat[below])
 
 
 def auc_judd(saliency: Any, points: Any, *, jitter: Any | None = None) -> float:
@@ -164,13 +170,16 @@ def auc_judd(saliency: Any, points: Any, *, jitter: Any | None = None) -> float:
     >>> round(auc_judd(saliency, points), 6), round(auc_points(saliency, points, negatives="unfixated"), 6)
     (0.666667, 0.333333)
     """
-    values = check_saliency(saliency)
-    pixels = _pixels(points, values.shape)
-    if jitter is not None and np.shape(jitter) != values.shape:
-        raise ShapeError(f"map {values.shape} and jitter {np.shape(jitter)} must have the same shape")
-    if is_constant(values) or not len(pixels):
+    values = checked_pixels(saliency)
+    shape = values.values.shape
+    pixels = _pixels(points, shape)
+    if jitter is not None and np.shape(jitter) != shape:
+        raise ShapeError(f"map {shape} and jitter {np.shape(jitter)} must have the same shape")
+    if values.is_constant or not len(pixels):
         return _NAN
-    flat = (values if jitter is None else values + check_saliency(jitter)).ravel()
+    flat = values.flat
+    if jitter is not None:
+        flat = flat + checked_pixels(jitter).flat
     negatives = np.sort(flat[_unfixated(pixels, flat.size)])
     if not len(negatives):
         return _NAN
@@ -220,16 +229,17 @@ def information_gain(
     >>> information_gain([[1, 1], [2, 4]], [(1, 1)], [[0, 0], [1, 1]])
     0.0
     """
-    values = check_saliency(saliency)
-    pixels = _pixels(points, values.shape)
-    base = None if baseline is None else check_density(baseline, values.shape, "baseline")
+    values = checked_pixels(saliency)
+    shape = values.values.shape
+    pixels = _pixels(points, shape)
+    base = None if baseline is None else PixelShares(density_pixels(baseline, shape, "baseline"))
     density = as_density(values, minimum=minimum, constant=constant)
     if density is None or not len(pixels):
         return _NAN
-    expected = 1 / values.size if base is None else base.ravel()[pixels] / base.sum()
+    expected = 1 / values.flat.size if base is None else base.at(pixels)
     # log2(0) is -inf, and the difference of two of them undefined
     with np.errstate(divide="ignore", invalid="ignore"):
-        return float(np.mean(np.log2(density.ravel()[pixels]) - np.log2(expected)))
+        return float(np.mean(np.log2(density.at(pixels)) - np.log2(expected)))
 
 
 def _unfixated(pixels: np.ndarray, size: int) -> np.ndarray:

@@ -12,27 +12,29 @@ from typing import Any
 import numpy as np
 
 from salstats.images.fixations import check_density
-from salstats.images.maps import check_saliency
-from salstats.metrics.densities import Densities, is_constant
+from salstats.images.maps import checked_pixels
+from salstats.metrics.densities import Densities
 
 
 class RankedMap:
     """A saliency map that is compared with many densities, and sorted once for all of them.
 
     Its methods take densities, an array (k, M, N) or (M, N), or `Densities`, which are checked once for many
-    maps; they give a score for each, NaN for a constant map, and raise what `Densities` does.
+    maps; they give a score for each, NaN for a constant map, and raise what `Densities` does. `values` is the
+    map itself where nothing has to change, and must not be changed.
 
     Sorting takes O(P log P) for P pixels, each density then O(P).
     """
 
     def __init__(self, saliency: Any):
-        self.values = check_saliency(saliency)
+        self._pixels = checked_pixels(saliency)
+        self.values = self._pixels.values
         self.shape: tuple[int, int] = (self.values.shape[0], self.values.shape[1])
 
-    @cached_property
+    @property
     def is_constant(self) -> bool:
         """Whether the map takes one value only, but for rounding."""
-        return is_constant(self.values)
+        return self._pixels.is_constant
 
     def auc(self, densities: Any) -> np.ndarray:
         """Areas under the ROC curve of the map: densities as positives, all pixels as negatives."""
@@ -48,21 +50,13 @@ class RankedMap:
 
     def ncc(self, densities: Any) -> np.ndarray:
         """Pearson's correlations of the map with densities, over the pixels; NaN for a constant density."""
-        checked = self._checked(densities)
-        return np.full(len(checked), np.nan) if self.is_constant else checked.correlations(self._standard)
+        return self._checked(densities).correlations(self._pixels)
 
     def _checked(self, densities: Any) -> Densities:
         """Densities that fit the map."""
         if isinstance(densities, Densities) and densities.values.shape[1:] == self.shape:
             return densities
         return Densities(densities.values if isinstance(densities, Densities) else densities, self.shape)
-
-    @cached_property
-    def _standard(self) -> np.ndarray:
-        """The map about its mean, of length 1."""
-        part = self.values.ravel() - self.values.mean()
-        part /= np.sqrt(part @ part)
-        return part
 
     @cached_property
     def _sorted(self) -> tuple[np.ndarray, np.ndarray | None]:
@@ -154,10 +148,10 @@ def sampled_auc(saliency: Any, positives: Any, negatives: Any) -> float:
     ----------
     As for `fixation.ncc`.
     """
-    values = check_saliency(saliency)
-    if is_constant(values):
+    pixels = checked_pixels(saliency)
+    if pixels.is_constant:
         return float("nan")
-    return auc_of_values(*(values.ravel()[np.asarray(at, np.intp)] for at in (positives, negatives)))
+    return auc_of_values(*(pixels.flat[np.asarray(at, np.intp)] for at in (positives, negatives)))
 
 
 def auc_of_values(positives: np.ndarray, negatives: np.ndarray) -> float:

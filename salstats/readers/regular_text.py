@@ -61,7 +61,10 @@ def read_regular_text(data: bytes, encoding: str, sep: str) -> tuple[Any, int] |
         header_line = data[first_line:header_end].decode()
     except UnicodeDecodeError:
         return None
-    header = next(csv.reader([header_line], delimiter=sep))
+    try:
+        header = next(csv.reader([header_line], delimiter=sep))
+    except csv.Error:
+        return None
     if len(header) < 2 or len(set(header)) < len(header):
         return None
     table = _parsed(content, header, sep, quoted=quoted)

@@ -147,10 +147,10 @@ def read_scores(
     for file, its_method, its_metric in zip(files, methods, metrics, strict=True):
         part, rows = shaped(read_table(file, options), layout, its_method, its_metric, elsewhere)
         parts.append(part)
+        # of objects: the name of a file need not be text that can be encoded
+        name = pd.Index([str(file)], dtype=object)
         origins.append(
-            pd.DataFrame(
-                {"file": pd.Categorical.from_codes(np.zeros(len(rows), np.int8), [str(file)]), "row": rows}
-            )
+            pd.DataFrame({"file": pd.Categorical.from_codes(np.zeros(len(rows), np.int8), name), "row": rows})
         )
     scores = below_each_other(parts, files) if len(parts) > 1 else parts[0]
     origin = pd.concat(origins, ignore_index=True)

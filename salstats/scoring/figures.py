@@ -199,11 +199,16 @@ def plot_gallery(
     scored = cases if scores is None else scores
     values = panel_scores(scored, metric or picked_metric(cases), shown)
     every = {s.method for series in columns.values() for s in series}
+    colormap = None
+    if threshold is None and smooth is None and "colormap" in scored:
+        # one for all masks that were smoothed
+        colormap = next(iter(scored["colormap"].dropna()), None)
     rule = mask_rule(
         asked.select(methods=every),
         threshold=as_scored(scored, "threshold") or OTSU if threshold is None else threshold,
         cutoff=as_scored(scored, "cutoff") if cutoff is None else cutoff,
         smooth=as_scored(scored, "smooth") if smooth is None else smooth,
+        colormap=colormap,
     )
     known = {case.case: case for case in asked.cases}
     layout = plan(

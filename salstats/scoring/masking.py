@@ -44,7 +44,12 @@ class Setting:
     def columns(self) -> dict[str, Any]:
         """How a mask came about, by column."""
         text = self.threshold if isinstance(self.threshold, str) else repr(float(self.threshold))
-        return {"threshold": text, "cutoff": self.cutoff, "smooth": self.smooth}
+        return {
+            "threshold": text,
+            "cutoff": self.cutoff,
+            "smooth": self.smooth,
+            "colormap": self.colormap,
+        }
 
 
 @dataclass(frozen=True)
@@ -167,7 +172,7 @@ def _is_file(text: str, name: str) -> bool:
     try:
         float(text)
     except ValueError:
-        return bool(Path(text).suffix) or Path(text).exists()
+        return bool(Path(text).suffix) or os.path.lexists(text)
     return False
 
 

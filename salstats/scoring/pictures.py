@@ -127,7 +127,7 @@ def picture(case: Case, task: str, method: str | None, series: Sequence[Series],
             points["peak"] = peak
         if saliency is not None and content is not None and content.mask is None:
             setting = look.rule.setting(task, machine)
-            made = {name: getattr(setting, name) for name in ("threshold", "smooth", "cutoff")}
+            made = {name: getattr(setting, name) for name in ("threshold", "smooth", "colormap", "cutoff")}
     elif series and not lines.get("human") and not marked:
         note = EMPTY if masks else NO_MASK
     return Picture(

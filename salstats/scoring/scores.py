@@ -31,7 +31,7 @@ _COLUMNS = {
     "case": NAME, "patient": TEXT, "task": NAME, "method": NAME, "model": TEXT, "seed": TEXT, "reader": TEXT,
     "metric": NAME, "score": NUMBER, "reason": TEXT, "prob": NUMBER, "label": NUMBER,
     "tp": COUNT, "fp": COUNT, "fn": COUNT, "tn": COUNT, "slice": TEXT, "threshold": TEXT, "cutoff": NUMBER,
-    "smooth": NUMBER, "distance_unit": TEXT, "distance_options": TEXT, "pdc_options": TEXT,
+    "smooth": NUMBER, "colormap": TEXT, "distance_unit": TEXT, "distance_options": TEXT, "pdc_options": TEXT,
     "metric_options": TEXT, "undefined": TEXT, "empty_mask": TRUTH, "truth_rule": TEXT,
 }  # fmt: skip
 #: Columns that a study may be without.
@@ -142,9 +142,9 @@ def score(
             Pixels, beside overlap scores: pooled rates are ratios of their sums.
         slice
             As given.
-        threshold, cutoff, smooth
+        threshold, cutoff, smooth, colormap
             Beside scores of masks made of maps: the threshold's name or number, the probability cut-off (also
-            of stored masks), the side of the box; each only where there was one.
+            of stored masks), the side of the box, by way of which colours; each only where there was one.
         distance_unit
             "px" or "mm", beside distances.
         distance_options

@@ -83,6 +83,8 @@ def pooled_columns(
     """
     pooled = np.zeros((len(keys), len(by)), dtype=bool)
     for place, column in enumerate(by):
+        if not keys[column].isin([AVERAGE, OVERALL]).any():
+            continue
         held = data[column].unique() if column in data.columns else ()
         pooled[:, place] = keys[column].isin({AVERAGE, OVERALL}.difference(held))
     for over in np.unique(pooled, axis=0):

@@ -26,6 +26,25 @@ class Robust(NamedTuple):
     spread_df: np.ndarray
 
 
+class Influences(NamedTuple):
+    """What each unit does to linear combinations of cell means, without their variances."""
+
+    influence: np.ndarray  # (n_units, n_rows), as in `Robust`
+    leverage: np.ndarray  # (n_units, n_rows), as in `Robust`
+    residuals: np.ndarray  # (n_units, n_cells), sums of scores less those expected by the cell means
+    weights: np.ndarray  # (n_rows, n_cells), derivatives of the estimates by the sums
+
+
+def influences(sums: np.ndarray, counts: np.ndarray, slopes: np.ndarray) -> Influences:
+    """Influences of units on linear combinations of cell means; arguments are those of `cr2`."""
+    totals = counts.sum(axis=0)
+    residuals = sums - counts * np.nan_to_num(ratio(sums.sum(axis=0), totals))
+    weights = np.where(slopes != 0, ratio(slopes, np.where(totals > 0, totals, np.nan)), 0.0)
+    squared = weights**2
+    leverage = ratio(counts @ squared.T, (squared @ totals)[None])
+    return Influences(residuals @ weights.T, leverage, residuals, weights)
+
+
 def cr2(
     sums: np.ndarray, counts: np.ndarray, slopes: np.ndarray, squares: np.ndarray | None = None
 ) -> Robust:
@@ -58,10 +77,9 @@ def cr2(
     """
     squares = counts if squares is None else squares
     totals, spread = counts.sum(axis=0), squares.sum(axis=0)
-    residuals = sums - counts * np.nan_to_num(ratio(sums.sum(axis=0), totals))
+    influence, leverage, residuals, weights = influences(sums, counts, slopes)
     share = np.nan_to_num(ratio(counts, totals))
     used = slopes != 0
-    weights = np.where(used, ratio(slopes, np.where(totals > 0, totals, np.nan)), 0.0)
     squared = weights**2
     alone = (share > 1 - 1e-12).any(axis=0)
     others = ratio(spread - squares, np.where(squares > 0, squares, np.inf))
@@ -88,8 +106,7 @@ def cr2(
     per_score = ratio(several @ (scaled**2).sum(axis=0), several @ np.where(alone, 0.0, spread))
     variance = variance + np.where(borrowed.any(axis=1), (squared * borrowed) @ spread * per_score, 0.0)
     variance = np.where(several.any(axis=1), variance, np.nan)
-    leverage = ratio(counts @ squared.T, (squared @ totals)[None])
-    return Robust(variance, df, residuals @ weights.T, leverage, of_spread)
+    return Robust(variance, df, influence, leverage, of_spread)
 
 
 def spread_df(parts: np.ndarray, n: int | np.ndarray) -> np.ndarray:

@@ -318,7 +318,17 @@ def _is_pooled(frame: pd.DataFrame, column: str, by: Sequence[str]) -> bool:
 
 def group_label(keys: pd.DataFrame, group: int) -> str:
     """Name of a group for a message, such as 'method gradcam, task Edema'."""
-    return ", ".join(f"{c} {keys[c].iloc[group]}" for c in keys.columns) or "all rows"
+    return group_labels(keys, np.array([group]))[0]
+
+
+def group_labels(keys: pd.DataFrame, groups: np.ndarray) -> list[str]:
+    """Names of some groups for a message, as `group_label` gives them."""
+    if not len(keys.columns):
+        return ["all rows"] * len(groups)
+    columns = []
+    for name in keys.columns:
+        columns.append([f"{name} {value}" for value in keys[name].array.take(groups)])
+    return [", ".join(parts) for parts in zip(*columns, strict=True)]
 
 
 def group_list(labels: Sequence[str], shown: int = 4) -> str:
@@ -329,4 +339,4 @@ def group_list(labels: Sequence[str], shown: int = 4) -> str:
 
 def named_groups(keys: pd.DataFrame, which: np.ndarray) -> str:
     """Names of the groups in question (bool, one per group), for a message."""
-    return group_list([group_label(keys, int(group)) for group in np.flatnonzero(which)])
+    return group_list(group_labels(keys, np.flatnonzero(which)))

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import ValueRangeError
+from salstats.frames import CodedColumn
 from salstats.metrics.registry import known_metric
 from salstats.score_checks import RANGE_ROUNDING
 from salstats.stats.design import (
@@ -306,11 +307,13 @@ class Target:
     n_missing: np.ndarray
 
 
-def is_share(metrics: pd.Series) -> np.ndarray:
-    """Whether scores of each metric lie between 0 and 1, as far as is known."""
-    known = {name: known_metric(name) for name in metrics.unique()}
-    shares = {name: m is None or (m.low, m.high) == (0, 1) for name, m in known.items()}
-    return metrics.map(shares).to_numpy(dtype=bool)
+def is_share(metrics: CodedColumn) -> np.ndarray:
+    """Whether the score of each row lies between 0 and 1 by its metric, as far as is known."""
+    known = [known_metric(name) for name in metrics.values]
+    shares = [metric is None or (metric.low, metric.high) == (0, 1) for metric in known]
+    # a metric that is missing, which has the last code, is an unknown one
+    shares.append(True)
+    return np.array(shares)[metrics.codes]
 
 
 def mean_target(
@@ -324,7 +327,7 @@ def mean_target(
     )
     # what is outside by rounding alone is warned of nowhere, and costs no bounds
     low, high = -RANGE_ROUNDING, 1 + RANGE_ROUNDING
-    outside = (values < low) | (values > high) | ~is_share(design.frame["metric"])
+    outside = (values < low) | (values > high) | ~is_share(design.codes.column("metric"))
     beyond = np.bincount(design.groups, outside & ~np.isnan(values), len(design.keys)) > 0
     return target_of_cells("mean", replace(cells, beyond=beyond), design.keys, average, overall, weights)
 

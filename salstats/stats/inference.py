@@ -23,7 +23,7 @@ from salstats.stats.cautions import (
     Caution,
     caution_column,
 )
-from salstats.stats.cr2 import Robust, cr2
+from salstats.stats.cr2 import Influences, Robust, cr2, influences
 from salstats.stats.draws import few_threads, weight_blocks
 from salstats.stats.estimands import Cells, Estimand, Target, ratio
 from salstats.stats.few_units import few_equal_units, few_events
@@ -193,16 +193,20 @@ def infer(
         trials = _trials(cells, estimand) & ~beyond
     outlying = exceptional = np.zeros_like(beyond)
     of_scores = estimand.then is None and target.term in _OF_SCORES
-    if of_scores or record.needs == "cr2":
+    if record.needs == "cr2":
         robust = cr2(cells.sums, cells.counts, estimand.gradient(means), cells.squares)
     if of_scores:
         graded = cells.is_graded @ estimand.cells_of_rows()
-        # of a percentage decrease the units that decide are those of the difference
-        of_gap = robust
+        parts: Influences | Robust
         if target.term == "percent_decrease":
-            of_gap = cr2(cells.sums, cells.counts, estimand.gap().gradient(means), cells.squares)
-        position = np.where(of_gap.leverage > 0, ratio(of_gap.influence, of_gap.leverage), np.nan)
-        outlying = graded & few_units_decide(of_gap.influence, position)
+            # the units that decide are those of the difference
+            parts = influences(cells.sums, cells.counts, estimand.gap().gradient(means))
+        elif record.needs == "cr2":
+            parts = robust
+        else:
+            parts = influences(cells.sums, cells.counts, estimand.gradient(means))
+        position = np.where(parts.leverage > 0, ratio(parts.influence, parts.leverage), np.nan)
+        outlying = graded & few_units_decide(parts.influence, position)
         exceptional = outlying & ~_many_zeros(cells, estimand)
     if record.needs == "cr2":
         variance, df, spread_df = robust.variance, robust.df, robust.spread_df
@@ -450,22 +454,25 @@ def flip_units(cells: Cells, estimand: Estimand, options: Options) -> Flipped:
     """
     means, n_rows = cells.means(), estimand.n_rows
 
-    def robust(of: Estimand) -> Robust:
-        return cr2(cells.sums, cells.counts, np.nan_to_num(of.gradient(means)), cells.squares)
+    def parts_of(linear: Estimand) -> Influences:
+        return influences(cells.sums, cells.counts, np.nan_to_num(linear.gradient(means)))
 
     if _is_ratio(estimand):
         assert estimand.second is not None
         own, other = estimand.levels(means)
         assert other is not None
-        own_parts = robust(Estimand("mean", estimand.first)).influence
-        other_parts = robust(Estimand("mean", estimand.second)).influence
+        own_parts = parts_of(Estimand("mean", estimand.first)).influence
+        other_parts = parts_of(Estimand("mean", estimand.second)).influence
         # a ratio of two negative means is that of their sizes
         side = np.where(other < 0, -1.0, 1.0)
-        leverage = robust(estimand.gap()).leverage
+        leverage = parts_of(estimand.gap()).leverage
         contrast = Contrast(side * own, side * other, side * own_parts, side * other_parts, leverage)
         null = 1.0
     else:
-        found, null, least = robust(estimand), 0.0, ROUNDING * estimand.scale(means)
+        slopes = np.nan_to_num(estimand.gradient(means))
+        found = cr2(cells.sums, cells.counts, slopes, cells.squares)
+        null = 0.0
+        least = ROUNDING * estimand.scale(means)
         parts = np.where(np.sqrt(found.variance) <= least, 0.0, found.influence)
         value, nothing = estimand.value(means), np.zeros_like(parts)
         value = np.where(np.abs(value) <= least, 0.0, value)

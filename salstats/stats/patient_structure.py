@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -45,7 +46,7 @@ _SET = re.compile(
 #: Columns of a scores frame that are of other things than patients.
 _OTHER_COLUMNS = frozenset(
     [*KEY_COLUMNS, *ESTIMATE_COLUMNS, "patient", "score", "reason", "label", "prob", "n_instances", "area_px",
-     "perimeter_px", "height", "width", "threshold", "cutoff", "smooth"]
+     "perimeter_px", "height", "width", "threshold", "cutoff", "smooth", "colormap"]
 )  # fmt: skip
 #: Columns that are called as levels of a factor, which have many cases, or as a time.
 _FACTOR = re.compile(
@@ -97,7 +98,12 @@ def groups_in_names(names: pd.Series) -> NamedGroups | None:
         Name of each case as text.
     """
     # two data sets may call their cases alike
-    looked_at = names.drop_duplicates().sort_values().iloc[:_MOST_NAMES].tolist()
+    return _groups_of_sorted(tuple(names.drop_duplicates().sort_values().iloc[:_MOST_NAMES].tolist()))
+
+
+@lru_cache(maxsize=8)
+def _groups_of_sorted(looked_at: tuple[str, ...]) -> NamedGroups | None:
+    """Find groups as `groups_in_names` does; functions that follow each other ask for the same names."""
     tokens = [_TOKEN.findall(name) for name in looked_at]
     depth = max((len(parts) for parts in tokens), default=0)
     best: NamedGroups | None = None
@@ -119,7 +125,7 @@ class _Leading:
     tokens: list[tuple[str, ...]]
 
 
-def _leading_shapes(names: list[str], tokens: list[list[str]], depth: int) -> Iterator[_Leading]:
+def _leading_shapes(names: tuple[str, ...], tokens: list[list[str]], depth: int) -> Iterator[_Leading]:
     """Give the first 1, 2, ... tokens of names, as long as nearly all begin with tokens of the same kinds."""
     shapes = [tuple(map(_kind, parts)) for parts in tokens]
     for length in range(1, depth + 1):
@@ -139,7 +145,7 @@ def _kind(token: str) -> str:
     return "a" if token[0].isalpha() else token
 
 
-def _named_groups(names: list[str], leading: _Leading) -> NamedGroups | None:
+def _named_groups(names: tuple[str, ...], leading: _Leading) -> NamedGroups | None:
     """Groups of the names that begin alike, None where these are no patients'."""
     counts = Counter(leading.tokens)
     counts.pop((), None)

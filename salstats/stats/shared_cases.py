@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import warn
-from salstats.frames import ColumnCodes, insert_column
+from salstats.frames import ColumnCodes, distinct_codes, insert_column
 from salstats.stats.carried import counts_of_rows, nothing_there, pooled_columns
 from salstats.stats.cautions import DIFFERENT_CASES, INCOMPLETE_PAIRS, add_caution
 from salstats.stats.comparisons import ALL, ALWAYS, LACKING
-from salstats.stats.design import AVERAGE, group_label, group_list
+from salstats.stats.design import AVERAGE, group_labels, group_list
 
 #: Share of the cases of all methods that one may lack before its estimates are marked. A few undefined scores
 #: are ordinary.
@@ -70,27 +70,34 @@ def shared_cases(
     cases = codes.combined(list(dict.fromkeys([*together, *case])))
     groups = codes.combined(together)
     series = codes.combined(by)
+    methods = codes.column("method")
     rows = np.flatnonzero(defined)
-    pairs = pd.DataFrame({"series": series[rows], "case": cases[rows], "row": rows})
-    of_series = pairs.drop_duplicates("series").sort_values("series")
-    pairs = pairs.drop_duplicates(["series", "case"])
-    group_of_series = groups[of_series["row"].to_numpy()]
+    n_series = int(series.max(initial=0)) + 1
+    first_of_series = np.zeros(n_series, dtype=np.int64)
+    # the last assignment wins, so going backwards leaves each method's first row
+    first_of_series[series[rows[::-1]]] = rows[::-1]
+    first = first_of_series[distinct_codes(series[rows], n_series)]
+    group_of_series = groups[first]
     n_groups = int(groups.max(initial=0)) + 1
     n_methods = np.bincount(group_of_series, minlength=n_groups)
     group_of_case = np.zeros(int(cases.max(initial=0)) + 1, dtype=np.int64)
     group_of_case[cases] = groups
-    n_with_case = np.bincount(pairs["case"], minlength=len(group_of_case))
+    pair_of_row = cases[rows] * methods.n_codes + methods.codes[rows]
+    pairs = distinct_codes(pair_of_row, len(group_of_case) * methods.n_codes)
+    case_of_pair, method_of_pair = np.divmod(pairs, methods.n_codes)
+    n_with_case = np.bincount(case_of_pair, minlength=len(group_of_case))
     is_shared = (n_with_case == n_methods[group_of_case]) & (n_with_case > 0)
     counts = n_with_case > 0
     if absent is not None:
         counts &= is_shared | ~np.isin(np.arange(len(counts)), cases[absent])
     n_any = np.bincount(group_of_case[counts], minlength=n_groups)
     n_shared = np.bincount(group_of_case[is_shared], minlength=n_groups)
-    counted = counts[pairs["case"].to_numpy()]
-    n_cases = np.bincount(pairs["series"][counted], minlength=int(series.max(initial=0)) + 1)
+    method_in_group = group_of_case[case_of_pair] * methods.n_codes + method_of_pair
+    counted = counts[case_of_pair]
+    n_cases = np.bincount(method_in_group[counted], minlength=n_groups * methods.n_codes)
     return SharedCases(
-        codes.frame[list(by)].iloc[of_series["row"].to_numpy()].reset_index(drop=True),
-        n_cases[of_series["series"].to_numpy()],
+        codes.frame[list(by)].iloc[first].reset_index(drop=True),
+        n_cases[group_of_series * methods.n_codes + methods.codes[first]],
         n_shared[group_of_series],
         n_any[group_of_series],
     )
@@ -127,16 +134,41 @@ def mark_shared_cases(
         The frame as it is where all methods have the same cases. Else with `n_shared`, and where a method
         lacks many cases (see `lacks_many`) with the caution in its rows.
     """
+    counted = warn_of_different_cases(estimates, codes, by, remedy, defined, averaged)
+    if not any((found.n_lacking > 0).any() for _, found in counted):
+        return estimates
+    n_shared = np.zeros(len(estimates), dtype=np.int64)
+    marked = np.zeros(len(estimates), dtype=bool)
+    for rows, found in counted:
+        columns = list(found.keys.columns)
+        numbers = found.keys.assign(n_shared=found.n_shared, lacks_many=found.lacks_many).astype("object")
+        here = estimates.loc[rows, columns].astype("object").merge(numbers, how="left", on=columns)
+        # a method without any defined score shares nothing
+        n_shared[rows] = here["n_shared"].fillna(0).to_numpy(dtype=np.int64)
+        marked[rows] = here["lacks_many"].eq(True).to_numpy()
+    return add_caution(insert_column(estimates, "n_shared", n_shared), DIFFERENT_CASES, marked)
+
+
+def warn_of_different_cases(
+    estimates: pd.DataFrame,
+    codes: ColumnCodes,
+    by: Sequence[str],
+    remedy: str,
+    defined: np.ndarray | None = None,
+    averaged: np.ndarray | None = None,
+) -> list[tuple[np.ndarray, SharedCases]]:
+    """Warn where methods side by side lack many cases, and return which rows have which cases.
+
+    Parameters are those of `mark_shared_cases`.
+    """
     frame = codes.frame
     if "method" not in by or "case" not in frame.columns or codes.column("method").n_codes == 1:
-        return estimates
+        return []
     absent = None
     if defined is None:
         defined = frame["score"].notna().to_numpy()
         absent = nothing_there(frame)
-    n_shared = np.zeros(len(estimates), dtype=np.int64)
-    marked = np.zeros(len(estimates), dtype=bool)
-    differ = False
+    counted: list[tuple[np.ndarray, SharedCases]] = []
     warned: list[str] = []
     for rows, columns in pooled_columns(estimates, by, frame):
         if "method" not in columns:
@@ -147,12 +179,7 @@ def mark_shared_cases(
         if of_average and averaged is not None:
             entering = defined & averaged
         found = shared_cases(codes, columns, entering, absent)
-        differ |= bool((found.n_lacking > 0).any())
-        numbers = found.keys.assign(n_shared=found.n_shared, lacks_many=found.lacks_many).astype("object")
-        here = estimates.loc[rows, columns].astype("object").merge(numbers, how="left", on=columns)
-        # a method without any defined score shares nothing
-        n_shared[rows] = here["n_shared"].fillna(0).to_numpy(dtype=np.int64)
-        marked[rows] = here["lacks_many"].eq(True).to_numpy()
+        counted.append((rows, found))
         if not warned and not of_average:
             warned = [text for text in lacking_cases(found) if text]
     if warned:
@@ -160,9 +187,7 @@ def mark_shared_cases(
             f"methods have scores of different cases: {group_list(warned)}; their estimates cannot be "
             f"compared as they stand: {remedy}"
         )
-    if not differ:
-        return estimates
-    return add_caution(insert_column(estimates, "n_shared", n_shared), DIFFERENT_CASES, marked)
+    return counted
 
 
 def mark_left_out_cases(
@@ -199,8 +224,8 @@ def mark_left_out_cases(
 def lacking_cases(found: SharedCases) -> list[str]:
     """Say of each method how many cases it lacks, where these are many; "" of the others."""
     texts = [""] * len(found.keys)
-    for row in np.flatnonzero(found.lacks_many):
-        label = group_label(found.keys, int(row))
+    rows = np.flatnonzero(found.lacks_many)
+    for row, label in zip(rows, group_labels(found.keys, rows), strict=True):
         cases = f"{found.n_lacking[row]} of {found.n_any[row]} ({found.n_shared[row]} shared)"
         texts[row] = f"{label} lacks {cases}"
     return texts
@@ -208,8 +233,9 @@ def lacking_cases(found: SharedCases) -> list[str]:
 
 def paired_call(frame: pd.DataFrame, function: str = "difference", data: str = "scores") -> str:
     """Write the call that compares methods on the cases that both have: with the human, if there is one."""
-    methods = frame["method"].astype("str")
-    reference = "human" if methods.eq("human").any() else methods.value_counts().index[0]
+    reference = "human"
+    if "human" not in frame["method"].unique():
+        reference = frame["method"].astype("str").value_counts().index[0]
     return f"{function}({data}, reference={reference!r}) compares two on the cases that both have"
 
 
@@ -275,8 +301,9 @@ def mark_incomplete_pairs(
         return estimates
     left_out = n_any - n_complete
     texts = []
-    for row in np.flatnonzero(many):
-        texts.append(f"{group_label(keys, int(row))}: {left_out[row]} of {n_any[row]}")
+    rows = np.flatnonzero(many)
+    for row, label in zip(rows, group_labels(keys, rows), strict=True):
+        texts.append(f"{label}: {left_out[row]} of {n_any[row]}")
     groups = group_list(list(dict.fromkeys(texts)))
     if pairs == "complete":
         warn(

@@ -76,7 +76,7 @@ def resolve_unit(codes: ColumnCodes, unit: Unit, name: str = "scores") -> Units:
         found = ((_units_of(codes, [column], cases), column) for column in _candidates(frame))
         grouping = [(units, column) for units, column in found if _groups(units, column, cases, first)][:1]
         if not grouping and key and "patient" not in _candidates(frame):
-            people = _in_case_names(frame)
+            people = _in_case_names(codes)
             named = None if people is None else _units_of(ColumnCodes(people), ["patient"], cases)
             grouping = [(named, "")] if named is not None and _groups(named, "", cases, first) else []
         if grouping:
@@ -178,14 +178,16 @@ def _groups(units: Units, column: str, cases: np.ndarray, first: np.ndarray) -> 
     return largest > 1 and not (_EXAMINATION.fullmatch(column) and largest > _LARGEST_EXAMINATION)
 
 
-def _in_case_names(frame: pd.DataFrame) -> pd.DataFrame | None:
+def _in_case_names(codes: ColumnCodes) -> pd.DataFrame | None:
     """Patients that the names of cases begin with, missing where they do not, beside the data set, if any."""
     # a case has many rows
-    codes, cases = pd.factorize(frame["case"])
-    names = [found and found[1].lower() for found in map(_IN_CASE.match, map(str, cases))]
+    cases = codes.column("case")
+    names = [found and found[1].lower() for found in map(_IN_CASE.match, map(str, cases.values.tolist()))]
     if not any(names):
         return None
-    return frame.filter(["dataset"]).assign(patient=text_column(names).take(codes, allow_fill=True))
+    # the last code is that of rows without a case, if there are any
+    patients = text_column([*names, None]).take(cases.codes)
+    return codes.frame.filter(["dataset"]).assign(patient=patients)
 
 
 def _say_source(frame: pd.DataFrame, units: Units, column: str, first: np.ndarray) -> None:

@@ -56,6 +56,10 @@ WARNINGS, ERRORS, PRINTED = "warnings.txt", "errors.txt", "printed.csv"
 _SUBFOLDERS = ("frames", "tables", "figures")
 _TABLES, _FIGURES = (".html", ".tex", ".docx", ".csv"), (".pdf", ".png")
 _COLUMNS = ("file", "item", "slice", "unit", "interval", "note")
+#: Columns of an item's frame for what was printed of its rows, by the column that it was printed of.
+PRINTED_COLUMNS = {"estimate": "printed", "conf_low": "printed_low", "conf_high": "printed_high"}
+#: Where the numbers of a row were printed.
+PRINTED_SOURCE = "printed_source"
 
 
 @dataclass(frozen=True)
@@ -127,6 +131,19 @@ class Printed:
             )
         compared = pd.DataFrame(rows, columns=["key", "printed", "found", "equal"])
         return compared.assign(exact=self.exact(frame))
+
+    def numbers_of(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return what was printed of the frame's rows, by their index, in the columns of `PRINTED_COLUMNS`.
+
+        `printed_source` is "article", or where else a row was printed; missing where it was not.
+        """
+        keys, values = list(self.keys), list(self.values)
+        rows = self.select(frame)[keys]
+        printed = self.rows()[[*keys, *values]].rename(columns=PRINTED_COLUMNS)
+        numbers = rows.merge(printed, on=keys, how="left", validate="m:1").drop(columns=keys)
+        numbers.index = rows.index
+        source = pd.Series(self.source or "article", rows.index)
+        return numbers.assign(**{PRINTED_SOURCE: source.where(numbers.notna().any(axis=1))})
 
 
 @dataclass(frozen=True)
@@ -476,9 +493,10 @@ def make_items(
             made = item.make(data)
         if made is None:
             continue
-        if compared is not None:
-            with if_possible(f"{item.name} beside the printed numbers"):
+        with if_possible(f"{item.name} beside the printed numbers"):
+            if compared is not None:
                 compared += _compared(item, made.frame)
+            made = replace(made, frame=_with_printed(item, made.frame))
         yield item, replace(made, title=made.title or item.title, slice=made.slice or item.slice)
 
 
@@ -490,6 +508,16 @@ def _compared(item: Item, frame: pd.DataFrame) -> list[pd.DataFrame]:
             name = f"{item.name} ({printed.source})" if printed.source else item.name
             found.append(printed.beside(frame).assign(item=name))
     return found
+
+
+def _with_printed(item: Item, frame: pd.DataFrame) -> pd.DataFrame:
+    """Put beside the rows of an item's frame what was printed of them, the article before other places."""
+    numbers = pd.DataFrame(index=frame.index)
+    for printed in item.prints:
+        if printed.applies(frame):
+            numbers = numbers.combine_first(printed.numbers_of(frame))
+    known = [name for name in (*PRINTED_COLUMNS.values(), PRINTED_SOURCE) if name in numbers]
+    return frame.join(numbers[known])
 
 
 def not_made(name: str, reason: str) -> None:

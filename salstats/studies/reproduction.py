@@ -70,8 +70,9 @@ def reproduce(
     -------
     dict of str to DataFrame
         The unrounded frame of each result by its name (`"table_1"`, `"figure_2"`, ...), in the order of the
-        study. Where numbers were printed of the same data, also "printed", a row for each printed row:
-        `item`, `key`, `printed`, `found`, `equal`.
+        study. Where numbers were printed of the same data, they stand beside the rows of the frame
+        (`printed`, `printed_low`, `printed_high`, `printed_source`), and there is also "printed", a row for
+        each printed row: `item`, `key`, `printed`, `found`, `equal`.
 
     Raises
     ------

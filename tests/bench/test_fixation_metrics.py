@@ -1,4 +1,4 @@
-"""Areas under ROC curves of a map of 1024 x 1024 pixels, by ranks against scikit-learn, within one run."""
+"""Scores of a map of 1024 x 1024 pixels against scikit-learn and plain NumPy, within one run."""
 
 import cv2
 import numpy as np
@@ -7,8 +7,8 @@ from sklearn.metrics import roc_auc_score
 from timing import fastest
 
 from salstats.images.fixations import Fixations, fixation_map
-from salstats.metrics.fixation import RankedMap, auc, sauc
-from salstats.metrics.fixation_points import auc_points
+from salstats.metrics.fixation import MIT_EPSILON, RankedMap, auc, kl, ncc, sauc, sim
+from salstats.metrics.fixation_points import auc_points, nss
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -95,3 +95,49 @@ def test_one_sort_serves_five_readers(saliency, density, center_bias):
         least=2,
     )
     assert slow > 1.5 * fast
+
+
+def plain_nss(saliency, points, density):
+    rows, columns = points.T
+    z = (saliency - saliency.mean()) / saliency.std()
+    return z[rows, columns].mean()
+
+
+def plain_sim(saliency, points, density):
+    return np.minimum(saliency / saliency.sum(), density / density.sum()).sum()
+
+
+def plain_kl(saliency, points, density):
+    read = saliency / saliency.sum()
+    wanted = density / density.sum()
+    return (wanted * np.log(MIT_EPSILON + wanted / (read + MIT_EPSILON))).sum()
+
+
+def plain_ncc(saliency, points, density):
+    read = (saliency - saliency.mean()) / saliency.std()
+    wanted = (density - density.mean()) / density.std()
+    return (read * wanted).mean()
+
+
+#: The formula that a user would write, and ours, whose checks are part of its time.
+KERNELS = {
+    "nss": (plain_nss, lambda saliency, points, density: nss(saliency, points)),
+    "sim": (plain_sim, lambda saliency, points, density: sim(saliency, density)),
+    "kl": (plain_kl, lambda saliency, points, density: kl(saliency, density)),
+    "ncc": (plain_ncc, lambda saliency, points, density: ncc(saliency, density)),
+}
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_kernels_with_their_checks_take_no_longer_than_plain_numpy(name, points, density):
+    saliency = MAPS["smooth"](np.random.default_rng(0))
+    plain, kernel = KERNELS[name]
+    assert kernel(saliency, points, density) == pytest.approx(plain(saliency, points, density), abs=SAME)
+    fast, slow = fastest(
+        lambda: kernel(saliency, points, density),
+        lambda: plain(saliency, points, density),
+        enough=1,
+        turns=60,
+        least=10,
+    )
+    assert slow > fast

@@ -552,13 +552,16 @@ def test_a_failure_while_writing_leaves_no_file(capsys, folder, monkeypatch):
         ),
         ("interval must be t, as sep must be", "--interval must be t, as sep must be"),
         ("say by=['method', 'the task'] or by=[]", "say --by 'method,the task' or --by none"),
+        ("or make them anew with overwrite=True", "or make them anew with --overwrite"),
+        ("with reml=True or reml=False, and overwrite=False", "with --reml or --no-reml, and no --overwrite"),
     ],
 )
 def test_messages_spell_options_as_flags(message, expected):
     flags = {
         "n_replicates": "--replicates",
         "columns": "--score",
-        **{n: f"--{n}" for n in ("sep", "decimal", "interval", "classes", "by")},
+        "reml": "--reml/--no-reml",
+        **{n: f"--{n}" for n in ("overwrite", "sep", "decimal", "interval", "classes", "by")},
     }
     assert in_flags(message, flags) == expected
 
@@ -718,3 +721,9 @@ def test_no_memory_is_one_line(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(ss, "summarize", fail, raising=False)
     assert run(["summarize", str(tmp_path / "scores.csv")]) == 2
     assert capsys.readouterr().err.startswith("salstats: error: not enough memory for this (Unable")
+
+
+@pytest.mark.parametrize("options", [["--join", f"site={'x' * 300}.csv"], ["-o", f"{'x' * 300}.csv"]])
+def test_a_name_that_is_too_long_is_one_line_that_names_it(folder, capsys, options):
+    assert run(["summarize", "scores.csv", *options]) == 2
+    assert "x" * 300 in error_line(capsys)

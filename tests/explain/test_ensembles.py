@@ -1,6 +1,8 @@
 import numpy as np
+import pandas as pd
 import pytest
 
+import salstats as ss
 from salstats.checks import SalstatsError, ValueRangeError
 from salstats.images.mixing import mix_classes
 
@@ -9,7 +11,7 @@ torch = pytest.importorskip("torch", reason="needs the explain extra")
 
 from explain.tiny_networks import OUTPUTS, cnn, pictures  # noqa: E402
 
-from salstats.explain.ensembles import explain_ensemble  # noqa: E402
+from salstats.explain.ensembles import best_trainings, explain_ensemble  # noqa: E402
 from salstats.explain.forward import predict  # noqa: E402
 from salstats.explain.making import explain  # noqa: E402
 from salstats.explain.networks import Network  # noqa: E402
@@ -26,6 +28,42 @@ def images():
 @pytest.fixture
 def networks():
     return [Network(f"run{seed}", lambda seed=seed: cnn(seed), tasks=OUTPUTS) for seed in range(3)]
+
+
+def test_the_trainings_that_did_best_on_validation_images_are_those_of_each_task():
+    rng = np.random.default_rng(3)
+    n_runs, n_cases = 12, 60
+    labels = {"Edema": rng.integers(0, 2, n_cases), "Mass": rng.integers(0, 2, n_cases)}
+    rows = [
+        pd.DataFrame({
+            "case": np.arange(n_cases), "task": task, "seed": run, "label": label,
+            "prob": rng.normal(label * rng.uniform(0, 2)),
+        })
+        for task, label in labels.items()
+        for run in range(n_runs)
+    ]  # fmt: skip
+    results = ss.auroc(pd.concat(rows, ignore_index=True), "prob", "label", by=["task", "seed"])
+    best = best_trainings(results)
+    assert set(best) == {"Edema", "Mass"}
+    for task, runs in best.items():
+        areas = results[results["task"] == task].set_index("seed")["estimate"]
+        assert len(runs) == 10
+        assert areas[runs].is_monotonic_decreasing
+        assert areas.drop(runs).max() <= areas[runs].min()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"seed": [1, 1, 2]}, "task Edema has training 1 twice"),
+        ({"estimate": [0.5, np.nan, 0.6]}, "has 2 trainings with a value, fewer than n_best=3"),
+        ({"estimate": ["a", "b", "c"]}, "estimate"),
+    ],
+)
+def test_results_that_name_no_best_trainings_are_an_error(change, message):
+    results = pd.DataFrame({"task": "Edema", "seed": [1, 2, 3], "estimate": [0.5, 0.6, 0.7]})
+    with pytest.raises(SalstatsError, match=message):
+        best_trainings(results.assign(**change), n_best=3)
 
 
 def test_it_is_the_mean_of_the_networks_maps_and_probabilities(networks, images):

@@ -162,7 +162,8 @@ def test_a_preset_gives_the_options_and_what_is_said_wins(made_up, monkeypatch):
     requests = made_up(options={"window": 5, "stride": 5})
     chosen = {"window": 40, "stride": 20, "smooth": 3, "channels": "mean"}
     monkeypatch.setattr(presets, "SOURCES", {"study": "none"})
-    monkeypatch.setattr(presets, "CHOICES", [("study", "made_up", None, *pair) for pair in chosen.items()])
+    rows = [presets.PresetChoice("study", "made_up", None, "explain", *pair) for pair in chosen.items()]
+    monkeypatch.setattr(presets, "CHOICES", rows)
     images = pictures(2)
     made = explain(cnn(), images, 0, method="made_up", preset="study", stride=8)
     assert requests[-1].options == {"window": 40, "stride": 8}
@@ -170,6 +171,13 @@ def test_a_preset_gives_the_options_and_what_is_said_wins(made_up, monkeypatch):
     np.testing.assert_array_equal(made, [box_filter(m, 3) for m in mean])
     plain = explain(cnn(), images, 0, method="made_up", preset="study", smooth=1)
     np.testing.assert_array_equal(plain, mean)
+
+
+def test_a_filter_that_a_study_used_for_masks_leaves_the_map_and_its_peak():
+    options = {"method": "integrated_gradients", "n_steps": 4}
+    plain = explain(cnn(), pictures(2), 0, **options)
+    as_study = explain(cnn(), pictures(2), 0, **options, preset="saporta2022", network="DenseNet121")
+    np.testing.assert_array_equal(as_study, plain)
 
 
 # what is refused

@@ -40,20 +40,26 @@ def test_options_have_defaults_and_strange_ones_are_named():
 
 
 @pytest.mark.parametrize(
-    ("method", "network", "expected"),
+    ("method", "network", "of_explain", "of_score"),
     [
-        ("occlusion", None, {"window": 40, "stride": 40}),
-        ("integrated_gradients", "DenseNet121", {"smooth": 100}),
-        ("integrated_gradients", "densenet-121", {"smooth": 100}),
-        ("integrated_gradients", "RESNET 152", {"smooth": 50}),
-        ("integrated_gradients", "inception_v4", {"smooth": 50}),
-        ("deeplift", None, {"smooth": 50}),
-        ("lrp", "DenseNet121", {"smooth": 80}),
-        ("gradcam", None, {}),
+        ("occlusion", None, {"window": 40, "stride": 40}, {}),
+        ("integrated_gradients", "DenseNet121", {}, {"smooth": 100}),
+        ("integrated_gradients", "densenet-121", {}, {"smooth": 100}),
+        ("integrated_gradients", "RESNET 152", {}, {"smooth": 50}),
+        ("integrated_gradients", "inception_v4", {}, {"smooth": 50}),
+        ("deeplift", None, {}, {"smooth": 50}),
+        ("lrp", "DenseNet121", {}, {"smooth": 80}),
+        ("gradcam", None, {}, {}),
     ],
 )
-def test_the_preset_of_saporta2022_is_what_the_study_says(method, network, expected):
-    assert preset_arguments("saporta2022", method, network) == expected
+def test_the_preset_of_saporta2022_is_what_the_study_says(method, network, of_explain, of_score):
+    assert preset_arguments("saporta2022", method, network) == of_explain
+    assert preset_arguments("saporta2022", method, network, function="score") == of_score
+
+
+@pytest.mark.parametrize(("side", "smooth"), [(None, 80), (2000, 80), (320, 13), (10, 1)])
+def test_the_filter_of_a_study_is_scaled_to_the_images_that_are_scored(side, smooth):
+    assert preset_arguments("saporta2022", "lrp", function="score", side=side) == {"smooth": smooth}
 
 
 @pytest.mark.parametrize(
@@ -67,11 +73,12 @@ def test_the_preset_of_saporta2022_is_what_the_study_says(method, network, expec
 )
 def test_what_a_study_does_not_say_is_an_error(asked, message):
     with pytest.raises(SalstatsError, match=message):
-        preset_arguments(*asked)
+        preset_arguments(*asked, function="score")
 
 
 def test_every_choice_of_a_study_is_an_argument_of_its_method():
     rows = list_presets().dropna(subset=["argument"])
-    common = {"channels", "sign", "join", "smooth"}
-    for method, argument in zip(rows["method"], rows["argument"], strict=True):
-        assert argument in common or argument in METHODS[method].options
+    common = {"explain": {"channels", "sign", "join", "smooth"}, "score": {"smooth"}}
+    for row in rows.itertuples():
+        own = METHODS[row.method].options if row.function == "explain" else ()
+        assert row.argument in common[row.function] or row.argument in own

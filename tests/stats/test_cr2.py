@@ -9,7 +9,7 @@ import pytest
 
 from salstats.checks import SalstatsWarning
 from salstats.stats.contrasts import difference
-from salstats.stats.cr2 import cr2
+from salstats.stats.cr2 import cr2, influences
 
 REFERENCE = Path(__file__).parents[1] / "reference"
 
@@ -66,3 +66,17 @@ def test_two_units_have_a_p_value_beside_their_limits(interval: str | None) -> N
             warnings.simplefilter("ignore", SalstatsWarning)
             row = difference(pd.concat(parts), reference="a", interval=interval).iloc[0]
         assert np.isfinite(row[["conf_low", "conf_high", "p_value"]].astype(float)).all(), sizes
+
+
+def test_influences_are_those_of_leaving_a_little_of_a_unit_out() -> None:
+    rng = np.random.default_rng(0)
+    counts = rng.integers(0, 4, (12, 3)).astype(float)
+    sums = counts * rng.random((12, 3))
+    slopes = np.array([[1.0, 0.0, 0.0], [1.0, -1.0, 0.5]])
+    found = influences(sums, counts, slopes)
+    step = 1e-6
+    for unit in range(12):
+        weights = np.ones(12)
+        weights[unit] += step
+        moved = (weights @ sums) / (weights @ counts) - sums.sum(axis=0) / counts.sum(axis=0)
+        np.testing.assert_allclose(found.influence[unit], slopes @ moved / step, rtol=1e-4, atol=1e-8)

@@ -1,14 +1,19 @@
 """`ss.reproduce`: frames of a study from frames, files and options, the same as the command writes."""
 
+import json
 from dataclasses import replace
 
+import gaze_files
 import pandas as pd
 import pytest
+from bench_scores import drawn_scores
+from study_files import write_study
 
 import salstats as ss
 from salstats.checks import SalstatsError
 from salstats.studies.engine import ItemFailed
 from salstats.studies.saliency_bench import SCORE_ITEMS
+from salstats.studies.saporta2022 import ITEMS as SAPORTA_ITEMS
 from salstats.studies.score_tables import read_score_tables
 
 # one data set and network without insertion, and no pictures
@@ -55,6 +60,109 @@ def test_features_are_joined_by_case_and_task(digits):
     joined = read_score_tables([digits.drop(columns="prob")], [features])
     expected = digits["prob"].rename("prob")
     pd.testing.assert_series_equal(joined["prob"], expected)
+
+
+#: Study and data -> the main results that the data allow. People are annotators in saporta2022, readers in
+#: lanfredi2021; the other two studies compare with none, which scores may hold all the same.
+GRID = {
+    ("saporta2022", "maps and people"): {"table_1", "figure_2", "extended_data_5", "table_2", "table_3"},
+    ("saporta2022", "maps of the release"): {"table_1", "extended_data_1b", "table_2", "table_3"},
+    ("saporta2022", "people of the release"): {"table_1", "extended_data_4", "extended_data_8"},
+    ("lanfredi2021", "release"): {"table1", "table2", "table3", "table4", "networks"},
+    ("lanfredi2021", "scores of maps"): {"table1", "table4", "design"},
+    ("lanfredi2021", "recordings"): {"scores", "table1", "table3", "table4"},
+    ("saliency_bench", "release"): {"table_2", "table_3", "table_4"},
+    ("saliency_bench", "scores of maps"): {"table_2", "table_3", "table_4"},
+    ("saliency_bench", "scores of maps and people"): {"table_2", "table_3", "table_4"},
+    ("mrxai2025", "simulations"): {"figure_2", "figure_3"},
+    ("mrxai2025", "scores of maps"): {"cases", "table_1", "figure_7"},
+}
+
+
+#: Items of saporta2022 that hold both inferences in either mode; test_choices.py makes them with people.
+OF_BOTH_MODES = ("as_published_and_clustered", "sensitivity")
+
+
+def write_varied_study(folder):
+    """Write the drawn study with findings of several sizes and shapes."""
+    write_study(folder)
+    (folder / "gt_segmentations_test.json").unlink()
+    file = folder / "gt_annotations_test.json"
+    annotations = json.loads(file.read_text())
+    for place, tasks in enumerate(annotations.values()):
+        for polygons in (tasks[task] for task in tasks if task != "img_size"):
+            polygons[0].append([polygons[0][0][0] + place, polygons[0][0][1] + 4])
+            polygons[0][1][0] += 2 * place
+    annotations[next(iter(annotations))]["Edema"].append([[1, 1], [4, 1], [4, 4], [1, 4]])
+    file.write_text(json.dumps(annotations))
+
+
+def write_split_release(whole, folder):
+    """Write a study as the release has it: maps of the validation set only, people of the test set only."""
+    (folder / "gradcam_maps_val").mkdir(parents=True)
+    for file in (whole / "maps").iterdir():
+        (folder / "gradcam_maps_val" / file.name).symlink_to(file)
+    for name in ("gt_annotations", "hb_annotations", "hb_salient_pts"):
+        (folder / f"{name}_test.json").symlink_to(whole / f"{name}_test.json")
+    (folder / "gt_annotations_val.json").symlink_to(whole / "gt_annotations_test.json")
+
+
+@pytest.fixture(scope="module")
+def arguments(tmp_path_factory, digits):
+    """The options that name the data of each cell of the grid."""
+    folder = tmp_path_factory.mktemp("grid")
+    write_varied_study(folder / "study")
+    write_split_release(folder / "study", folder / "release")
+    few = ["--min-positives", 1, "--replicates", 40]
+    of_release = ["--data", folder / "release", "--validation", folder / "release", *few]
+    recordings = gaze_files.write_release(folder / "recordings")
+    maps = gaze_files.write_maps(folder / "maps")
+    bench = drawn_scores()
+    gaze = ss.datasets.load_lanfredi2021()
+    tables = {
+        "bench": bench[bench["method"] != "human"],
+        "people": bench,
+        "gaze": gaze[gaze["method"] != "interobserver"],
+        "tools": digits[digits["task"] == "digit 4"].replace({"metric": {"iou": "dice"}}),
+    }
+    for name, table in tables.items():
+        table.to_csv(folder / f"{name}.csv", index=False)
+    return {
+        ("saporta2022", "maps and people"): [
+            "--data",
+            folder / "study",
+            "--validation",
+            folder / "study",
+            *few,
+        ],
+        ("saporta2022", "maps of the release"): [*of_release, "--split", "val"],
+        ("saporta2022", "people of the release"): [*of_release, "--split", "test"],
+        ("lanfredi2021", "release"): [],
+        ("lanfredi2021", "scores of maps"): ["--scores", folder / "gaze.csv"],
+        ("lanfredi2021", "recordings"): ["--raw", recordings, "--maps", f"cam={maps}", "--replicates", 2],
+        ("saliency_bench", "release"): ["--printed", "--replicates", 40],
+        ("saliency_bench", "scores of maps"): ["--scores", folder / "bench.csv", "--replicates", 40],
+        ("saliency_bench", "scores of maps and people"): [
+            "--scores",
+            folder / "people.csv",
+            "--replicates",
+            40,
+        ],
+        ("mrxai2025", "simulations"): ["--simulations"],
+        ("mrxai2025", "scores of maps"): ["--scores", folder / "tools.csv", "--replicates", 40],
+    }
+
+
+@pytest.mark.parametrize("mode", [[], ["--as-published"]], ids=["package", "published"])
+@pytest.mark.parametrize("cell", GRID, ids=" of ".join)
+def test_every_study_is_made_of_all_its_data_in_both_modes(results, arguments, cell, mode):
+    only = ()
+    if cell[0] == "saporta2022" and (mode or cell[1] == "maps and people"):
+        only = [item.key for item in SAPORTA_ITEMS if item.key not in OF_BOTH_MODES]
+    # an item that fails by an error of the program is an error here
+    made = results(cell[0], *arguments[cell], *mode, only=only)
+    assert made.keys() >= GRID[cell]
+    assert all(len(result.frame) for result in made.values())
 
 
 @pytest.mark.parametrize(

@@ -184,6 +184,8 @@ def threshold_note(pictures: Sequence[Picture], names: Labels) -> str:
         above = joined([f"{text} ({names.value('task', t)}{whose[s]})" for (t, s), text in texts.items()])
     sizes = sorted({int(p.smooth) for p in cut.values() if p.smooth})
     smoothed = f", of means over {joined([f'{k} x {k}' for k in sizes])} pixels" if sizes else ""
+    if any(p.colormap for p in cut.values()):
+        smoothed += " of the grey levels of its colours (jet)"
     emptied = any(p.cutoff is not None for p in cut.values())
     below = "; masks below the probability cut-off are empty" if emptied else ""
     return f"Threshold: {above}{smoothed}{below}."

@@ -34,6 +34,7 @@ class Picture:
     #: What made the mask of the map; None where it was not made so.
     threshold: float | str | None = None
     smooth: int | None = None
+    colormap: str | None = None
     cutoff: float | None = None
 
 

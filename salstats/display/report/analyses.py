@@ -38,6 +38,7 @@ from salstats.study import HUMAN
 #: Columns that are never covariates of a score.
 _NOT_COVARIATES = (
     *IDENTIFIER_COLUMNS, "score", "label", "prob", "reason", "slice", "threshold", "cutoff", "smooth",
+    "colormap",
 )  # fmt: skip
 #: What scores are made of, sizes that the share of the image says better, and how gaze was scored: covariates
 #: by name only.

@@ -27,8 +27,8 @@ EMPTIES = (EMPTY, UNSAID)
 NOT_GIVEN = (NO_MAP, NO_MASK, NOT_FINITE, NO_ROW)
 #: Columns that belong to a row and not to its case.
 _OF_METHOD = (
-    "tp", "fp", "fn", "tn", "slice", "threshold", "cutoff", "smooth", "distance_unit", "distance_options",
-    "pdc_options", "undefined", "empty_mask",
+    "tp", "fp", "fn", "tn", "slice", "threshold", "cutoff", "smooth", "colormap", "distance_unit",
+    "distance_options", "pdc_options", "undefined", "empty_mask",
 )  # fmt: skip
 #: Columns that name the sets of a frame; one of each is compared.
 _SETS = ("dataset", "task", "model", "seed", "reader")

@@ -60,6 +60,12 @@ from salstats.studies.saporta2022.printed import (
     decrease_printed,
 )
 from salstats.studies.saporta2022.release import read_release
+from salstats.studies.saporta2022.replicates import (
+    REPLICATE_ITEMS,
+    read_replicates,
+    replicate_needs,
+    replicates_of,
+)
 from salstats.studies.saporta2022.scored import add_options, find, make_frames
 
 _ABOUT = """\
@@ -80,6 +86,10 @@ Table 3 and Extended Data 4 need. Made: Tables 1 to 3 and S1, Fig. 2, Fig. 3 wit
 Data 2 to 10. Masks are as they were scored; with the columns prob, tp, fp and fn --cutoff empties those
 of low probability.
 
+From replicates (--bootstrap): the files of eval.py, iou_bootstrap_results_per_cxr.csv,
+iou_humanbenchmark_bootstrap_results_per_cxr.csv and so on, known by their names, or what a run wrote
+(frames/replicates.csv). Made, as published: Table 1, Extended Data 5 and 6.
+
 From files (--data): reads heat maps, the truth, people's segmentations and points in the CheXlocalize
 format. The public release has maps for its validation set only, and people's marks for its test set
 only. Extended Data 3 needs several methods or models, Extended Data 7 single trainings of a model, as
@@ -88,8 +98,12 @@ never on --data; without either Extended Data 1 is left out and no mask is empti
 confidence. The first --maps is the method of all single-method items, and what is tuned is tuned for
 it. --maps without a name is a folder of folders METHOD or METHOD_MODEL; trainings of a model are named
 one by one, METHOD:MODEL:SEED=DIR. The study smoothed integrated gradients (100 pixels; 50 for ResNet152
-and Inception-v4), DeepLIFT (50) and LRP (80): --smooth integrated_gradients=100. A long run that is
-stopped goes on with the same --resume FOLDER.
+and Inception-v4), DeepLIFT (50) and LRP (80), at the size of the image: --smooth integrated_gradients=100.
+Here that is a box filter of the map. The scripts filter the grey levels of its colours in jet, negated,
+which do not rise with the map, so that masks are mostly background (in the public sample a median of 87 %
+of the image, 15 % without); they do it for Otsu's threshold alone, and never where they tune. So do
+--as-published and --colormap jet. Peaks are of the map as it is. A long run that is stopped goes on with
+the same --resume FOLDER.
 
 By default intervals resample patients (a task's hit rate has Wilson's, of the effective number of
 patients), estimates are means of the scores, pairs are complete. With --as-published: the mean of 1000
@@ -140,6 +154,7 @@ ITEMS = (
          needs=(PROBABILITIES, HITS)),
     Item("table_s1", "Supplementary Table S1: AUROC of the classifiers", classifiers,
          needs=(FULL_SLICE, FULL_PROBABILITIES, FULL_LABELS), slice=_ALL, printed=TABLE_S1),
+    Item("replicates", "Replicates of mean IoU and hit rate, as eval.py writes them", replicates_of),
     Item("as_published_and_clustered", "Every headline number as published and with patients as clusters",
          comparison, slice="as each item"),
     Item("sensitivity", "Choices that may change a conclusion", choices, needs=(MAPS,), slice="as each item"),
@@ -153,6 +168,8 @@ ITEMS = (
 
 def _open(options: argparse.Namespace) -> Opened:
     """Find the study; what is tuned and scored of it comes later."""
+    if options.bootstrap:
+        return _open_replicates(options)
     if options.data is None:
         raise SalstatsError("saporta2022 needs a study (--data DIR) or scores of it (--scores FILE)")
     if options.full_scores:
@@ -161,8 +178,18 @@ def _open(options: argparse.Namespace) -> Opened:
     return Opened(ITEMS, found.there, lambda: _with_enough(make_frames(found, options), options))
 
 
+def _open_replicates(options: argparse.Namespace) -> Opened:
+    """Take the replicates of the study's scripts, of which there are means and decreases."""
+    if options.data is not None or options.full_scores:
+        raise SalstatsError("--bootstrap stands in the place of --data and --scores; name one of them")
+    replicates = read_replicates(options.bootstrap)
+    return Opened(REPLICATE_ITEMS, replicate_needs(replicates), lambda: replicates)
+
+
 def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> Opened:
     """Take scores that are there already; what an item lacks is said in words of tables."""
+    if options.bootstrap:
+        raise SalstatsError("--bootstrap stands in the place of --data and --scores; name one of them")
     given = read_given(scores, options)
     items = [
         replace(

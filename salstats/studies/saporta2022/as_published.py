@@ -7,7 +7,7 @@ calculate_percentage_decrease.py.
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,8 @@ from salstats.stats.design import AVERAGE
 from salstats.stats.summaries import bootstrap, summarize
 from salstats.study import HUMAN
 
+#: The numbers of a percentage decrease.
+DECREASE_COLUMNS = ["reference_mean", "method_mean", "estimate", "conf_low", "conf_high"]
 #: The quantile that the scripts write into their formula.
 PUBLISHED_QUANTILE = 1.96
 
@@ -44,8 +46,7 @@ def summarize_as_published(
     the replicates* stands for the estimate.
     """
     parts, columns = [], list(by)
-    for _, rows in scores.groupby([c for c in ("method", "model") if c in scores], dropna=False):
-        draws = published_draws(rows["case"].nunique(), n_replicates=n_replicates)
+    for rows, draws in _with_draws(scores, n_replicates):
         with warnings.catch_warnings():
             # what they warn of is what is asked for here
             warnings.simplefilter("ignore", SalstatsWarning)
@@ -55,6 +56,24 @@ def summarize_as_published(
         parts.append(means.assign(estimate=groups.mean().to_numpy()))
     result = pd.concat(parts, ignore_index=True)
     return result.sort_values(columns, kind="stable", ignore_index=True)
+
+
+def replicates_as_published(
+    scores: pd.DataFrame, by: Sequence[str] = ("metric", "method", "task"), n_replicates: int = 1000
+) -> pd.DataFrame:
+    """Return the replicates of `summarize_as_published`, which eval.py writes to a file: as `bootstrap`."""
+    parts = []
+    for rows, draws in _with_draws(scores, n_replicates):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SalstatsWarning)
+            parts.append(bootstrap(rows, by=list(by), unit="case", draws=draws))
+    return pd.concat(parts, ignore_index=True).sort_values(list(by), kind="stable", ignore_index=True)
+
+
+def _with_draws(scores: pd.DataFrame, n_replicates: int) -> Iterator[tuple[pd.DataFrame, np.ndarray]]:
+    """Yield the rows of each method and model, which are a file of the scripts, with its draws."""
+    for _, rows in scores.groupby([c for c in ("method", "model") if c in scores], dropna=False):
+        yield rows, published_draws(rows["case"].nunique(), n_replicates=n_replicates)
 
 
 def percent_decrease_as_published(
@@ -85,16 +104,17 @@ def percent_decrease_as_published(
         for (metric, method), rows in drawn.groupby(["metric", "method"])
     }
     numbers = [
-        _decrease(by_task[row.metric, reference], by_task[row.metric, row.method], row.task)
+        decrease_of_replicates(by_task[row.metric, reference], by_task[row.metric, row.method], row.task)
         for row in result.itertuples()
     ]
-    names = ["reference_mean", "method_mean", "estimate", "conf_low", "conf_high"]
-    result[names] = np.array(numbers)
+    result[DECREASE_COLUMNS] = np.array(numbers)
     return result.drop(columns="bias")
 
 
-def _decrease(reference: pd.DataFrame, method: pd.DataFrame, task: str) -> tuple[float, ...]:
-    """Both means, the decrease and its limits of a task, or of the average.
+def decrease_of_replicates(
+    reference: pd.DataFrame, method: pd.DataFrame, task: str
+) -> tuple[float, float, float, float, float]:
+    """Return what `DECREASE_COLUMNS` names, of a task or of the average, from replicates (a task per column).
 
     The limits of a task are those of the share, rounded to 3 digits *before* they are multiplied by 100. The
     average is the decrease of the two averages *rounded to 3 digits first*; its limits are made from the
@@ -102,17 +122,17 @@ def _decrease(reference: pd.DataFrame, method: pd.DataFrame, task: str) -> tuple
     """
     if task != AVERAGE:
         own, other = method[task], reference[task]
-        low, high = _order_limits((other - own) / other)
+        low, high = order_limits((other - own) / other)
         decrease = round((other.mean() - own.mean()) / other.mean() * 100, 3)
         return other.mean(), own.mean(), decrease, round(low, 3) * 100, round(high, 3) * 100
     other_mean, own_mean = (round(float(means.mean().mean()), 3) for means in (reference, method))
     other, own = reference.mean(axis=1), method.mean(axis=1)
-    low, high = _order_limits(100 * (other - own) / other)
+    low, high = order_limits(100 * (other - own) / other)
     decrease = round((other_mean - own_mean) / other_mean * 100, 3)
     return other_mean, own_mean, decrease, round(low, 3), round(high, 3)
 
 
-def _order_limits(replicates: pd.Series) -> tuple[float, float]:
+def order_limits(replicates: pd.Series) -> tuple[float, float]:
     """Two order statistics of the replicates."""
     low, high = limits.order(replicates.to_numpy()[:, None], 0.95)
     return float(low[0]), float(high[0])

@@ -121,14 +121,14 @@ def table_2(frames: Frames) -> Made:
     choice = frames.choice
     slopes = feature_slopes(frames, choice)
     if choice.published:
-        slopes["printed"] = printed_as_published(slopes, n_tests=len(FEATURES))
+        slopes["script_text"] = printed_as_published(slopes, n_tests=len(FEATURES))
     table = _slope_table(slopes)
     pooled_only = slopes[slopes["pool"] != TASK_EFFECTS]
     # an outcome is a panel, and the two scales stand above each other
     figure = ss.plot_regression(
         pooled_only[pooled_only["outcome"].isin(("IoU", "Hit rate"))]
         .assign(method=pooled_only["scale"])
-        .drop(columns=["outcome", "scale", "pool", "printed"], errors="ignore"),
+        .drop(columns=["outcome", "scale", "pool", "script_text"], errors="ignore"),
         labels={"term": list(FEATURES)},
     )
     return Made(
@@ -149,7 +149,8 @@ def _slope_table(slopes: pd.DataFrame) -> GT:
         blocks[scale] = f"{scale} ({source})"
         blocks[f"{scale}, {TASK_EFFECTS}"] = f"{scale}, {TASK_EFFECTS}"
     block = slopes["scale"].where(slopes["pool"] != TASK_EFFECTS, slopes["scale"] + f", {TASK_EFFECTS}")
-    rows = slopes.drop(columns=["scale", "pool", "method", "formula", "errors", "printed"], errors="ignore")
+    not_shown = ["scale", "pool", "method", "formula", "errors", "script_text"]
+    rows = slopes.drop(columns=not_shown, errors="ignore")
     rows.insert(0, "block", block)
     return ss.table_estimates(
         rows,
@@ -197,7 +198,7 @@ def by_confidence(frames: Frames, metric: str) -> Made:
     drawn = [part if part["estimate"].notna().any() else None for part in (lines, ranks)]
     shown = found.drop(columns=["statistic", "df", "formula", "errors", "bias"], errors="ignore")
     if choice.published:
-        found = found.assign(printed=printed_as_published(found))
+        found = found.assign(script_text=printed_as_published(found))
     slice_name, slice_note = None, ""
     if metric == "iou" and FULL_SLICE in frames.there:
         slice_name, slice_note = full_name(frames), cutoff_note(frames, choice)

@@ -62,6 +62,8 @@ class Choice:
 
     published: bool
     n_replicates: int = 1000
+    #: Whether the classifier's AUROC is of patients, each with the largest probability of its views.
+    by_patient: bool = False
 
     @property
     def resampled(self) -> dict[str, Any]:
@@ -209,6 +211,15 @@ def main_rows(frames: Frames, scores: pd.DataFrame) -> pd.DataFrame:
     """The rows of the main saliency method and of people."""
     rows = one_model(scores)
     return rows[rows["method"].isin([frames.main, HUMAN])].reset_index(drop=True)
+
+
+def classifier_rows(rows: pd.DataFrame, choice: Choice) -> pd.DataFrame:
+    """Return the probabilities and labels of an AUROC: of images, or of patients over their views."""
+    if not choice.by_patient:
+        return rows
+    if "patient" not in rows or rows["patient"].isna().any():
+        raise SalstatsError("--views max needs the patient of every case; --patient-from REGEX finds it")
+    return ss.over_views(rows, value=["prob", "label"], by="patient", rule="max")
 
 
 def metric_rows(scores: pd.DataFrame, *metrics: str) -> pd.DataFrame:

@@ -36,12 +36,11 @@ from salstats.studies.saporta2022.frames import (
     SHAPES,
     SWEEP,
     THRESHOLDS,
-    Choice,
     Frames,
     check_positives,
 )
 from salstats.studies.saporta2022.release import is_of_shapes, read_release
-from salstats.studies.saporta2022.scored import cut_off, true_positive
+from salstats.studies.saporta2022.scored import choice_of, cut_off, true_positive
 from salstats.studies.score_tables import Reading, read_score_tables
 from salstats.study import HUMAN, Series
 
@@ -67,7 +66,7 @@ IN_TABLES = {
 }
 #: Options that say how maps are found, scored or drawn.
 _OF_DATA = (
-    "validation", "maps", "validation_maps", "threshold", "smooth", "images", "split", "truth",
+    "validation", "maps", "validation_maps", "threshold", "smooth", "colormap", "images", "split", "truth",
     "annotations", "human", "human_annotations", "points", "labels", "resume",
 )  # fmt: skip
 _COUNTS = list(Counts._fields)
@@ -126,7 +125,7 @@ class GivenScores:
             features=self.features,
             cut_off="given" if self.cutoffs else AS_SCORED,
             there=self.there,
-            choice=Choice(options.as_published, options.replicates),
+            choice=choice_of(options),
         )
 
 

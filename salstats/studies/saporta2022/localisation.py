@@ -17,6 +17,7 @@ from salstats.studies.saporta2022.frames import (
     POINTS,
     SEGMENTATIONS,
     Frames,
+    classifier_rows,
     decreases,
     first_of,
     full_rows,
@@ -106,7 +107,7 @@ def classifier(frames: Frames) -> pd.DataFrame | None:
     rows = rows[rows["method"] == frames.main]
     if not {"prob", "label"} <= set(rows) or (rows.groupby("task")["label"].nunique() < 2).any():
         return None
-    return ss.auroc(rows, "prob", "label", by="task")
+    return ss.auroc(classifier_rows(rows, frames.choice), "prob", "label", by="task")
 
 
 def thresholds(frames: Frames) -> Made:
@@ -258,13 +259,14 @@ def classifiers(frames: Frames) -> Made | None:
     rows = rows[both & rows["prob"].notna()].reset_index(drop=True)
     if not len(rows):
         return None
-    found = ss.auroc(rows, "prob", "label", by=by)
+    found = ss.auroc(classifier_rows(rows, frames.choice), "prob", "label", by=by)
     shown = found.drop(columns=["x", "y"], errors="ignore")
     return Made(
         found,
         ss.table_estimates(shown, rows="task", columns="model" if "model" in by else None, labels=LABELS),
         ss.plot_intervals(shown.rename(columns={"model": "method"}), labels=LABELS),
-        note="labels are those of the truth; tasks without a negative or without a positive case have none",
+        note="labels are those of the truth; tasks without a negative or without a positive case have none"
+        + ("; a patient has the largest probability of its views" if frames.choice.by_patient else ""),
     )
 
 

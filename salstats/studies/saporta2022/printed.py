@@ -65,7 +65,7 @@ def _is_of_script(frame: pd.DataFrame) -> bool:
 
 def _is_as_published(frame: pd.DataFrame) -> bool:
     """Say whether regressions and correlations take rows for independent, as the scripts do."""
-    return "printed" in frame
+    return "script_text" in frame
 
 
 def _never(frame: pd.DataFrame) -> bool:

@@ -57,6 +57,8 @@ def add_options(parser: Parser) -> None:
     add("--data", type=Path, metavar="DIR", help="the study, such as the test set")
     add("--full-scores", type=Path, action="append", default=[], metavar="FILE",
         help="with --scores: IoU on the full slice, without a column slice; may be repeated")  # fmt: skip
+    add("--bootstrap", type=Path, action="append", default=[], metavar="FILE",
+        help="replicates that eval.py or a run wrote, in the place of --data; may be repeated")  # fmt: skip
     add("--validation", type=Path, metavar="DIR", help="the study that thresholds and cut-offs are tuned on")
     for name, whose in (("--maps", "--data"), ("--validation-maps", "--validation")):
         add(name, type=named_folder(SERIES, unnamed=True), action="append", default=[], metavar=SERIES,
@@ -64,6 +66,10 @@ def add_options(parser: Parser) -> None:
     add("--main", metavar="METHOD[:MODEL]", help="whose maps single-method items show (the first)")
     for name, what in MASKS.items():
         add(f"--{name}", action="append", metavar="[METHOD[:MODEL]=]N|FILE", help=what)
+    add("--colormap", choices=("jet",),
+        help="smooth as the study's scripts do, by way of the colours of jet, which mark much of the "
+        "background, and for Otsu's threshold alone; without it a box filter of the map itself, but "
+        "with --as-published")  # fmt: skip
     add("--images", type=Path, metavar="DIR", help="the images behind the maps, for the examples")
     add("--split", choices=("val", "test"), help="which set of --data, where one folder holds both")
     add("--tasks", action="append", metavar="TASK", help="only these, comma-separated")
@@ -72,6 +78,9 @@ def add_options(parser: Parser) -> None:
         add(flag, type=Path, metavar="FILE", help="of --data; else found by its name")
     add("--patient-from", default=PATIENT, metavar="REGEX", help="finds the patient in a case's name")
     add("--replicates", type=int, default=1000, metavar="N", help="bootstrap replicates (1000)")
+    add("--views", choices=("each", "max"), default="each",
+        help="the AUROC of the classifiers is of each image, or of each patient with the largest probability "
+        "of its views (each)")  # fmt: skip
     add("--min-positives", type=int, default=10, metavar="N", help="tasks with fewer are left out (10)")
     add("--resume", type=Path, metavar="FOLDER", help="keeps scored cases for a run that is stopped")
 
@@ -125,6 +134,8 @@ def find(options: argparse.Namespace) -> Found:
         checked_folder(options.resume)
     check_replicates(options.replicates)
     check_images(options.images)
+    if options.colormap is not None and options.smooth is None:
+        raise SalstatsError("--colormap is a way to smooth: give --smooth N, the side of the filter, too")
     study = read_data(options)
     validation = read_validation(options, study)
     features = ss.features(study, jobs=options.jobs, progress=sys.stderr.isatty())
@@ -141,6 +152,10 @@ def make_frames(found: Found, options: argparse.Namespace) -> Frames:
     if given and main is None:
         raise SalstatsError(f"--{next(iter(given))} is of maps, and {study.source} has none")
     own = {name: of_main(study, name, value) for name, value in given.items()}
+    colormap = colormap_of(options)
+    if colormap is not None:
+        # the scripts smooth neither what a number thresholds nor what they tune on
+        own.pop("smooth")
     sweep, n_shared = None, 0
     if found.validation is not None and SWEEP in there:
         tune = partial(ss.tune, found.validation, smooth=own.get("smooth") or None, **shown)
@@ -154,7 +169,8 @@ def make_frames(found: Found, options: argparse.Namespace) -> Frames:
                 own["cutoff"] = chosen(tried, "cutoff", 0.0, study)
 
     score: Any = partial(ss.score, resume=options.resume, **shown)
-    everywhere = score(study, metrics=["iou", "hit"], slice="full", smooth=given.get("smooth"))
+    filters = {"smooth": given.get("smooth"), "colormap": colormap}
+    everywhere = score(study, metrics=["iou", "hit"], slice="full", **filters)
     uncut = everywhere[everywhere["metric"] == "iou"].reset_index(drop=True)
     full, tuned = uncut, None
     if main is not None and "cutoff" in own:
@@ -173,10 +189,22 @@ def make_frames(found: Found, options: argparse.Namespace) -> Frames:
         thresholds="given" if "threshold" in given else "tuned",
         n_shared=n_shared,
         there=there,
-        choice=Choice(options.as_published, options.replicates),
+        choice=choice_of(options),
         study=study,
         images=options.images,
     )
+
+
+def choice_of(options: argparse.Namespace) -> Choice:
+    """Return the inference that the options ask for."""
+    return Choice(options.as_published, options.replicates, by_patient=options.views == "max")
+
+
+def colormap_of(options: argparse.Namespace) -> str | None:
+    """Return by way of which colours maps are smoothed: as published and on demand as the scripts do."""
+    if options.smooth is None:
+        return None
+    return "jet" if options.as_published else options.colormap
 
 
 def held_by(study: Study, validation: Study | None, *, thresholds: bool) -> frozenset[str]:

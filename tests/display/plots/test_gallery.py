@@ -296,3 +296,23 @@ def test_cases_picked_by_one_method_show_the_masks_of_all(tmp_path):
     figure = ss.plot_gallery(study, picked.head(1), methods=["gradcam", "layercam"])
     assert figure.data["method"].tolist() == ["gradcam", "layercam"]
     assert ss.plot_gallery(study, picked.head(1)).data["method"].nunique() > 5
+
+
+def mask_outline(figure):
+    """The points of the outlines of masks made of maps."""
+    frames = [layer._data for layer in figure.layers if isinstance(layer._data, pd.DataFrame)]
+    lines = next(frame for frame in frames if "kind" in frame and "mask" in set(frame["kind"]))
+    return lines.query("kind == 'mask'")[["x", "y"]].to_numpy()
+
+
+def test_masks_that_were_scored_by_way_of_a_colormap_are_drawn_so():
+    figures = []
+    for options in ({}, {"colormap": "jet"}):
+        scores = ss.score(STUDY, metrics="iou", smooth=9, **options)
+        scores = scores[scores["method"] == "gradcam"].reset_index(drop=True)
+        assert ("colormap" in scores) == bool(options)
+        figures.append(plot_gallery(STUDY, scores.head(1), scores=scores, methods=["gradcam"]))
+    plain, jet = figures
+    assert not np.array_equal(mask_outline(plain), mask_outline(jet))
+    assert "of means over 9 x 9 pixels of the grey levels of its colours (jet)." in caption(jet)
+    assert "of means over 9 x 9 pixels." in caption(plain)

@@ -72,8 +72,8 @@ def made(frames):
 def published(whole):
     """The items that the scripts make, as they do: with the task of six positives, and 1000 replicates."""
     frames = replace(whole, choice=Choice(True)).with_enough(1)
-    keys = ("table_1", "extended_data_1b", "extended_data_2", "extended_data_4", "extended_data_5",
-            "extended_data_6", "table_2", "table_3", "extended_data_9")  # fmt: skip
+    keys = ("table_1", "replicates", "extended_data_1b", "extended_data_2", "extended_data_4",
+            "extended_data_5", "extended_data_6", "table_2", "table_3", "extended_data_9")  # fmt: skip
     return made_of(frames, *keys)
 
 

@@ -26,7 +26,7 @@ def test_table_2_is_printed_as_the_scripts_print_it(published, expected, outcome
     want = pd.read_csv(expected / "regression_hb" / f"regression_features_{outcome}.csv")
     got = published["table_2"].frame.query("scale == @OVER_ALL and pool == 'all tasks pooled'")
     got = got[got["outcome"] == OUTCOMES[outcome]]
-    assert got["printed"].tolist() == want["Linear regression coefficients"].tolist()
+    assert got["script_text"].tolist() == want["Linear regression coefficients"].tolist()
 
 
 def test_table_2_equals_the_unrounded_regressions(published, expected):
@@ -52,7 +52,7 @@ def test_confidence_tables_are_printed_as_the_scripts_print_them(published, expe
         ("spearman", "Spearman correlations"),
     ):
         own = got[got["term"] == term].set_index("task").loc[want.index]
-        assert own["printed"].tolist() == want[column].tolist()
+        assert own["script_text"].tolist() == want[column].tolist()
         np.testing.assert_array_equal(own["n"], want["n"])
 
 

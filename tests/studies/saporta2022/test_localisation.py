@@ -9,7 +9,9 @@ import pandas as pd
 import pytest
 from matplotlib import pyplot
 from saporta_frames import METHOD, long
+from scipy.stats import mannwhitneyu
 
+from salstats.checks import SalstatsError
 from salstats.studies.saporta2022.frames import (
     CHECKPOINTS,
     SEVERAL,
@@ -18,6 +20,7 @@ from salstats.studies.saporta2022.frames import (
     main_rows,
     metric_rows,
 )
+from salstats.studies.saporta2022.localisation import classifiers
 
 # Edema has 19 patients and two misses
 pytestmark = pytest.mark.filterwarnings(
@@ -198,6 +201,27 @@ def test_aurocs_of_every_model_stand_in_table_s1(frames, make):
     item = make(own, "table_s1")["table_s1"]
     wide = item.frame.pivot(index="task", columns="model", values="estimate")
     np.testing.assert_allclose(wide["resnet"], 1 - wide["densenet"], atol=1e-12)
+
+
+def test_aurocs_may_be_of_patients_with_the_largest_probability_of_their_views(frames, make):
+    own = replace(frames, choice=Choice(False, 40, by_patient=True))
+    items = make(own, "table_s1", "figure_2")
+    rows = frames.uncut[frames.uncut["method"] == METHOD]
+    patients = rows.groupby(["task", "patient"])[["prob", "label"]].max()
+    assert len(patients) < len(rows)
+    got = items["table_s1"].frame.set_index("task")
+    for task, values in patients.groupby("task"):
+        positive = values["label"] == 1
+        ranks = mannwhitneyu(values.loc[positive, "prob"], values.loc[~positive, "prob"])
+        assert got.loc[task, "estimate"] == pytest.approx(
+            ranks.statistic / (positive.sum() * (~positive).sum())
+        )
+        assert got.loc[task, "n"] == len(values)
+    known = items["figure_2"].frame.drop_duplicates("task").set_index("task")["auroc"]
+    pd.testing.assert_series_equal(known.drop("Average"), got["estimate"], check_names=False, check_like=True)
+    without = replace(own, uncut=frames.uncut.drop(columns="patient"))
+    with pytest.raises(SalstatsError, match="--views max needs the patient of every case; --patient-from"):
+        classifiers(without)
 
 
 def test_table_1_says_which_tasks_have_few_patients(made):

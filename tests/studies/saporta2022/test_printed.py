@@ -1,10 +1,13 @@
 """Printed numbers stand beside results of as many cases as the study's, and beside no others."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
+import pytest
 
 from salstats.datasets import load_published
-from salstats.studies.engine import Printed, make_items
+from salstats.studies.engine import Made, Printed, make_items
 from salstats.studies.saporta2022 import ITEMS
 from salstats.studies.saporta2022.printed import TABLE_2, decrease_printed
 
@@ -43,6 +46,24 @@ def test_means_of_as_many_findings_are_compared_and_of_others_not():
     # there are no people
     assert not people.applies(frame)
     assert of_2021.applies(frame)
+
+
+def test_the_frame_has_what_was_printed_of_each_row_the_article_first():
+    item = next(item for item in ITEMS if item.key == "table_1")
+    frame = means("percentile")
+    other = frame.assign(n=frame["n"] + 1)
+    given = (replace(item, make=lambda _: Made(frame)), replace(item, make=lambda _: Made(other)))
+    own, of_others = (made.frame for _, made in make_items(given, (), None))
+    rows = own.set_index(["metric", "task"])
+    columns = ["printed", "printed_low", "printed_high", "printed_source"]
+    assert rows.loc[("iou", "Support Devices"), columns].tolist() == [0.163, 0.154, 0.172, "article"]
+    edema = rows.loc[("hit", "Edema"), columns]
+    assert edema["printed"] == pytest.approx(41 / 83)
+    assert edema[["printed_low", "printed_high"]].isna().all()
+    assert edema["printed_source"] == "March 2021, superseded in places"
+    # scores of another number of cases were not printed
+    assert list(of_others) == list(frame)
+    pd.testing.assert_frame_equal(own[list(frame)], frame)
 
 
 def test_a_printed_mean_that_differs_is_an_error_where_it_is_made_as_published():
@@ -84,7 +105,7 @@ def test_slopes_are_compared_where_the_hits_are_of_all_findings():
     assert TABLE_2.applies(both)
     assert TABLE_2.beside(both)["equal"].all()
     assert not TABLE_2.beside(both)["exact"].any()
-    assert TABLE_2.beside(both.assign(printed=""))["exact"].all()
+    assert TABLE_2.beside(both.assign(script_text=""))["exact"].all()
     assert not TABLE_2.applies(both.assign(n=1533))
 
 
@@ -125,8 +146,6 @@ def test_several_printed_places_are_labelled_in_one_frame(published, frames):
         Printed(rows, ("metric", "method", "task"), exact=lambda f: False, source="elsewhere"),
     )
     item = next(i for i in ITEMS if i.key == "table_1")
-    from dataclasses import replace
-
     compared = []
     item = replace(item, make=lambda _: published["table_1"], printed=pair)
     list(make_items([item], frames.there, frames, compared))

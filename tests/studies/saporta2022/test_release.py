@@ -30,7 +30,7 @@ def test_table_2_is_printed_as_the_scripts_print_it(made, expected, outcome):
     want = pd.read_csv(expected / "regression_hb" / f"regression_features_{outcome}.csv")
     got = made["table_2"].frame.query("scale == 'Scaled over all tasks' and pool == 'all tasks pooled'")
     got = got[got["outcome"] == OUTCOMES[outcome]]
-    assert got["printed"].tolist() == want["Linear regression coefficients"].tolist()
+    assert got["script_text"].tolist() == want["Linear regression coefficients"].tolist()
 
 
 @pytest.mark.parametrize(("key", "outcome"), [("table_3", "iou"), ("extended_data_9", "hitmiss")])
@@ -42,7 +42,7 @@ def test_confidence_tables_are_printed_as_the_scripts_print_them(made, expected,
         ("spearman", "Spearman correlations"),
     ):
         own = got[got["term"] == term].set_index("task").loc[want.index]
-        assert own["printed"].tolist() == want[column].tolist()
+        assert own["script_text"].tolist() == want[column].tolist()
         np.testing.assert_array_equal(own["n"], want["n"])
 
 

@@ -1,6 +1,7 @@
 """From files to frames: slices made of one scoring are those of `score`; what is read is what was said."""
 
 import inspect
+import json
 import pickle
 from dataclasses import replace
 from functools import partial
@@ -12,6 +13,7 @@ from saporta_frames import METHOD, long, write_part
 
 import salstats as ss
 from salstats.checks import SalstatsError, SalstatsWarning
+from salstats.images import masks
 from salstats.readers.pickles import read_pickle
 from salstats.studies import engine
 from salstats.studies.saporta2022.frames import POINTS, SEGMENTATIONS
@@ -111,7 +113,7 @@ def without_points(read):
 
 def test_people_without_maps_give_what_needs_no_maps(results, release):
     items = results("saporta2022", *release, "--split", "test", *FEW)
-    means = {"table_1", "extended_data_2", "extended_data_4", "as_published_and_clustered"}
+    means = {"table_1", "replicates", "extended_data_2", "extended_data_4", "as_published_and_clustered"}
     assert set(items) == means | {"extended_data_1a", "extended_data_8", "extended_data_10", "figure_3"}
     assert set(items["table_1"].frame["method"]) == {"human"}
 
@@ -182,6 +184,40 @@ def test_folders_are_read_by_name_and_what_is_given_is_not_tuned(results, small_
     assert items["table_3"].slice == "full, given probability cut-offs"
     assert "extended_data_1b" in items
     assert any((tmp_path / "kept").iterdir())
+
+
+@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.parametrize("flag", ["--as-published", "--colormap=jet", None])
+def test_maps_are_smoothed_as_the_scripts_do_as_published_or_by_way_of_jet(shared, flag):
+    sample = shared / "data" / "chexlocalize_sample"
+    given = [
+        "--data",
+        sample,
+        "--smooth",
+        "50",
+        "--threshold",
+        "0.4",
+        "--min-positives",
+        "1",
+        *filter(None, [flag]),
+    ]
+    options = options_of(*given, "--tasks", "Airspace Opacity,Support Devices")
+    frames = make_frames(find(options), options)
+    rows = frames.scores[frames.scores["metric"] == "iou"].set_index(["case", "task"])
+    scripts = json.loads((shared / "oracles" / "chexlocalize" / "sample" / "seg_smooth50.json").read_text())
+    wanted = [masks.area(masks.Rle.from_coco(scripts[case][task])) for case, task in rows.index]
+    # an addition that is fused there moves single pixels
+    is_of_scripts = np.abs(rows["tp"] + rows["fp"] - wanted) <= 2
+    assert is_of_scripts.all() if flag else not is_of_scripts.any()
+    # the scripts leave as it is what a number thresholds
+    plain = ss.score(sample, metrics="iou", threshold=0.4).set_index(["case", "task"])["score"]
+    tuned = frames.tuned.set_index(["case", "task"])["score"]
+    assert tuned.equals(plain[tuned.index]) == bool(flag)
+
+
+def test_a_colormap_without_a_filter_is_an_error(shared):
+    with pytest.raises(SalstatsError, match="give --smooth N"):
+        find(options_of("--data", shared / "data" / "chexlocalize_sample", "--colormap", "jet"))
 
 
 def test_every_option_that_reading_a_study_may_name_is_there():

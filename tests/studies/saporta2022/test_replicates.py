@@ -1,0 +1,88 @@
+"""Replicates: those of a run are the scripts', whose files give the scripts' means and decreases."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from saporta_frames import METHOD
+
+import salstats as ss
+from salstats.checks import SalstatsError, SalstatsWarning
+from salstats.studies.saporta2022.replicates import FILES, read_replicates
+
+ROUNDING = 1e-12
+
+
+@pytest.fixture(scope="module")
+def files(expected):
+    """The files of replicates that eval.py wrote of the made-up study."""
+    return [expected / "eval_tp" / f"{name}.csv" for name in FILES]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_replicates_as_published_are_those_that_the_script_writes(published, expected, name):
+    method, metric = FILES[name]
+    want = pd.read_csv(expected / "eval_tp" / f"{name}.csv")
+    rows = published["replicates"].frame.replace({"method": {METHOD: "saliency"}})
+    rows = rows[(rows["metric"] == metric) & (rows["method"] == method)]
+    got = rows.pivot(index="replicate", columns="task", values="estimate")
+    np.testing.assert_allclose(got[want.columns], want, rtol=ROUNDING)
+
+
+def test_replicates_of_patients_are_those_of_the_limits_in_table_1(made):
+    rows = made["replicates"].frame.query("metric == 'iou'")
+    limits = rows.groupby(["method", "task"])["estimate"].quantile([0.025, 0.975]).unstack()
+    table = made["table_1"].frame.query("metric == 'iou'").set_index(["method", "task"]).loc[limits.index]
+    np.testing.assert_allclose(table[["conf_low", "conf_high"]], limits, rtol=ROUNDING)
+
+
+def test_the_scripts_files_give_the_scripts_means_and_decreases(files, expected):
+    frames = ss.reproduce("saporta2022", bootstrap=files)
+    for name, (method, metric) in FILES.items():
+        summary = expected / "eval_tp" / f"{name.replace('bootstrap_results_per_cxr', 'summary_results')}.csv"
+        want = pd.read_csv(summary).set_index("name")
+        rows = frames["table_1"]
+        got = rows[(rows["metric"] == metric) & (rows["method"] == method)].set_index("task")
+        for ours, theirs in (("conf_low", "lower"), ("estimate", "mean"), ("conf_high", "upper")):
+            np.testing.assert_array_equal(got.loc[want.index, ours].round(3), want[theirs])
+    for key, file in (("extended_data_5", "miou"), ("extended_data_6", "hitrate")):
+        want = pd.read_csv(expected / "eval_tp" / f"{file}_pct_decrease.csv", index_col=0)
+        got = frames[key].set_index("task").loc[want.index]
+        columns = ["reference_mean", "method_mean", "estimate", "conf_low", "conf_high"]
+        np.testing.assert_allclose(got[columns], want, rtol=ROUNDING, atol=ROUNDING)
+
+
+def test_what_a_run_writes_is_read_again(published, tmp_path):
+    written = published["replicates"].frame
+    written.to_csv(tmp_path / "replicates.csv", index=False)
+    frames = ss.reproduce("saporta2022", bootstrap=tmp_path / "replicates.csv")
+    keys = ["metric", "method", "task"]
+    own = frames["table_1"].set_index(keys)
+    table = published["table_1"].frame.set_index(keys).loc[own.index]
+    columns = ["estimate", "conf_low", "conf_high"]
+    np.testing.assert_allclose(own[columns], table[columns], rtol=ROUNDING)
+
+
+def test_without_people_there_is_no_decrease_and_that_is_said(files):
+    with pytest.warns(SalstatsWarning) as caught:
+        frames = ss.reproduce("saporta2022", bootstrap=files[0])
+    assert list(frames) == ["table_1"]
+    assert [str(warning.message) for warning in caught] == [
+        f"Extended Data {n}: not made, needs replicates of {metric}, of people and of a saliency method"
+        for n, metric in ((5, "iou"), (6, "hit"))
+    ]
+
+
+def test_what_cannot_be_used_is_named(files, tmp_path):
+    replicates = read_replicates(files[:1])
+    fewer = replicates[replicates["replicate"] < 100]
+    (tmp_path / "mine.csv").write_bytes(files[0].read_bytes())
+    given = [
+        ({"bootstrap": [files[0], files[0]]}, "twice"),
+        ({"bootstrap": [files[1], fewer]}, "100 replicates of some means and 1000 of others"),
+        ({"bootstrap": fewer[fewer["replicate"] < 9]}, "at least 40, not 9"),
+        ({"bootstrap": tmp_path / "mine.csv"}, "mine.csv.*'iou_bootstrap_results_per_cxr'"),
+        ({"bootstrap": files, "data": tmp_path}, "in the place of --data"),
+    ]
+    for options, named in given:
+        with pytest.raises(SalstatsError, match=named):
+            ss.reproduce("saporta2022", **options)
