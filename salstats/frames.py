@@ -262,6 +262,11 @@ def check_nesting(frame: pd.DataFrame, name: str = "scores", codes: ColumnCodes 
         return
     codes = codes or ColumnCodes(frame)
     cases, patients = codes.combined(case_key(frame)), codes.column("patient")
+    # a patient of each case; most frames are done here
+    patient_of_case = np.zeros(len(cases), dtype=np.int64)
+    patient_of_case[cases] = patients.codes
+    if np.array_equal(patient_of_case[cases], patients.codes):
+        return
     first_of_pair = np.unique(cases * patients.n_codes + patients.codes, return_index=True)[1]
     n_patients = np.bincount(cases[first_of_pair])
     if n_patients.max(initial=0) > 1:

@@ -27,9 +27,10 @@ from salstats.frames import (
     warn_of_doubtful_scores,
 )
 from salstats.readers.cells import NA_STRINGS, PathLike, TableOptions
+from salstats.readers.coded_text import with_plain_text
 from salstats.readers.joins import Join, join_tables, joined_columns, read_joined
 from salstats.readers.shapes import Targets, below_each_other, check_filled, check_layout, named, shaped
-from salstats.readers.tables import read_table
+from salstats.readers.tables import read_coded, read_table
 from salstats.score_checks import warn_of_two_scales
 
 
@@ -145,8 +146,8 @@ def read_scores(
     elsewhere = joined_columns(joined) if joined else ()
     parts, origins = [], []
     for file, its_method, its_metric in zip(files, methods, metrics, strict=True):
-        part, rows = shaped(read_table(file, options), layout, its_method, its_metric, elsewhere)
-        parts.append(part)
+        part, rows = shaped(read_coded(file, options), layout, its_method, its_metric, elsewhere)
+        parts.append(part if len(files) == 1 else with_plain_text(part))
         origins.append(
             pd.DataFrame(
                 {"file": pd.Categorical.from_codes(np.zeros(len(rows), np.int8), [str(file)]), "row": rows}
@@ -164,7 +165,10 @@ def read_scores(
     if scale is not None:
         warn_of_two_scales(scores, place)
         scores = _scaled(scores, scale)
-    warn_of_doubtful_scores(ColumnCodes(scores), place)
+        codes = codes.with_scores(scores["score"])
+    warn_of_doubtful_scores(codes, place)
+    del codes
+    scores = with_plain_text(scores)
     return join_tables(scores, joined, layout) if joined else scores
 
 

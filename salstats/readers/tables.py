@@ -32,6 +32,7 @@ from salstats.readers.cells import (
     parse_numbers,
     warn_of_blanks,
 )
+from salstats.readers.coded_text import coded_text, plain_text, with_plain_text
 from salstats.readers.parquet import read_parquet
 from salstats.readers.text import read_text
 from salstats.readers.xlsx import read_xlsx
@@ -67,7 +68,8 @@ class Table:
     """The cells of a table file as they stand, under the names of its header."""
 
     file: Path
-    #: Text; numbers, too, in Parquet and XLSX. An empty cell is "" (text) or NaN. The index counts rows.
+    #: Text, as a Categorical where `read_coded` reads it; numbers, too, in Parquet and XLSX. An empty cell is
+    #: "" (text) or NaN. The index counts rows.
     cells: pd.DataFrame
     #: the file's number of the first data row: 2 below a header, 1 in Parquet
     first_row: int = 2
@@ -132,18 +134,33 @@ class Table:
         Raises ColumnError for a date (a spreadsheet turns an id such as 1-2 into one), for a number too large
         to be exact (or written like 1.2E+16, with its digits lost), for blanks and characters nobody sees.
         """
-        cells = self.cells[column]
+        cells = plain_text(self.cells[column])
         if isinstance(cells.dtype, pd.StringDtype) or pd.api.types.is_integer_dtype(cells):
             names = cells.astype("str").fillna("")
             doubtful = _doubtful_names(names)
         else:
             names = pd.Series([name_of(value) for value in cells], cells.index, object, column)
             doubtful = list(names.unique())
+        self._check_names(column, names, doubtful)
+        return names.astype("str")
+
+    def coded(self, column: str) -> pd.Series:
+        """A column of names as a Categorical of its sorted names, missing where a cell is empty; see `text`."""
+        cells = self.cells[column]
+        if not isinstance(cells.dtype, pd.StringDtype | pd.CategoricalDtype):
+            cells = self.text(column)
+        names = coded_text(cells)
+        if _doubtful_names(names.cat.categories):
+            text = plain_text(names)
+            self._check_names(column, text, _doubtful_names(text))
+        return names
+
+    def _check_names(self, column: str, names: pd.Series, doubtful: Iterable[str]) -> None:
+        """Raise for the first cell of those names that are none."""
         for name in doubtful:
             if _no_name(name):
                 same = [each == name for each in names]
                 raise self._refusal(np.array(same), column, _no_name(name), ColumnError)
-        return names.astype("str")
 
     def _refusal(
         self, bad: np.ndarray, column: str, said: str, error: type[SalstatsError] | None = None
@@ -254,11 +271,17 @@ class Table:
         warn_of_blanks(words, self.file)
         return words
 
-    def typed(self, names: Sequence[str] = ()) -> pd.DataFrame:
-        """Identifiers and `names` as text as it stands, scores as finite numbers, others as covariates."""
+    def typed(self, names: Sequence[str] = (), *, coded: bool = False) -> pd.DataFrame:
+        """Identifiers and `names` as text as it stands, scores as finite numbers, others as covariates.
+
+        The text of identifiers and `names` is `coded` where that is asked for.
+        """
         made = {}
         for column in self.cells.columns:
-            if column in IDENTIFIER_COLUMNS or column in names:
+            is_name = column in IDENTIFIER_COLUMNS or column in names
+            if is_name and coded:
+                made[column] = self.coded(column)
+            elif is_name:
                 text = self.text(column)
                 # an empty reader or seed is one that does not apply; the other keys are checked later
                 made[column] = text if column in REQUIRED_TEXT else text.where(text.ne(""))
@@ -287,7 +310,7 @@ def _are_names(cells: pd.Series, numbers: pd.Series) -> bool:
     return bool(far.any() and whole[numbers.notna()].all())
 
 
-def _doubtful_names(names: pd.Series) -> list[str]:
+def _doubtful_names(names: pd.Series | pd.Index) -> list[str]:
     """Distinct names of a column of text that have more than plain characters, or look rounded."""
     import pyarrow as pa
     from pyarrow import compute
@@ -311,6 +334,12 @@ def read_table(path: PathLike, options: TableOptions | None = None, *, may_be_em
     What is no such table is an InputFileError that names file and row; a header without a data row is one
     unless it `may_be_empty`.
     """
+    table = read_coded(path, options, may_be_empty=may_be_empty)
+    return table.with_cells(with_plain_text(table.cells))
+
+
+def read_coded(path: PathLike, options: TableOptions | None = None, *, may_be_empty: bool = False) -> Table:
+    """Read a file as `read_table` does, and leave text a Categorical where the file or its reader has codes."""
     options = options or TableOptions()
     file = Path(path)
     check_plain(file)
