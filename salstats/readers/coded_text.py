@@ -10,20 +10,24 @@ TEXT = pd.StringDtype(na_value=np.nan)
 
 
 def coded_text(column: pd.Series) -> pd.Series:
-    """Return text as a Categorical of sorted values, each of them in a row; an empty cell is missing."""
-    import pyarrow as pa
+    """Return text as a Categorical of sorted values, each of them in a row; an empty cell is missing.
 
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        codes = column.cat.codes.to_numpy()
-        values = _one_array(column.cat.categories)
-    else:
-        encoded = _one_array(column).dictionary_encode()
-        codes = encoded.indices.fill_null(-1).to_numpy()
-        values = encoded.dictionary
-    codes, values = _sorted_codes(codes, values, empty_is_missing=True)
-    categories = pd.Index(pd.array(values, dtype=TEXT))
-    coded = pd.Categorical.from_codes(codes, categories)
-    return pd.Series(coded, index=column.index, name=column.name)
+    A Categorical must be one of `sorted_dictionary`.
+    """
+    if not isinstance(column.dtype, pd.CategoricalDtype):
+        coded = pd.Categorical.from_codes(*_codes_and_categories(column))
+        column = pd.Series(coded, index=column.index, name=column.name)
+    # the empty text sorts before every other
+    if "" in column.cat.categories[:1]:
+        column = column.cat.remove_categories("")
+    return column
+
+
+def _codes_and_categories(column: pd.Series) -> tuple[np.ndarray, pd.Index]:
+    """Return the codes of a column of text, and what they stand for."""
+    encoded = sorted_dictionary(_one_array(column).dictionary_encode())
+    codes = encoded.indices.fill_null(-1).to_numpy()
+    return codes, pd.Index(pd.array(encoded.dictionary, dtype=TEXT))
 
 
 def plain_text(column: pd.Series) -> pd.Series:
@@ -43,14 +47,43 @@ def with_plain_text(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**{name: plain_text(frame[name]) for name in coded})
 
 
-def sorted_dictionary(column: Any) -> Any:
-    """Return a dictionary column of pyarrow with sorted values that differ, each of them in a row."""
+def coded_frame(table: Any) -> pd.DataFrame:
+    """Return a table of pyarrow as a frame, its text as it stands and its dictionaries as Categoricals."""
     import pyarrow as pa
 
-    whole = column.unify_dictionaries().combine_chunks()
-    codes = whole.indices.fill_null(-1).to_numpy()
-    codes, values = _sorted_codes(codes, whole.dictionary, empty_is_missing=False)
-    return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), values)
+    for place, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type):
+            table = table.set_column(place, field.name, sorted_dictionary(table.column(place)))
+    frame: pd.DataFrame = table.to_pandas(types_mapper={pa.large_string(): TEXT}.get)
+    return frame
+
+
+def sorted_dictionary(column: Any) -> Any:
+    """Return a dictionary array or column of pyarrow with sorted values that differ, each of them in a row."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if isinstance(column, pa.ChunkedArray):
+        column = column.unify_dictionaries().combine_chunks()
+    codes = column.indices.fill_null(-1).to_numpy()
+    values = column.dictionary
+    n_rows = np.bincount(codes[codes >= 0], minlength=len(values))
+    order = np.flatnonzero((n_rows > 0) & values.is_valid().to_numpy(zero_copy_only=False))
+    kept = values.take(pa.array(order))
+    if not compute.all(compute.less(kept[:-1], kept[1:])).as_py():
+        by_value = compute.array_sort_indices(kept)
+        order = order[by_value.to_numpy()]
+        kept = kept.take(by_value)
+    # a file may hold a value twice in its dictionary
+    is_new = np.ones(len(kept), dtype=bool)
+    is_new[1:] = compute.not_equal(kept[1:], kept[:-1]).to_numpy(zero_copy_only=False)
+    # the last place is that of code -1, a missing cell
+    code_of = np.full(len(values) + 1, -1, dtype=np.int32)
+    code_of[order] = np.cumsum(is_new) - 1
+    sorted_codes = code_of[codes]
+    return pa.DictionaryArray.from_arrays(
+        pa.array(sorted_codes, mask=sorted_codes < 0), kept.filter(pa.array(is_new))
+    )
 
 
 def _one_array(text: pd.Series | pd.Index) -> Any:
@@ -61,27 +94,3 @@ def _one_array(text: pd.Series | pd.Index) -> Any:
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
     return array
-
-
-def _sorted_codes(codes: np.ndarray, values: Any, *, empty_is_missing: bool) -> tuple[np.ndarray, Any]:
-    """Return the codes and values of text in order, without values that no row has; a missing cell is -1."""
-    import pyarrow as pa
-    from pyarrow import compute
-
-    n_rows = np.bincount(codes[codes >= 0], minlength=len(values))
-    is_kept = (n_rows > 0) & values.is_valid().to_numpy(zero_copy_only=False)
-    if empty_is_missing:
-        is_kept &= compute.not_equal(values, "").fill_null(False).to_numpy(zero_copy_only=False)
-    order = np.flatnonzero(is_kept)
-    kept = values.take(pa.array(order))
-    if not compute.all(compute.less(kept[:-1], kept[1:])).as_py():
-        by_value = compute.array_sort_indices(kept)
-        order = order[by_value.to_numpy()]
-        kept = kept.take(by_value)
-    # a file may hold a value twice in its dictionary
-    is_new = np.ones(len(kept), dtype=bool)
-    is_new[1:] = compute.not_equal(kept[1:], kept[:-1]).to_numpy(zero_copy_only=False)
-    # the last place is that of code -1
-    code_of = np.full(len(values) + 1, -1, dtype=np.int32)
-    code_of[order] = np.cumsum(is_new) - 1
-    return code_of[codes], kept.filter(pa.array(is_new))

@@ -31,7 +31,9 @@ def read_parquet(file: Path, data: bytes) -> pd.DataFrame:
     try:
         stated = parquet.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)
         schema = stated.schema_arrow
-        names = [n for n in schema.names if not (schema.pandas_metadata and _ROW_LABELS.fullmatch(n))]
+        names = schema.names
+        if schema.pandas_metadata:
+            names = [name for name in names if not _ROW_LABELS.fullmatch(name)]
         check_header(file, names)
         _check_columns(file, schema)
         table = _decoded(file, data, schema, stated.metadata)
