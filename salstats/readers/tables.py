@@ -339,7 +339,7 @@ def _are_names(cells: pd.Series, numbers: pd.Series) -> bool:
     from pyarrow import compute
 
     values = numbers.to_numpy()
-    whole = values % 1 == 0
+    whole = np.isfinite(values) & (np.floor(values) == values)
     if not whole.any():
         return False
     text = pa.array((cells if whole.all() else cells[whole]).astype("str"))

@@ -17,6 +17,7 @@ from salstats.checks import (
     ColumnError,
     InputFileError,
     SalstatsError,
+    SalstatsWarning,
     ValueRangeError,
 )
 from salstats.files.frame_files import write_frame
@@ -425,3 +426,33 @@ def test_utf_32_is_read_when_asked_for(tmp_path):
 def test_a_method_of_blanks_is_refused(text_file):
     with pytest.raises(ColumnError, match="method= is empty"):
         ss.read_scores(text_file("case,metric,score\na,iou,0.5\n"), method=" ")
+
+
+@pytest.mark.parametrize("number", ["1e400", "-1e400"])
+def test_a_covariate_too_large_for_a_float_is_text(text_file, workbook_file, number):
+    text = text_file(f"case,size\na,{number}\nb,2.5\n")
+    book = workbook_file([["case", "size"], ["a", number], ["b", 2.5]])
+    for file in (text, book):
+        with pytest.warns(SalstatsWarning, match=rf"row 2, column 'size': '{number}' is not a number"):
+            assert ss.read_data(file)["size"].tolist() == [number, "2.5"]
+
+
+@pytest.mark.parametrize("number", ["9007199254740993", "-9007199254740993"])
+def test_a_covariate_that_loses_digits_beside_a_fraction_is_named(text_file, parquet_file, number):
+    text = text_file(f"case,size\na,2.5\nb,{number}\n")
+    table = parquet_file(size=pa.array(["2.5", number]))
+    for file in (text, table):
+        with pytest.warns(SalstatsWarning, match=rf"column 'size': {number} is read as -?9007199254740992"):
+            assert ss.read_data(file)["size"].tolist() == [2.5, float(number)]
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_covariate_that_a_float_holds_is_a_number_without_a_word(text_file):
+    sizes = ss.read_data(text_file("case,size\na,2.5\nb,9007199254740992\nc,1e18\nd,-inf\n"))["size"]
+    assert sizes.tolist() == [2.5, 9007199254740992, 1e18, -np.inf]
+
+
+def test_one_of_many_names_is_refused_where_it_first_stands(text_file):
+    rows = "\n".join(f"{case},m,iou,0.5" for case in ("z", "y\u200b", "a", "b\u200b"))
+    with pytest.raises(ColumnError, match=r"row 3, column 'case': 'y.*U\+200B"):
+        ss.read_scores(text_file(f"case,method,metric,score\n{rows}\n"))
