@@ -36,15 +36,20 @@ def plain_text(column: pd.Series) -> pd.Series:
 
     if not isinstance(column.dtype, pd.CategoricalDtype):
         return column
-    codes = pa.array(column.cat.codes.to_numpy(), mask=column.isna().to_numpy())
-    cells = pa.DictionaryArray.from_arrays(codes, _one_array(column.cat.categories)).cast(pa.large_string())
-    return pd.Series(pd.array(cells, dtype=TEXT), index=column.index, name=column.name)
+    codes = column.cat.codes.to_numpy()
+    is_missing = codes < 0
+    coded = pa.DictionaryArray.from_arrays(
+        pa.array(codes, mask=is_missing if is_missing.any() else None), _one_array(column.cat.categories)
+    )
+    cells = pd.array(coded.cast(pa.large_string()), dtype=TEXT)
+    return pd.Series(cells, index=column.index, name=column.name)
 
 
-def with_plain_text(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame with `plain_text` in the place of each Categorical."""
-    coded = [name for name in frame.columns if isinstance(frame[name].dtype, pd.CategoricalDtype)]
-    return frame.assign(**{name: plain_text(frame[name]) for name in coded})
+def make_text_plain(frame: pd.DataFrame) -> None:
+    """Put `plain_text` in the place of each Categorical of a frame, one by one, so that each is freed."""
+    for name in frame.columns:
+        if isinstance(frame[name].dtype, pd.CategoricalDtype):
+            frame[name] = plain_text(frame[name])
 
 
 def coded_frame(table: Any) -> pd.DataFrame:

@@ -27,7 +27,7 @@ from salstats.frames import (
     warn_of_doubtful_scores,
 )
 from salstats.readers.cells import NA_STRINGS, PathLike, TableOptions
-from salstats.readers.coded_text import with_plain_text
+from salstats.readers.coded_text import make_text_plain
 from salstats.readers.joins import Join, join_tables, joined_columns, read_joined
 from salstats.readers.shapes import Targets, below_each_other, check_filled, check_layout, named, shaped
 from salstats.readers.tables import read_coded, read_table
@@ -147,13 +147,17 @@ def read_scores(
     parts, origins = [], []
     for file, its_method, its_metric in zip(files, methods, metrics, strict=True):
         part, rows = shaped(read_coded(file, options), layout, its_method, its_metric, elsewhere)
-        parts.append(part if len(files) == 1 else with_plain_text(part))
+        if len(files) > 1:
+            make_text_plain(part)
+        parts.append(part)
         origins.append(
             pd.DataFrame(
                 {"file": pd.Categorical.from_codes(np.zeros(len(rows), np.int8), [str(file)]), "row": rows}
             )
         )
     scores = below_each_other(parts, files) if len(parts) > 1 else parts[0]
+    # of a large study the codes are freed as soon as they are not needed
+    del parts, part
     origin = pd.concat(origins, ignore_index=True)
     codes = ColumnCodes(scores)
     _check_repeats(codes, origin)
@@ -168,7 +172,7 @@ def read_scores(
         codes = codes.with_scores(scores["score"])
     warn_of_doubtful_scores(codes, place)
     del codes
-    scores = with_plain_text(scores)
+    make_text_plain(scores)
     return join_tables(scores, joined, layout) if joined else scores
 
 

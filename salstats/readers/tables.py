@@ -33,7 +33,7 @@ from salstats.readers.cells import (
     parse_numbers,
     warn_of_blanks,
 )
-from salstats.readers.coded_text import coded_frame, coded_text, plain_text, with_plain_text
+from salstats.readers.coded_text import coded_frame, coded_text, make_text_plain, plain_text
 from salstats.readers.parquet import read_parquet
 from salstats.readers.text import CONTROL, read_text
 from salstats.readers.xlsx import read_xlsx
@@ -383,7 +383,8 @@ def read_table(path: PathLike, options: TableOptions | None = None, *, may_be_em
     unless it `may_be_empty`.
     """
     table = read_coded(path, options, may_be_empty=may_be_empty)
-    return table.with_cells(with_plain_text(table.cells))
+    make_text_plain(table.cells)
+    return table
 
 
 def read_coded(path: PathLike, options: TableOptions | None = None, *, may_be_empty: bool = False) -> Table:
