@@ -1,4 +1,4 @@
-"""Columns of text as codes of their distinct values, so that a check looks at each value once, not at each row."""
+"""Columns of text as codes of their distinct values, so that a check looks at each value once."""
 
 from typing import Any
 
@@ -64,7 +64,7 @@ def coded_frame(table: Any) -> pd.DataFrame:
 
 
 def sorted_dictionary(column: Any) -> Any:
-    """Return a dictionary array or column of pyarrow with sorted values that differ, each of them in a row."""
+    """Return a dictionary of pyarrow with sorted values that differ, each of them in a row."""
     import pyarrow as pa
     from pyarrow import compute
 

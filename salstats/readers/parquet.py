@@ -95,9 +95,7 @@ def _decoded(file: Path, data: bytes, schema: Any, metadata: Any) -> Any:
     return table
 
 
-def _batches(
-    opened: Any, pages: list[PageSizes], size: float, what: str, file_bytes: int
-) -> Iterator[Any]:
+def _batches(opened: Any, pages: list[PageSizes], size: float, what: str, file_bytes: int) -> Iterator[Any]:
     """Decode some rows after the other, as long as all of them together keep to the limit of memory.
 
     Where texts share their beginnings, each may be as long as its page.

@@ -53,8 +53,8 @@ def read_regular_text(
     Returns
     -------
     tuple of pyarrow.Table and int, or None
-        The columns as large_string, or dictionaries of strings, without a missing cell, and the file's number of the first data row; None
-        where the file is not regular.
+        The columns as large_string, or dictionaries of strings, without a missing cell, and the file's number
+        of the first data row; None where the file is not regular.
     """
     if not _is_utf8(encoding) or not sep.isascii():
         return None
@@ -151,9 +151,7 @@ def _has_blank_line(table: Any, data: bytes, start: int, end: int) -> bool:
     return data.find(b"\n\n", start, end) >= 0 or data.find(b"\n\r", start, end) >= 0
 
 
-def _parsed(
-    content: memoryview, header: list[str], sep: str, coded: Collection[str], *, quoted: bool
-) -> Any:
+def _parsed(content: memoryview, header: list[str], sep: str, coded: Collection[str], *, quoted: bool) -> Any:
     """Parse the lines below a header with pyarrow; None where they are not as wide as it, or no UTF-8."""
     import pyarrow as pa
     from pyarrow import csv as arrow_csv

@@ -149,7 +149,7 @@ class Table:
         return names.astype("str")
 
     def coded(self, column: str) -> pd.Series:
-        """A column of names as a Categorical of its sorted names, missing where a cell is empty; see `text`."""
+        """A column of names, see `text`, as a Categorical of its sorted names, missing where one is empty."""
         cells = self.cells[column]
         if not isinstance(cells.dtype, pd.StringDtype | pd.CategoricalDtype):
             cells = self.text(column)
@@ -244,8 +244,8 @@ class Table:
         A column with a cell such as "007" is text: a number would lose its zeros; so is one of whole numbers
         of which one is beyond 2^53 and would lose its last digits (a warning says where a workbook has lost
         them already). Dates are text (ISO 8601). Numbers with decimal commas are an error that names the
-        option; text among numbers gives a warning, and so does a whole number beyond 2^53 among fractions that
-        a float does not hold. A number too large for a float is text.
+        option; text among numbers gives a warning, and so does a whole number beyond 2^53 that stands among
+        fractions and loses digits. A number too large for a float is text.
         """
         cells = plain_text(self.cells[column])
         numbers, missing, odd = parse_numbers(cells, self.options)
@@ -286,8 +286,8 @@ class Table:
             text = str(cells.iloc[position]).strip().replace(self.options.decimal, ".")
             if Decimal(text) != Decimal(values[position]):
                 warn(
-                    f"{self.place(position, column)}: {text} is read as {values[position]:.0f}, as a float holds "
-                    "no more digits; write fewer digits, or a letter before them if it is a name"
+                    f"{self.place(position, column)}: {text} is read as {values[position]:.0f}, as a float "
+                    "holds no more digits; write fewer digits, or a letter before them if it is a name"
                 )
                 return
 
@@ -388,7 +388,7 @@ def read_table(path: PathLike, options: TableOptions | None = None, *, may_be_em
 
 
 def read_coded(path: PathLike, options: TableOptions | None = None, *, may_be_empty: bool = False) -> Table:
-    """Read a file as `read_table` does, and leave text a Categorical where the file or its reader has codes."""
+    """Read a file as `read_table` does, and leave text a Categorical where its reader has codes."""
     options = options or TableOptions()
     file = Path(path)
     check_plain(file)

@@ -43,7 +43,10 @@ def listed_texts(content):
 
 
 BOMBS = {
-    "a sheet of another ending": ({"xl/worksheets/bomb.bin": lambda _: bytes(LONG)}, "unpacked XML would take"),
+    "a sheet of another ending": (
+        {"xl/worksheets/bomb.bin": lambda _: bytes(LONG)},
+        "unpacked XML would take",
+    ),
     "blanks among relations": (
         {"xl/_rels/workbook.xml.rels": lambda content: content.replace(b"><", b">" + b" " * LONG + b"<", 1)},
         "unpacked XML would take",
