@@ -147,6 +147,7 @@ def check_plain(file: Path) -> None:
 
     Every reader calls this before it opens a file.
     """
+    check_path(file)
     if not file.exists():
         return
     if not file.is_file():
@@ -162,8 +163,21 @@ def _number(file: Path) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
+def check_path(path: Path) -> None:
+    """Raise where the system cannot look for a path, as where its name is too long or holds NUL."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        raise InputFileError(f"{path}: cannot be read ({error.strerror or error})") from error
+    except ValueError as error:
+        raise InputFileError(f"{printable(str(path))}: no name of a file ({error})") from error
+
+
 def check_folder(folder: Path) -> None:
     """Raise where a path is no folder."""
+    check_path(folder)
     if not folder.is_dir():
         raise InputFileError(f"{folder}: {'not a folder' if folder.exists() else 'no such folder'}")
 

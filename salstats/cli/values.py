@@ -1,6 +1,7 @@
 """What options of the command line say in Python: text in, values out."""
 
 import csv
+import os
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -87,7 +88,7 @@ def pairs(values: Sequence[str], flag: str, example: str) -> dict[str, str]:
 
 def by_name(values: Sequence[str], flag: str, example: str) -> str | dict[str, str]:
     """Read a value or file for all, or `R1=one.json,R2=two.json` by name."""
-    if len(values) == 1 and ("=" not in values[0] or Path(values[0]).exists()):
+    if len(values) == 1 and ("=" not in values[0] or os.path.lexists(values[0])):
         return values[0]
     return pairs(values, flag, example)
 
@@ -103,7 +104,7 @@ def spacing(text: str, flag: str, example: str) -> float | tuple[float, ...] | P
     try:
         sizes = tuple(float(part) for part in text.split("x"))
     except ValueError:
-        if Path(text).suffix in _TABLES or Path(text).exists():
+        if Path(text).suffix in _TABLES or os.path.lexists(text):
             return Path(text)
         raise typer.BadParameter(
             f"{flag} {text!r} should be mm per pixel, such as {example} (rows x columns), or a file"
@@ -175,5 +176,5 @@ def joined(values: Sequence[str], flag: str, example: str) -> list[str | dict[st
     for text in split(values) or []:
         name, equals, path = text.partition("=")
         # a path may hold "=" itself
-        files.append({name: path} if equals and path and not Path(text).exists() else text)
+        files.append({name: path} if equals and path and not os.path.lexists(text) else text)
     return files

@@ -3,7 +3,7 @@
 Nothing else in the package needs torch; this part is imported only when it is asked for. Where things are:
 
 methods, presets             the record of each method, and what published studies chose
-cams, gradients, multipliers, perturbations, superpixels, attention
+cams, cam_formulas, gradients, multipliers, perturbations, superpixels, attention
                              what computes them; each takes a `Request` (request) and gives raw attributions
 baselines                    what stands where a pixel is not shown
 networks, checkpoints, torchvision_networks
@@ -16,6 +16,7 @@ map_plans, case_images, map_runs
                              `make_maps`: a whole study into a folder
 named_maps, stepping, faithfulness, curves, minimal_masks
                              insertion, deletion, and the fewest pixels that keep a class
+rise_masks                   how many of RISE's masks keep a class
 digits                       the trained networks of the embedded study
 """
 

@@ -8,6 +8,7 @@ from scipy.ndimage import gaussian_filter
 from torch.nn.functional import conv2d
 
 from salstats.checks import ShapeError, ValueRangeError, check_choice
+from salstats.images.preparation import Preparation
 
 BASELINES = ("blur", "zero", "mean")
 #: Side and standard deviation in pixels of the blur: the evaluation of RISE.
@@ -20,9 +21,9 @@ class Baseline(NamedTuple):
     Attributes
     ----------
     name : str
-        "blur", "zero", "mean" or "array".
+        "blur", "zero", "mean", "black" or "array".
     values : Tensor, optional
-        Those given as an array: of shape (1, channels, 1 or height, 1 or width), or (n, ...).
+        Those of "black" and "array": of shape (1, channels, 1 or height, 1 or width), or (n, ...).
     kernel, sigma : int, float
         Side and standard deviation of the blur in pixels.
     """
@@ -55,10 +56,21 @@ class Baseline(NamedTuple):
         return values.to(images).expand_as(images)
 
 
+def black(preparation: Preparation) -> Baseline:
+    """What a preparation makes of a black pixel, by channel: 0 less the mean, by the standard deviation."""
+    ready, _ = preparation.apply(np.zeros(preparation.size, np.uint8))
+    # the middle is always a pixel of the image, and never one of its padding
+    height, width = preparation.size
+    pixel = ready[:, height // 2, width // 2].astype(np.float64)
+    return Baseline("black", torch.from_numpy(pixel.reshape(1, -1, 1, 1)))
+
+
 def check_baseline(
     baseline: Any, shape: tuple[int, ...], kernel: int = KERNEL, sigma: float = SIGMA
 ) -> Baseline:
     """What stands where a pixel is not shown, for images of a shape (n, channels, height, width)."""
+    if isinstance(baseline, Baseline):
+        return baseline
     if isinstance(baseline, str):
         check_choice(baseline, BASELINES, "baseline")
         if kernel < 1 or kernel % 2 != 1:

@@ -1,4 +1,4 @@
-"""Class activation maps: the formulas of pytorch-grad-cam, on the layer's own grid, by passes of our own.
+"""Class activation maps: the numbers of pytorch-grad-cam, on the layer's own grid, by passes of our own.
 
 One forward pass serves all targets of an image, and the network is run backwards from its outputs to the
 layer, no further. Score-CAM and Ablation-CAM make their passes once for all targets. The library's numbers
@@ -19,14 +19,23 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-import pytorch_grad_cam as library
 import torch
 from torch.nn.functional import interpolate
 
 from salstats.checks import SalstatsError, ShapeError, check_choice
+from salstats.explain.cam_formulas import (
+    Formula,
+    first_component,
+    gradcam_weights,
+    gradcamplusplus_weights,
+    hirescam_weights,
+    layercam_weights,
+    weighted_sum,
+    xgradcam_weights,
+)
 from salstats.explain.forward import without_parameter_gradients
 from salstats.explain.inputs import check_outputs
-from salstats.explain.reductions import join_layers, reduce_channels
+from salstats.explain.reductions import join_layers, reduce_channels, sum_layers
 from salstats.explain.request import Request
 from salstats.explain.tapping import tapped
 
@@ -90,18 +99,9 @@ def _grid(output: Any, request: Request) -> np.ndarray:
     return copied
 
 
-def _formula(kind: type, *numbers: np.ndarray | None, eigen_smooth: bool = False) -> np.ndarray:
-    """Maps by the library's formula, of activations and gradients alone."""
-    # it is given no layer to look at, and of the model it asks for a parameter
-    formula = kind(torch.nn.ParameterList([torch.zeros(1)]), target_layers=[])
-    # what is not finite is found, and its image named, where maps are checked
-    with np.errstate(all="ignore"):
-        return np.asarray(formula.get_cam_image(None, None, None, *numbers, eigen_smooth))
-
-
-def _of_gradients(name: str, request: Request) -> torch.Tensor:
+def _of_gradients(formula: Formula, request: Request) -> torch.Tensor:
     """Maps of a method of activations and gradients: a backward pass for each target."""
-    kind, smooth = getattr(library, name), bool(request.options.get("eigen_smooth", False))
+    smooth = bool(request.options.get("eigen_smooth", False))
     with without_parameter_gradients(request.model):
         seen = _look(request, gradients=True)
         maps = _empty(seen, request)
@@ -121,15 +121,21 @@ def _of_gradients(name: str, request: Request) -> torch.Tensor:
             of = rows if len(rows) < len(seen.groups) else slice(None)
             for (layer, made), one in zip(maps.items(), found, strict=True):
                 grids, gradients = seen.grids[layer][of], _grid(one, request)[of]
-                made[places] = _formula(kind, grids, gradients, eigen_smooth=smooth)
+                # what is not finite is found, and its image named, where maps are checked
+                with np.errstate(all="ignore"):
+                    weights = formula(grids, gradients)
+                    if smooth:
+                        made[places] = first_component(weights * grids)
+                    else:
+                        made[places] = weighted_sum(weights, grids)
     return _joined(seen, maps, request)
 
 
-run_gradcam = partial(_of_gradients, "GradCAM")
-run_gradcamplusplus = partial(_of_gradients, "GradCAMPlusPlus")
-run_xgradcam = partial(_of_gradients, "XGradCAM")
-run_hirescam = partial(_of_gradients, "HiResCAM")
-run_layercam = partial(_of_gradients, "LayerCAM")
+run_gradcam = partial(_of_gradients, gradcam_weights)
+run_gradcamplusplus = partial(_of_gradients, gradcamplusplus_weights)
+run_xgradcam = partial(_of_gradients, xgradcam_weights)
+run_hirescam = partial(_of_gradients, hirescam_weights)
+run_layercam = partial(_of_gradients, layercam_weights)
 
 
 def run_eigencam(request: Request) -> torch.Tensor:
@@ -138,7 +144,8 @@ def run_eigencam(request: Request) -> torch.Tensor:
     seen = _look(request)
     maps = _empty(seen, request)
     for name, grids in seen.grids.items():
-        made = _formula(library.EigenCAM, grids, None)
+        with np.errstate(all="ignore"):
+            made = first_component(grids)
         if orient == "activation":
             # turned so that it rises where the activations do
             means = grids.mean(axis=1, dtype=np.float64)
@@ -227,7 +234,7 @@ run_ablationcam = partial(_of_weights, _ablation_weights)
 
 
 def run_activation(request: Request) -> torch.Tensor:
-    """What a layer gives for each image; of several layers the mean, on the grid of the input."""
+    """What a layer gives for each image; several layers are joined on the grid of the input."""
     grids: list[torch.Tensor] = []
 
     def note(name: str, output: Any) -> None:
@@ -237,9 +244,9 @@ def run_activation(request: Request) -> torch.Tensor:
 
     with tapped(request.layers, note):
         request.pass_once(request.images)
-    return (
-        grids[0] if len(grids) == 1 else _mean([reduce_channels(g, request.channels) for g in grids], request)
-    )
+    if len(grids) == 1:
+        return grids[0]
+    return _of_several([reduce_channels(grid, request.channels) for grid in grids], request)
 
 
 def _empty(seen: _Seen, request: Request) -> dict[str, np.ndarray]:
@@ -259,10 +266,11 @@ def _joined(seen: _Seen, maps: dict[str, np.ndarray], request: Request) -> torch
         for row in np.flatnonzero(undefined):
             made[seen.groups[row]] = np.nan
     several = list(maps.values())
-    return torch.from_numpy(several[0])[:, None] if len(several) == 1 else _mean(several, request)
+    return torch.from_numpy(several[0])[:, None] if len(several) == 1 else _of_several(several, request)
 
 
-def _mean(maps: list[np.ndarray], request: Request) -> torch.Tensor:
-    """Mean of the maps of several layers, on the grid of the input."""
-    height, width = request.images.shape[-2:]
-    return torch.from_numpy(join_layers(maps, request.sign, (height, width)))[:, None]
+def _of_several(maps: list[np.ndarray], request: Request) -> torch.Tensor:
+    """Map of several layers, on the grid of the input."""
+    shape = (int(request.images.shape[2]), int(request.images.shape[3]))
+    joined = sum_layers(maps, shape) if request.join == "sum" else join_layers(maps, request.sign, shape)
+    return torch.from_numpy(joined)[:, None]

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from salstats.checks import SalstatsError, check_choice, check_count
-from salstats.explain.baselines import KERNEL, SIGMA, check_baseline
+from salstats.explain.baselines import KERNEL, SIGMA, black, check_baseline
 from salstats.explain.forward import BATCH_SIZE, PROBABILITIES, evaluating, resolved_probability
 from salstats.explain.inputs import check_images, check_targets
 from salstats.explain.named_maps import Keys, Map, check_keys, check_maps, maps_of_folder, warn_other_shape
@@ -70,9 +70,10 @@ def insertion(
         What is looked for on each; with several targets per image the case and task tell them apart.
     method : str, optional
         Name of the method where `maps` is no mapping; by default "saliency".
-    baseline : {"blur", "zero", "mean"}, number or array_like
+    baseline : {"blur", "zero", "mean", "black"}, number or array_like
         What stands where a pixel is not shown. "blur": the image blurred. "zero": 0, the mean colour where
-        images are standardised. "mean": the image's own mean, by channel. A number; a value by channel,
+        images are standardised. "black": what the preparation of a `Network` makes of a pixel of 0, so that
+        the first image is blank. "mean": the image's own mean, by channel. A number; a value by channel,
         shape (channels,); an image, shape (channels, height, width), or one for each image.
     kernel, sigma : int, float
         Side and standard deviation in pixels of the blur.
@@ -120,6 +121,8 @@ def insertion(
     which does not say). The area hardly depends on the number of steps: RISE takes 224 at 224 x 224 pixels,
     `chunk=224`. As there, the blur is a Gaussian of SD 5 pixels cut to 11 x 11 and folded at its ends, and
     outside of the image is zero (evaluation.py and Evaluation.ipynb of eclique/RISE, commit fac5d54).
+
+    Saliency-Bench begins with a blank image (doi:10.48550/arXiv.2310.08537): `baseline="black"`.
 
     The results do not depend on the batch size, but for rounding.
 
@@ -222,6 +225,13 @@ def _asked(
         how = how._replace(probability=network.probability)
     if how.probability is not None:
         check_choice(how.probability, PROBABILITIES, "probability")
+    if isinstance(how.baseline, str) and how.baseline == "black":
+        if network is None or network.preparation is None:
+            raise SalstatsError(
+                "baseline='black' needs a Network with a preparation, which says what a black pixel becomes; "
+                "give the value itself instead, a number or one by channel"
+            )
+        how = how._replace(baseline=black(network.preparation))
     in_folder = isinstance(maps, str | os.PathLike)
     if in_folder and (network is None or any(one is not None for one in (targets, *names))):
         raise SalstatsError(

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from captum.attr import InputXGradient, IntegratedGradients
 from torch import nn
 
 from salstats.checks import ShapeError, ValueRangeError, check_count, check_number, warn
@@ -21,6 +20,9 @@ from salstats.explain.request import Request
 
 def run_input_x_gradient(request: Request) -> torch.Tensor:
     """Value of each pixel times the gradient of the target by it (Shrikumar et al. 2016)."""
+    # importing captum takes seconds, for which the other methods need not wait
+    from captum.attr import InputXGradient
+
     # captum warns where it has to ask for gradients itself
     leaf = request.images.detach().clone().requires_grad_()
     return InputXGradient(request.model).attribute(leaf, target=request.targets).detach()
@@ -33,6 +35,8 @@ def run_integrated_gradients(request: Request) -> torch.Tensor:
     quadrature (Sundararajan et al. 2017); a warning says where the sums are more than 10 % off.
     Options: `baseline` ("zero"); `n_steps` (50), points of Gauss-Legendre quadrature.
     """
+    from captum.attr import IntegratedGradients
+
     steps = check_count(request.options["n_steps"], "n_steps")
     baselines = baselines_of(request.images, request.options["baseline"])
     found = IntegratedGradients(request.model).attribute(

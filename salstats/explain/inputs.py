@@ -82,12 +82,14 @@ def check_outputs(outputs: Any, n: int) -> torch.Tensor:
 def equal_images(images: torch.Tensor, seeds: Sequence[int] | np.ndarray | None = None) -> list[list[int]]:
     """Places of equal images, those of equal seeds where they have some."""
     found: dict[tuple[int, bytes], list[int]] = {}
-    digest = b""
-    for place, image in enumerate(images):
+    # as bytes, since NumPy lacks some of torch's types
+    rows = images.cpu().contiguous().flatten(1).view(torch.uint8).numpy()
+    numbers = digest = b""
+    for place, row in enumerate(rows):
+        before = numbers
+        numbers = row.tobytes()
         # an image's targets mostly stand side by side, and a comparison takes less than a digest
-        if not place or not torch.equal(image, images[place - 1]):
-            # as bytes, since NumPy lacks some of torch's types
-            numbers = image.cpu().contiguous().view(torch.uint8).numpy()
+        if numbers != before:
             digest = blake2b(numbers, digest_size=16).digest()
         found.setdefault((0 if seeds is None else int(seeds[place]), digest), []).append(place)
     return list(found.values())

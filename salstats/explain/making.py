@@ -38,6 +38,7 @@ from salstats.explain.methods import (
 from salstats.explain.presets import preset_arguments
 from salstats.explain.reductions import (
     CHANNELS,
+    JOINS,
     RESOLUTIONS,
     SIGNS,
     finish,
@@ -58,6 +59,7 @@ def explain(
     method: str = "gradcam",
     layer: Layer | None = None,
     reshape: str | Reshape | None = None,
+    join: str | None = None,
     preset: str | None = None,
     network: str | None = None,
     channels: str | None = None,
@@ -93,10 +95,15 @@ def explain(
     layer : str, torch.nn.Module or a sequence of these, optional
         For CAMs and "activation" only: the layer, by its name (see `layer_names`) or itself; by
         "features+relu" what the function relu() makes of what the module `features` gives. A CAM takes
-        `find_layer` by default, the last grid that the classifier is given. Of several layers the maps are
-        scaled by their range, resized to `images` and averaged, as pytorch-grad-cam does.
+        `find_layer` by default, the last grid that the classifier is given. Several layers are joined, see
+        `join`.
     reshape : "vit" or callable, optional
         What makes a grid (b, channels, height, width) of what the layer gives. "vit" is `vit_grid()`.
+    join : {"average", "sum"}, optional
+        How the maps of several layers become one at the size of `images`. "average", the default: each is
+        scaled by its range after the sign rule, and the mean taken, as pytorch-grad-cam does. "sum": they are
+        added as they are, and the sign rule comes last, so that a Grad-CAM is the ReLU of the sum over the
+        channels of all layers, as in equation 1 of Bigolin Lanfredi et al. (2021).
     preset : str, optional
         The choices of a study for the method (see `list_presets`); what is said explicitly wins.
     network : str, optional
@@ -174,27 +181,29 @@ def explain(
             [0. , 2. ]]], dtype=float32)
     """
     row = check_method(method)
-    said = {"channels": channels, "sign": sign, "smooth": smooth}
-    given = {"channels": row.channels, "sign": row.sign, "smooth": 1}
+    said = {"channels": channels, "sign": sign, "join": join, "smooth": smooth}
+    given = {"channels": row.channels, "sign": row.sign, "join": "average", "smooth": 1}
     given |= {} if preset is None else preset_arguments(preset, row.name, network)
     given |= {name: value for name, value in said.items() if value is not None} | options
     check_choice(resolution, RESOLUTIONS, "resolution")
     channels = check_choice(given.pop("channels"), CHANNELS, "channels")
     sign = check_choice(given.pop("sign"), SIGNS, "sign")
+    rule = check_choice(given.pop("join"), JOINS, "join")
     smooth = check_box(given.pop("smooth"))
     own = check_options(row, given)
     model = _check_model(model, row)
-    if not row.layer and layer is not None:
-        have = quoted(one.name for one in METHODS.values() if one.layer)
-        raise SalstatsError(
-            f"method {row.name!r} has no layer: leave layer out; those that have one are {have}"
-        )
+    for name, value in (("layer", layer), ("join", join)):
+        if not row.layer and value is not None:
+            have = quoted(one.name for one in METHODS.values() if one.layer)
+            raise SalstatsError(
+                f"method {row.name!r} has no layer: leave {name} out; those that have one are {have}"
+            )
     if isinstance(reshape, str):
         check_choice(reshape, ("vit",), "reshape")
     grid = VitGrid() if isinstance(reshape, str) else reshape
     stack = check_images(images)
     shape = (int(stack.shape[2]), int(stack.shape[3]))
-    groups, drawn = _draws(row, stack, seeds, rng)
+    groups, drawn = image_draws(row, stack, seeds, rng)
     made: np.ndarray | None = None
     # whatever the caller has switched off
     with torch.inference_mode(False), torch.enable_grad(), evaluating(model, device) as place:
@@ -221,7 +230,7 @@ def explain(
                 equal=[[*range(end - len(group), end)] for group, end in zip(part, ends, strict=True)],
                 targets=torch.as_tensor(wanted[batch], device=place),
                 seeds=tuple(int(drawn[i]) for i in batch),
-                layers=layers, reshape=grid, options=own, channels=channels, sign=sign,
+                layers=layers, reshape=grid, options=own, channels=channels, sign=sign, join=rule,
             )  # fmt: skip
             maps = keep_sign(reduce_channels(_run(request, row), channels), sign)
             _check_maps(maps, row, batch, wanted)
@@ -257,7 +266,7 @@ def _check_model(model: Any, row: Method) -> Any:
     return model
 
 
-def _draws(
+def image_draws(
     row: Method, images: torch.Tensor, seeds: Any, rng: int | np.random.Generator
 ) -> tuple[list[list[int]], np.ndarray]:
     """Places of equal images where that matters, for shared passes and draws; and the seed of each image.

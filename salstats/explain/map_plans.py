@@ -30,7 +30,7 @@ from salstats.files.map_table import checked_label, checked_patient, read_settin
 from salstats.study import Series
 
 #: Arguments of `explain` that stand among the options of a method.
-_OF_EXPLAIN = ("channels", "sign", "smooth", "preset", "network", "layer", "reshape")
+_OF_EXPLAIN = ("channels", "sign", "smooth", "join", "preset", "network", "layer", "reshape")
 #: What an ensemble is called in the column `model` where it has no name of its own.
 ENSEMBLE = "ensemble"
 #: Which network the settings of a series name; an ensemble has no one network.

@@ -66,7 +66,7 @@ class Method:
 
 #: What stands in a file of runners: kind, and library where a row does not say it.
 _FILES = {
-    "cams": (CAM, "grad-cam"),
+    "cams": (CAM, "salstats"),
     "gradients": (GRADIENT, "salstats"),
     "perturbations": (PERTURBATION, "salstats"),
     "superpixels": (PERTURBATION, "salstats"),
@@ -90,7 +90,7 @@ _ROWS = (
     _row("cams", "gradcam++", "Grad-CAM++", "Chattopadhay et al. (2018), doi:10.1109/WACV.2018.00097",
          eigen_smooth=False),
     _row("cams", "eigencam", "Eigen-CAM", "Muhammad & Yeasin (2020), doi:10.1109/IJCNN48605.2020.9206626",
-         by_target=False, orient="library"),
+         library="grad-cam", by_target=False, orient="library"),
     _row("cams", "scorecam", "Score-CAM", "Wang et al. (2020), doi:10.1109/CVPRW50498.2020.00020"),
     _row("cams", "layercam", "Layer-CAM", "Jiang et al. (2021), doi:10.1109/TIP.2021.3089943"),
     _row("cams", "hirescam", "HiRes-CAM", "Draelos & Carin (2020), arXiv:2011.08891"),
@@ -100,7 +100,7 @@ _ROWS = (
     _row("cams", "activation", "Activation",
          "a module's output as it is; for attention gates Schlemper et al. (2019), "
          "doi:10.1016/j.media.2019.01.012",
-         kind=ACTIVATION, library="salstats", by_target=False, channels="mean", sign="signed"),
+         kind=ACTIVATION, by_target=False, channels="mean", sign="signed"),
     _row("gradients", "integrated_gradients", "Integrated Gradients",
          "Sundararajan et al. (2017), arXiv:1703.01365", library="captum", baseline="zero", n_steps=50),
     _row("gradients", "input_x_gradient", "Input x Gradient", "Shrikumar et al. (2016), arXiv:1605.01713",
@@ -154,8 +154,8 @@ def list_methods() -> pd.DataFrame:
     >>> rows = list_methods()
     >>> rows.loc[rows["kind"] == "cam", ["method", "label", "library"]].head(2)
          method       label   library
-    0   gradcam    Grad-CAM  grad-cam
-    1  gradcam++  Grad-CAM++  grad-cam
+    0   gradcam    Grad-CAM  salstats
+    1  gradcam++  Grad-CAM++  salstats
     """
     columns = ("label", "kind", "library", "hooks", "layer", "random", "channels", "sign")
     rows = [

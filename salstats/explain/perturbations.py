@@ -6,6 +6,7 @@ hidden pixel shows: "zero", "mean" (of each channel of the image), "blur" (as in
 array of shape (channels,) or (channels, height, width).
 """
 
+from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
@@ -82,27 +83,18 @@ def run_rise(request: Request) -> torch.Tensor:
     Options: `n_masks` (4000); `cells` (7), along each side; `keep` (0.5), probability that a cell is kept;
     `probability` ("softmax", "sigmoid" or "none": outputs as they are); `baseline` ("zero").
     """
-    n_masks = check_count(request.options["n_masks"], "n_masks")
-    cells = check_count(request.options["cells"], "cells", 2)
-    keep = check_number(request.options["keep"], "keep", 1, above=True, below=True)
+    keep, n_masks = request.options["keep"], request.options["n_masks"]
     probability = check_choice(request.options["probability"], PROBABILITIES, "probability")
-    height, width = (int(side) for side in request.images.shape[2:])
-    if cells > min(height, width):
-        raise ValueRangeError(f"cells={cells} along a side of {min(height, width)} pixels; take fewer")
 
     def of_image(
         image: torch.Tensor, hidden: torch.Tensor, targets: torch.Tensor, generator: np.random.Generator
     ) -> torch.Tensor:
-        contrast = image - hidden
-        grids, shifts = draw_masks(generator, n_masks, cells, keep, (height, width))
+        height, width = (int(side) for side in image.shape[2:])
         # in half precision weights and sums would be rounded too much; MPS has no double
         number = torch.promote_types(torch.float32, image.dtype)
         exact = number if image.device.type == "mps" else torch.float64
         total = torch.zeros((len(targets), height * width), dtype=exact, device=image.device)
-        for start in range(0, n_masks, request.batch_size):
-            part = slice(start, start + request.batch_size)
-            masks = make_masks(grids[part], shifts[part], (height, width), device=image.device).to(number)
-            outputs = request.outputs(hidden + masks[:, None].to(image) * contrast)
+        for masks, outputs in outputs_behind_masks(request, image, hidden, generator):
             # of outputs that are probabilities already a sigmoid would make others
             kind = "none" if recognised_probability(outputs) == "none" else probability
             weights = to_probabilities(outputs, kind)[:, targets]
@@ -110,6 +102,28 @@ def run_rise(request: Request) -> torch.Tensor:
         return (total.cpu().double() / (keep * n_masks)).reshape(-1, height, width)
 
     return request.by_image(of_image)
+
+
+def outputs_behind_masks(
+    request: Request, image: torch.Tensor, hidden: torch.Tensor, generator: np.random.Generator
+) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """Random masks (n, height, width) and the outputs for an image behind each, a batch at a time.
+
+    `hidden`, in the image's shape, is what a hidden pixel shows.
+    """
+    n_masks = check_count(request.options["n_masks"], "n_masks")
+    cells = check_count(request.options["cells"], "cells", 2)
+    keep = check_number(request.options["keep"], "keep", 1, above=True, below=True)
+    shape = (int(image.shape[2]), int(image.shape[3]))
+    if cells > min(shape):
+        raise ValueRangeError(f"cells={cells} along a side of {min(shape)} pixels; take fewer")
+    contrast = image - hidden
+    grids, shifts = draw_masks(generator, n_masks, cells, keep, shape)
+    number = torch.promote_types(torch.float32, image.dtype)
+    for start in range(0, n_masks, request.batch_size):
+        part = slice(start, start + request.batch_size)
+        masks = make_masks(grids[part], shifts[part], shape, device=image.device).to(number)
+        yield masks, request.outputs(hidden + masks[:, None].to(image) * contrast)
 
 
 def draw_masks(

@@ -7,7 +7,10 @@ import pandas as pd
 from salstats.checks import ValueRangeError, check_choice, quoted
 
 #: preset -> the paper.
-SOURCES = {"saporta2022": "Saporta et al. (2022), doi:10.1038/s42256-022-00536-x"}
+SOURCES = {
+    "saporta2022": "Saporta et al. (2022), doi:10.1038/s42256-022-00536-x",
+    "lanfredi2021": "Bigolin Lanfredi et al. (2021), doi:10.48550/arXiv.2112.11716",
+}
 #: Preset, method, the only network it holds for, argument of `explain`, value; None: nothing to say.
 CHOICES: tuple[tuple[str, str, str | None, str | None, Any], ...] = (
     ("saporta2022", "gradcam", None, None, None),
@@ -20,6 +23,8 @@ CHOICES: tuple[tuple[str, str, str | None, str | None, Any], ...] = (
     ("saporta2022", "lrp", None, "smooth", 80),
     ("saporta2022", "occlusion", None, "window", 40),
     ("saporta2022", "occlusion", None, "stride", 40),
+    ("lanfredi2021", "gradcam", None, "join", "sum"),
+    ("lanfredi2021", "activation", None, None, None),
 )
 
 
@@ -37,6 +42,8 @@ def list_presets() -> pd.DataFrame:
     -----
     What a study does not say, such as how channels are reduced, is left as `list_methods` has it. `smooth`
     is in pixels of the map that `explain` returns; saporta2022's networks took images of 320 x 320.
+    lanfredi2021 joins the three levels that the classifier of its network with attention gates is given
+    (`layer` names them); its maps are divided by their number of channels as well, which no score sees.
 
     Examples
     --------

@@ -15,6 +15,8 @@ from salstats.images.map_steps import box_filter, resize
 CHANNELS = ("sum", "mean", "max", "abs_max")
 #: What is kept of a signed map.
 SIGNS = ("positive", "absolute", "signed")
+#: How the maps of several layers become one.
+JOINS = ("average", "sum")
 #: The grid of the maps: the method's own, or the pixels of the network's input.
 RESOLUTIONS = ("image", "network")
 
@@ -50,6 +52,18 @@ def join_layers(maps: Sequence[np.ndarray], sign: str, shape: tuple[int, int]) -
             span = np.abs(shifted).max()
             joined[place] += resize(shifted / span if span > 0 else shifted, shape)
     return joined / len(maps)
+
+
+def sum_layers(maps: Sequence[np.ndarray], shape: tuple[int, int]) -> np.ndarray:
+    """Sum of the raw maps of several layers, none of them scaled; float32 (n, *shape).
+
+    A CAM is a sum over the channels of a layer, so that this is the sum over the channels of all layers.
+    """
+    total = np.zeros((len(maps[0]), *shape), np.float32)
+    for layer in maps:
+        for place, values in enumerate(layer):
+            total[place] += resize(values, shape)
+    return total
 
 
 def finish(maps: np.ndarray, shape: tuple[int, int], resolution: str, smooth: int = 1) -> np.ndarray:

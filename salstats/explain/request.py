@@ -38,8 +38,8 @@ class Request(Passes):
         Of the method, with its defaults filled in.
     equal : list of list of int, optional
         The places of equal images, where they are known.
-    channels, sign : str
-        What `explain` does with the result. A method with several layers needs them to join its maps.
+    channels, sign, join : str
+        As for `explain`. A method with several layers needs them to join its maps.
     """
 
     images: torch.Tensor
@@ -51,6 +51,7 @@ class Request(Passes):
     equal: list[list[int]] | None = None
     channels: str = "sum"
     sign: str = "signed"
+    join: str = "average"
 
     def pass_once(self, images: torch.Tensor) -> None:
         """Show the model images in one pass, without gradients, for hooks that note what modules give.

@@ -10,6 +10,9 @@ from typing import Any
 
 from salstats.checks import InputFileError, check_plain, limit, too_large
 
+#: Digits of whole numbers that a float holds, if not exactly.
+_MOST_DIGITS = 300
+
 
 def data_folder() -> Path:
     """Folder of the embedded data, of which each file is described in its `README.md`.
@@ -51,7 +54,7 @@ def read_json(file: Path) -> Any:
     """Content of a JSON file in which no key stands twice; InputFileError where it is none."""
     data = read_bytes(file)
     try:
-        return json.loads(data, object_pairs_hook=_unique)
+        return parse_json(data)
     except json.JSONDecodeError as error:
         raise InputFileError(
             f"{file}: not JSON, damaged or cut short ({error.msg} in line {error.lineno})"
@@ -62,11 +65,27 @@ def read_json(file: Path) -> Any:
         raise InputFileError(f"{file}: {error}") from error
 
 
+def parse_json(text: str | bytes) -> Any:
+    """Content of JSON text in which no key stands twice; ValueError or RecursionError where it is none.
+
+    A whole number that no float holds is infinite, as JSON's 1e400 is: what a reader checks a number for
+    refuses it where it stands.
+    """
+    return json.loads(text, object_pairs_hook=_unique, parse_int=_whole_number)
+
+
+def _whole_number(digits: str) -> int | float:
+    """A whole number, infinite where it is beyond the range of floats."""
+    if len(digits) > _MOST_DIGITS:
+        return float(digits)
+    return int(digits)
+
+
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object whose keys differ."""
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in made if names.count(name) > 1)
-        raise ValueError(f"{twice!r} stands twice in one object; remove one of them")
+    made: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in made:
+            raise ValueError(f"{name!r} stands twice in one object; remove one of them")
+        made[name] = value
     return made

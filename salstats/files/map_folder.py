@@ -151,10 +151,12 @@ class MapFolder:
             shape = shape_of(row)
             if shape is not None:
                 self._shapes.setdefault(key.case, shape)
+        # another command may be writing a file beside the table, so only old ones are left behind
+        remove_abandoned(self.folder)
         maps = self.folder / MAPS
-        for place in (self.folder, *([] if maps.is_symlink() else maps.glob("*"))):
+        for place in () if maps.is_symlink() else maps.glob("*"):
             if not place.is_symlink():
-                # of whatever age: nobody else writes here
+                # of whatever age: below, only the holder of the lock writes
                 remove_abandoned(place, age=0)
         known = read_settings(self.folder / SETTINGS)
         dropped = self._dropped(known)

@@ -165,9 +165,8 @@ def read_rows(file: Path, *, resume: bool = False) -> tuple[list[str], dict[MapK
             # rows that are written here have an end; those of other programs may lack the last one
             n_cells, n_columns = (len(next(csv.reader([t]))) for t in (last, text.partition("\n")[0]))
             text = whole if MADE.search(last) or n_cells < n_columns else text
-        header, *lines = (
-            csv.reader(io.StringIO(text.rstrip("\r\n"), newline=""), strict=True) if text else [[]]
-        )
+        records = csv.reader(io.StringIO(text.rstrip("\r\n"), newline=""), strict=True)
+        header, *lines = [*records] or [[]]
     except FileNotFoundError as error:
         raise InputFileError(f"{file}: no such file") from error
     except (OSError, UnicodeDecodeError, csv.Error) as error:

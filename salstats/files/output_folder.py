@@ -1,6 +1,8 @@
 """A folder of outputs: complete or not there, and never in the place of somebody else's files."""
 
 import glob
+import hashlib
+import os
 import shutil
 import tempfile
 import time
@@ -9,10 +11,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from salstats.checks import InputFileError, mark_output
-from salstats.files.outputs import A_DAY, check_parent, mode_of
+from salstats.files.outputs import A_DAY, check_name, check_parent, mode_of
 
 #: What a temporary folder holds: the new folder, and that whose place it takes.
 _MADE, _FORMER = "made", "former"
+#: Bytes of a name that leave room for what a temporary folder's name has besides; systems take 255.
+_LONGEST_NAME = 240
 
 
 def checked_folder(
@@ -22,6 +26,7 @@ def checked_folder(
 
     `written` gives the names of the files that an earlier run wrote into a folder, `own` are its subfolders.
     """
+    check_name(folder)
     folder = folder.resolve()
     check_parent(folder)
     if folder in (Path.cwd(), folder.parent):
@@ -58,7 +63,7 @@ def _found(folder: Path, own: Sequence[str]) -> list[str]:
 def replacing_folder(folder: Path, check: Callable[[], object]) -> Iterator[Path]:
     """Yield a new folder's path that takes the folder's place once the block ends well and `check` agrees."""
     try:
-        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as temporary:
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=_prefix(folder)) as temporary:
             made, former = Path(temporary) / _MADE, Path(temporary) / _FORMER
             yield made
             check()
@@ -76,6 +81,14 @@ def replacing_folder(folder: Path, check: Callable[[], object]) -> Iterator[Path
         raise InputFileError(f"cannot write {folder}: {error.strerror or error}") from error
 
 
+def _prefix(folder: Path) -> str:
+    """How the temporary folders of a folder are called, up to eight characters of their own."""
+    name = os.fsencode(folder.name)
+    if len(name) > _LONGEST_NAME:
+        return f".{hashlib.sha256(name).hexdigest()[:16]}-"
+    return f".{folder.name}-"
+
+
 def _keep_modes(former: Path, made: Path) -> None:
     """Give a new folder, and what is in it, the permissions of that whose place it takes."""
     for new in (made, *made.rglob("*")):
@@ -86,7 +99,7 @@ def _keep_modes(former: Path, made: Path) -> None:
 
 def _recover(folder: Path) -> None:
     """Put back a folder that a killed run moved away, and remove what such runs left a day ago."""
-    for left in folder.parent.glob(f".{glob.escape(folder.name)}-????????"):
+    for left in folder.parent.glob(f"{glob.escape(_prefix(folder))}????????"):
         if left.is_symlink():
             continue
         if (left / _FORMER).is_dir() and not folder.exists():

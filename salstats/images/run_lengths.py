@@ -23,13 +23,15 @@ def check_shape(shape: Any, name: str = "shape") -> tuple[int, int]:
             f"{name} must be two positive whole numbers (height, width), not {short(shape)}"
         )
     height, width = (int(n) for n in shape)
-    wrong = too_large(height * width * PIXEL)
-    if height * width > MOST_PIXELS:
-        wrong = f"is too large; a mask holds {MOST_PIXELS} pixels at most"
-    elif max(height, width) > LONGEST_SIDE:
+    # the sides first: a file can hold numbers that no memory size, as a float, holds
+    if max(height, width) > LONGEST_SIDE:
         wrong = f"is too large; a side has {LONGEST_SIDE} pixels at most"
+    elif height * width > MOST_PIXELS:
+        wrong = f"is too large; a mask holds {MOST_PIXELS} pixels at most"
+    else:
+        wrong = too_large(height * width * PIXEL)
     if wrong:
-        raise ValueRangeError(f"{name} {height} x {width} {wrong}")
+        raise ValueRangeError(f"{name} {short(height)} x {short(width)} {wrong}")
     return height, width
 
 
@@ -124,5 +126,9 @@ def from_runs(starts: np.ndarray, ends: np.ndarray, n_pixels: int) -> np.ndarray
 
 def short(value: object) -> str:
     """A value for a message, cut where it is long."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):
+        # Python writes no whole number of more than 4,300 digits, and nothing that is nested too deeply
+        return f"a value of type {type(value).__name__} that is too long to show"
     return text if len(text) <= 60 else f"{text[:57]}..."

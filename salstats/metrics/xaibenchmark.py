@@ -1,6 +1,7 @@
 """Saliency-Bench's four scores by the rules of its package `xaibenchmark`, to compare with its numbers.
 
-They are kept apart from the metrics of this package because the rules differ and the names do not:
+As metrics of `score` they are called `xaibenchmark_iou`, `xaibenchmark_precision`, `xaibenchmark_recall` and
+`xaibenchmark_hit`, because the rules differ from those of the metrics called as here:
 
 =========  ==========================================  =============================================
 name       here, as `xaibenchmark` has it              `metrics.overlap` and `metrics.pointing`
@@ -24,6 +25,8 @@ from typing import Any
 import numpy as np
 
 from salstats.checks import ShapeError, ValueRangeError
+from salstats.images.map_steps import resize
+from salstats.metrics.records import Metric
 
 #: What a map must exceed to be marked: recall has a rule of its own.
 ABOVE, ABOVE_RECALL = 0.0, 0.5
@@ -103,6 +106,13 @@ SCORES: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
 }
 
 
+def at_size_of_truth(saliency: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """A map at its truth's size: bilinear where they differ, its values as they are."""
+    if saliency.shape == truth.shape:
+        return saliency
+    return resize(saliency, (truth.shape[0], truth.shape[1]))
+
+
 def is_left_out(truth: np.ndarray) -> bool:
     """Whether `xaibenchmark` leaves an image out: its truth adds up to 0, as -1 beside 1 does."""
     return bool(np.asarray(truth).sum() == 0)
@@ -133,3 +143,23 @@ def _marked(saliency: np.ndarray, truth: np.ndarray, above: float) -> tuple[np.n
 def _ratio(part: Any, whole: Any) -> float:
     """Part by whole, NaN where the whole is 0."""
     return float(part / whole) if whole else float("nan")
+
+
+def _metric(name: str, label: str, rule: str) -> Metric:
+    """Record of a score, which `score` computes from a map of any size."""
+
+    def kernel(saliency: np.ndarray, truth: np.ndarray) -> float:
+        return SCORES[name](at_size_of_truth(saliency, truth), truth)
+
+    source = f"Saliency-Bench (XAIdataset/XAIdataset.github.io, commit c8641d9): {rule}"
+    return Metric(f"xaibenchmark_{name}", label, 0, 1, 1, True, source, ("saliency", "truth"), kernel)
+
+
+IOU = _metric("iou", "IoU (map > 0)", "the pixels where the map is positive and the truth")
+PRECISION = _metric(
+    "precision", "Precision (map > 0)", "share of the pixels where the map is positive that lie in the truth"
+)
+RECALL = _metric("recall", "Recall (map > 0.5)", "share of the truth on which the map exceeds 0.5")
+HIT = _metric(
+    "hit", "Hit rate (any maximum of any map)", "any maximum lies in the truth, also of a constant map"
+)

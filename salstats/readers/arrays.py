@@ -119,11 +119,14 @@ def study_from_arrays(
             read = partial(_marked, read_by.get((case, task, reader), nothing), None)
             series = Series(HUMAN, reader=reader)
             by_case[case].append(Prediction(task, series, read, "arrays", has_saliency=False))
+    truths_of: dict[str, dict[str, Truth]] = {}
+    for (case, task), mask in outlined.items():
+        truths_of.setdefault(case, {})[task] = Truth(partial(masks.encode, mask))
     cases = (
         Case(
             case,
             shapes[case],
-            {t: Truth(partial(masks.encode, mask)) for (c, t), mask in outlined.items() if c == case},
+            truths_of.get(case, {}),
             tuple(answers),
             annotated=bool(truths),
             patient=None if patient is None else patient[case],
@@ -149,10 +152,11 @@ def _drawn(
 
 def _check_keys(given: Mapping[Any, Any], name: str, parts: tuple[str, ...], *there: Iterable[str]) -> None:
     """Raise SalstatsError where a key is no tuple of names, or names a case or task that the truth lacks."""
+    known_names = [(dict.fromkeys(names), part) for names, part in zip(there, parts, strict=False)]
     for key in given:
         if not isinstance(key, tuple) or len(key) != len(parts) or not all(isinstance(k, str) for k in key):
             raise SalstatsError(f"{name}: key {key!r} must be ({', '.join(parts)}), each as text")
-        for part, known, word in zip(key, there, parts, strict=False):
+        for part, (known, word) in zip(key, known_names, strict=False):
             if part not in known:
                 raise SalstatsError(f"{name}: {key} names {word} {part!r}; truths has {quoted(known)}")
 

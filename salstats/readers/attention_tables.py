@@ -1,7 +1,6 @@
 """Tables of annotations, a row per image or box: a mask written as a JSON array, or boxes."""
 
 import csv
-import json
 import math
 from collections.abc import Iterator, Sequence
 from io import TextIOWrapper
@@ -11,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from salstats.checks import InputFileError, ValueRangeError
-from salstats.files.inputs import opened
+from salstats.files.inputs import opened, parse_json
 from salstats.images import masks
 from salstats.images.masks import Rle
 
@@ -25,7 +24,9 @@ _MARKS = (1, 255)
 #: Characters of a cell at most; that of a mask of 224 x 224 pixels has 100,000 or more.
 _LONGEST_CELL = 2**30
 
-Boxes = tuple[tuple[float, float, float, float], ...]
+#: x, y, width and height.
+Box = tuple[float, float, float, float]
+Boxes = tuple[Box, ...]
 
 
 class Annotation(NamedTuple):
@@ -48,24 +49,24 @@ def read_annotations(files: Sequence[Path], *, threshold: float | None = None) -
     an array must hold a mask, 0 and one of 1 and 255.
     """
     found: dict[str, Annotation] = {}
+    boxes: dict[str, list[Box]] = {}
     for file in files:
         for number, row in enumerate(_rows(file), start=2):
             name, where = row[IMAGE], f"{file}, row {number}, {IMAGE} {row[IMAGE]!r}"
             if not name.strip():
                 raise InputFileError(f"{file}, row {number}: {IMAGE} is empty")
+            mask = None
             if ATTENTION in row:
-                made = Annotation(parse_mask(row[ATTENTION], where, threshold), (), where)
+                mask = parse_mask(row[ATTENTION], where, threshold)
             else:
-                made = Annotation(None, _boxes(row, where), where)
-            there = found.setdefault(name, made)
-            if there.mask is None and made.mask is None:
-                found[name] = there if there is made else there._replace(boxes=(*there.boxes, *made.boxes))
-            elif there.mask != made.mask:
+                boxes.setdefault(name, []).extend(_boxes(row, where))
+            there = found.setdefault(name, Annotation(mask, (), where))
+            if there.mask != mask:
                 raise InputFileError(
                     f"{where}: the image has another annotation already, in {there.where}; keep one, or name "
                     "the files to read with annotations="
                 )
-    return found
+    return {name: note._replace(boxes=tuple(boxes.get(name, ()))) for name, note in found.items()}
 
 
 def _rows(file: Path) -> Iterator[dict[str, str]]:
@@ -136,7 +137,7 @@ def _digits(text: str) -> np.ndarray | None:
 def _array(text: str, where: str) -> np.ndarray:
     """An array of numbers in two dimensions that JSON holds."""
     try:
-        rows = json.loads(text)
+        rows = parse_json(text)
     except (ValueError, RecursionError) as error:
         said = "an empty cell" if not text.strip() else " ".join(str(error).split())[:80]
         raise InputFileError(f"{where}: {ATTENTION} is no JSON array ({said})") from error
@@ -153,7 +154,7 @@ def _boxes(row: dict[str, str], where: str) -> Boxes:
     """The boxes of a row as (x, y, width, height)."""
     columns, cells = list(row)[1:], list(row.values())[1:]
     try:
-        given = json.loads(cells[0]) if len(cells) == 1 else [[float(cell) for cell in cells]]
+        given = parse_json(cells[0]) if len(cells) == 1 else [[float(cell) for cell in cells]]
         listed = given if not given or isinstance(given[0], list) else [given]
         boxes = np.array(listed, dtype=np.float64).reshape(len(listed), 4)
     except (ValueError, TypeError, KeyError, RecursionError) as error:

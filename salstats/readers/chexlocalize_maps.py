@@ -177,7 +177,10 @@ def _numbers(file: Path, info: dict[str, Any], name: str) -> list[float]:
     values = [v.item() if isinstance(v, np.ndarray) and v.size == 1 else v for v in values]
     if not all(isinstance(v, int | float) for v in values):
         raise InputFileError(f"{file}: {name} is {_shown(given)}, not a number")
-    return [float(v) for v in values]
+    try:
+        return [float(v) for v in values]
+    except OverflowError as error:
+        raise InputFileError(f"{file}: {name} holds a whole number of more than 300 digits") from error
 
 
 def _shown(value: Any) -> str:

@@ -229,11 +229,13 @@ def _images(content: Any, file: Path) -> _Images:
 def _categories(content: Any, file: Path) -> dict[Any, str]:
     """The names of the categories by their number."""
     found: dict[Any, str] = {}
+    names = set()
     for where, category in _entries(content, "categories", file, _CATEGORY):
         name = check_name(category["name"], f"{where}: the task")
-        if category["id"] in found or name in found.values():
-            raise InputFileError(f"{where}: id {category['id']!r} or name {name!r} stands twice")
+        if category["id"] in found or name in names:
+            raise InputFileError(f"{where}: id {short(category['id'])} or name {name!r} stands twice")
         found[category["id"]] = name
+        names.add(name)
     return found
 
 

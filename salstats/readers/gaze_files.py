@@ -25,8 +25,8 @@ _FLAGS = {"true": True, "1": True, "false": False, "0": False}
 #: Findings in the readers' own words; all other labels are certainties from 0 to 5, or 0 and 1.
 _IN_WORDS = "Other"
 _LARGEST_LABEL = 5
-#: Column of a position, and what an earlier release of the files calls it.
-_POSITIONS = {"y_position": "average_y_position", "x_position": "average_x_position"}
+#: Columns of a position: as an earlier release of the files calls them, and as later ones do.
+_POSITION_PAIRS = (("average_y_position", "average_x_position"), ("y_position", "x_position"))
 _EDGES = ("ymin", "xmin", "ymax", "xmax")
 _OF_FIXATION = (
     "timestamp_start_fixation",
@@ -86,7 +86,8 @@ def read_metadata(file: Path) -> pd.DataFrame:
         flag = table.cells[_FLAG].iloc[odd[0]]
         raise InputFileError(f"{table.place(odd[0], _FLAG)}: {flag!r} is no flag; it is True or False")
     rows["discarded"] = rows["discarded"].astype("bool")
-    rows["place"] = [table.place(position) for position in range(len(table))]
+    # of objects: the name of a file need not be text that can be encoded
+    rows["place"] = pd.Series([table.place(position) for position in range(len(table))], dtype=object)
     sizes = zip(table.finite(_SIZES).tolist(), rows["place"], strict=True)
     rows["shape"] = [_shape(size, place) for size, place in sizes]
     rows["labels"] = _labels(table).to_dict("records")
@@ -130,8 +131,7 @@ def read_fixations(file: Path) -> Fixations:
 def read_looks(file: Path) -> tuple[Fixations, int]:
     """The rows of a `fixations.csv`, and how many of them begin before another has ended."""
     table = read_known(file, may_be_empty=True)
-    positions = [old if old in table.columns else name for name, old in _POSITIONS.items()]
-    numbers = table.finite([*positions, *_OF_FIXATION])
+    numbers = table.finite([*_position_columns(table), *_OF_FIXATION])
     points, times, sd, shown = np.split(numbers, (2, 4, 6), axis=1)
     twice = np.flatnonzero(pd.DataFrame(numbers).duplicated())
     if twice.size:
@@ -144,6 +144,21 @@ def read_looks(file: Path) -> tuple[Fixations, int]:
         raise InputFileError(f"{file}: {error} (the first row is fixation 0)") from error
     begins, ends = times[np.argsort(times[:, 0], kind="stable")].T
     return fixations, int((begins[1:] < np.maximum.accumulate(ends)[:-1]).sum())
+
+
+def _position_columns(table: Table) -> tuple[str, str]:
+    """The columns of y and x, both of one pair."""
+    for pair in _POSITION_PAIRS:
+        if set(pair) <= set(table.columns):
+            return pair
+    halves = [column for pair in _POSITION_PAIRS for column in pair if column in table.columns]
+    if len(halves) > 1:
+        pairs = " or ".join(" and ".join(map(repr, pair)) for pair in _POSITION_PAIRS)
+        raise InputFileError(
+            f"{table.file}: x and y of a fixation are in columns of two kinds, {quoted(halves)}; give the "
+            f"file both columns of one kind, {pairs}"
+        )
+    return _POSITION_PAIRS[0] if halves and halves[0] in _POSITION_PAIRS[0] else _POSITION_PAIRS[1]
 
 
 def why_excluded(fixations: Fixations, shape: tuple[int, int]) -> str | None:

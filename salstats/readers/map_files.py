@@ -89,7 +89,10 @@ def read_map(path: str | os.PathLike[str]) -> np.ndarray:
     Anything else is an InputFileError that names the file.
     """
     file = Path(path)
-    return two_dimensional(file, _array(file, MAP_SUFFIXES, "map"), "map").astype(np.float64)
+    saliency = two_dimensional(file, _array(file, MAP_SUFFIXES, "map"), "map")
+    # a NaN that signals is a NaN; NumPy warns of it where it changes the type
+    with np.errstate(invalid="ignore"):
+        return saliency.astype(np.float64)
 
 
 def read_mask(path: str | os.PathLike[str], *, threshold: float | None = None) -> np.ndarray:
@@ -128,7 +131,8 @@ def _marked(file: Path, numbers: np.ndarray) -> np.ndarray:
     """Where a mask marks, of numbers that are 0 and one other."""
     marked = np.asarray(numbers != 0)
     there = numbers[marked]
-    if not there.size or (there[0] in _MARKS and (there == there[0]).all()):
+    # as a number of Python: of 16 bits, NumPy's would overflow beside 65535
+    if not there.size or (there[0].item() in _MARKS and (there == there[0]).all()):
         return marked
     values = np.unique(numbers)
     shown = ", ".join(f"{v:g}" for v in values[:6].tolist()) + (", ..." if len(values) > 6 else "")

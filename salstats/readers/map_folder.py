@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from salstats.checks import InputFileError, SalstatsError, and_more, did_you_mean, quoted, warn
+from salstats.checks import InputFileError, SalstatsError, and_more, check_path, did_you_mean, quoted, warn
 from salstats.files.map_table import TABLE
 from salstats.images.consensus import RULES
 from salstats.images.masks import Rle, empty
@@ -143,7 +143,8 @@ def read_map_folder(
             )
         patients = find_patients([case.case for case in cases], pattern, here)
         cases = tuple(replace(case, patient=p) for case, p in zip(cases, patients, strict=True))
-    series = tuple(dict.fromkeys(row.key.series for row in rows if row.key.task in wanted))
+    scored = {*wanted}
+    series = tuple(dict.fromkeys(row.key.series for row in rows if row.key.task in scored))
     study = Study(cases, wanted, (*series, *(Series(HUMAN, reader=r) for r in people)), str(here))
     warn_turned(rows, {case.case: case.shape for case in study}, here)
     return study
@@ -174,15 +175,15 @@ def _case(
             f"{places[rows[0].number]}: nothing says how large the image of case {name!r} is; give height "
             "and width, or the case a mask in the truth"
         )
-    labels = {}
-    for task in dict.fromkeys(row.key.task for row in rows):
-        said = [
-            (row.label, f"{places[row.number]}, column 'label'")
-            for row in rows
-            if row.key.task == task and row.label == row.label
-        ]
-        if said and task in tasks:
-            labels[task] = _agreed(said, f"the label of case {name!r}, task {task!r},")
+    wanted = {*tasks}
+    stated: dict[str, list[tuple[float, str]]] = {}
+    for row in rows:
+        if row.key.task in wanted and row.label == row.label:
+            place = f"{places[row.number]}, column 'label'"
+            stated.setdefault(row.key.task, []).append((row.label, place))
+    labels = {
+        task: _agreed(said, f"the label of case {name!r}, task {task!r},") for task, said in stated.items()
+    }
     patients = [(row.patient, f"{places[row.number]}, column 'patient'") for row in rows if row.patient]
     marked = truth.values.get(name, {})
     answers = [
@@ -190,7 +191,7 @@ def _case(
             row.key.task, row.key.series, shape, row.file, map_file=row.file, prob=row.prob, label=row.label
         )
         for row in rows
-        if row.key.task in tasks
+        if row.key.task in wanted
     ]
     for reader, file in people.items():
         if name in file.values:
@@ -232,6 +233,7 @@ def _masks(folder: Path, name: str, given: PathLike | None) -> CaseFile | None:
     if not there:
         return None
     source = there[0]
+    check_path(source)
     if source.is_dir():
         return _masks_of_files(source)
     if source.suffix.lower() != ".json":

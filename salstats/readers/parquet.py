@@ -1,5 +1,6 @@
 """Read a Parquet file as a plain table."""
 
+import datetime as dt
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -47,7 +48,20 @@ def read_parquet(file: Path, data: bytes) -> pd.DataFrame:
     except (pa.ArrowException, OSError, ValueError) as error:
         reason = [*str(error).splitlines(), "damaged"][0]
         raise InputFileError(f"{file}: not a Parquet file, or damaged ({reason})") from error
+    _check_dates(file, frame)
     return frame
+
+
+def _check_dates(file: Path, frame: pd.DataFrame) -> None:
+    """Raise where a time lies outside the years that Python has; such a cell has no text."""
+    for name in frame.columns:
+        dates = frame[name]
+        if not pd.api.types.is_datetime64_any_dtype(dates):
+            continue
+        odd = dates.notna() & ~dates.dt.year.between(dt.MINYEAR, dt.MAXYEAR)
+        if odd.any():
+            row = int(odd.to_numpy().argmax()) + 1
+            raise ColumnError(f"{file}, row {row}, column {name!r}: a time outside the years 1 to 9999")
 
 
 def _check_columns(file: Path, schema: Any) -> None:

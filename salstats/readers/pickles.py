@@ -110,14 +110,17 @@ def _stream(data: bytes, depth: int) -> Any:
         raise DamagedPickleError(_BIG_ENDIAN)
     arrays: dict[str, np.ndarray] = {}
     kinds: dict[str, tuple[_Storage, int]] = {}
+    n_free = len(data)
 
     def persistent(given: Any) -> np.ndarray:
+        nonlocal n_free
         key, kind, numel = _storage_id(given)
         if kinds.setdefault(key, (kind, numel)) != (kind, numel):
             raise DamagedPickleError("one storage in it has two sizes")
-        if sum(n * k.stored.itemsize for k, n in kinds.values()) > len(data):
-            raise DamagedPickleError(f"a storage of {numel} elements in it has fewer bytes")
         if key not in arrays:
+            n_free -= numel * kind.stored.itemsize
+            if n_free < 0:
+                raise DamagedPickleError(f"a storage of {numel} elements in it has fewer bytes")
             # its bytes come after the pickle: tensors are views of this array, which is filled then
             arrays[key] = np.zeros(numel, kind.dtype)
         return arrays[key]

@@ -79,8 +79,11 @@ def read_regular_text(
         header_line = data[first_line:header_end].decode()
     except UnicodeDecodeError:
         return None
-    with cells_of_any_length():
-        header = next(csv.reader([header_line], delimiter=sep))
+    try:
+        with cells_of_any_length():
+            header = next(csv.reader([header_line], delimiter=sep))
+    except csv.Error:
+        return None
     if len(header) < 2 or len(set(header)) < len(header):
         return None
     table = _parsed(content, header, sep, coded, quoted=quoted)

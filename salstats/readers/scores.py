@@ -150,10 +150,10 @@ def read_scores(
         if len(files) > 1:
             make_text_plain(part)
         parts.append(part)
+        # of objects: the name of a file need not be text that can be encoded
+        name = pd.Index([str(file)], dtype=object)
         origins.append(
-            pd.DataFrame(
-                {"file": pd.Categorical.from_codes(np.zeros(len(rows), np.int8), [str(file)]), "row": rows}
-            )
+            pd.DataFrame({"file": pd.Categorical.from_codes(np.zeros(len(rows), np.int8), name), "row": rows})
         )
     scores = below_each_other(parts, files) if len(parts) > 1 else parts[0]
     # of a large study the codes are freed as soon as they are not needed

@@ -1,6 +1,7 @@
 """Read one sheet of a workbook, numbers as numbers and text as text, and say what a sheet hides."""
 
 import re
+import sys
 import warnings
 from collections.abc import Sequence
 from io import BytesIO
@@ -135,6 +136,10 @@ def _value(where: str, cell: Any, options: TableOptions) -> object:
         raise InputFileError(
             f"{where}, cell {cell.coordinate}: the spreadsheet's error {cell.value}; "
             "mend it or empty the cell"
+        )
+    if isinstance(cell.value, int) and abs(cell.value) > sys.float_info.max:
+        raise InputFileError(
+            f"{where}, cell {cell.coordinate}: a whole number of more than 300 digits; store it as text"
         )
     return None if cell.data_type == "e" else cell.value
 

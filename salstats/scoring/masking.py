@@ -167,7 +167,7 @@ def _is_file(text: str, name: str) -> bool:
     try:
         float(text)
     except ValueError:
-        return bool(Path(text).suffix) or Path(text).exists()
+        return bool(Path(text).suffix) or os.path.lexists(text)
     return False
 
 

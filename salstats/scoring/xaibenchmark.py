@@ -8,7 +8,6 @@ import pandas as pd
 
 from salstats.checks import InputFileError, SalstatsError, check_choice
 from salstats.images import masks
-from salstats.images.map_steps import resize
 from salstats.metrics import xaibenchmark
 from salstats.scoring.cases import ABSENT, EMPTY, NO_MAP
 from salstats.scoring.rows import NAME, NUMBER, TEXT, frame_of, names_of, without_empty
@@ -59,7 +58,9 @@ def score_xaibenchmark(
     -----
     The package's own number is the mean over all scores but those of "finding absent" and "no map", NaN where
     one is of an "empty mask". `summarize` gives the mean over the defined ones and counts the others. The
-    names of the metrics are those of `score`; do not put both in one frame without the column `rules`.
+    names of the metrics are those of `score`; do not put both in one frame without the column `rules`. Beside
+    its own metrics `score` has these as `xaibenchmark_iou`, `xaibenchmark_precision`, `xaibenchmark_recall`
+    and `xaibenchmark_hit`.
 
     Examples
     --------
@@ -110,6 +111,6 @@ def _scores(
         raise InputFileError(
             f"{prediction.source}, case {case}: a map has two dimensions, not {np.ndim(saliency)}"
         )
-    shown = saliency if saliency.shape == truth.shape else resize(saliency, (truth.shape[0], truth.shape[1]))
+    shown = xaibenchmark.at_size_of_truth(saliency, truth)
     scores = [xaibenchmark.SCORES[m](shown, truth) for m in metrics]
     return [(s, EMPTY if np.isnan(s) else None) for s in scores]

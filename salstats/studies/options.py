@@ -2,6 +2,7 @@
 
 import argparse
 import csv
+import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -70,7 +71,7 @@ def of_methods(**given: list[str] | None) -> dict[str, Any]:
     for name, values in given.items():
         if values is None:
             continue
-        if len(values) == 1 and ("=" not in values[0] or Path(values[0]).exists()):
+        if len(values) == 1 and ("=" not in values[0] or os.path.lexists(values[0])):
             options[name] = values[0]
             continue
         options[name] = {}

@@ -718,3 +718,9 @@ def test_no_memory_is_one_line(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(ss, "summarize", fail, raising=False)
     assert run(["summarize", str(tmp_path / "scores.csv")]) == 2
     assert capsys.readouterr().err.startswith("salstats: error: not enough memory for this (Unable")
+
+
+@pytest.mark.parametrize("options", [["--join", f"site={'x' * 300}.csv"], ["-o", f"{'x' * 300}.csv"]])
+def test_a_name_that_is_too_long_is_one_line_that_names_it(folder, capsys, options):
+    assert run(["summarize", "scores.csv", *options]) == 2
+    assert "x" * 300 in error_line(capsys)

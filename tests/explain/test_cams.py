@@ -2,6 +2,8 @@
 
 import contextlib
 import io
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -256,6 +258,60 @@ def test_ablationcam_shows_one_image_up_to_the_layer_where_the_network_lets_it()
     assert bound.shown == [1, 2, 4, 1, 4, 2, 4, 1, 4, 2]
 
 
+class ThreeLevels(nn.Module):
+    """A classifier of what three levels of different size give, each pooled."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second, self.third = (
+            nn.Conv2d(3, 6, 3, 2, 1),
+            nn.Conv2d(6, 8, 3, 2, 1),
+            nn.Conv2d(8, 5, 3, 2, 1),
+        )
+        self.head = nn.Linear(6 + 8 + 5, 4)
+
+    def levels(self, images):
+        first = self.first(images)
+        second = self.second(first.relu())
+        return first, second, self.third(second.relu())
+
+    def forward(self, images):
+        return self.head(torch.cat([level.sin().mean(dim=(2, 3)) for level in self.levels(images)], dim=1))
+
+
+def relu_of_joint_channels(model, images, target):
+    """ReLU of the sum over all levels' channels, each weighted by its mean gradient and enlarged."""
+    levels = model.levels(images)
+    pooled = torch.cat([level.sin().mean(dim=(2, 3)) for level in levels], dim=1)
+    total = torch.zeros(len(images), *images.shape[2:])
+    for level, gradient in zip(
+        levels, torch.autograd.grad(model.head(pooled)[:, target].sum(), levels), strict=True
+    ):
+        for channel in range(level.shape[1]):
+            weight = gradient[:, channel].mean(dim=(1, 2))
+            grid = weight[:, None, None] * level[:, channel]
+            total += nn.functional.interpolate(grid[:, None], images.shape[2:], mode="bilinear")[:, 0]
+    return total.clamp(min=0).detach().numpy()
+
+
+def test_gradcam_of_several_levels_is_the_relu_of_the_sum_over_their_joint_channels_if_asked():
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = ThreeLevels()
+    images, layers = pictures(), ["first", "second", "third"]
+    expected = relu_of_joint_channels(model, images, 1)
+    made = explain(model, images, 1, layer=layers, join="sum")
+    np.testing.assert_allclose(made, expected, atol=ROUNDING * expected.max())
+    np.testing.assert_array_equal(explain(model, images, 1, layer=layers, preset="lanfredi2021"), made)
+    averaged = explain(model, images, 1, layer=layers)
+    assert np.corrcoef(averaged.ravel(), made.ravel())[0, 1] < 0.95
+    signed = explain(model, images, 1, layer=layers, join="sum", sign="signed")
+    np.testing.assert_array_equal(np.maximum(signed, 0), made)
+    # one layer has nothing to join
+    alone = [explain(model, images, 1, layer="third", join=rule) for rule in ("average", "sum")]
+    np.testing.assert_array_equal(*alone)
+
+
 def test_eigen_smooth_agrees_with_the_library():
     import pytorch_grad_cam as library
     from pytorch_grad_cam.utils.model_targets import ClassifierOutputTarget
@@ -350,3 +406,18 @@ def test_an_activation_does_not_change_with_an_in_place_step_behind_it():
     with torch.no_grad():
         np.testing.assert_allclose(made, model[0](images).mean(dim=1), atol=ROUNDING)
     assert (made < 0).any()
+
+
+def test_methods_that_stand_here_import_no_library_that_takes_seconds():
+    script = """
+import sys
+import torch
+from salstats.explain.making import explain
+from torch import nn
+model = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(2, 2))
+for method in ("gradcam", "gradcam++", "layercam", "scorecam", "deeplift", "lrp"):
+    explain(model, torch.rand(1, 1, 8, 8), 0, method=method)
+print({"pytorch_grad_cam", "captum", "torchvision", "sklearn"} & set(sys.modules))
+"""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True)
+    assert done.stdout.strip() == "set()", done.stderr

@@ -358,6 +358,25 @@ def test_maps_of_padded_images_are_laid_where_the_network_saw_them(tmp_path):
     np.testing.assert_array_equal(curves["prob"], np.arange(17) > 0)
 
 
+@BOTH
+def test_black_is_what_the_preparation_makes_of_a_pixel_of_0(tmp_path, curve):
+    # wider than the input, so that the padding, which is white, lies above and below
+    saliency = np.linspace(0, 1, 8).reshape(2, 4)
+    folder = in_folder(tmp_path / "maps", saliency, height=2, width=4)
+    standardised = Preparation((4, 4), fit="inside", pad_value=1, mean=(0.5, 0.4, 0.2), std=(0.1, 0.2, 0.4))
+    weights = np.random.default_rng(0).normal(size=48)
+    network = Network("one", linear(weights), tasks={"A": 0}, preparation=standardised, probability="none")
+    curves = curve(network, {"a": np.full((2, 4), 200, np.uint8)}, folder, baseline="black", chunk=1)
+    by_channel = np.repeat([-5.0, -2.0, -0.5], 16)
+    blank = curves[curves["fraction"] == (curve is deletion)]
+    assert blank["prob"].item() == pytest.approx(weights @ by_channel, rel=SUMMED)
+    assert set(curves["baseline"]) == {"black"}
+    assert "baseline black" in curve_scores(curves)["curve_options"].item()
+    for unprepared in (linear(weights), Network("one", linear(weights), tasks={"A": 0})):
+        with pytest.raises(SalstatsError, match="needs a Network with a preparation"):
+            curve(unprepared, np.ones((1, 3, 4, 4)), saliency[None], 0, baseline="black")
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [

@@ -28,7 +28,8 @@ def test_the_list_says_what_needs_outputs_only():
     assert (
         set(rows.index[~rows["hooks"]]) == {"occlusion", "lime", "kernel_shap", "rise"} == {*without_hooks()}
     )
-    assert set(rows.index[rows["layer"]]) == {*rows.index[rows["library"] == "grad-cam"], "activation"}
+    cams = {name for name in METHODS if name.endswith("cam") or name == "gradcam++"}
+    assert set(rows.index[rows["layer"]]) == {*cams, "activation"}
 
 
 def test_options_have_defaults_and_strange_ones_are_named():
@@ -71,6 +72,6 @@ def test_what_a_study_does_not_say_is_an_error(asked, message):
 
 def test_every_choice_of_a_study_is_an_argument_of_its_method():
     rows = list_presets().dropna(subset=["argument"])
-    common = {"channels", "sign", "smooth"}
+    common = {"channels", "sign", "join", "smooth"}
     for method, argument in zip(rows["method"], rows["argument"], strict=True):
         assert argument in common or argument in METHODS[method].options

@@ -12,6 +12,7 @@ import pytest
 from openpyxl import Workbook
 from pyarrow import parquet
 from study_files import write_study
+from tests_support import quick
 
 import salstats as ss
 from salstats import checks
@@ -19,6 +20,7 @@ from salstats.checks import InputFileError, SalstatsError
 from salstats.cli.app import run
 from salstats.files import inputs
 from salstats.files.inputs import read_json
+from salstats.readers.map_files import read_map
 
 
 def set_limit(monkeypatch, n_bytes):
@@ -123,3 +125,49 @@ def test_data_folder_is_found_inside_an_installed_package(tmp_path, monkeypatch)
     shutil.rmtree(tmp_path / "salstats" / "_data")
     with pytest.raises(InputFileError, match="the embedded data are not there"):
         inputs.data_folder()
+
+
+def test_a_key_that_stands_twice_among_many_is_found_at_once(tmp_path):
+    keys = [*(f'"k{i}": 0' for i in range(60_000)), '"k59999": 0']
+    (tmp_path / "a.json").write_text(f"{{{','.join(keys)}}}")
+    with quick(5), pytest.raises(InputFileError, match=r"a\.json: 'k59999' stands twice"):
+        read_json(tmp_path / "a.json")
+
+
+def test_a_whole_number_that_no_float_holds_is_infinite(tmp_path):
+    digits = "9" * 400
+    (tmp_path / "a.json").write_text(f"[{digits}, -{digits}, {10**290}, {'9' * 5000}]")
+    assert read_json(tmp_path / "a.json") == [np.inf, -np.inf, 10**290, np.inf]
+
+
+class TestNames:
+    """Names that the system does not take, or that are no text."""
+
+    @pytest.mark.parametrize("stem", ["x" * 300, "a\0b", f"{'x' * 300}/a"])
+    @pytest.mark.parametrize(
+        "read",
+        [
+            lambda place, stem: ss.read_scores(place / f"{stem}.csv"),
+            lambda place, stem: ss.read_scores(place / f"{stem}.parquet"),
+            lambda place, stem: ss.read_study(place / stem),
+            lambda place, stem: ss.read_gaze(place / stem),
+            lambda place, stem: read_json(place / f"{stem}.json"),
+            lambda place, stem: read_map(place / f"{stem}.png"),
+            lambda place, stem: ss.read_study(place, format="chexlocalize", truth=place / f"{stem}.json"),
+        ],
+    )
+    def test_a_name_that_the_system_does_not_take_is_an_error_that_shows_it(self, tmp_path, read, stem):
+        with pytest.raises(InputFileError, match=r"x{300}|b"):
+            read(tmp_path, stem)
+
+    def test_a_file_whose_name_is_no_text_is_read(self, tmp_path):
+        file = tmp_path / os.fsdecode(b"nu\xff.csv")
+        scores = ss.datasets.load_simulated().head(4)
+        try:
+            ss.write_frame(scores, file)
+        except InputFileError:
+            pytest.skip("the file system takes no such name")
+        assert len(ss.read_scores(file)) == 4
+        file.write_text("case,method,metric,score\na,g,iou,high\n")
+        with pytest.raises(SalstatsError, match=r"nu.*csv, row 2"):
+            ss.read_scores(file)

@@ -28,6 +28,7 @@ from map_folders import (
 
 from salstats.checks import InputFileError, SalstatsError, ShapeError, ValueRangeError
 from salstats.files.map_folder import MapFolder, MapKey
+from salstats.files.outputs import replacing
 from salstats.images.masks import Rle, decode
 from salstats.readers.map_folder import read_map_folder
 
@@ -240,8 +241,10 @@ class TestGoingOn:
     def test_temporary_files_are_removed_and_other_files_stay(self, folder):
         write_map_folder(folder)
         place = folder / "maps" / "gradcam"
-        for left in (folder / ".salstats-abcdefg1.csv", place / ".salstats-abcdefg2.npy"):
+        old, half = folder / ".salstats-abcdefg1.csv", place / ".salstats-abcdefg2.npy"
+        for left in (old, half):
             left.write_text("half")
+        os.utime(old, (0, 0))
         mine = [folder / "notes.txt", place / "mine.npy", folder / ".hidden", place / ".salstats-notes.txt"]
         for file in mine:
             file.write_text("mine")
@@ -250,6 +253,14 @@ class TestGoingOn:
         assert [f.read_text() for f in mine] == ["mine"] * 4
         left = [p.name for p in folder.rglob(".salstats-*")]
         assert left == [".salstats-notes.txt"]
+
+    def test_what_another_command_is_writing_beside_the_table_stays(self, folder):
+        write_map_folder(folder)
+        with replacing(folder / "scores.csv") as temporary:
+            temporary.write_text("case,score\n")
+            with MapFolder(folder):
+                pass
+        assert (folder / "scores.csv").read_text() == "case,score\n"
 
     def test_a_table_made_elsewhere_is_added_to_with_its_own_columns(self, folder):
         folder.mkdir()

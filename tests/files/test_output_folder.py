@@ -89,3 +89,21 @@ def test_a_file_in_the_place_of_the_folder_is_named(tmp_path):
     (tmp_path / "out").write_text("mine")
     with pytest.raises(InputFileError, match="a file of that name"):
         check(tmp_path / "out")
+
+
+@pytest.mark.parametrize("name", ["x" * 251, "é" * 127, "x" * 255])
+def test_a_folder_of_the_longest_name_is_made_and_recovered(tmp_path, name):
+    folder = tmp_path / name
+    with replacing_folder(check(folder), lambda: None) as made:
+        made.mkdir()
+        (made / "page").write_text("old")
+    subprocess.run([sys.executable, "-c", SCRIPT, str(folder), "1"], check=False)
+    assert not folder.exists()
+    check(folder)
+    assert (folder / "page").read_text() == "old"
+
+
+@pytest.mark.parametrize("name", ["x" * 256, "a\0b"])
+def test_a_folder_whose_name_the_system_does_not_take_is_refused(tmp_path, name):
+    with pytest.raises(InputFileError, match=r"cannot write .*(too long|no name of a file)"):
+        check(tmp_path / name)

@@ -124,3 +124,20 @@ def test_a_link_in_its_place_is_not_followed(tmp_path):
     (tmp_path / LOCK).symlink_to(tmp_path / "target")
     with pytest.raises(InputFileError, match="cannot write there"):
         lock_folder(tmp_path)
+
+
+# names and places that cannot be written
+
+
+@pytest.mark.parametrize("stem", ["x" * 300, "a\0b"])
+def test_a_name_that_the_system_does_not_take_is_refused_before_the_work(tmp_path, stem):
+    with pytest.raises(InputFileError, match=r"cannot write .*(too long|no name of a file)"):
+        check_target(tmp_path / f"{stem}.csv", [".csv"])
+
+
+@pytest.mark.parametrize("overwrite", [True, False])
+def test_a_pipe_is_not_replaced_by_a_file(tmp_path, overwrite):
+    os.mkfifo(tmp_path / "out.csv")
+    with pytest.raises(InputFileError, match=r"out\.csv: it is a pipe, a socket or a device; name a file"):
+        ss.write_frame(ss.datasets.load_simulated().head(2), tmp_path / "out.csv", overwrite=overwrite)
+    assert stat.S_ISFIFO((tmp_path / "out.csv").stat().st_mode)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests_support import quick
 
 import salstats as ss
 from salstats.checks import SalstatsError, ShapeError, ValueRangeError
@@ -65,3 +66,10 @@ def test_masks_of_zeros_and_ones_are_masks():
 def test_what_does_not_fit_is_named(given, error, message):
     with pytest.raises(error, match=message):
         study(**given)
+
+
+def test_many_cases_are_put_together_in_linear_time():
+    masks = {(f"c{i}", "t"): np.eye(2, dtype=bool) for i in range(10_000)}
+    with quick(10):
+        study = ss.study_from_arrays(masks, {(*key, "g"): np.eye(2) for key in masks})
+    assert len(study.cases) == 10_000

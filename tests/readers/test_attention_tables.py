@@ -106,6 +106,16 @@ class TestTables:
         with pytest.raises(InputFileError, match="not a table of annotations; it needs img_idx and one of"):
             read(text)
 
+    def test_a_box_of_a_number_that_no_float_holds_is_none(self, read):
+        with pytest.raises(InputFileError, match=r"a\.csv, row 2, img_idx 'a.png': the box \(1, inf, 2, 2\)"):
+            read(f'img_idx,bbox\na.png,"[1, {10**400}, 2, 2]"\n')
+
+    def test_many_boxes_of_one_image_are_read_in_linear_time(self, read):
+        rows = ["a.png,1,2,3,4"] * 40_000
+        with quick(20):
+            found = read("\n".join(["img_idx,x,y,w,h", *rows]))
+        assert found["a.png"].boxes == ((1, 2, 3, 4),) * 40_000
+
     def test_other_columns_a_mark_of_encoding_and_their_order_do_not_matter(self, read):
         found = read('\ufeffattention,note,img_idx\n"[[0,1]]",hm,x.png\n')
         assert decode(found["x.png"].mask).tolist() == [[False, True]]

@@ -20,6 +20,9 @@ from salstats.images.masks import area, decode
 from salstats.readers.chexlocalize import read_chexlocalize
 from salstats.study import HUMAN
 
+#: A whole number that no float holds.
+LONG = 10**400 - 1
+
 
 @pytest.mark.parametrize("name", ["gt_segmentations_val.json", "gt_annotations_val.json"])
 def test_a_file_cut_short_anywhere_is_a_named_error(folder, name):
@@ -41,6 +44,8 @@ def test_a_file_cut_short_anywhere_is_a_named_error(folder, name):
         ({ONE: {"Edema": [BOX]}}, "a list of outlines where a mask should be; give the file as annotations="),
         ({ONE: {"Edema": {"size": [20, 30]}}}, "task Edema: not a mask with size and counts"),
         ({ONE: {"Edema": {"size": [20, -30], "counts": ""}}}, "task Edema: size must be"),
+        ({ONE: {"Edema": {"size": [20, LONG], "counts": ""}}}, f"case {ONE}, task Edema: size must be"),
+        ({ONE: {"Edema": {"size": [20, 10**290], "counts": ""}}}, "task Edema: size 20 x 1000.* too large"),
         (
             {ONE: {"Edema": mask(), "Cardiomegaly": mask(shape=(9, 30))}},
             "its mask is 9 x 30, another .* 20 x 30",

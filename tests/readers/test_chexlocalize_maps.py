@@ -84,6 +84,11 @@ LOOP += [LOOP, LOOP]
         ({"cxr_dims": (2**16, 2**16)}, r"cxr_dims.* 65536 x 65536 is too large; a mask holds"),
         # OpenCV would crash, and the process with it
         ({"cxr_dims": (2**28, 1)}, r"cxr_dims.* 1 x 268435456 is too large; a side has"),
+        ({"cxr_dims": (WIDTH, 10**300)}, r"cxr_dims.* is too large; a side has"),
+        ({"cxr_dims": (WIDTH, 10**400)}, "cxr_dims holds a whole number of more than 300 digits"),
+        ({"prob": -(10**400)}, "prob holds a whole number of more than 300 digits"),
+        ({"gt": [10**400]}, "gt holds a whole number of more than 300 digits"),
+        ({"map": 1 << 20_000}, "its map is a value of type int that is too long to show"),
         ({"cxr_dims": "30x20"}, "cxr_dims is '30x20', not a number"),
         (
             {"cxr_dims": (HEIGHT, WIDTH)},

@@ -147,6 +147,15 @@ def changed(content, *places, value):
     [
         (("images", 0, "height"), 0, "entry 1 of images: height and width must be two positive"),
         (("images", 0, "height"), 10**7, r"entry 1 of images: .*10000000 x 30 would take"),
+        pytest.param(
+            *(("images", 0, "height"), 10**290, "entry 1 of images: height and width 1000.* is too large"),
+            id="290 digits",
+        ),
+        pytest.param(
+            *(("images", 0, "height"), 10**400, "entry 1 of images: height cannot be inf"), id="400 digits"
+        ),
+        (("annotations", 1, "segmentation", "size"), [20, 10**400], "entry 2 of annotations: size must be"),
+        (("annotations", 0, "segmentation"), [[1, 2, 3, 4, 5, 10**400]], "a polygon .* lies far outside"),
         (("images", 1, "file_name"), "other/b.png", "entry 2 of images.*'b' stands twice"),
         (("images", 1, "id"), 7, "entry 2 of images.*stands twice"),
         (("images",), [], "holds no image"),

@@ -183,6 +183,17 @@ class TestWhatIsRead:
         write_fixations(release / FIRST, fixation_rows("img-a", 0), columns)
         np.testing.assert_array_equal(read_gaze(release).cases[0].used[0].read().points, expected)
 
+    @pytest.mark.parametrize("extra", ["average_x_position", "average_y_position"])
+    def test_positions_are_of_one_pair_of_columns(self, release, extra):
+        expected = read_gaze(release).cases[0].used[0].read().points
+        rows = [[*row, 999] for row in fixation_rows("img-a", 0)]
+        write_fixations(release / FIRST, rows, f"{FIXATION_COLUMNS},{extra}")
+        np.testing.assert_array_equal(read_gaze(release).cases[0].used[0].read().points, expected)
+        lacking = FIXATION_COLUMNS.replace(extra.removeprefix("average_"), extra)
+        write_fixations(release / FIRST, fixation_rows("img-a", 0), lacking)
+        with pytest.raises(InputFileError, match=f"columns of two kinds, .*{extra}.*'y_position' and 'x_pos"):
+            read_gaze(release)
+
     def test_some_phases(self, release):
         write_metadata(release, [], phase=2)
         for phases in (None, 1, np.int64(1), [2, 1]):

@@ -317,3 +317,18 @@ class TestImageShape:
         for read in (image_shape, read_grey):
             with pytest.raises(InputFileError, match=r"a\.tif: its pixels are stored turned or mirrored"):
                 read(path)
+
+
+def test_a_nan_of_any_kind_is_read_without_a_warning(tmp_path):
+    # a signalling NaN: the bit of quiet ones is not set
+    np.save(tmp_path / "a.npy", np.array([[0x7F800001, 0]], "<u4").view("<f4"))
+    assert np.isnan(read_map(tmp_path / "a.npy")[0, 0])
+
+
+@pytest.mark.parametrize("kind", ["f2", "f4", "i1", "u1", "u8"])
+def test_numbers_of_any_type_are_held_against_the_marks(tmp_path, kind):
+    np.save(tmp_path / "a.npy", np.array([[0, 1]], kind))
+    np.save(tmp_path / "b.npy", np.array([[0, 7]], kind))
+    assert read_mask(tmp_path / "a.npy").tolist() == [[False, True]]
+    with pytest.raises(InputFileError, match=r"b\.npy: not a mask but 2 different numbers \(0, 7\)"):
+        read_mask(tmp_path / "b.npy")

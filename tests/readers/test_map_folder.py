@@ -23,6 +23,7 @@ from map_folders import (
     write_map_folder,
     write_table,
 )
+from tests_support import quick
 
 import salstats as ss
 from salstats.checks import ColumnError, InputFileError, SalstatsError, SalstatsWarning
@@ -261,6 +262,8 @@ class TestDamaged:
             ({"width": ""}, "row 3: of height and width one is empty"),
             ({"path": "x" * 300 + ".npy"}, "row 3: path 'xxx.*': (File name too long|no such file)"),
             ({"width": "1e8"}, "row 3: height and width 40 x 100000000 is too large"),
+            ({"width": "9" * 290}, "row 3: height and width 40 x 1000.* is too large; a side has"),
+            ({"width": "9" * 400}, "row 3, column 'width': '999.*' is not allowed"),
             ({"case": ""}, "row 3: case '' of a map is no name: it is empty"),
             ({"path": ""}, "row 3: path '' names no file"),
             ({"method": "human"}, "row 3: method 'human' is what people are called"),
@@ -288,6 +291,21 @@ class TestDamaged:
         with pytest.raises(InputFileError, match=rf"maps.csv, row 3.*{said}") as raised:
             read_map_folder(folder)
         assert "\n" not in str(raised.value)
+
+    @pytest.mark.parametrize("content", ["", "\r\n", "\n\n"])
+    def test_a_table_of_nothing(self, folder, content):
+        (folder / "maps.csv").write_text(content)
+        with pytest.raises(InputFileError, match=r"maps\.csv has no column 'case'"):
+            read_map_folder(folder)
+
+    def test_many_tasks_of_one_case_are_read_in_linear_time(self, folder):
+        tasks = [*TASKS, *(f"t{i}" for i in range(20_000))]
+        rows = [f"{case},{task},g,maps/a.npy,40,50,1" for case in CASES for task in tasks]
+        (folder / "maps.csv").write_text("\n".join(["case,task,method,path,height,width,label", *rows]))
+        np.save(folder / "maps" / "a.npy", np.eye(3))
+        with quick(20):
+            study = read_map_folder(folder, tasks=["t7"])
+        assert study.cases[0].labels == {"t7": 1.0}
 
     def test_a_link_that_leads_out_of_the_folder(self, folder, tmp_path):
         np.save(tmp_path / "secret.npy", np.eye(3))

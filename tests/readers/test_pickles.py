@@ -456,3 +456,11 @@ def test_instructions_without_end_are_stopped_at_the_limit(read, monkeypatch):
     assert read(whole(value([[]] * 20))) == [[]] * 20
     with pytest.raises(UnsafePickleError, match="would take"):
         read(whole(b"(" + b"]" * 100 + b"l"))
+
+
+def test_many_storages_are_counted_in_linear_time(read):
+    ids = b"".join(storage_id(0, key=str(number)) for number in range(20_000))
+    keys = [str(number) for number in range(20_000)]
+    with quick(10):
+        found = read(stream(b"(" + ids + b"l", bytes(8 * len(keys)), keys=keys))
+    assert len(found) == len(keys)

@@ -456,3 +456,21 @@ def test_one_of_many_names_is_refused_where_it_first_stands(text_file):
     rows = "\n".join(f"{case},m,iou,0.5" for case in ("z", "y\u200b", "a", "b\u200b"))
     with pytest.raises(ColumnError, match=r"row 3, column 'case': 'y.*U\+200B"):
         ss.read_scores(text_file(f"case,method,metric,score\n{rows}\n"))
+
+
+@pytest.mark.parametrize(("unit", "number"), [("us", 2**62), ("s", 2**50), ("ms", -(2**60))])
+def test_a_time_that_no_year_has_is_named_with_its_row(parquet_file, unit, number):
+    file = parquet_file(seen=pa.array([0, number], pa.timestamp(unit)))
+    with pytest.raises(ColumnError, match=r"scores\.parquet, row 2, column 'seen': a time outside the years"):
+        ss.read_scores(file)
+
+
+def test_a_whole_number_of_a_workbook_that_no_float_holds_is_named_with_its_cell(tmp_path):
+    file = write_frame(pd.DataFrame({"case": ["a"], "n": [7]}), tmp_path / "a.xlsx")
+    with zipfile.ZipFile(file) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content.replace(b"<v>7</v>", b"<v>%s</v>" % (b"9" * 400)))
+    with pytest.raises(InputFileError, match=r"a\.xlsx, .* cell B2: a whole number of more than 300 digits"):
+        read_table(file)

@@ -92,6 +92,34 @@ def test_patients_stand_beside_their_cases():
     )
 
 
+def test_score_has_the_benchmarks_rules_as_metrics_beside_its_own(study):
+    names = {f"xaibenchmark_{metric}": metric for metric in xaibenchmark.SCORES}
+    scores = ss.score(study, metrics=[*names, "iou", "hit_any"])
+    benchmark = scores[scores["metric"].isin(names)].replace({"metric": names})
+    benchmark = benchmark[benchmark["reason"] != "map is not finite"]
+    by_rules = score_xaibenchmark(study)
+    keys = ["case", "metric"]
+    both = benchmark.merge(by_rules, on=keys, validate="one_to_one")
+    assert len(both) > 40
+    np.testing.assert_array_equal(both["score_x"], both["score_y"])
+    flat = {("a", "t", "cam"): np.full((3, 4), 0.5)}
+    one = ss.study_from_arrays({("a", "t"): np.eye(4, dtype=bool)}, flat)
+    found = ss.score(one, metrics=[*names, "hit_any"]).set_index("metric")["score"]
+    assert found.to_dict() == {
+        "xaibenchmark_iou": 1 / 4,
+        "xaibenchmark_precision": 1 / 4,
+        "xaibenchmark_recall": 0,
+        "xaibenchmark_hit": 1,
+        "hit_any": 0,
+    }
+    # a map that is positive nowhere has no precision, and IoU 0
+    negative = {("a", "t", "cam"): -np.eye(4)}
+    one = ss.study_from_arrays({("a", "t"): np.eye(4, dtype=bool)}, negative)
+    found = ss.score(one, metrics=[*names]).set_index("metric")
+    assert found.loc["xaibenchmark_precision", "reason"] == "nothing positive"
+    assert found.loc["xaibenchmark_iou", "score"] == 0
+
+
 def test_a_map_of_another_size_is_resized_to_the_truth():
     truth = np.zeros((8, 10), bool)
     truth[2:6, 3:9] = True

@@ -78,7 +78,7 @@ def _write(report: Report, made: Path, jobs: FigureJobs, progress: bool) -> list
     report = replace(report, sections=tuple(sections), warnings=(*report.warnings, *warned))
     with counting(None, "Page", progress=progress):
         page = render_page(report)
-        (made / "index.html").write_text(page, encoding="utf-8", newline="\n")
+        _write_text(made / "index.html", page)
     listed = ["index.html", *(file for part in sections for item in part.items for file in item.files)]
     manifest = {
         "salstats": salstats.__version__,
@@ -87,8 +87,13 @@ def _write(report: Report, made: Path, jobs: FigureJobs, progress: bool) -> list
         "files": sorted(listed),
     }
     text = json.dumps(manifest, indent=2, ensure_ascii=False)
-    (made / MANIFEST).write_text(text + "\n", encoding="utf-8", newline="\n")
+    _write_text(made / MANIFEST, text + "\n")
     return warned
+
+
+def _write_text(file: Path, text: str) -> None:
+    """Write text; bytes of a file's name that are no text stand as escapes."""
+    file.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
 
 
 def _table_files(item: Item, made: Path) -> list[Path]:

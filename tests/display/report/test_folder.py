@@ -1,5 +1,6 @@
 """A report's folder: complete or not there, and never in the place of somebody else's files."""
 
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -13,12 +14,12 @@ from salstats.display.report.folder import check_folder, write_folder
 from salstats.display.report.model import Item, Report, Section
 
 
-def write(folder, title="First", *, overwrite=False):
+def write(folder, title="First", *, overwrite=False, provenance=()):
     """Write a report of one table."""
     frame = ss.describe(ss.datasets.load_simulated(), by=["metric", "method"])
     item = Item("description", "Table 1", "Scores", ss.table_describe(frame), frame)
     sections = (Section("summary", "Summary"), Section("cases", "Cases", items=(item,)))
-    report = Report(title, sections, (), ())
+    report = Report(title, sections, (), (), provenance=provenance)
     folder = check_folder(Path(folder), overwrite=overwrite)
     with FigureJobs(1) as figures:
         return write_folder(report, folder, figures)
@@ -88,3 +89,9 @@ def test_folders_that_cannot_be_made_or_replaced_are_named(tmp_path, monkeypatch
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputFileError, match="current folder"):
         write(".")
+
+
+def test_a_name_that_is_no_text_stands_in_a_report_as_escapes(tmp_path):
+    write(tmp_path / "out", provenance=(("Input", "nu\udcff.csv"),))
+    listed = json.loads((tmp_path / "out" / "report.json").read_text(encoding="utf-8"))
+    assert listed["provenance"] == {"Input": "nu\udcff.csv"}

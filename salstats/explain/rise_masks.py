@@ -1,0 +1,181 @@
+"""The random masks of RISE: how many of them leave the network its class, and what those show."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import nn
+
+from salstats.checks import SalstatsError, ShapeError, ValueRangeError, check_choice, check_level
+from salstats.explain.baselines import baselines_of, check_baseline
+from salstats.explain.forward import (
+    BATCH_SIZE,
+    PROBABILITIES,
+    dtype_of,
+    evaluating,
+    pass_size,
+    to_probabilities,
+)
+from salstats.explain.inputs import check_images, check_targets
+from salstats.explain.making import image_draws
+from salstats.explain.methods import METHODS, check_options
+from salstats.explain.named_maps import check_keys
+from salstats.explain.perturbations import outputs_behind_masks
+from salstats.explain.request import Request
+
+
+def rise_masks(
+    model: nn.Module,
+    images: Any,
+    targets: int | Sequence[int] | np.ndarray | torch.Tensor,
+    *,
+    region: Any = None,
+    cases: Sequence[Any] | None = None,
+    tasks: Sequence[Any] | None = None,
+    probability: str = "softmax",
+    cutoff: float = 0.5,
+    batch_size: int = BATCH_SIZE,
+    device: str | torch.device | None = None,
+    mixed_precision: bool = False,
+    rng: int | np.random.Generator = 0,
+    seeds: Sequence[int] | np.ndarray | None = None,
+    **options: Any,
+) -> pd.DataFrame:
+    """Share of RISE's random masks behind which the network keeps its class, and what these masks show.
+
+    The masks are those with which `explain(method="rise")` makes the map of an image from the same `rng` or
+    `seeds`. Where hardly any passes, the network gives the class behind none of what the map is a mean of;
+    where those that pass show a region more than the others do, the class depends on it.
+
+    Parameters
+    ----------
+    model, images, targets, batch_size, device, mixed_precision, rng, seeds
+        As for `explain`.
+    region : ndarray of bool, shape (height, width) or (n, height, width), optional
+        Where on the network's input to look, such as the front of a head or the truth: for all images, or
+        for each.
+    cases, tasks : sequence of str, optional
+        Name of each image, by default "0", "1", ..., and what is looked for on it.
+    probability : {"softmax", "sigmoid", "none"}
+        "softmax": a mask passes where the target's output is the largest (the first of equal ones).
+        "sigmoid": where its probability is `cutoff` at least; "none": where the output itself is.
+    cutoff : float
+        Strictly between 0 and 1; not for "softmax".
+    **options
+        `n_masks`, `cells`, `keep` and `baseline` of RISE, see `list_methods`.
+
+    Returns
+    -------
+    DataFrame
+        One row per image: `case`, `task` where tasks are given, `target`, `n_masks`, `n_passing`,
+        `share_passing`; with a region `shown_passing` and `shown_failing`, the mean share of the region that
+        the masks show which pass and which do not, NaN where there are none; `probability`, `baseline`.
+
+    Raises
+    ------
+    SalstatsError
+        As for `explain`; a region has another shape than the images, holds something else than 0 and 1, or
+        is empty.
+
+    References
+    ----------
+    Petsiuk, V., Das, A., Saenko, K. (2018). RISE: Randomized Input Sampling for Explanation of Black-box
+    Models. British Machine Vision Conference. doi:10.48550/arXiv.1806.07421
+
+    Examples
+    --------
+    A network that sees class 1 where the upper left pixel is bright:
+
+    >>> import numpy as np, torch
+    >>> from salstats import explain as ex
+    >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(16, 2))
+    >>> _ = model[1].weight.data.zero_(), model[1].bias.data.copy_(torch.tensor([0.5, 0.0]))
+    >>> model[1].weight.data[1, 0] = 1.0
+    >>> corner = np.zeros((4, 4), bool)
+    >>> corner[0, 0] = True
+    >>> masks = ex.rise_masks(model, np.ones((1, 1, 4, 4)), 1, region=corner, n_masks=500, cells=2)
+    >>> masks[["n_masks", "share_passing", "shown_passing", "shown_failing"]].round(2)
+       n_masks  share_passing  shown_passing  shown_failing
+    0      500           0.49            1.0            0.0
+    """
+    check_choice(probability, PROBABILITIES, "probability")
+    check_level(cutoff, "cutoff")
+    method = METHODS["rise"]
+    given = check_options(method, options)
+    stack = check_images(images)
+    keys = check_keys(cases, tasks, len(stack))
+    regions = None if region is None else _check_regions(region, stack)
+    groups, drawn = image_draws(method, stack, seeds, rng)
+    n_passing = np.zeros(len(stack), np.int64)
+    shown_passing = np.zeros(len(stack))
+    shown_failing = np.zeros(len(stack))
+    with evaluating(model, device) as place:
+        request = Request(
+            model=model, device=place, batch_size=pass_size(batch_size, stack, place),
+            mixed_precision=mixed_precision, images=stack, targets=torch.zeros(len(stack), dtype=torch.int64),
+            seeds=tuple(int(seed) for seed in drawn), options=given,
+        )  # fmt: skip
+        n_outputs = request.outputs(stack[:1]).shape[1]
+        if probability == "softmax" and n_outputs < 2:
+            raise ShapeError(
+                "a network with one output always keeps its class; probability='sigmoid' looks at its "
+                "probability"
+            )
+        wanted = check_targets(targets, len(stack), n_outputs)
+        for places in groups:
+            image = stack[places[:1]].to(device=place, dtype=dtype_of(model))
+            hidden = baselines_of(image, given["baseline"])
+            for masks, outputs in outputs_behind_masks(request, image, hidden, request.generator(places[0])):
+                passing = _passing(outputs, wanted[places], probability, cutoff)
+                n_passing[places] += passing.sum(axis=0)
+                if regions is not None:
+                    weights = regions[places].reshape(len(places), -1).T
+                    shown = masks.flatten(1).cpu().double().numpy() @ weights
+                    shown_passing[places] += (shown * passing).sum(axis=0)
+                    shown_failing[places] += (shown * ~passing).sum(axis=0)
+    n_masks = given["n_masks"]
+    columns = keys.columns(np.arange(len(stack)))
+    columns |= {
+        "target": wanted,
+        "n_masks": n_masks,
+        "n_passing": n_passing,
+        "share_passing": n_passing / n_masks,
+    }
+    if regions is not None:
+        # without such masks there is no mean
+        with np.errstate(invalid="ignore"):
+            columns["shown_passing"] = shown_passing / n_passing
+            columns["shown_failing"] = shown_failing / (n_masks - n_passing)
+    baseline = check_baseline(given["baseline"], tuple(stack.shape)).text
+    return pd.DataFrame(columns | {"probability": probability, "baseline": baseline})
+
+
+def _passing(outputs: torch.Tensor, targets: np.ndarray, probability: str, cutoff: float) -> np.ndarray:
+    """Whether the network gives each target, for the outputs behind each mask; shape (masks, targets)."""
+    if torch.isnan(outputs).any():
+        raise SalstatsError(
+            "the network gives NaN behind a mask; a network that is right on every image, another baseline "
+            "or full precision would do"
+        )
+    if probability == "softmax":
+        return np.asarray(outputs.argmax(dim=1).numpy()[:, None] == targets)
+    return np.asarray(to_probabilities(outputs, probability).numpy()[:, targets] >= cutoff)
+
+
+def _check_regions(region: Any, images: torch.Tensor) -> np.ndarray:
+    """Regions of all images as weights that sum to 1, shape (n, height, width)."""
+    values = np.asarray(region)
+    shape = (len(images), int(images.shape[2]), int(images.shape[3]))
+    if values.shape not in (shape, shape[1:]):
+        raise ShapeError(
+            f"region has shape {values.shape}; it must have that of the images, {shape[1:]} or {shape}"
+        )
+    if values.dtype.kind not in "biuf" or not np.isin(values, (0, 1)).all():
+        raise ValueRangeError("region must hold 0 and 1, or False and True")
+    regions = np.broadcast_to(values.astype(np.float64), shape)
+    sizes = regions.sum(axis=(1, 2))
+    if not sizes.all():
+        raise ValueRangeError(f"region marks nothing on image {int(np.argmin(sizes))}; leave such images out")
+    return regions / sizes[:, None, None]
