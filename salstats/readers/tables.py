@@ -282,7 +282,8 @@ class Table:
     def _warn_of_lost_digits(self, column: str, cells: pd.Series, numbers: pd.Series) -> None:
         """Warn of a whole number of a text column that is read as another, as no float is so exact."""
         values = numbers.to_numpy()
-        for position in np.flatnonzero((np.abs(values) >= EXACT) & (np.abs(values) < _NO_NAME)):
+        sizes = np.abs(values)
+        for position in np.flatnonzero((sizes >= EXACT) & (sizes < _NO_NAME)).tolist():
             text = str(cells.iloc[position]).strip().replace(self.options.decimal, ".")
             if Decimal(text) != Decimal(values[position]):
                 warn(
