@@ -167,6 +167,8 @@ def read_scores(
         return f"{origin['file'].iloc[row]}, row {origin['row'].iloc[row]}"
 
     if scale is not None:
+        # groups of Categoricals would be all combinations of their values
+        make_text_plain(scores)
         warn_of_two_scales(scores, place)
         scores = _scaled(scores, scale)
         codes = codes.with_scores(scores["score"])

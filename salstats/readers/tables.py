@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -284,8 +283,9 @@ class Table:
         values = numbers.to_numpy()
         sizes = np.abs(values)
         for position in np.flatnonzero((sizes >= EXACT) & (sizes < _NO_NAME)).tolist():
-            text = str(cells.iloc[position]).strip().replace(self.options.decimal, ".")
-            if Decimal(text) != Decimal(values[position]):
+            text = str(cells.iloc[position]).strip()
+            # 7.221648081421175e+17 is how a float is written
+            if text.lstrip("+-").isdigit() and int(text) != int(values[position]):
                 warn(
                     f"{self.place(position, column)}: {text} is read as {values[position]:.0f}, as a float "
                     "holds no more digits; write fewer digits, or a letter before them if it is a name"

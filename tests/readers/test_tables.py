@@ -448,8 +448,9 @@ def test_a_covariate_that_loses_digits_beside_a_fraction_is_named(text_file, par
 
 @pytest.mark.filterwarnings("error")
 def test_a_covariate_that_a_float_holds_is_a_number_without_a_word(text_file):
-    sizes = ss.read_data(text_file("case,size\na,2.5\nb,9007199254740992\nc,1e18\nd,-inf\n"))["size"]
-    assert sizes.tolist() == [2.5, 9007199254740992, 1e18, -np.inf]
+    file = text_file("case,size\na,2.5\nb,9007199254740992\nc,7.221648081421175e+17\nd,-inf\n")
+    sizes = ss.read_data(file)["size"]
+    assert sizes.tolist() == [2.5, 9007199254740992, 7.221648081421175e17, -np.inf]
 
 
 def test_one_of_many_names_is_refused_where_it_first_stands(text_file):
