@@ -23,6 +23,8 @@ _PACKING = 1.5
 _CHARACTER = 8
 #: XML of a formula or of merged cells, behind which an empty cell may be something else.
 _HIDING = re.compile(rb"<(?:\w+:)?(?:f|mergeCell)[ />]")
+#: What a merged range is called in XML.
+_MERGED = re.compile(rb"""<(?:\w+:)?mergeCell\s[^>]*?ref=["']([^"']*)["']""")
 
 
 def read_xlsx(file: Path, data: bytes, options: TableOptions) -> pd.DataFrame:
@@ -79,8 +81,12 @@ def _read_sheet(file: Path, data: bytes, options: TableOptions) -> tuple[list[st
 
     with ZipFile(BytesIO(data)) as archive:
         _check_unpacked(file, archive, len(data))
-        sheets = [name for name in archive.namelist() if name.startswith("xl/worksheets/")]
-        hides = any(_HIDING.search(archive.read(name)) for name in sheets)
+        sheets = [archive.read(name) for name in archive.namelist() if name.startswith("xl/worksheets/")]
+        hides = any(_HIDING.search(sheet) for sheet in sheets)
+        # openpyxl makes every cell of a merged range, which a few bytes can name
+        n_merged = sum(_merged_cells(sheet) for sheet in sheets)
+        check_size(n_merged * SHEET_CELL, f"{file}: its {n_merged} merged cells", len(data))
+        del sheets
     sheet = _sheet(file, load_workbook(BytesIO(data), read_only=True, data_only=True), options)
     # the stated extent of a sheet is wrong in some writers' files
     sheet.reset_dimensions()
@@ -115,6 +121,21 @@ def _read_sheet(file: Path, data: bytes, options: TableOptions) -> tuple[list[st
     if hides and any(value is None for row in rows for value in row):
         _check_gaps(where, load_workbook(BytesIO(data))[sheet.title], rows)
     return header, rows
+
+
+def _merged_cells(sheet: bytes) -> int:
+    """Return how many cells the merged ranges of a sheet's XML have."""
+    from openpyxl.utils import range_boundaries
+
+    n_cells = 0
+    for reference in _MERGED.findall(sheet):
+        try:
+            first_col, first_row, last_col, last_row = range_boundaries(reference.decode())
+            n_cells += (last_col - first_col + 1) * (last_row - first_row + 1)
+        except (ValueError, TypeError):
+            # no range of cells; openpyxl says what is wrong with it
+            continue
+    return n_cells
 
 
 def _sheet(file: Path, book: Any, options: TableOptions) -> Any:

@@ -42,7 +42,14 @@ def listed_texts(content):
     return content.replace(b"</Types>", part.encode())
 
 
+def merged(content):
+    """A sheet with an empty cell and a merged range of three hundred million cells."""
+    ranges = b'<mergeCells count="1"><mergeCell ref="A1:XFD20000"/></mergeCells>'
+    return content.replace(b"<v>2</v>", b"").replace(b"</sheetData>", b"</sheetData>" + ranges)
+
+
 BOMBS = {
+    "a range of merged cells": ({"xl/worksheets/sheet1.xml": merged}, "merged cells would take"),
     "a sheet of another ending": (
         {"xl/worksheets/bomb.bin": lambda _: bytes(LONG)},
         "unpacked XML would take",
