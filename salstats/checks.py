@@ -1,14 +1,17 @@
 """Exception classes and every argument check, called on the first lines of public functions."""
 
 import contextlib
+import math
 import os
 import re
 import sys
+import time
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from difflib import get_close_matches
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -329,10 +332,18 @@ LIMIT = "SALSTATS_LIMIT_GB"
 #: column, and an instruction of a pickle, which may make a container.
 PIXEL, CELL, SHEET_CELL, COLUMN, INSTRUCTION = 8, 32, 512, 1 << 16, 1024
 _GB = 1 << 30
+#: Honest files take less than this many times their bytes: text of zeros packs to a thousandth.
+_PROPORTION = 1000
+#: Where Linux lists the control groups, which limit the memory of a container.
+_GROUPS = Path("/sys/fs/cgroup")
 
 
-def limit() -> float:
-    """How many bytes a file may ask for: an image, a table, a pickle; 1 GB unless the user says more.
+def limit(file_bytes: float = 0) -> float:
+    """How many bytes what a file holds may take in memory: an image, a table, a pickle.
+
+    The environment variable says how many gigabytes. Without it they are half of the memory that is free, and
+    at most 1 GB or, where `file_bytes` says how large the file is, 1000 times that: what asks for more is out
+    of proportion to the file.
 
     Raises
     ------
@@ -341,11 +352,15 @@ def limit() -> float:
 
     Examples
     --------
-    >>> from salstats.checks import PIXEL, limit
-    >>> int(limit() // PIXEL)  # pixels of an image
-    134217728
+    >>> from salstats.checks import limit
+    >>> limit() <= 2**30
+    True
+    >>> limit(file_bytes=2**24) >= limit()
+    True
     """
-    text = os.environ.get(LIMIT, "1")
+    text = os.environ.get(LIMIT)
+    if text is None:
+        return min(_free_memory() / 2, max(_GB, _PROPORTION * file_bytes))
     try:
         given = float(text)
     except ValueError:
@@ -357,21 +372,73 @@ def limit() -> float:
     return given * _GB
 
 
-def too_large(n_bytes: float) -> str:
+def _free_memory() -> float:
+    """How many bytes this process may still take, looked up once a second."""
+    return _free_memory_at(int(time.monotonic()))
+
+
+@lru_cache(maxsize=1)
+def _free_memory_at(second: int) -> float:
+    """How many bytes this process may still take: what the machine has, or less in a container."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+    except OSError:
+        # a system without this file does not say what is free
+        return 2.0 * _GB
+    kilobytes = next((line.split()[1] for line in lines if line.startswith("MemAvailable")), None)
+    free = 2.0 * _GB if kilobytes is None else 1024.0 * int(kilobytes)
+    return min([free, *map(_free_in_group, _memory_groups())])
+
+
+def _memory_groups() -> list[Path]:
+    """Folders of the control groups that may limit this process's memory, of both versions."""
+    try:
+        lines = Path("/proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return []
+    groups = []
+    for line in lines:
+        _, controllers, group = line.split(":", 2)
+        root = _GROUPS / "memory" if controllers == "memory" else _GROUPS
+        if controllers in ("", "memory"):
+            folder = root / group.lstrip("/")
+            # in a container the path may be that of the host, of which only the root is there
+            groups += [folder, *(parent for parent in folder.parents if parent.is_relative_to(root))]
+    return groups
+
+
+def _free_in_group(folder: Path) -> float:
+    """How many bytes a control group may still take; infinite where it has no limit."""
+    for most, used in (("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes")):
+        try:
+            limited = float((folder / most).read_text())
+            taken = float((folder / used).read_text())
+            statistics = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+        # there is no such file, or it says "max"
+        except (OSError, ValueError):
+            continue
+        # pages of files that were read are given back when memory is short
+        reclaimable = float(statistics.get("total_inactive_file", statistics.get("inactive_file", 0)))
+        return max(limited - taken + reclaimable, 0.0)
+    return math.inf
+
+
+def too_large(n_bytes: float, file_bytes: float = 0) -> str:
     """What is wrong with something that takes so many bytes in memory; "" within the limit."""
-    most = limit()
+    most = limit(file_bytes)
     return "" if n_bytes <= most else _beyond(n_bytes, most)
 
 
 def _beyond(n_bytes: float, most: float) -> str:
     """Say that something takes more memory than the limit."""
     return (
-        f"would take {n_bytes / _GB:.3g} GB of memory, and {most / _GB:g} is the limit; the environment "
-        f"variable {LIMIT} raises it"
+        f"would take {n_bytes / _GB:.3g} GB of memory, and {most / _GB:.3g} is the limit; the environment "
+        f"variable {LIMIT} raises it (in Python, os.environ[{LIMIT!r}])"
     )
 
 
-def check_size(n_bytes: float, what: object) -> None:
-    """Raise InputFileError where something that a file asks for is too large."""
-    if n_bytes > limit():
-        raise InputFileError(f"{what} {too_large(n_bytes)}")
+def check_size(n_bytes: float, what: object, file_bytes: float = 0) -> None:
+    """Raise InputFileError where something that a file asks for is too large; see `limit`."""
+    wrong = too_large(n_bytes, file_bytes)
+    if wrong:
+        raise InputFileError(f"{what} {wrong}")

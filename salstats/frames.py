@@ -138,7 +138,12 @@ class ColumnCodes:
         n_codes = 1
         for column in columns:
             part = self._known.get(column) or self.column(column)
-            codes = part.codes if n_codes == 1 else codes * part.n_codes + part.codes
+            if n_codes == 1:
+                codes = part.codes
+            else:
+                # in place, as the codes of a large study are much of what it takes in memory
+                codes = codes * part.n_codes
+                codes += part.codes
             n_codes *= part.n_codes
             if n_codes > 4 * len(self.frame):
                 codes, n_codes = _dense(codes, n_codes)
@@ -164,6 +169,8 @@ def _dense(codes: np.ndarray, n_codes: int) -> tuple[np.ndarray, int]:
     if n_codes <= 50 * max(len(codes), 1):
         seen = np.zeros(n_codes, dtype=bool)
         seen[codes] = True
+        if seen.all():
+            return codes, n_codes
         renumbered = np.cumsum(seen) - 1
         return renumbered[codes], int(seen.sum())
     values, dense = np.unique(codes, return_inverse=True)
@@ -271,6 +278,11 @@ def check_nesting(frame: pd.DataFrame, name: str = "scores", codes: ColumnCodes 
         return
     codes = codes or ColumnCodes(frame)
     cases, patients = codes.combined(case_key(frame)), codes.column("patient")
+    # a patient of each case; most frames are done here
+    patient_of_case = np.zeros(len(cases), dtype=np.int64)
+    patient_of_case[cases] = patients.codes
+    if np.array_equal(patient_of_case[cases], patients.codes):
+        return
     first_of_pair = np.unique(cases * patients.n_codes + patients.codes, return_index=True)[1]
     n_patients = np.bincount(cases[first_of_pair])
     if n_patients.max(initial=0) > 1:

@@ -183,3 +183,33 @@ def test_a_score_whose_square_no_number_holds_is_refused(score, tmp_path):
     frame.to_csv(tmp_path / "scores.csv", index=False)
     with pytest.raises(ColumnError, match=r"scores\.csv, row 3, column 'score': .* beyond 1e\+150"):
         ss.read_scores(tmp_path / "scores.csv")
+
+
+def test_the_limit_of_memory_is_in_proportion_to_the_file_and_half_of_what_is_free(monkeypatch):
+    gigabyte = 2**30
+    monkeypatch.delenv(checks.LIMIT, raising=False)
+    monkeypatch.setattr(checks, "_free_memory", lambda: 24 * gigabyte)
+    assert checks.limit() == gigabyte
+    assert checks.limit(file_bytes=75_000) == gigabyte
+    assert checks.limit(file_bytes=10_000_000) == 10_000_000_000
+    assert checks.limit(file_bytes=gigabyte) == 12 * gigabyte
+    monkeypatch.setattr(checks, "_free_memory", lambda: gigabyte)
+    assert checks.limit(file_bytes=gigabyte) == gigabyte / 2
+    monkeypatch.setenv(checks.LIMIT, "3")
+    assert checks.limit() == checks.limit(file_bytes=gigabyte) == 3 * gigabyte
+
+
+@pytest.mark.parametrize(
+    ("names", "inactive"),
+    [
+        (("memory.max", "memory.current"), "inactive_file"),
+        (("memory.limit_in_bytes", "memory.usage_in_bytes"), "total_inactive_file"),
+    ],
+)
+def test_a_container_has_what_its_limit_leaves(tmp_path, names, inactive):
+    for name, text in (*zip(names, ("1000", "700"), strict=True), ("memory.stat", f"anon 1\n{inactive} 200")):
+        (tmp_path / name).write_text(text)
+    assert checks._free_in_group(tmp_path) == 500
+    (tmp_path / names[0]).write_text("max")
+    assert checks._free_in_group(tmp_path) == np.inf
+    assert checks._free_in_group(tmp_path / "nowhere") == np.inf

@@ -1,6 +1,7 @@
 """What is installed: versions, optional parts and what brings them, this machine, the embedded data."""
 
 import hashlib
+import math
 import platform
 import re
 import shutil
@@ -96,7 +97,8 @@ def _machine() -> Iterator[tuple[str, str]]:
     from salstats.checks import LIMIT, limit
 
     yield "cores", f"{joblib.cpu_count()}, which --jobs -1 uses"
-    yield "memory per file", f"{limit() / 2**30:g} GB at most; the environment variable {LIMIT} raises it"
+    most = limit(file_bytes=math.inf) / 2**30
+    yield "memory per file", f"{most:.3g} GB at most; the environment variable {LIMIT} raises it"
 
 
 def _data() -> Iterator[tuple[str, str]]:

@@ -2,52 +2,44 @@
 
 import datetime as dt
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from salstats.checks import CELL, ColumnError, InputFileError, SalstatsError, check_size
+from salstats.checks import CELL, ColumnError, InputFileError, SalstatsError, check_size, limit
 from salstats.readers.cells import check_header
+from salstats.readers.coded_text import sorted_dictionary
+from salstats.readers.parquet_pages import PageSizes, page_sizes
 
 #: What pandas calls the row labels of a frame that has no name for them.
 _ROW_LABELS = re.compile(r"__index_level_\d+__")
 _WHOLE = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
+#: Rows that are decoded together where one text may stand for any number of bytes, at most, and the share of
+#: the memory limit that they may take.
+_MOST_TOGETHER = 1 << 16
+_SHARE_TOGETHER = 0.25
 
 
 def read_parquet(file: Path, data: bytes) -> pd.DataFrame:
-    """A Parquet file's columns: text as text, whole numbers exact even beside empty cells."""
+    """Read a Parquet file's columns: text as a Categorical, whole numbers exact even beside empty cells."""
     import pyarrow as pa
-    from pyarrow import compute, parquet
+    from pyarrow import parquet
 
     exact = {getattr(pa, name.lower())(): getattr(pd, f"{name}Dtype")() for name in _WHOLE}
     try:
-        said = parquet.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)
-        schema, made_of = said.schema_arrow, said.metadata
-        names = [n for n in schema.names if not (schema.pandas_metadata and _ROW_LABELS.fullmatch(n))]
+        stated = parquet.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)
+        schema = stated.schema_arrow
+        names = schema.names
+        if schema.pandas_metadata:
+            names = [name for name in names if not _ROW_LABELS.fullmatch(name)]
         check_header(file, names)
         _check_columns(file, schema)
-        # a few bytes can stand for any number of rows
-        size = made_of.num_rows * made_of.num_columns * CELL
-        size += sum(made_of.row_group(i).total_byte_size for i in range(made_of.num_row_groups))
-        check_size(size, f"{file}: its {made_of.num_rows} rows of {made_of.num_columns} columns")
-        # and one text for any number of cells: their length is known before they are written out
-        texts = [f.name for f in schema if pa.types.is_string(f.type) or pa.types.is_large_string(f.type)]
-        source = pa.BufferReader(data)
-        table = parquet.ParquetFile(source, page_checksum_verification=True, read_dictionary=texts).read()
-        table.validate(full=True)
+        table = _decoded(file, data, schema, stated.metadata)
         table = table.select(names).replace_schema_metadata()
-        for place, field in enumerate(table.schema):
-            column = table.column(place)
-            if pa.types.is_dictionary(field.type):
-                if not pa.types.is_integer(field.type.value_type):
-                    for part in column.chunks:
-                        lengths = compute.binary_length(part.dictionary).take(part.indices)
-                        size += compute.sum(lengths).as_py() or 0
-                check_size(size, f"{file}: its {len(table)} rows, as far as column {field.name!r},")
-                table = table.set_column(place, field.name, column.cast(field.type.value_type))
-            elif pa.types.is_decimal(field.type):
-                table = table.set_column(place, field.name, column.cast(pa.float64()))
+        table = _simplified(file, data, table)
         frame: pd.DataFrame = table.to_pandas(
             ignore_metadata=True, types_mapper={**exact, pa.bool_(): pd.BooleanDtype()}.get
         )
@@ -76,10 +68,94 @@ def _check_columns(file: Path, schema: Any) -> None:
     """Raise where a column holds neither text nor numbers."""
     from pyarrow import types
 
+    refused = (
+        *(types.is_nested, types.is_binary, types.is_large_binary, types.is_binary_view),
+        types.is_fixed_size_binary,
+    )
     for field in schema:
         kind = field.type.value_type if types.is_dictionary(field.type) else field.type
-        if any(is_it(kind) for is_it in (types.is_nested, types.is_binary, types.is_large_binary)):
+        stored = getattr(kind, "storage_type", kind)
+        if any(is_it(stored) for is_it in refused):
             raise ColumnError(
                 f"{file}, column {field.name!r}: its cells are of type {kind}, not text or numbers; "
                 "leave the column out of the file"
             )
+
+
+def _decoded(file: Path, data: bytes, schema: Any, metadata: Any) -> Any:
+    """Decode a file's columns, text as a dictionary where it can be, within the limit of memory."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    pages = page_sizes(data, metadata.num_columns)
+    # a few bytes can stand for any number of rows, and unpack to any number of bytes
+    size = metadata.num_rows * metadata.num_columns * CELL + sum(column.total for column in pages)
+    what = f"{file}: its {metadata.num_rows} rows of {metadata.num_columns} columns"
+    check_size(size, what, len(data))
+    # and one text for any number of cells: their length is known before they are written out
+    texts = [
+        field.name
+        for field, column in zip(schema, pages, strict=True)
+        if _is_text(field.type) and not column.has_delta
+    ]
+    opened = parquet.ParquetFile(
+        pa.BufferReader(data), page_checksum_verification=True, read_dictionary=texts
+    )
+    if any(column.has_shared_beginnings for column in pages):
+        table = pa.Table.from_batches(_batches(opened, pages, size, what, len(data)), opened.schema_arrow)
+    else:
+        table = opened.read()
+    table.validate(full=True)
+    return table
+
+
+def _batches(opened: Any, pages: list[PageSizes], size: float, what: str, file_bytes: int) -> Iterator[Any]:
+    """Decode some rows after the other, as long as all of them together keep to the limit of memory.
+
+    Where texts share their beginnings, each may be as long as its page.
+    """
+    longest = sum(column.largest for column in pages if column.has_shared_beginnings)
+    room = _SHARE_TOGETHER * limit(file_bytes)
+    n_rows = min(max(int(room / max(longest, 1)), 1), _MOST_TOGETHER)
+    for batch in opened.iter_batches(batch_size=n_rows):
+        size += batch.nbytes
+        check_size(size, what, file_bytes)
+        yield batch
+
+
+def _is_text(kind: Any) -> bool:
+    """Whether a type of pyarrow is one of text."""
+    from pyarrow import types
+
+    return bool(types.is_string(kind) or types.is_large_string(kind))
+
+
+def _simplified(file: Path, data: bytes, table: Any) -> Any:
+    """Bring a table's text to sorted dictionaries, its other dictionaries and its decimals to numbers."""
+    import pyarrow as pa
+
+    size = len(table) * table.num_columns * CELL
+    for place, field in enumerate(table.schema):
+        column = table.column(place)
+        if not pa.types.is_dictionary(field.type):
+            if pa.types.is_decimal(field.type):
+                table = table.set_column(place, field.name, column.cast(pa.float64()))
+            continue
+        if _is_text(field.type.value_type):
+            column = sorted_dictionary(column)
+            size += _text_size(column)
+            check_size(size, f"{file}: its {len(table)} rows, as far as column {field.name!r},", len(data))
+        else:
+            column = column.cast(field.type.value_type)
+        table = table.set_column(place, field.name, column)
+    return table
+
+
+def _text_size(column: Any) -> int:
+    """Return how many bytes the cells of a dictionary of text take together, written out."""
+    from pyarrow import compute
+
+    codes = column.indices.drop_null().to_numpy()
+    n_rows = np.bincount(codes, minlength=len(column.dictionary))
+    lengths = compute.binary_length(column.dictionary).to_numpy(zero_copy_only=False)
+    return int(n_rows @ lengths.astype(np.int64))

@@ -7,6 +7,8 @@ messages name row and column.
 
 import codecs
 import csv
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -16,11 +18,25 @@ _CHUNK = 1 << 20
 _TAB, _LINE_FEED, _RETURN, _QUOTE, _DELETE = b'\t\n\r"\x7f'
 #: Smaller bytes are control characters, larger ones parts of characters beyond ASCII.
 _FIRST_PRINTABLE, _FIRST_BEYOND_ASCII = 32, 128
+#: Characters of a cell that Python's csv module may read, the most that it can be told.
+_LONGEST = 2**31 - 1
 #: First byte of the C1 controls in UTF-8, and of some letters.
 _MAYBE_CONTROL = b"\xc2"
 
 
-def read_regular_text(data: bytes, encoding: str, sep: str) -> tuple[Any, int] | None:
+@contextmanager
+def cells_of_any_length() -> Iterator[None]:
+    """Let Python's csv module read cells of any length within the block."""
+    before = csv.field_size_limit(_LONGEST)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+def read_regular_text(
+    data: bytes, encoding: str, sep: str, coded: Collection[str] = ()
+) -> tuple[Any, int] | None:
     """Read a regular file's cells as text.
 
     Parameters
@@ -31,12 +47,14 @@ def read_regular_text(data: bytes, encoding: str, sep: str) -> tuple[Any, int] |
         Its encoding; a file that is not in UTF-8 is not regular.
     sep : str
         What separates its cells.
+    coded : collection of str
+        Columns whose text is likely to repeat, which are read as dictionaries.
 
     Returns
     -------
     tuple of pyarrow.Table and int, or None
-        The columns as large_string without a missing cell, and the file's number of the first data row; None
-        where the file is not regular.
+        The columns as large_string, or dictionaries of strings, without a missing cell, and the file's number
+        of the first data row; None where the file is not regular.
     """
     if not _is_utf8(encoding) or not sep.isascii():
         return None
@@ -62,12 +80,13 @@ def read_regular_text(data: bytes, encoding: str, sep: str) -> tuple[Any, int] |
     except UnicodeDecodeError:
         return None
     try:
-        header = next(csv.reader([header_line], delimiter=sep))
+        with cells_of_any_length():
+            header = next(csv.reader([header_line], delimiter=sep))
     except csv.Error:
         return None
     if len(header) < 2 or len(set(header)) < len(header):
         return None
-    table = _parsed(content, header, sep, quoted=quoted)
+    table = _parsed(content, header, sep, coded, quoted=quoted)
     if table is None or _has_blank_line(table, data, first_line, end):
         return None
     return table, 2 + n_leading
@@ -122,19 +141,27 @@ def _has_regular_quotes(content: np.ndarray, sep: str) -> bool:
 
 def _has_blank_line(table: Any, data: bytes, start: int, end: int) -> bool:
     """Whether a line is blank, of which pyarrow makes a row of empty cells."""
+    import pyarrow as pa
     from pyarrow import compute
 
-    if not compute.any(compute.equal(table.column(0), "")).as_py():
+    first = table.column(0)
+    if pa.types.is_dictionary(first.type):
+        has_empty = any("" in part.dictionary.to_pylist() for part in first.chunks)
+    else:
+        has_empty = compute.any(compute.equal(first, "")).as_py()
+    if not has_empty:
         return False
     return data.find(b"\n\n", start, end) >= 0 or data.find(b"\n\r", start, end) >= 0
 
 
-def _parsed(content: memoryview, header: list[str], sep: str, *, quoted: bool) -> Any:
+def _parsed(content: memoryview, header: list[str], sep: str, coded: Collection[str], *, quoted: bool) -> Any:
     """Parse the lines below a header with pyarrow; None where they are not as wide as it, or no UTF-8."""
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
-    text = pa.large_string()
+    types = dict.fromkeys(header, pa.large_string())
+    for name in coded:
+        types[name] = pa.dictionary(pa.int32(), pa.string())
     try:
         return arrow_csv.read_csv(
             pa.BufferReader(content),
@@ -142,9 +169,7 @@ def _parsed(content: memoryview, header: list[str], sep: str, *, quoted: bool) -
             parse_options=arrow_csv.ParseOptions(
                 delimiter=sep, quote_char='"' if quoted else False, ignore_empty_lines=False
             ),
-            convert_options=arrow_csv.ConvertOptions(
-                column_types=dict.fromkeys(header, text), strings_can_be_null=False
-            ),
+            convert_options=arrow_csv.ConvertOptions(column_types=types, strings_can_be_null=False),
         )
     except pa.ArrowInvalid:
         return None

@@ -27,9 +27,10 @@ from salstats.frames import (
     warn_of_doubtful_scores,
 )
 from salstats.readers.cells import NA_STRINGS, PathLike, TableOptions
+from salstats.readers.coded_text import make_text_plain
 from salstats.readers.joins import Join, join_tables, joined_columns, read_joined
 from salstats.readers.shapes import Targets, below_each_other, check_filled, check_layout, named, shaped
-from salstats.readers.tables import read_table
+from salstats.readers.tables import read_coded, read_table
 from salstats.score_checks import warn_of_two_scales
 
 
@@ -145,7 +146,9 @@ def read_scores(
     elsewhere = joined_columns(joined) if joined else ()
     parts, origins = [], []
     for file, its_method, its_metric in zip(files, methods, metrics, strict=True):
-        part, rows = shaped(read_table(file, options), layout, its_method, its_metric, elsewhere)
+        part, rows = shaped(read_coded(file, options), layout, its_method, its_metric, elsewhere)
+        if len(files) > 1:
+            make_text_plain(part)
         parts.append(part)
         # of objects: the name of a file need not be text that can be encoded
         name = pd.Index([str(file)], dtype=object)
@@ -153,6 +156,8 @@ def read_scores(
             pd.DataFrame({"file": pd.Categorical.from_codes(np.zeros(len(rows), np.int8), name), "row": rows})
         )
     scores = below_each_other(parts, files) if len(parts) > 1 else parts[0]
+    # of a large study the codes are freed as soon as they are not needed
+    del parts, part
     origin = pd.concat(origins, ignore_index=True)
     codes = ColumnCodes(scores)
     _check_repeats(codes, origin)
@@ -162,9 +167,14 @@ def read_scores(
         return f"{origin['file'].iloc[row]}, row {origin['row'].iloc[row]}"
 
     if scale is not None:
+        # groups of Categoricals would be all combinations of their values
+        make_text_plain(scores)
         warn_of_two_scales(scores, place)
         scores = _scaled(scores, scale)
-    warn_of_doubtful_scores(ColumnCodes(scores), place)
+        codes = codes.with_scores(scores["score"])
+    warn_of_doubtful_scores(codes, place)
+    del codes
+    make_text_plain(scores)
     return join_tables(scores, joined, layout) if joined else scores
 
 

@@ -188,10 +188,10 @@ def shaped(
     metric: str | None,
     elsewhere: Collection[str] = (),
 ) -> tuple[pd.DataFrame, np.ndarray]:
-    """A file's scores, whatever its shape, and the file's row number of each."""
+    """A file's scores, whatever its shape, with coded identifiers, and the file's row number of each."""
     table = named(table, layout, elsewhere)
     about = _score_columns(table, layout)
-    kept = table.with_cells(table.cells.drop(columns=list(about))).typed(layout.case)
+    kept = table.with_cells(table.cells.drop(columns=list(about))).typed(layout.case, coded=True)
     parts = [kept]
     if about:
         hint = "; if this column is no task, name the tasks with tasks=" if layout.wide else ""
@@ -289,7 +289,9 @@ def check_filled(frame: pd.DataFrame, table: Table, rows: np.ndarray) -> None:
     for name in (*REQUIRED_TEXT, *ALL_OR_NONE):
         if name not in frame.columns:
             continue
-        empty = (frame[name].isna() if name in ALL_OR_NONE else frame[name].eq("")).to_numpy()
+        empty = frame[name].isna().to_numpy()
+        if name not in ALL_OR_NONE:
+            empty = empty | frame[name].eq("").to_numpy()
         if empty.any() and not (name in ALL_OR_NONE and empty.all()):
             row = rows[int(np.flatnonzero(empty)[0])]
             raise ColumnError(f"{table.file}, row {row}, column {name!r}: empty; every row needs one")

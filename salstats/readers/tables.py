@@ -19,7 +19,7 @@ from salstats.checks import (
     quoted,
     warn,
 )
-from salstats.files.inputs import read_bytes
+from salstats.files.inputs import opened
 from salstats.frames import IDENTIFIER_COLUMNS
 from salstats.readers.cells import (
     EXACT,
@@ -32,8 +32,9 @@ from salstats.readers.cells import (
     parse_numbers,
     warn_of_blanks,
 )
+from salstats.readers.coded_text import coded_frame, coded_text, make_text_plain, plain_text
 from salstats.readers.parquet import read_parquet
-from salstats.readers.text import read_text
+from salstats.readers.text import CONTROL, read_text
 from salstats.readers.xlsx import read_xlsx
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".xlsx")
@@ -57,7 +58,10 @@ _ROUNDED = re.compile(r"\d(?:\.\d+)?[eE]\+\d\d")
 #: A name that has to be looked at: blanks around it, other than printable ASCII, a power of ten.
 _DOUBTFUL = r"^\s|\s$|[^ -~]|[eE]\+\d\d$"
 #: Digits that are no number, as they begin with zeros.
-_NAME = r"0\d+"
+_NAME = r"^0\d+$"
+#: A return that ends no line, and all characters of which one may be a control.
+_LONE_RETURN = re.compile(r"\r(?!\n)")
+_MAYBE_CONTROL = r"[\x00-\x08\x0b-\x1f\x7f-\x{9f}\x{feff}]"
 #: From this share of numbers on, other cells of a column are more likely slips than names.
 _MOSTLY = 0.5
 
@@ -67,7 +71,8 @@ class Table:
     """The cells of a table file as they stand, under the names of its header."""
 
     file: Path
-    #: Text; numbers, too, in Parquet and XLSX. An empty cell is "" (text) or NaN. The index counts rows.
+    #: Text, as a Categorical where `read_coded` reads it; numbers, too, in Parquet and XLSX. An empty cell is
+    #: "" (text) or NaN. The index counts rows.
     cells: pd.DataFrame
     #: the file's number of the first data row: 2 below a header, 1 in Parquet
     first_row: int = 2
@@ -132,18 +137,33 @@ class Table:
         Raises ColumnError for a date (a spreadsheet turns an id such as 1-2 into one), for a number too large
         to be exact (or written like 1.2E+16, with its digits lost), for blanks and characters nobody sees.
         """
-        cells = self.cells[column]
+        cells = plain_text(self.cells[column])
         if isinstance(cells.dtype, pd.StringDtype) or pd.api.types.is_integer_dtype(cells):
             names = cells.astype("str").fillna("")
             doubtful = _doubtful_names(names)
         else:
             names = pd.Series([name_of(value) for value in cells], cells.index, object, column)
             doubtful = list(names.unique())
+        self._check_names(column, names, doubtful)
+        return names.astype("str")
+
+    def coded(self, column: str) -> pd.Series:
+        """A column of names, see `text`, as a Categorical of its sorted names, missing where one is empty."""
+        cells = self.cells[column]
+        if not isinstance(cells.dtype, pd.StringDtype | pd.CategoricalDtype):
+            cells = self.text(column)
+        names = coded_text(cells)
+        if _doubtful_names(names.cat.categories):
+            text = plain_text(names)
+            self._check_names(column, text, _doubtful_names(text))
+        return names
+
+    def _check_names(self, column: str, names: pd.Series, doubtful: Iterable[str]) -> None:
+        """Raise for the first cell of those names that are none."""
         for name in doubtful:
             if _no_name(name):
                 same = [each == name for each in names]
                 raise self._refusal(np.array(same), column, _no_name(name), ColumnError)
-        return names.astype("str")
 
     def _refusal(
         self, bad: np.ndarray, column: str, said: str, error: type[SalstatsError] | None = None
@@ -199,7 +219,7 @@ class Table:
 
     def scores(self, column: str, hint: str = "") -> pd.Series:
         """A column of scores: finite, or NaN where undefined."""
-        cells, options = self.cells[column], self.options
+        cells, options = plain_text(self.cells[column]), self.options
         numbers, _, odd = parse_numbers(cells, options)
         far = np.abs(numbers.to_numpy()) > LARGEST
         if far.any():
@@ -223,9 +243,10 @@ class Table:
         A column with a cell such as "007" is text: a number would lose its zeros; so is one of whole numbers
         of which one is beyond 2^53 and would lose its last digits (a warning says where a workbook has lost
         them already). Dates are text (ISO 8601). Numbers with decimal commas are an error that names the
-        option; text among numbers gives a warning.
+        option; text among numbers gives a warning, and so does a whole number beyond 2^53 that stands among
+        fractions and loses digits. A number too large for a float is text.
         """
-        cells = self.cells[column]
+        cells = plain_text(self.cells[column])
         numbers, missing, odd = parse_numbers(cells, self.options)
         if is_number(cells):
             far = np.flatnonzero(np.abs(numbers.to_numpy()) >= EXACT)
@@ -237,10 +258,13 @@ class Table:
                     "2^53 are; if it is a name, store the column as text"
                 )
             return numbers
+        odd = odd | _are_too_large(cells, numbers)
         is_name = _are_names(cells, numbers)
         if not odd.any() and not is_name:
+            self._warn_of_lost_digits(column, cells, numbers)
             return numbers
         words = covariate_text(cells).mask(missing)
+        self._check_characters(column, words)
         if not odd.any():
             return words
         if self.options.decimal == "." and is_decimal_comma(cells[odd]).all():
@@ -254,11 +278,43 @@ class Table:
         warn_of_blanks(words, self.file)
         return words
 
-    def typed(self, names: Sequence[str] = ()) -> pd.DataFrame:
-        """Identifiers and `names` as text as it stands, scores as finite numbers, others as covariates."""
+    def _warn_of_lost_digits(self, column: str, cells: pd.Series, numbers: pd.Series) -> None:
+        """Warn of a whole number of a text column that is read as another, as no float is so exact."""
+        values = numbers.to_numpy()
+        sizes = np.abs(values)
+        for position in np.flatnonzero((sizes >= EXACT) & (sizes < _NO_NAME)).tolist():
+            text = str(cells.iloc[position]).strip()
+            # 7.221648081421175e+17 is how a float is written
+            if text.lstrip("+-").isdigit() and int(text) != int(values[position]):
+                warn(
+                    f"{self.place(position, column)}: {text} is read as {values[position]:.0f}, as a float "
+                    "holds no more digits; write fewer digits, or a letter before them if it is a name"
+                )
+                return
+
+    def _check_characters(self, column: str, words: pd.Series) -> None:
+        """Raise for a cell with a control character, which no text file may hold."""
+        import pyarrow as pa
+        from pyarrow import compute
+
+        distinct = compute.unique(pa.array(words))
+        for text in distinct.filter(compute.match_substring_regex(distinct, _MAYBE_CONTROL)).to_pylist():
+            control = CONTROL.search(text) or _LONE_RETURN.search(text)
+            if control:
+                said = f"holds the control character U+{ord(control.group()):04X}; remove it in the file"
+                raise self._refusal(words.eq(text).to_numpy(), column, said, ColumnError)
+
+    def typed(self, names: Sequence[str] = (), *, coded: bool = False) -> pd.DataFrame:
+        """Identifiers and `names` as text as it stands, scores as finite numbers, others as covariates.
+
+        The text of identifiers and `names` is `coded` where that is asked for.
+        """
         made = {}
         for column in self.cells.columns:
-            if column in IDENTIFIER_COLUMNS or column in names:
+            is_name = column in IDENTIFIER_COLUMNS or column in names
+            if is_name and coded:
+                made[column] = self.coded(column)
+            elif is_name:
                 text = self.text(column)
                 # an empty reader or seed is one that does not apply; the other keys are checked later
                 made[column] = text if column in REQUIRED_TEXT else text.where(text.ne(""))
@@ -280,14 +336,30 @@ class Table:
 
 def _are_names(cells: pd.Series, numbers: pd.Series) -> bool:
     """Whether digits are names: one has leading zeros, or all are whole and one is too long for a float."""
-    whole = (numbers % 1 == 0).to_numpy()
-    if cells[whole].astype("str").str.strip().str.fullmatch(_NAME).any():
+    import pyarrow as pa
+    from pyarrow import compute
+
+    values = numbers.to_numpy()
+    whole = np.isfinite(values) & (np.floor(values) == values)
+    if not whole.any():
+        return False
+    text = pa.array((cells if whole.all() else cells[whole]).astype("str"))
+    if compute.any(compute.match_substring_regex(compute.utf8_trim_whitespace(text), _NAME)).as_py():
         return True
-    far = numbers.abs().between(EXACT, _NO_NAME, inclusive="left")
-    return bool(far.any() and whole[numbers.notna()].all())
+    sizes = np.abs(values)
+    is_far = (sizes >= EXACT) & (sizes < _NO_NAME)
+    return bool(is_far.any() and whole[~np.isnan(values)].all())
 
 
-def _doubtful_names(names: pd.Series) -> list[str]:
+def _are_too_large(cells: pd.Series, numbers: pd.Series) -> np.ndarray:
+    """Which cells are digits that no float is large enough for."""
+    too_large = np.isinf(numbers.to_numpy())
+    if too_large.any():
+        too_large[too_large] = cells[too_large].astype("str").str.contains(r"\d").to_numpy()
+    return too_large
+
+
+def _doubtful_names(names: pd.Series | pd.Index) -> list[str]:
     """Distinct names of a column of text that have more than plain characters, or look rounded."""
     import pyarrow as pa
     from pyarrow import compute
@@ -311,6 +383,13 @@ def read_table(path: PathLike, options: TableOptions | None = None, *, may_be_em
     What is no such table is an InputFileError that names file and row; a header without a data row is one
     unless it `may_be_empty`.
     """
+    table = read_coded(path, options, may_be_empty=may_be_empty)
+    make_text_plain(table.cells)
+    return table
+
+
+def read_coded(path: PathLike, options: TableOptions | None = None, *, may_be_empty: bool = False) -> Table:
+    """Read a file as `read_table` does, and leave text a Categorical where its reader has codes."""
     options = options or TableOptions()
     file = Path(path)
     check_plain(file)
@@ -320,7 +399,9 @@ def read_table(path: PathLike, options: TableOptions | None = None, *, may_be_em
             f"{file}: cannot tell what {suffix or 'a file without an ending'} is; "
             f"name it {', '.join(TABLE_SUFFIXES)}"
         )
-    data = read_bytes(file)
+    # how much memory its content takes is for the reader of its format to say
+    with opened(file, in_parts=True) as stream:
+        data = stream.read()
     for signature, right, what in _SIGNATURES:
         if data.startswith(signature) and suffix != right:
             raise InputFileError(f"{file} is not what its ending says but {what}")
@@ -330,7 +411,9 @@ def read_table(path: PathLike, options: TableOptions | None = None, *, may_be_em
         table = Table(file, read_xlsx(file, data, options), 2, options)
     else:
         cells, first_row = read_text(file, data, options, options.sep or ("\t" if suffix == ".tsv" else ","))
-        table = Table(file, cells, first_row, options)
+        # the file and its cells take about as much memory; what follows needs the cells only
+        del data
+        table = Table(file, coded_frame(cells), first_row, options)
     if table.cells.empty and not may_be_empty:
         raise InputFileError(f"{file} has a header but no data rows")
     return table

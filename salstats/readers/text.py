@@ -5,17 +5,16 @@ import csv
 import io
 import re
 from pathlib import Path
+from typing import Any
 
-import numpy as np
-import pandas as pd
-
-from salstats.checks import InputFileError
+from salstats.checks import CELL, InputFileError, check_size
+from salstats.frames import IDENTIFIER_COLUMNS
 from salstats.readers.cells import TableOptions, check_header
-from salstats.readers.regular_text import read_regular_text
+from salstats.readers.regular_text import cells_of_any_length, read_regular_text
 
 #: What no table of text holds: NUL and other controls, C1 controls, which a wrong encoding makes of quotes
 #: and dashes, and a second byte-order mark.
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufeff]")
+CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufeff]")
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -23,24 +22,32 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-#: Cells as they stand.
-_TEXT = pd.StringDtype(na_value=np.nan)
+#: Bytes of memory for one of a file that is read cell by cell, and for each of its cells beside these.
+_STRICT_BYTES, _STRICT_CELL = 4, 96
 #: Separators that a header of one column may really have, and how to write them.
 _OTHER_SEPARATORS = {";": "';'", "\t": "'\\t'", "|": "'|'", ",": "','"}
 
 
-def read_text(file: Path, data: bytes, options: TableOptions, sep: str) -> tuple[pd.DataFrame, int]:
-    """Read the cells of a delimited text file, and its number of the first data row."""
-    regular = read_regular_text(data, options.encoding, sep)
+def read_text(file: Path, data: bytes, options: TableOptions, sep: str) -> tuple[Any, int]:
+    """Read the cells of a delimited text file as a pyarrow.Table, and its number of the first data row.
+
+    Columns of identifiers are dictionaries where the file is regular.
+    """
+    n_cells = sum(data.count(mark) for mark in {sep.encode(errors="replace"), b"\n", b"\r"})
+    what = f"{file}: its {n_cells} cells"
+    check_size(len(data) + n_cells * CELL, what, len(data))
+    regular = read_regular_text(data, options.encoding, sep, IDENTIFIER_COLUMNS)
     if regular is None:
+        check_size(_STRICT_BYTES * len(data) + n_cells * _STRICT_CELL, what, len(data))
         return _read_strictly(file, data, options, sep)
-    table, first_row = regular
-    check_header(file, table.column_names)
-    return table.to_pandas(types_mapper=lambda _: _TEXT), first_row
+    check_header(file, regular[0].column_names)
+    return regular
 
 
-def _read_strictly(file: Path, data: bytes, options: TableOptions, sep: str) -> tuple[pd.DataFrame, int]:
+def _read_strictly(file: Path, data: bytes, options: TableOptions, sep: str) -> tuple[Any, int]:
     """Read a file cell by cell; what is wrong with it is an error that names its row."""
+    import pyarrow as pa
+
     text = _decoded(file, data, options)
     if not text.strip():
         raise InputFileError(f"{file} holds nothing but blank lines")
@@ -59,8 +66,8 @@ def _read_strictly(file: Path, data: bytes, options: TableOptions, sep: str) -> 
                 f"{sep.join(row)[:60]!r}; {hint}"
             )
     columns = zip(*rows, strict=True) if rows else ((),) * len(header)
-    cells = {name: pd.array(list(column), _TEXT) for name, column in zip(header, columns, strict=True)}
-    return pd.DataFrame(cells), 2 + leading
+    cells = [pa.array(column, pa.large_string()) for column in columns]
+    return pa.table(cells, names=header), 2 + leading
 
 
 def _records(file: Path, text: str, leading: int, options: TableOptions, sep: str) -> list[list[str]]:
@@ -69,16 +76,17 @@ def _records(file: Path, text: str, leading: int, options: TableOptions, sep: st
     rows: list[list[str]] = []
     try:
         line = 1
-        for row in reader:
-            if not row:
-                raise InputFileError(
-                    f"{file}, line {reader.line_num + leading}: a blank line with data below it; remove it, "
-                    "or split the file where a second table begins"
-                )
-            rows.append(row)
-            if line == 1:
-                _check_separator(file, text, len(row), options, sep)
-            line = reader.line_num + 1
+        with cells_of_any_length():
+            for row in reader:
+                if not row:
+                    raise InputFileError(
+                        f"{file}, line {reader.line_num + leading}: a blank line with data below it; "
+                        "remove it, or split the file where a second table begins"
+                    )
+                rows.append(row)
+                if line == 1:
+                    _check_separator(file, text, len(row), options, sep)
+                line = reader.line_num + 1
     except csv.Error as error:
         if not rows:
             # of "case";"task" the csv module says that a ',' was expected
@@ -121,7 +129,7 @@ def _decoded(file: Path, data: bytes, options: TableOptions) -> str:
         raise InputFileError(
             f"encoding={encoding!r} is no encoding of text; utf-8, latin-1 and cp1252 are usual"
         ) from error
-    found = _CONTROL.search(text)
+    found = CONTROL.search(text)
     if found:
         line = len(text[: found.start() + 1].splitlines())
         raise InputFileError(

@@ -17,8 +17,14 @@ from salstats.readers.cells import EXACT, TableOptions, check_header, is_date, n
 
 #: Bytes of memory for one of a part's XML.
 _UNPACKED = 16
+#: XML packs to less than one part in so many.
+_PACKING = 1.5
+#: Bytes that a character of text takes at most, while its column is made.
+_CHARACTER = 8
 #: XML of a formula or of merged cells, behind which an empty cell may be something else.
 _HIDING = re.compile(rb"<(?:\w+:)?(?:f|mergeCell)[ />]")
+#: What a merged range is called in XML.
+_MERGED = re.compile(rb"""<(?:\w+:)?mergeCell\s[^>]*?ref=["']([^"']*)["']""")
 
 
 def read_xlsx(file: Path, data: bytes, options: TableOptions) -> pd.DataFrame:
@@ -43,7 +49,11 @@ def sheet_names(file: Path) -> list[str]:
     from openpyxl import load_workbook
 
     try:
+        with ZipFile(file) as archive:
+            _check_unpacked(file, archive, file.stat().st_size)
         book = load_workbook(file, read_only=True)
+    except InputFileError:
+        raise
     except Exception as error:  # openpyxl raises anything on a damaged workbook
         raise InputFileError(f"{file}: not an XLSX workbook, or a damaged one ({error})") from error
     names = [sheet.title for sheet in book.worksheets]
@@ -51,16 +61,32 @@ def sheet_names(file: Path) -> list[str]:
     return names
 
 
+def _check_unpacked(file: Path, archive: ZipFile, file_bytes: int) -> None:
+    """Raise where the parts of a workbook unpack to more than the limit of memory."""
+    unpacked = 0
+    size = 0
+    for part in archive.infolist():
+        unpacked += part.file_size
+        # any part may be read as XML whatever its name is; a picture, which hardly packs, is none
+        packs = part.file_size > _PACKING * part.compress_size
+        if packs or not part.filename.startswith("xl/media/"):
+            size += part.file_size * _UNPACKED
+    # a few bytes can unpack to any number
+    check_size(size, f"{file}: its {unpacked / (1 << 20):.0f} MB of unpacked XML", file_bytes)
+
+
 def _read_sheet(file: Path, data: bytes, options: TableOptions) -> tuple[list[str], list[list[Any]]]:
     """The header and the rows below it."""
     from openpyxl import load_workbook
 
     with ZipFile(BytesIO(data)) as archive:
-        unpacked = sum(part.file_size for part in archive.infolist() if part.filename.endswith(".xml"))
-        # a few bytes can unpack to any number
-        check_size(unpacked * _UNPACKED, f"{file}: its {unpacked / (1 << 20):.0f} MB of unpacked XML")
-        sheets = [name for name in archive.namelist() if name.startswith("xl/worksheets/")]
-        hides = any(_HIDING.search(archive.read(name)) for name in sheets)
+        _check_unpacked(file, archive, len(data))
+        sheets = [archive.read(name) for name in archive.namelist() if name.startswith("xl/worksheets/")]
+        hides = any(_HIDING.search(sheet) for sheet in sheets)
+        # openpyxl makes every cell of a merged range, which a few bytes can name
+        n_merged = sum(_merged_cells(sheet) for sheet in sheets)
+        check_size(n_merged * SHEET_CELL, f"{file}: its {n_merged} merged cells", len(data))
+        del sheets
     sheet = _sheet(file, load_workbook(BytesIO(data), read_only=True, data_only=True), options)
     # the stated extent of a sheet is wrong in some writers' files
     sheet.reset_dimensions()
@@ -74,11 +100,14 @@ def _read_sheet(file: Path, data: bytes, options: TableOptions) -> tuple[list[st
     header = ["" if value is None else str(value) for value in head]
     check_header(file, header)
     rows: list[list[Any]] = []
-    blank = n_cells = 0
+    blank = n_cells = n_characters = 0
     for number, cells in enumerate(read, start=2):
         # openpyxl fills a row up to its last cell, whatever is in it, and rows down to the last one
         n_cells += len(cells) + 1
-        check_size(n_cells * SHEET_CELL, f"{where}: its {n_cells} cells down to row {number}")
+        # a text that the file holds once may stand in any number of cells
+        n_characters += sum(len(cell.value) for cell in cells if isinstance(cell.value, str))
+        size = n_cells * SHEET_CELL + n_characters * _CHARACTER
+        check_size(size, f"{where}: its {n_cells} cells down to row {number}", len(data))
         if all(cell.value is None for cell in cells):
             blank += 1
             continue
@@ -92,6 +121,21 @@ def _read_sheet(file: Path, data: bytes, options: TableOptions) -> tuple[list[st
     if hides and any(value is None for row in rows for value in row):
         _check_gaps(where, load_workbook(BytesIO(data))[sheet.title], rows)
     return header, rows
+
+
+def _merged_cells(sheet: bytes) -> int:
+    """Return how many cells the merged ranges of a sheet's XML have."""
+    from openpyxl.utils import range_boundaries
+
+    n_cells = 0
+    for reference in _MERGED.findall(sheet):
+        try:
+            first_col, first_row, last_col, last_row = range_boundaries(reference.decode())
+            n_cells += (last_col - first_col + 1) * (last_row - first_row + 1)
+        except (ValueError, TypeError):
+            # no range of cells; openpyxl says what is wrong with it
+            continue
+    return n_cells
 
 
 def _sheet(file: Path, book: Any, options: TableOptions) -> Any:
