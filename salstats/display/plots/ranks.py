@@ -9,6 +9,7 @@ import plotnine as p9
 
 from salstats.checks import SalstatsError, check_columns, check_frame
 from salstats.display.estimates import Estimates, check_distinct, read_estimates
+from salstats.display.facts import count_sentence
 from salstats.display.plots.axis_ticks import tick_texts
 from salstats.display.plots.captions import scope_note
 from salstats.display.plots.figure import figures
@@ -114,6 +115,7 @@ def plot_ranks(
         "Diamonds: rank without resampling.",
         _blobs_note(frame, frequencies),
         _lines_note(estimates),
+        count_sentence(estimates),
         caution_note(data),
     ]
     if frequencies is not None:

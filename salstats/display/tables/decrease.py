@@ -133,12 +133,14 @@ def table_decrease(
         p_value_sentence(contrasts),
         notes.equal_note(every, names, style),
     )
+    underline = _underline_note(contrasts, len(table.underline))
     symbols = paragraph(
-        _underline_note(contrasts, len(table.underline)),
+        "" if table.underline else underline,
         margin_note(contrasts, names, style),
         notes.dash_note(table.cells),
     )
-    table = replace(table, notes=(general, statistics), symbols=symbols, title=title)
+    marks = underline if table.underline else ""
+    table = replace(table, notes=(general, statistics), marks=marks, symbols=symbols, title=title)
     return build(table, "salstats-decrease")
 
 

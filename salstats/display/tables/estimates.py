@@ -135,15 +135,13 @@ def table_estimates(
     given = stars_of(shown, stars, n_tests)
     best, best_said = _best(shown, keys, bold, exclude, names, directions)
     marks = [star + margin for star, margin in zip(given.texts, margin_marks(shown), strict=True)]
-    differing, underline_said = set[int](), margin_note(shown, names, style)
+    differing, underline_said, margins = set[int](), "", margin_note(shown, names, style)
     if compared is not None:
         tested = differing_rows(shown, keys, compared)
         differing = tested.rows
         marks = [mark + margin for mark, margin in zip(marks, tested.marks, strict=True)]
-        underline_said = paragraph(
-            notes.underline_note(compared, len(differing), tested.n_untested, names),
-            underline_said or margin_note(compared, names, style),
-        )
+        underline_said = notes.underline_note(compared, len(differing), tested.n_untested, names)
+        margins = margins or margin_note(compared, names, style)
     texts = interval_texts(shown, digits, style, marks)
     bounds = bounds_values(shown, digits, style)
     values = [Value(_heading(shown, placement, names), texts, bold=best, underline=differing), *bounds]
@@ -167,8 +165,11 @@ def table_estimates(
         f"{source}." if given.note and source else "",
         notes.equal_note(every, names, style),
     )
-    symbols = paragraph(best_said, underline_said, given.note, notes.dash_note(table.cells))
-    table = replace(table, notes=(general, statistics), symbols=symbols, title=title)
+    # that nothing is underlined is a result, and stands where there are no marks too
+    mark_note = paragraph(best_said, underline_said if differing else "")
+    nothing = "" if differing else underline_said
+    symbols = paragraph(nothing, margins, given.note, notes.dash_note(table.cells))
+    table = replace(table, notes=(general, statistics), marks=mark_note, symbols=symbols, title=title)
     return build(table, "salstats-estimates")
 
 
