@@ -173,7 +173,7 @@ def run_table(run: Run, source: Source) -> None:
             ss.save_table(table, run.out, overwrite=run.overwrite)
         return
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    print(text_of(table_rows(table), width))
+    print(text_of(table_rows(table), width, escapes=sys.stdout.isatty()))
 
 
 def run_plot(run: Run, source: Source) -> None:

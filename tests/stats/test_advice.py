@@ -9,8 +9,8 @@ import pytest
 
 import salstats as ss
 from salstats.checks import SalstatsWarning
-from salstats.display.plots import captions
-from salstats.display.tables import notes
+from salstats.display import facts
+from salstats.display.estimates import read_estimates
 from salstats.stats.advice import beyond_range
 from salstats.stats.intervals import choose_interval
 
@@ -123,8 +123,8 @@ def test_limits_at_impossible_values_are_said_in_the_call_the_table_and_the_figu
     with pytest.warns(SalstatsWarning, match="impossible"):
         found = estimate(six)
     assert found["conf_high"].max() == pytest.approx(limit, rel=1e-3)
-    assert "impossible" in notes.interval_note(found)
-    assert "impossible" in captions.interval_note(found)
+    assert "impossible" in facts.interval_note(read_estimates(found))
+    assert "impossible" in facts.interval_caption(read_estimates(found))
 
 
 @pytest.mark.parametrize(

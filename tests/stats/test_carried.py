@@ -7,8 +7,9 @@ import pytest
 from matplotlib.text import Text
 
 import salstats as ss
+from salstats.display.estimates import read_estimates
+from salstats.display.facts import count_sentence
 from salstats.display.report.levels import undefined_scores
-from salstats.display.tables.notes import count_note
 from salstats.stats.carried import missing_scores
 
 #: Of each method and task 8 cases: 3 without the finding, 1 with an empty mask of the method alone, 4 scored.
@@ -53,7 +54,7 @@ def test_an_absent_finding_is_counted_apart_and_read_nowhere_as_missing(scores, 
     assert found["n_missing"].tolist() == (times * (ABSENT + EMPTY)).tolist()
     assert found["n_absent"].tolist() == (times * ABSENT).tolist()
     assert missing_scores(found).tolist() == (times * EMPTY).tolist()
-    assert f"1 {noun}" in count_note(found, missing=noun)
+    assert f"1 {noun}" in count_sentence(read_estimates(found, needed=()), missing=noun)
 
 
 @pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")

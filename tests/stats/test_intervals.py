@@ -8,7 +8,8 @@ import pytest
 
 import salstats as ss
 from salstats.checks import SalstatsWarning, ValueRangeError
-from salstats.display.tables.notes import interval_note
+from salstats.display.estimates import read_estimates
+from salstats.display.facts import interval_note
 from salstats.stats.intervals import find_interval, names_of
 
 BOOT = Path(__file__).parents[1] / "reference" / "boot"
@@ -91,6 +92,6 @@ def test_it_is_offered_named_and_noted_by_its_record():
     assert "bootstrap_t_log" in names_of("mean")
     scores = ss.datasets.load_simulated().query("metric == 'iou'")
     means = ss.summarize(scores, by="method", interval=record.name, n_replicates=100)
-    assert f"{record.label} of patients, 100 replicates" in interval_note(means)
+    assert f"{record.label} of patients, 100 replicates" in interval_note(read_estimates(means))
     with pytest.raises(ValueRangeError, match="studentized"):
         ss.difference(scores, reference="human", interval=record.name)

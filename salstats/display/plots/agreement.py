@@ -7,15 +7,15 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.checks import SalstatsError, check_columns
+from salstats.checks import SalstatsError
+from salstats.display.estimates import Estimates, check_distinct, read_estimates
+from salstats.display.facts import interval_caption
 from salstats.display.plots.axis_ticks import number_axes
-from salstats.display.plots.captions import distinct, has_limits, interval_note, scope_note
-from salstats.display.plots.estimates import check_distinct, check_estimates
+from salstats.display.plots.captions import scope_note
 from salstats.display.plots.figure import figures
 from salstats.display.plots.panel_grid import group_titles, panel_grid
 from salstats.display.plots.points import CELL_POINTS, RASTER_POINTS, cell_layers
 from salstats.display.plots.theme import GUIDE, PALETTE
-from salstats.display.tables.placement import grouping_columns
 from salstats.display.text.labels import Labels
 from salstats.stats.agreement.comparing import differences
 
@@ -81,18 +81,19 @@ def plot_agreement(
     >>> figure.labels.y
     'Difference in IoU'
     """
-    frame = check_estimates(limits, "limits")
-    check_columns(frame, ["pair", "term", "over"], "limits", "agreement(kind='bland-altman') makes the frame")
+    needed, source = ("estimate", "pair", "term", "over"), "agreement(kind='bland-altman') makes the frame"
+    estimates = read_estimates(limits, "limits", needed, source)
+    frame = estimates.frame
     if not set(frame["term"]) <= set(_LINES):
         raise SalstatsError(
             f"limits holds {str(frame['term'].iloc[0])!r}; take agreement(scores, kind='bland-altman'), or "
             "plot_forest for coefficients"
         )
     names = Labels(labels, frame)
-    groups = grouping_columns(frame)
-    check_distinct(frame, [*groups, "term"], "limits")
+    groups = list(estimates.keys)
+    check_distinct(estimates, [*groups, "term"])
     points, frame = _points(scores, frame, groups), frame.copy()
-    shown = [c for c in groups if len(distinct(frame, c)) > 1] or ["pair"]
+    shown = [c for c in groups if len(estimates.values(c)) > 1] or ["pair"]
     over = str(frame["over"].iloc[0])
     texts = {
         pair: " \N{MINUS SIGN} ".join(_names(rows, names, over))
@@ -101,7 +102,7 @@ def plot_agreement(
     for table in (frame, points):
         table["pair"] = pd.Categorical(table["pair"].map(texts), list(texts.values()), ordered=True)
         table["panel"] = group_titles(table, names, shown)
-    metrics = distinct(frame, "metric")
+    metrics = estimates.values("metric")
     grid = panel_grid(list(frame["panel"].cat.categories), n_columns, width, free=len(metrics) > 1)
     points["panel"] = pd.Categorical(
         points["panel"].astype(str), list(frame["panel"].cat.categories), ordered=True
@@ -119,7 +120,10 @@ def plot_agreement(
             height,
             x=f"Mean {what}",
             y=f"Difference in {what}",
-            notes=[scope_note(frame, names, ("method", "task")), *_notes(frame, points)],
+            notes=[
+                scope_note(frame, names, ("method", "task")),
+                *_notes(estimates.with_frame(frame), points),
+            ],
         )
         + p9.theme(legend_position="none")
     )
@@ -154,7 +158,8 @@ def _bands(frame: pd.DataFrame) -> list[Any]:
     """Layers of the limits' own limits."""
     layers = []
     for term, (colour, _) in _LINES.items():
-        rows = frame[(frame["term"] == term) & has_limits(frame)].assign(left=-np.inf, right=np.inf)
+        limited = frame["conf_low"].notna() & frame["conf_high"].notna()
+        rows = frame[(frame["term"] == term) & limited].assign(left=-np.inf, right=np.inf)
         if len(rows):
             corners = p9.aes(xmin="left", xmax="right", ymin="conf_low", ymax="conf_high")
             layers.append(p9.geom_rect(corners, rows, fill=colour, alpha=0.15, size=0, inherit_aes=False))
@@ -184,14 +189,14 @@ def _marks(points: pd.DataFrame) -> list[Any]:
     return [p9.geom_point(p9.aes(size="n"), **look), p9.scale_size(range=_SIZES)]
 
 
-def _notes(frame: pd.DataFrame, points: pd.DataFrame) -> list[str]:
-    """What lines, bands and marks are."""
-    pairs = list(frame["pair"].unique())
-    notes = [f"Difference: {pairs[0]}."] if len(pairs) == 1 else []
+def _notes(limits: Estimates, points: pd.DataFrame) -> list[str]:
+    """Say what lines, bands and marks are."""
+    pair = limits.single("pair")
+    notes = [] if pair is None else [f"Difference: {pair}."]
     notes.append("Solid line: bias; dashed: limits that hold 95% of differences.")
-    if not _linked(frame):
+    if not _linked(limits.frame):
         notes.append("Marks: means of each case's readings.")
-    notes.append(interval_note(frame).replace("Bars:", "Bands:"))
+    notes.append(interval_caption(limits, mark="Bands"))
     if points["n"].max() > 1:
         notes.append(f"Area of marks: equal pairs, up to {points['n'].max()}.")
     return notes

@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.checks import SalstatsError, check_columns, check_level, quoted
+from salstats.checks import SalstatsError, check_level, quoted
+from salstats.display.estimates import Estimates, read_estimates
+from salstats.display.facts import clustering_sentence, p_value_sentence
 from salstats.display.plots.axis_ticks import tick_texts
-from salstats.display.plots.captions import distinct, scope_note
-from salstats.display.plots.estimates import check_estimates, grouping_columns
+from salstats.display.plots.captions import scope_note
 from salstats.display.plots.figure import figures
 from salstats.display.plots.legends import side
 from salstats.display.plots.panel_grid import BOTTOM_MM, GAP_MM, panel_grid
@@ -34,7 +35,6 @@ from salstats.display.plots.theme import (
     TEXT_PT,
     font,
 )
-from salstats.display.tables.notes import tested_note
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.correlation import covariates_note
 from salstats.display.text.format import MISSING, count_range, fixed_text, joined, p_used
@@ -123,7 +123,8 @@ def plot_correlation(
     names = Labels(labels, correlations)
     if alpha is not None:
         check_level(alpha, "alpha")
-    frame, groups, test = _checked(correlations)
+    estimates, groups, test = _checked(correlations)
+    frame = estimates.frame
     own = [c for c in groups if frame[c].nunique(dropna=False) > 1]
     placed = _placed(frame, own, names)
     titles, across = (list(placed.frame[c].cat.categories) for c in ("panel", "column"))
@@ -166,7 +167,7 @@ def plot_correlation(
             notes=[
                 scope_note(frame, names, [c for c in groups if c not in own]),
                 covariates_note(frame, names),
-                *_captions(tiles, alpha, bool(numbers)),
+                *_captions(estimates, tiles, alpha, bool(numbers)),
             ],
             # captions begin where names of rows do
             indent=max(below.beyond - left, 0.0),
@@ -188,21 +189,21 @@ def plot_correlation(
     return grid.pages(figure, height, [-tall * (i + 1) for i in range(len(down))])
 
 
-def _checked(correlations: object) -> tuple[pd.DataFrame, list[str], str]:
-    """Frame of correlations, its grouping columns and the kind of its coefficients."""
-    frame = check_estimates(correlations, "correlations")
-    check_columns(frame, ["x", "y"], "correlations")
-    tests = [str(t) for t in distinct(frame, "term")]
+def _checked(correlations: object) -> tuple[Estimates, list[str], str]:
+    """Return the correlations, their grouping columns and the kind of their coefficients."""
+    estimates = read_estimates(correlations, "correlations", ("estimate", "x", "y"))
+    frame = estimates.frame
+    tests = [str(term) for term in estimates.values("term")]
     if len(tests) > 1:
         raise SalstatsError(
             f"correlations holds {len(tests)} kinds of coefficient ({quoted(tests)}); keep one, as in "
             f"correlations.query('term == {tests[0]!r}')"
         )
-    if frame["estimate"].isna().all():
+    if not estimates.defined.any():
         raise SalstatsError(
             f"correlations has nothing to draw: every estimate is missing ({len(frame)} rows)"
         )
-    groups = [c for c in grouping_columns(frame) if c not in ("x", "y")]
+    groups = [key for key in estimates.keys if key not in ("x", "y")]
     pairs = frame[groups].assign(pair=[frozenset(p) for p in zip(frame["x"], frame["y"], strict=True)])
     if pairs.duplicated().any():
         row = frame.loc[pairs.duplicated()].iloc[0]
@@ -210,7 +211,7 @@ def _checked(correlations: object) -> tuple[pd.DataFrame, list[str], str]:
         raise SalstatsError(
             f"correlations has more than one row for {row['x']} and {row['y']}{where}; keep one"
         )
-    return frame, groups, tests[0] if tests else "Correlation"
+    return estimates, groups, tests[0] if tests else "Correlation"
 
 
 @dataclass(frozen=True)
@@ -321,17 +322,17 @@ def _numbers(tiles: pd.DataFrame, tile: float) -> list[Any]:
     ]
 
 
-def _captions(tiles: pd.DataFrame, alpha: float | None, numbered: bool) -> list[str]:
-    """Sentences under the figure."""
-    counts = distinct(tiles, "n")
-    tested = alpha is not None and any(
-        c in tiles and tiles[c].notna().any() for c in ("p_value", "p_adjusted")
-    )
+def _captions(correlations: Estimates, tiles: pd.DataFrame, alpha: float | None, numbered: bool) -> list[str]:
+    """Say what is grey, which tests there are, and how many pairs."""
+    counts = correlations.values("n")
+    is_tested = correlations.is_tested or len(correlations.known("p_adjusted")) > 0
+    tested = alpha is not None and is_tested
     weak = f"{'Grey on white' if numbered else 'White'}: P ≥ " if tiles["weak"].any() else "All P < "
     return [
         f"{weak}{alpha:.10g}." if tested else "",
-        (tested_note(tiles, None) or "P values not adjusted.") if tested else "",
+        (p_value_sentence(correlations) or "P values not adjusted.") if tested else "",
         f"{MISSING}: undefined." if tiles["estimate"].isna().any() else "",
         f"n = {count_range(counts)} pairs." if counts else "",
+        clustering_sentence(correlations),
         caution_note(tiles),
     ]

@@ -6,10 +6,12 @@ from typing import Any
 import pandas as pd
 import plotnine as p9
 
-from salstats.checks import check_columns, check_frame, check_numeric
+from salstats.checks import check_frame, check_numeric
+from salstats.display.estimates import Estimates, check_distinct, read_estimates
+from salstats.display.facts import interval_caption, not_drawn_sentence
 from salstats.display.plots.axis_ticks import number_axes
-from salstats.display.plots.captions import distinct, has_limits, interval_note, scope_note
-from salstats.display.plots.estimates import check_distinct, check_estimates, drawable, further_column
+from salstats.display.plots.captions import scope_note
+from salstats.display.plots.drawing import drawn_rows, further_column
 from salstats.display.plots.figure import figures
 from salstats.display.plots.legends import group_scales, method_labels
 from salstats.display.plots.panel_grid import panel_grid
@@ -78,13 +80,14 @@ def plot_curves(
     >>> figure.labels.x
     'Fraction of pixels inserted'
     """
-    frame, names = _checked(curves), Labels(labels, curves)
-    before = list(frame.columns[: frame.columns.get_loc("fraction")])
-    check_distinct(frame, [*before, "fraction"], "curves")
-    rows, missing = drawable(frame, names, before, "curves")
+    points, names = _checked(curves), Labels(labels, curves)
+    columns = list(points.frame.columns)
+    before = columns[: columns.index("fraction")]
+    check_distinct(points, [*before, "fraction"])
     others = [c for c in before if c not in ("metric", "method")]
-    facet = further_column(rows, others, "metric and method", "curves")
-    methods = method_labels(names, rows["method"] if "method" in rows.columns else [""])
+    facet = further_column(points, others, "metric and method")
+    rows = drawn_rows(points)
+    methods = method_labels(names, points.values("method") or [""])
     rows = _in_panels(rows, names, facet, methods)
     keys = list(rows["panel"].cat.categories)
     if width is None and len(keys) > 2:
@@ -94,13 +97,14 @@ def plot_curves(
         n_columns = n_metrics
     grid = panel_grid(keys, n_columns, width)
     with_bands = len(methods) <= _MOST_BANDS if bands is None else bands
-    with_bands = with_bands and bool(has_limits(rows).any())
+    with_bands = with_bands and bool(points.limited.any())
     height = grid.panel_height(_SHARE)
     legend = list(methods.values()) if len(methods) > 1 else []
     unsaid = [*([] if legend else ["method"]), *([] if facet == "task" else ["task"])]
     limits = p9.aes(ymin="conf_low", ymax="conf_high", fill="method_label")
     aesthetics = ("color", "linetype", "fill")[: 2 + with_bands]
-    band = p9.geom_ribbon(limits, rows[has_limits(rows)], alpha=0.2, color="none", show_legend=False)
+    banded = rows[rows["conf_low"].notna() & rows["conf_high"].notna()]
+    band = p9.geom_ribbon(limits, banded, alpha=0.2, color="none", show_legend=False)
     figure = (
         p9.ggplot(rows, p9.aes("fraction", "estimate", color="method_label"))
         + ([band] if with_bands else [])
@@ -112,7 +116,11 @@ def plot_curves(
             height,
             x=_axis_title(rows, names),
             y=_value_title(names),
-            notes=[scope_note(rows, names, unsaid), *_notes(rows, missing, with_bands)],
+            notes=[
+                scope_note(rows, names, unsaid),
+                *_notes(points, with_bands),
+                not_drawn_sentence(points, names, before),
+            ],
             legend=legend,
         )
         + group_scales(methods, [HUMAN], aesthetics, grid.width, labels=names)
@@ -121,15 +129,14 @@ def plot_curves(
     return grid.pages(figure, height)
 
 
-def _checked(curves: object) -> pd.DataFrame:
-    """Means of curves, a row for each group and fraction."""
+def _checked(curves: object) -> Estimates:
+    """Return the means of curves, a row for each group and fraction."""
     frame = check_frame(curves, "curves")
     if "estimate" not in frame.columns and "prob" in frame.columns:
         frame = mean_curves(frame)
-    frame = check_estimates(frame, "curves")
-    check_columns(frame, ["metric", "fraction"], "curves")
-    frame["fraction"] = check_numeric(frame, "fraction", "curves")
-    return frame
+    points = read_estimates(frame, "curves", ("estimate", "metric", "fraction"))
+    points.frame["fraction"] = check_numeric(points.frame, "fraction", "curves")
+    return points
 
 
 def _in_panels(
@@ -163,25 +170,23 @@ def _value_title(names: Labels) -> str:
     return given if given != Labels().column("prob") else "Mean probability"
 
 
-def _notes(rows: pd.DataFrame, missing: str, bands: bool) -> list[str]:
-    """Sentences under the figure."""
+def _notes(points: Estimates, bands: bool) -> list[str]:
+    """Say which curve is better, what bands are, how many cases there are and what the baseline is."""
     better = {1: "higher", -1: "lower"}
-    metrics = [(str(m), better[direction(m)]) for m in distinct(rows, "metric") if direction(m)]
+    metrics = [(str(m), better[direction(m)]) for m in points.values("metric") if direction(m)]
     said = "; ".join(f"{metric}: {side} is better" for metric, side in metrics)
-    counted = f"n = {count_range(rows['n'])}." if "n" in rows.columns else ""
     return [
         f"{said[:1].upper()}{said[1:]}." if said else "",
-        interval_note(rows).replace("Bars", "Bands at each step", 1) if bands else "",
-        counted,
-        _baseline_note(rows),
-        missing,
+        interval_caption(points, mark="Bands at each step") if bands else "",
+        f"n = {count_range(points.numbers('n'))}." if points.values("n") else "",
+        _baseline_note(points),
     ]
 
 
-def _baseline_note(rows: pd.DataFrame) -> str:
-    """Sentence that says what stood where a pixel was not shown."""
-    baselines = distinct(rows, "baseline")
+def _baseline_note(points: Estimates) -> str:
+    """Say what stood where a pixel was not shown."""
+    baselines = points.values("baseline")
     if len(baselines) < 2:
         return f"Baseline: {baselines[0]}." if baselines else ""
-    of = rows.groupby("metric", observed=True, sort=False)["baseline"].unique()
+    of = points.frame.groupby("metric", observed=True, sort=False)["baseline"].unique()
     return f"Baseline: {', '.join(f'{joined(list(of[m]))} for {m}' for m in of.index)}."

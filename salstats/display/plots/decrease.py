@@ -9,25 +9,22 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import SalstatsError, check_choice, check_count, warn
-from salstats.display.plots.captions import (
-    distinct,
-    has_limits,
-    interval_note,
-    margin_notes,
-    p_below,
-    significance_level,
-    with_ci,
+from salstats.display.estimates import Estimates, read_estimates
+from salstats.display.facts import (
+    count_sentence,
+    interval_caption,
+    of_quantile,
+    p_value_sentence,
+    with_interval,
 )
-from salstats.display.plots.estimates import check_estimates, guide_lines, margin_lines, prepare
+from salstats.display.plots.captions import margin_notes, p_below, significance_level
+from salstats.display.plots.drawing import guide_lines, margin_lines, prepare
 from salstats.display.plots.figure import figures
 from salstats.display.plots.figure_rows import place_rows
 from salstats.display.plots.legends import looks
 from salstats.display.plots.row_panels import figure_width, fitting_rows, row_figure
 from salstats.display.plots.theme import PALETTE
-from salstats.display.tables.marks import is_adjusted
-from salstats.display.tables.notes import count_note, tested_note
-from salstats.display.tables.placement import rows_of_term
-from salstats.display.text.format import MINUS, STYLES, interval_text, of_quantile, p_used
+from salstats.display.text.format import MINUS, STYLES, interval_text, p_used
 from salstats.display.text.labels import LAST, Labels
 from salstats.display.text.margins import margin_marks, pairs_as_methods
 from salstats.display.text.vocabulary import CONTRASTS, TERMS, in_sentence
@@ -111,18 +108,19 @@ def plot_decrease(
     check_choice(sort, SORTS, "sort")
     check_choice(style, tuple(STYLES), "style")
     contrasts = check_contrasts(decrease)
-    named = Labels(labels, contrasts)
-    drawing = prepare(pairs_as_methods(contrasts, named), "decrease", named)
+    named = Labels(labels, contrasts.frame)
+    drawing = prepare(pairs_as_methods(contrasts, named), named)
+    drawn = drawing.estimates.where(drawing.estimates.defined)
     row, order = drawing.row, None
     first = next(iter(drawing.methods), None) if drawing.row != "method" else None
     if sort != "labels" and row:
-        order = loss_order(drawing.frame, drawing.labels, row, first, by_verdict=sort == "significance")
-    rule = significance_rule(drawing.frame, style)
+        order = loss_order(drawn, drawing.labels, row, first, by_verdict=sort == "significance")
+    rule = significance_rule(drawing.estimates, style)
     term, columns = drawing.term or "percent_decrease", {}
     if text:
         decimals = TERMS[term].digits if digits is None else check_count(digits, "digits", 0)
-        heading = with_ci(TERMS[term].heading, drawing.frame)
-        columns = {heading: interval_texts(drawing.frame, decimals, style)}
+        heading = with_interval(TERMS[term].heading, drawing.estimates)
+        columns = {heading: interval_texts(drawn, decimals, style)}
     if ncol is not None:
         warn("ncol= of plot_decrease() is n_columns= now", FutureWarning)
         n_columns = ncol
@@ -132,7 +130,7 @@ def plot_decrease(
     panels = list(drawing.frame["panel"].cat.categories)
     width = width or figure_width(n_columns, panels)
     frame, rows, shown = fitting_rows(partial(place_rows, drawing, order, None), columns, width)
-    frame["conclusive"] = verdicts(frame) != _UNDECIDED
+    frame["conclusive"] = verdicts(drawn).to_numpy() != _UNDECIDED
     own = {m: look.colour for m, look in looks(drawing.methods, drawing.references, drawing.labels).items()}
     colours = frame["method"].astype(str).map(own) if own else PALETTE[0]
     frame["fill"] = np.where(frame["conclusive"], colours, "white")
@@ -142,18 +140,18 @@ def plot_decrease(
     return row_figure(
         frame,
         rows,
-        x_title=contrast_title(frame, drawing.labels, term),
+        x_title=contrast_title(drawing.estimates, drawing.labels, term),
         notes=[
-            interval_note(frame, beside_p=True),
+            interval_caption(drawing.estimates, beside_p=True),
             filled,
-            sorted_note(frame, drawing.labels, by, first) if order else "",
-            count_note(frame, "pair", "incomplete"),
-            tested_note(frame, None),
-            *margin_notes(frame, drawing.labels, style, marked=text),
+            sorted_note(drawing.estimates, drawing.labels, by, first) if order else "",
+            count_sentence(drawing.estimates, "pair", "incomplete"),
+            p_value_sentence(drawing.estimates),
+            *margin_notes(drawing.estimates, drawing.labels, style, marked=text),
             drawing.missing,
         ],
         guides=guide_lines(frame, term),
-        margins=margin_lines(frame),
+        margins=margin_lines(drawing.estimates, frame),
         methods=drawing.methods,
         references=drawing.references,
         labels=drawing.labels,
@@ -165,102 +163,109 @@ def plot_decrease(
     )
 
 
-def check_contrasts(decrease: object, name: str = "decrease") -> pd.DataFrame:
-    """Copy of a frame of contrasts with a reference."""
-    frame = rows_of_term(check_estimates(decrease, name), "difference")
-    others = [str(t) for t in distinct(frame, "term") if t not in CONTRASTS]
-    if others or "formula" in frame.columns:
-        what = f"the term {others[0]!r}" if "formula" not in frame.columns else "coefficients of models"
+def check_contrasts(decrease: object, name: str = "decrease") -> Estimates:
+    """Read a frame of contrasts with a reference."""
+    contrasts = read_estimates(decrease, name).of_term("difference")
+    others = [str(term) for term in contrasts.values("term") if term not in CONTRASTS]
+    if others or contrasts.values("formula"):
+        what = f"the term {others[0]!r}" if not contrasts.values("formula") else "coefficients of models"
         raise SalstatsError(
             f"{name} must come from percent_decrease() or difference(), not hold {what}; "
             "plot_intervals(), plot_forest() or plot_regression() may do"
         )
-    return frame
+    return contrasts
 
 
-def verdicts(frame: pd.DataFrame) -> pd.Series:
-    """Side of each row's verdict: that of the column, else what interval and P value say."""
+def verdicts(contrasts: Estimates) -> pd.Series:
+    """Return the side of each row's verdict: that of the column, else what interval and P value say."""
+    frame = contrasts.frame
     if "verdict" in frame.columns:
         sides, _ = split_verdicts(frame["verdict"].fillna(_UNDECIDED))
-        return pd.Series(sides, frame.index, dtype=str)
-    sure = pd.Series(True, index=frame.index)
-    if has_limits(frame).any():
-        sure &= (frame["conf_low"] > 0) | (frame["conf_high"] < 0)
-    p_values = pd.Series([p_used(row) for row in frame.to_dict("records")], index=frame.index)
-    if p_values.notna().any():
-        sure &= p_values < significance_level(frame)
-    elif not has_limits(frame).any():
-        sure &= False
-    lower = losses(frame) > 0
-    return lower.map({True: "lower", False: "higher"}).where(sure, _UNDECIDED)
+        return pd.Series(sides, dtype=str)
+    is_sure = np.ones(len(contrasts), dtype=bool)
+    p_values = np.array([p_used(row) for row in frame.to_dict("records")])
+    has_p_values = bool((~np.isnan(p_values)).any())
+    if contrasts.limited.any():
+        is_sure &= (contrasts.numbers("conf_low") > 0) | (contrasts.numbers("conf_high") < 0)
+    if has_p_values:
+        is_sure &= p_values < significance_level(contrasts)
+    if not contrasts.limited.any() and not has_p_values:
+        is_sure[:] = False
+    sides = np.where(losses(contrasts) > 0, "lower", "higher")
+    return pd.Series(np.where(is_sure, sides, _UNDECIDED), dtype=str)
 
 
-def losses(frame: pd.DataFrame) -> pd.Series:
-    """How far each row lies below the reference, in its own unit."""
-    up = "term" in frame.columns and frame["term"].eq("difference").any()
-    return -frame["estimate"] if up else frame["estimate"]
+def losses(contrasts: Estimates) -> np.ndarray:
+    """Return how far each row lies below the reference, in its own unit."""
+    sign = -1 if "difference" in contrasts.values("term") else 1
+    return sign * contrasts.numbers("estimate")
 
 
 def loss_order(
-    frame: pd.DataFrame, labels: Labels, row: str, method: str | None = None, *, by_verdict: bool = True
+    contrasts: Estimates, labels: Labels, row: str, method: str | None = None, *, by_verdict: bool = True
 ) -> Callable[[list[Any]], list[Any]]:
-    """What sorts rows by loss, largest first, and before that by verdict if asked.
+    """Return what sorts rows by loss, largest first, and before that by verdict if `by_verdict`.
 
     The loss is that of the first metric and of one method; rows without one follow.
     """
-    for column, kept in (("metric", _first(frame, labels, "metric")), ("method", method)):
-        if kept is not None and column in frame.columns and column != row:
-            frame = frame[frame[column] == kept]
-    # of a metric that is better the smaller, what lies above the reference is the loss
-    smaller = "metric" in frame.columns and direction(frame["metric"].iloc[0]) < 0
-    sign = -1 if smaller else 1
-    shown = verdicts(frame).replace({"lower": "higher", "higher": "lower"} if smaller else {})
-    ranks = shown.map(_RANKS).fillna(_RANKS[_UNDECIDED]) * by_verdict
-    places = dict(zip(frame[row], zip(ranks, -sign * losses(frame), strict=True), strict=True))
+    for column, kept in (("metric", _first(contrasts, labels, "metric")), ("method", method)):
+        if kept is not None and contrasts.values(column) and column != row:
+            contrasts = contrasts.where(contrasts.frame[column] == kept)
+    sides, lost = verdicts(contrasts), losses(contrasts)
+    metrics = contrasts.values("metric")
+    if metrics and direction(metrics[0]) < 0:
+        # of a metric that is better the smaller, what lies above the reference is the loss
+        sides = sides.replace({"lower": "higher", "higher": "lower"})
+        lost = -lost
+    ranks = sides.map(_RANKS).fillna(_RANKS[_UNDECIDED]) * by_verdict
+    places = dict(zip(contrasts.frame[row], zip(ranks, -lost, strict=True), strict=True))
     return lambda values: sorted(values, key=lambda v: places.get(v, (np.inf, 0.0)))
 
 
-def sorted_note(contrasts: pd.DataFrame, labels: Labels, by: str, method: object = None) -> str:
-    """Sentence on rows that `loss_order` sorted."""
+def sorted_note(contrasts: Estimates, labels: Labels, by: str, method: object = None) -> str:
+    """Say how `loss_order` sorted the rows."""
     metric = _first(contrasts, labels, "metric")
-    what = "decrease" if "percent_decrease" in distinct(contrasts, "term") else "difference"
+    what = "decrease" if "percent_decrease" in contrasts.values("term") else "difference"
     of = f" in {labels.value('metric', metric)}" if metric else ""
     to = f" to {in_sentence(labels.value('method', method))}" if method else ""
     return f"Sorted by {by} of the {what}{of} from {reference_text(contrasts, labels)}{to}."
 
 
-def _first(frame: pd.DataFrame, labels: Labels, column: str) -> Any:
-    """Value of a column that stands first, None where there is no such column."""
-    return labels.order(column, frame[column])[0] if column in frame.columns else None
+def _first(contrasts: Estimates, labels: Labels, column: str) -> Any:
+    """Return the value of a column that stands first, None where it has none."""
+    values = contrasts.values(column)
+    return labels.order(column, contrasts.frame[column])[0] if values else None
 
 
-def reference_text(frame: pd.DataFrame, labels: Labels) -> str:
-    """Reference inside a sentence."""
-    texts = [labels.value("reference", r) for r in distinct(frame, "reference")]
-    return in_sentence(texts[0]) if len(texts) == 1 else "reference"
+def reference_text(contrasts: Estimates, labels: Labels) -> str:
+    """Return the reference inside a sentence."""
+    reference = contrasts.single("reference")
+    return "reference" if reference is None else in_sentence(labels.value("reference", reference))
 
 
-def contrast_title(frame: pd.DataFrame, labels: Labels, term: str) -> str:
-    """Title of an axis of contrasts, with its unit."""
-    reference = reference_text(frame, labels)
+def contrast_title(contrasts: Estimates, labels: Labels, term: str) -> str:
+    """Return the title of an axis of contrasts, with its unit."""
+    reference = reference_text(contrasts, labels)
     if term == "percent_decrease":
         return f"Decrease from {reference} (%)"
-    named = term.startswith(("median", "quantile"))
-    what = of_quantile(TERMS[term].heading, frame) if named else "Difference"
+    what = "Difference"
+    if term.startswith(("median", "quantile")):
+        what = of_quantile(TERMS[term].heading, contrasts)
     return f"{what}, method {MINUS} {reference}"
 
 
-def interval_texts(frame: pd.DataFrame, digits: int, style: str) -> list[str]:
-    """Estimate and interval of each row."""
-    rows = zip(frame["estimate"], frame["conf_low"], frame["conf_high"], margin_marks(frame), strict=True)
+def interval_texts(estimates: Estimates, digits: int, style: str) -> list[str]:
+    """Return estimate and interval of each row as text."""
+    columns = (estimates.numbers(column) for column in ("estimate", "conf_low", "conf_high"))
+    rows = zip(*columns, margin_marks(estimates), strict=True)
     return [interval_text(estimate, low, high, digits, style, mark) for estimate, low, high, mark in rows]
 
 
-def significance_rule(frame: pd.DataFrame, style: str) -> str:
-    """What makes a contrast conclusive, empty where nothing does."""
-    rules = ["interval excludes 0"] if has_limits(frame).any() else []
-    if is_adjusted(frame):
-        rules.append(f"adjusted {p_below(frame, style)}")
-    elif "verdict" not in frame.columns and distinct(frame, "p_value"):
-        rules.append(p_below(frame, style))
+def significance_rule(contrasts: Estimates, style: str) -> str:
+    """Return what makes a contrast conclusive, "" where nothing does."""
+    rules = ["interval excludes 0"] if contrasts.limited.any() else []
+    if contrasts.is_adjusted:
+        rules.append(f"adjusted {p_below(contrasts, style)}")
+    elif not contrasts.values("verdict") and contrasts.is_tested:
+        rules.append(p_below(contrasts, style))
     return " and ".join(rules)

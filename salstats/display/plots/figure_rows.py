@@ -9,7 +9,7 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.display.plots.beside import geom_stripe
-from salstats.display.plots.estimates import Drawing
+from salstats.display.plots.drawing import Drawing
 from salstats.display.plots.text_fit import LABEL_CHARS, short_labels
 from salstats.display.plots.theme import LINE_MM
 from salstats.display.text.labels import LAST

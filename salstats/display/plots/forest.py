@@ -9,35 +9,29 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import SalstatsError, ValueRangeError, check_choice, check_count, quoted
+from salstats.display.estimates import Estimates, check_distinct, read_estimates
+from salstats.display.facts import (
+    count_sentence,
+    interval_caption,
+    not_drawn_sentence,
+    p_value_sentence,
+    with_interval,
+)
 from salstats.display.plots.captions import (
     axis_text,
     bars_on_log_axis,
-    distinct,
     effect_text,
-    interval_note,
     is_ratio,
     margin_notes,
     scope_note,
-    with_ci,
 )
 from salstats.display.plots.decrease import contrast_title, interval_texts
-from salstats.display.plots.estimates import (
-    check_distinct,
-    check_estimates,
-    drawable,
-    grouping_columns,
-    guide_at,
-    margin_lines,
-    panel_texts,
-    quantity,
-)
+from salstats.display.plots.drawing import drawn_rows, guide_at, margin_lines, panel_texts, quantity
 from salstats.display.plots.figure import figures
 from salstats.display.plots.figure_rows import Rows, closing, row_layout
 from salstats.display.plots.row_panels import fits, fitting_rows, row_figure
 from salstats.display.plots.text_fit import LABEL_CHARS, crossed, indented, short_labels
 from salstats.display.plots.theme import COLUMN_MM
-from salstats.display.tables.notes import count_note, tested_note
-from salstats.display.tables.placement import rows_of_term
 from salstats.display.text.format import STYLES, count_range, count_text, p_used, row_p_text
 from salstats.display.text.labels import LAST, Labels
 from salstats.display.text.margins import pairs_as_methods
@@ -118,22 +112,23 @@ def plot_forest(
     'Mean (95% CI)'
     """
     check_choice(style, tuple(STYLES), "style")
-    frame = rows_of_term(check_estimates(estimates), "difference")
-    named = Labels(labels, frame)
-    frame, compared = _of_models(pairs_as_methods(as_deviations(frame, named), named), named)
-    levels = _levels(frame)
-    metric = [c for c in ("metric",) if c in frame.columns]
-    check_distinct(frame, [*metric, *levels], "estimates")
-    ratio = is_ratio(frame, "estimates")
-    frame, cut = bars_on_log_axis(frame) if ratio else (frame, "")
-    frame, missing = drawable(frame, named, [*metric, *levels])
-    terms = distinct(frame, "term") if "term" not in levels else []
-    term = str(terms[0]) if len(terms) == 1 else None
+    given = read_estimates(estimates).of_term("difference")
+    named = Labels(labels, given.frame)
+    whole, compared = _of_models(pairs_as_methods(as_deviations(given, named), named), named)
+    levels = _levels(whole)
+    places = [*(c for c in ("metric",) if whole.values(c)), *levels]
+    check_distinct(whole, places)
+    ratio, cut = is_ratio(whole), ""
+    if ratio:
+        whole, cut = bars_on_log_axis(whole)
+    frame = drawn_rows(whole)
+    drawn = whole.where(whole.defined)
+    term = None if "term" in levels else drawn.term
     # no legend names the one method
-    method = ["method"] if "method" not in levels and len(distinct(frame, "method")) == 1 else []
-    frame["panel"] = crossed(frame, panel_texts(frame, named, None, term, *method))
-    text = _digits(digits, term, ratio)
-    columns = _columns(frame, _heading(frame, named, term, ratio), text, p_values, style)
+    method = ["method"] if "method" not in levels and drawn.single("method") is not None else []
+    frame["panel"] = crossed(frame, panel_texts(drawn, named, None, term, *method))
+    heading = _heading(drawn, named, term, ratio)
+    columns = _columns(drawn, heading, _digits(digits, term, ratio), p_values, style)
     place = partial(_rows, frame, named, levels)
     frame, rows, shown = fitting_rows(place, columns, width)
     counts = ""
@@ -141,29 +136,29 @@ def plot_forest(
         del columns["n"]
         counts = f"n = {count_range(frame['n'])}."
         frame, rows, shown = fitting_rows(place, columns, width)
-    if {"n_pairs", "n_units"} <= set(frame.columns) and (frame["n"] > frame["n_units"]).any():
+    if whole.values("n_pairs") and (whole.numbers("n") > whole.numbers("n_units")).any():
         # beside an interval of cases stands how many of them there are
-        counts = count_note(frame, "pair", "incomplete")
-    line = _null(null, frame, term, ratio)
+        counts = count_sentence(whole, "pair", "incomplete")
+    line = _null(null, drawn, term, ratio)
     guides = frame[["panel"]].drop_duplicates().assign(guide=line).dropna()
     last = frame[levels].astype(str).isin(LAST).any(axis=1) if levels else False
     pages = row_figure(
         frame.assign(last=last),
         rows,
-        x_title=_axis_title(frame, named, term, ratio),
+        x_title=_axis_title(drawn, named, term, ratio),
         notes=[
             scope_note(frame, named, [c for c in ("task",) if c not in levels]),
-            interval_note(frame, beside_p=p_values),
-            marginal_note(frame, named),
+            interval_caption(whole, beside_p=p_values),
+            marginal_note(whole, named),
             compared,
             counts,
-            tested_note(frame, None) if p_values else "",
-            *margin_notes(frame, named, style, marked=True),
+            p_value_sentence(whole) if p_values else "",
+            *margin_notes(whole, named, style, marked=True),
             cut,
-            missing,
+            not_drawn_sentence(whole, named, places),
         ],
         guides=guides,
-        margins=margin_lines(frame),
+        margins=margin_lines(whole, frame),
         columns=shown,
         width=width,
         log=ratio,
@@ -178,14 +173,15 @@ def plot_forest(
     ]
 
 
-def _of_models(frame: pd.DataFrame, labels: Labels) -> tuple[pd.DataFrame, str]:
-    """A frame of coefficients or effects with its terms in the order they stand, and their references.
+def _of_models(estimates: Estimates, labels: Labels) -> tuple[Estimates, str]:
+    """Return coefficients or effects with their terms in the order they stand, and their references.
 
     Levels of a factor stand below its name, where nothing but the term names the rows.
     """
-    if not {"formula", "term"} <= set(frame.columns):
-        return frame, ""
-    models = [*grouping_columns(frame), "formula"]
+    if not estimates.values("formula") or not estimates.values("term"):
+        return estimates, ""
+    frame = estimates.frame
+    models = [*estimates.keys, "formula"]
     names, references = term_names(frame, models, labels)
     places = frame["term"].map({term: i for i, term in enumerate(names)})
     frame = frame.loc[places.sort_values(kind="stable").index]
@@ -193,16 +189,17 @@ def _of_models(frame: pd.DataFrame, labels: Labels) -> tuple[pd.DataFrame, str]:
     alone = all(frame[c].nunique(dropna=False) < 2 for c in models)
     if alone and len(frame) > 1:
         frame = frame.assign(**{_VARIABLE: [head for head, _ in said], _LEVEL: [text for _, text in said]})
-    return frame.assign(term=[": ".join(filter(None, name)) for name in said]), references
+    terms = [": ".join(part for part in name if part) for name in said]
+    return estimates.with_frame(frame.assign(term=terms)), references
 
 
-def _levels(frame: pd.DataFrame) -> list[str]:
-    """Columns that name the rows: those with more than one value, else the first."""
-    groups = [c for c in grouping_columns(frame) if c != "metric"]
-    groups += [c for c in ("formula", "term") if c in frame.columns]
-    if _VARIABLE in frame.columns:
+def _levels(estimates: Estimates) -> list[str]:
+    """Return the columns that name the rows: those with more than one value, else the first."""
+    groups = [key for key in estimates.keys if key != "metric"]
+    groups += [column for column in ("formula", "term") if estimates.values(column)]
+    if estimates.values(_VARIABLE):
         return [_VARIABLE, _LEVEL]
-    several = [c for c in groups if frame[c].nunique(dropna=False) > 1]
+    several = [column for column in groups if estimates.varies(column)]
     if len(several) > 2:
         raise SalstatsError(
             f"estimates is grouped by {quoted(several)}, and a forest has rows for two of them; keep one "
@@ -256,22 +253,27 @@ def _entries(
     return entries
 
 
-def _null(null: float | str | None, frame: pd.DataFrame, term: str | None, ratio: bool) -> float:
-    """Where the vertical line stands, NaN for nowhere."""
+def _null(null: float | str | None, estimates: Estimates, term: str | None, ratio: bool) -> float:
+    """Return where the vertical line stands, NaN for nowhere."""
     if null is None:
         return float("nan")
     if isinstance(null, str):
         check_choice(null, ("auto",), "null")
         if ratio:
             return 1.0
-        if is_marginal(frame) and not {"term", "reference_level"} & set(frame.columns):
+        if is_marginal(estimates) and not _is_effect(estimates):
             return float("nan")
-        return 0.0 if "formula" in frame.columns else guide_at("", term)
+        return 0.0 if estimates.values("formula") else guide_at("", term)
     if isinstance(null, bool) or null != null or abs(null) == float("inf") or (ratio and null <= 0):
         raise ValueRangeError(
             f"null must be a number{' above 0' if ratio else ''}, 'auto' or None, not {null!r}"
         )
     return float(null)
+
+
+def _is_effect(estimates: Estimates) -> bool:
+    """Return whether marginal estimates are slopes or contrasts, not means."""
+    return bool(estimates.values("term") or estimates.values("reference_level"))
 
 
 def _digits(digits: int | None, term: str | None, ratio: bool) -> int:
@@ -283,44 +285,47 @@ def _digits(digits: int | None, term: str | None, ratio: bool) -> int:
     return TERMS[term].digits if term in CONTRASTS else _OTHER_DIGITS
 
 
-def _heading(frame: pd.DataFrame, labels: Labels, term: str | None, ratio: bool) -> str:
-    """What the estimates are in the heading of their column."""
-    if "formula" in frame.columns or ratio:
-        what = effect_text(frame, ratio)
+def _heading(estimates: Estimates, labels: Labels, term: str | None, ratio: bool) -> str:
+    """Return what the estimates are in the heading of their column."""
+    if estimates.values("formula") or ratio:
+        what = effect_text(estimates, ratio)
+    elif term in CONTRASTS:
+        what = TERMS[term].heading
     else:
-        what = TERMS[term].heading if term in CONTRASTS else quantity(None, term, labels)
-    return with_ci(what, frame)
+        what = quantity(None, term, labels)
+    return with_interval(what, estimates)
 
 
 def _columns(
-    frame: pd.DataFrame, heading: str, digits: int, p_values: bool, style: str
+    estimates: Estimates, heading: str, digits: int, p_values: bool, style: str
 ) -> dict[str, list[str]]:
-    """Columns of text: n, the estimate with its interval, and P values if asked."""
+    """Return columns of text: n, the estimate with its interval, and P values with `p_values`."""
     columns = {}
     # of marginal means n is that of the model, not of the row
-    if "n" in frame.columns and frame["n"].notna().any() and not is_marginal(frame):
-        columns["n"] = [count_text(n) for n in frame["n"]]
-    columns[heading] = interval_texts(frame, digits, style)
+    if estimates.values("n") and not is_marginal(estimates):
+        columns["n"] = [count_text(n) for n in estimates.numbers("n")]
+    columns[heading] = interval_texts(estimates, digits, style)
     if p_values:
-        rows = frame.to_dict("records")
+        rows = estimates.frame.to_dict("records")
         if all(p_used(row) != p_used(row) for row in rows):
             raise SalstatsError("p_values=True needs a column p_value or p_adjusted with values")
         columns["P"] = [row_p_text(row, style) for row in rows]
     return columns
 
 
-def _axis_title(frame: pd.DataFrame, labels: Labels, term: str | None, ratio: bool) -> str:
-    """Axis's title, with its unit."""
+def _axis_title(estimates: Estimates, labels: Labels, term: str | None, ratio: bool) -> str:
+    """Return the axis's title, with its unit."""
     if term in CONTRASTS:
-        return contrast_title(frame, labels, term)
-    if is_marginal(frame) and "term" not in frame.columns:
-        return axis_text(marginal_text(frame, labels), frame)
-    if "formula" in frame.columns or ratio:
+        return contrast_title(estimates, labels, term)
+    if is_marginal(estimates) and not estimates.values("term"):
+        return axis_text(marginal_text(estimates, labels), estimates)
+    if estimates.values("formula") or ratio:
+        what = effect_text(estimates, ratio)
+        if term:
+            what += f" of {labels.term(term)}"
         # where the metric varies it is the panel's title
-        outcome = "" if "metric" in frame.columns else outcome_text(frame, labels)
-        of = f" of {labels.term(term)}" if term else ""
-        return axis_text(effect_text(frame, ratio) + of + (f", {outcome}" if outcome else ""), frame)
-    if term is None and is_agreement(frame):
-        return axis_text(common_label(frame["term"]) or "Agreement", frame)
-    metrics = distinct(frame, "metric")
-    return axis_text(quantity(metrics[0] if len(metrics) == 1 else None, term, labels), frame)
+        outcome = "" if estimates.values("metric") else outcome_text(estimates, labels)
+        return axis_text(f"{what}, {outcome}" if outcome else what, estimates)
+    if term is None and is_agreement(estimates.frame):
+        return axis_text(common_label(estimates.values("term")) or "Agreement", estimates)
+    return axis_text(quantity(estimates.single("metric"), term, labels), estimates)

@@ -8,12 +8,9 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import ColumnError, SalstatsError, check_choice, quoted
-from salstats.display.plots.captions import (
-    axis_text,
-    distinct,
-    interval_note,
-    margin_notes,
-)
+from salstats.display.estimates import Estimates, check_distinct, read_estimates
+from salstats.display.facts import count_sentence, interval_caption
+from salstats.display.plots.captions import axis_text, margin_notes
 from salstats.display.plots.decrease import (
     check_contrasts,
     contrast_title,
@@ -21,21 +18,10 @@ from salstats.display.plots.decrease import (
     significance_rule,
     sorted_note,
 )
-from salstats.display.plots.estimates import (
-    Drawing,
-    check_distinct,
-    check_estimates,
-    grouping_columns,
-    guide_lines,
-    margin_lines,
-    prepare,
-    quantity,
-)
+from salstats.display.plots.drawing import Drawing, guide_lines, margin_lines, prepare, quantity
 from salstats.display.plots.figure import figures
 from salstats.display.plots.figure_rows import place_rows
 from salstats.display.plots.row_panels import row_figure
-from salstats.display.tables.notes import count_note
-from salstats.display.tables.placement import rows_of_term
 from salstats.display.text.format import STYLES, fixed_text
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import pairs_as_methods
@@ -122,11 +108,11 @@ def plot_intervals(
     check_choice(sort, SORTS, "sort")
     check_choice(style, tuple(STYLES), "style")
     contrasts = None if decrease is None else check_contrasts(decrease)
-    frame = rows_of_term(check_estimates(estimates), "mean")
+    means = read_estimates(estimates).of_term("mean")
     if reference is None and contrasts is not None:
-        reference = _reference(contrasts, frame)
-    named = Labels(labels, frame)
-    drawing = prepare(pairs_as_methods(frame, named), "estimates", named, reference)
+        reference = _reference(contrasts, means)
+    named = Labels(labels, means.frame)
+    drawing = prepare(pairs_as_methods(means, named), named, reference)
     order, how = None, ""
     if sort == "estimate":
         order = _by_estimate(drawing)
@@ -142,16 +128,16 @@ def plot_intervals(
         rows,
         x_title=_axis_title(drawing),
         notes=[
-            interval_note(frame),
-            count_note(frame),
+            interval_caption(drawing.estimates),
+            count_sentence(drawing.estimates),
             how,
             areas,
             chance,
-            *margin_notes(frame, drawing.labels, style, marked=False),
+            *margin_notes(drawing.estimates, drawing.labels, style, marked=False),
             drawing.missing,
         ],
         guides=guides,
-        margins=margin_lines(frame),
+        margins=margin_lines(drawing.estimates, frame),
         methods=drawing.methods,
         references=drawing.references,
         labels=drawing.labels,
@@ -159,29 +145,29 @@ def plot_intervals(
         n_columns=_n_columns(drawing),
         width=width,
         # models or seeds of one metric are compared across panels
-        common=drawing.facet is not None and len(distinct(frame, "metric")) <= 1,
+        common=drawing.facet is not None and len(drawing.estimates.values("metric")) <= 1,
     )
 
 
-def _reference(contrasts: pd.DataFrame, frame: pd.DataFrame) -> str | None:
-    """Reference of the contrasts where the estimates have it as a method."""
-    found = distinct(contrasts, "reference")
-    return str(found[0]) if len(found) == 1 and found[0] in distinct(frame, "method") else None
+def _reference(contrasts: Estimates, means: Estimates) -> str | None:
+    """Return the reference of the contrasts where the estimates have it as a method."""
+    reference = contrasts.single("reference")
+    return str(reference) if reference in means.values("method") else None
 
 
 def _by_decrease(
-    drawing: Drawing, contrasts: pd.DataFrame | None, method: str | None, style: str
+    drawing: Drawing, contrasts: Estimates | None, method: str | None, style: str
 ) -> tuple[Any, str]:
-    """What sorts the rows by the decrease, and the sentence that says so."""
+    """Return what sorts the rows by the decrease, and the sentence that says so."""
     row, labels = drawing.row, drawing.labels
     if contrasts is None:
         raise SalstatsError("sort='decrease' needs decrease=, a frame from percent_decrease()")
-    _check_rows(drawing, contrasts, "decrease", "percent_decrease")
-    further = [c for c in grouping_columns(contrasts) if c not in (row, "metric", "method")]
-    several = [c for c in further if contrasts[c].nunique() > 1]
+    _check_rows(drawing, contrasts, "percent_decrease")
+    further = [key for key in contrasts.keys if key not in (row, "metric", "method")]
+    several = [key for key in further if len(contrasts.values(key)) > 1]
     if several:
         raise SalstatsError(f"decrease has several values of {quoted(several)}; keep one to sort by")
-    methods = labels.order("method", distinct(contrasts, "method"))
+    methods = labels.order("method", contrasts.values("method"))
     if method is not None and method not in methods:
         raise SalstatsError(f"method={method!r} is not compared in decrease ({quoted(methods)})")
     # rows that are methods each have their own
@@ -205,41 +191,41 @@ def _by_estimate(drawing: Drawing) -> Any:
 
 def _areas(drawing: Drawing, auroc: object) -> dict[Any, str]:
     """What follows the label of each task: its AUROC in parentheses."""
-    areas = check_estimates(auroc, "auroc")
-    row = _check_rows(drawing, areas, "auroc", "auroc")
-    check_distinct(areas, [row], "auroc")
-    found = dict(zip(areas[row], areas["estimate"], strict=True))
-    return {value: f"({fixed_text(area, 2)})" for value, area in found.items() if area == area}
+    areas = read_estimates(auroc, "auroc")
+    row = _check_rows(drawing, areas, "auroc")
+    check_distinct(areas, [row])
+    area_of = dict(zip(areas.frame[row], areas.numbers("estimate"), strict=True))
+    return {value: f"({fixed_text(area, 2)})" for value, area in area_of.items() if not np.isnan(area)}
 
 
-def _check_rows(drawing: Drawing, frame: pd.DataFrame, name: str, source: str) -> str:
-    """Column of the figure's rows, which another frame has to share."""
-    row = drawing.row
+def _check_rows(drawing: Drawing, others: Estimates, source: str) -> str:
+    """Return the column of the figure's rows, which other estimates have to share."""
+    row, name = drawing.row, others.name
     if row is None:
         raise SalstatsError(f"{name} belongs to tasks, and estimates have no column 'task'")
-    if row not in frame.columns:
+    values = others.values(row)
+    if not values:
         raise ColumnError(
             f"{name} has no column {row!r}, which names the rows; use {source}(..., by={row!r})"
         )
-    if not set(frame[row]) & set(drawing.frame[row]):
-        raise SalstatsError(f"{name} and estimates share no {row}: {quoted(frame[row].unique())}")
+    if not set(values) & set(drawing.frame[row]):
+        raise SalstatsError(f"{name} and estimates share no {row}: {quoted(values)}")
     return row
 
 
 def _axis_title(drawing: Drawing) -> str:
     """Axis's title: what it shows, or the statistic where the panels say of what."""
+    estimates, labels = drawing.estimates, drawing.labels
     if drawing.term in CONTRASTS:
-        return contrast_title(drawing.frame, drawing.labels, drawing.term)
-    if is_marginal(drawing.frame):
-        return axis_text(marginal_text(drawing.frame, drawing.labels), drawing.frame)
-    metrics = distinct(drawing.frame, "metric")
-    what = quantity(metrics[0] if len(metrics) == 1 else None, drawing.term, drawing.labels)
-    return axis_text(what, drawing.frame)
+        return contrast_title(estimates, labels, drawing.term)
+    if is_marginal(estimates):
+        return axis_text(marginal_text(estimates, labels), estimates)
+    return axis_text(quantity(estimates.single("metric"), drawing.term, labels), estimates)
 
 
 def _n_columns(drawing: Drawing) -> int:
     """How many panels stand side by side: those of one value of the further column."""
-    metrics = len(distinct(drawing.frame, "metric")) if drawing.facet else drawing.n_panels
+    metrics = len(drawing.estimates.values("metric")) if drawing.facet else drawing.n_panels
     if drawing.facet and metrics == 1:
         # three panels fit side by side, four make a square
         return 2 if drawing.n_panels in (2, 4) else _MOST_COLUMNS

@@ -8,9 +8,10 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import SalstatsError, check_columns, check_frame
+from salstats.display.estimates import Estimates, check_distinct, read_estimates
+from salstats.display.facts import count_sentence
 from salstats.display.plots.axis_ticks import tick_texts
-from salstats.display.plots.captions import distinct, scope_note
-from salstats.display.plots.estimates import check_distinct, check_estimates
+from salstats.display.plots.captions import scope_note
 from salstats.display.plots.figure import figures
 from salstats.display.plots.panel_grid import BOTTOM_MM, group_titles, panel_grid
 from salstats.display.plots.text_fit import NAME_CHARS, label_chars, names_below, short_labels, text_mm
@@ -24,7 +25,6 @@ from salstats.display.plots.theme import (
     TEXT_PT,
     font,
 )
-from salstats.display.tables.placement import grouping_columns
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import count_text, fixed_text, joined, p_text
 from salstats.display.text.labels import Labels
@@ -93,10 +93,10 @@ def plot_ranks(
     2  occlusion       3.0 -2.0
     """
     names = Labels(labels, ranks)
-    frame = check_estimates(ranks, "ranks")
-    check_columns(frame, ["method"], "ranks")
-    groups = [c for c in grouping_columns(frame) if c != "method"]
-    check_distinct(frame, [*groups, "method"], "ranks")
+    estimates = read_estimates(ranks, "ranks", ("estimate", "method"))
+    frame = estimates.frame
+    groups = [key for key in estimates.keys if key != "method"]
+    check_distinct(estimates, [*groups, "method"])
     order = _order(frame, names)
     place = {method: 0.0 - i for i, method in enumerate(order)}
     data = frame.assign(panel=group_titles(frame, names, groups), y=frame["method"].map(place).astype(float))
@@ -111,10 +111,11 @@ def plot_ranks(
     blobs: list[Any] = []
     notes = [
         scope_note(data, names, ("metric", "task")),
-        _said_of(data),
+        _said_of(estimates),
         "Diamonds: rank without resampling.",
         _blobs_note(frame, frequencies),
-        _lines_note(data),
+        _lines_note(estimates),
+        count_sentence(estimates),
         caution_note(data),
     ]
     if frequencies is not None:
@@ -194,15 +195,16 @@ def plot_significance(
     1  gradcam  occlusion   False  0.23
     """
     names = Labels(labels, significance)
-    frame = check_frame(significance, "significance").reset_index(drop=True)
-    check_columns(frame, ["method", "reference", "better", "p_adjusted"], "significance")
+    comparisons = read_estimates(
+        significance, "significance", ("method", "reference", "better", "p_adjusted")
+    )
     # 0 and 1 where it was read from a file
-    frame = frame.assign(better=frame["better"].astype(bool))
-    groups = [c for c in grouping_columns(frame) if c != "method"]
-    check_distinct(frame, [*groups, "method", "reference"], "significance")
+    frame = comparisons.frame.assign(better=comparisons.frame["better"].astype(bool))
+    groups = [key for key in comparisons.keys if key not in ("method", "reference")]
+    check_distinct(comparisons, [*groups, "method", "reference"])
     won = frame.groupby("method", observed=True)["better"].mean()
     by_wins = pd.DataFrame({"method": won.index, "estimate": -won.to_numpy()})
-    order = _order(by_wins if ranks is None else check_estimates(ranks, "ranks"), names)
+    order = _order(by_wins if ranks is None else read_estimates(ranks, "ranks").frame, names)
     lacking = [m for m in won.index if m not in order]
     if lacking:
         raise SalstatsError(f"ranks has no method {lacking[0]!r} of the significance map")
@@ -230,9 +232,10 @@ def plot_significance(
         grid = panel_grid(titles, n_columns, width, left=below.beyond, least=_SMALLEST_PT * widest)
     height, size = n * row, min(_NUMBER_PT, grid.panel_width / widest)
     numbers = p9.geom_text(p9.aes(label="text", color="ink"), size=size, family=font(), va="center")
-    level = 1 - float(frame["conf_level"].iloc[0]) if "conf_level" in frame.columns else 0.05
-    known = find_procedure(next(iter(distinct(frame, "procedure")), None))
-    tests = [TESTS[name].label for name in distinct(frame, "test") if name in TESTS]
+    levels = comparisons.values("conf_level")
+    level = 1 - float(levels[0]) if levels else 0.05
+    known = find_procedure(next(iter(comparisons.values("procedure")), None))
+    tests = [TESTS[name].label for name in comparisons.values("test") if name in TESTS]
     how = f"; {joined(tests, 'or')}" if tests else ""
     if known is not None and known.label:
         how += f"; {known.label}"
@@ -302,15 +305,17 @@ def _shares(frequencies: pd.DataFrame, groups: list[str], place: Mapping[Any, fl
     return shares.assign(y=shares["method"].map(place).astype(float))
 
 
-def _lines_note(frame: pd.DataFrame) -> str:
-    """What the lines are."""
-    levels, made = distinct(frame, "conf_level"), distinct(frame, "n_replicates")
-    if frame["conf_low"].isna().all() or len(levels) != 1:
+def _lines_note(ranks: Estimates) -> str:
+    """Say what the lines are."""
+    level = ranks.single("conf_level")
+    if level is None or not ranks.limited.any():
         return ""
-    if distinct(frame, "interval") == ["pairwise tests"]:
-        return f"Lines: joint {100 * float(levels[0]):.10g}% confidence limits, from tests of every two."
-    of = f" {count_text(made[0])}" if len(made) == 1 else ""
-    return f"Lines: where the rank lies in {100 * float(levels[0]):.10g}% of{of} replicates."
+    percent = f"{100 * float(level):.10g}%"
+    if ranks.single("interval") == "pairwise tests":
+        return f"Lines: joint {percent} confidence limits, from tests of every two."
+    n_replicates = ranks.single("n_replicates")
+    of = "" if n_replicates is None else f" {count_text(n_replicates)}"
+    return f"Lines: where the rank lies in {percent} of{of} replicates."
 
 
 def _blobs_note(ranks: pd.DataFrame, frequencies: pd.DataFrame | None) -> str:
@@ -321,8 +326,7 @@ def _blobs_note(ranks: pd.DataFrame, frequencies: pd.DataFrame | None) -> str:
     return f"{blobs} {ties}".strip()
 
 
-def _said_of(frame: pd.DataFrame) -> str:
-    """What methods are ranked by."""
-    schemes = distinct(frame, "scheme")
-    known = RECORDS.get(str(schemes[0])) if len(schemes) == 1 else None
+def _said_of(ranks: Estimates) -> str:
+    """Say what methods are ranked by."""
+    known = RECORDS.get(str(ranks.single("scheme")))
     return "" if known is None else f"Ranked by {known.label}."

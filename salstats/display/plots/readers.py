@@ -7,15 +7,15 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.checks import check_columns
+from salstats.display.estimates import Estimates, check_distinct, read_estimates
+from salstats.display.facts import interval_caption, not_drawn_sentence
 from salstats.display.plots.axis_ticks import number_axes
-from salstats.display.plots.captions import distinct, interval_note, scope_note
-from salstats.display.plots.estimates import check_distinct, check_estimates, drawable, further_column
+from salstats.display.plots.captions import scope_note
+from salstats.display.plots.drawing import drawn_rows, further_column
 from salstats.display.plots.figure import figures
 from salstats.display.plots.panel_grid import panel_grid
 from salstats.display.plots.text_fit import crossed, label_chars, short_labels, text_mm
 from salstats.display.plots.theme import COLUMN_MM, GUIDE, LINE_MM, MUTED, PAGE_MM, REFERENCE
-from salstats.display.tables.placement import grouping_columns
 from salstats.display.text.labels import Labels
 
 #: Height of a method's row at least and room beside its name in mm; how far a mean stands below its readers,
@@ -71,18 +71,16 @@ def plot_readers(
     >>> figure.labels.x
     'Mean IoU'
     """
-    frame = check_estimates(readers, "readers")
-    check_columns(frame, ["method", "reader"], "readers", "mrmc_readers() makes the frame")
-    names = Labels(labels, frame)
-    before = grouping_columns(frame)
-    check_distinct(frame, before, "readers")
-    rows, missing = drawable(frame, names, before, "readers")
-    facet = further_column(
-        rows, [c for c in before if c not in ("metric", "method", "reader")], "metric", "readers"
-    )
+    needed, source = ("estimate", "method", "reader"), "mrmc_readers() makes the frame"
+    figures_of_readers = read_estimates(readers, "readers", needed, source)
+    names = Labels(labels, figures_of_readers.frame)
+    check_distinct(figures_of_readers, figures_of_readers.keys)
+    others = [c for c in figures_of_readers.keys if c not in ("metric", "method", "reader")]
+    facet = further_column(figures_of_readers, others, "metric")
+    rows = drawn_rows(figures_of_readers)
     order = names.order("method", rows["method"])
     titles = {facet: names.texts(facet, rows[facet])} if facet else {}
-    metrics = distinct(rows, "metric")
+    metrics = figures_of_readers.values("metric")
     if len(metrics) > 1:
         titles["metric"] = names.texts("metric", rows["metric"])
     rows = _placed(rows, titles, order)
@@ -95,13 +93,17 @@ def plot_readers(
     grid = panel_grid(panels, one_below_another, width, left=left, free=len(metrics) > 1)
     lines = max(text.count("\n") + 1 for text in written)
     height = max(_ROW_MM, lines * LINE_MM + 1) * len(order)
-    beside = None if means is None else _means(means, rows, titles, order)
+    mean_layers, mean_notes = [], []
+    if means is not None:
+        drawn_means = _means(means, rows, titles, order)
+        mean_layers = _bars(drawn_means.frame)
+        mean_notes = ["Black: mean over readers.", interval_caption(drawn_means)]
     x, _ = number_axes(grid.panel_width, height)
     figure = (
         p9.ggplot(rows, p9.aes("estimate", "place"))
         + p9.geom_path(p9.aes(group="reader"), color=GUIDE, size=0.4)
         + p9.geom_point(color=MUTED, size=1.1)
-        + ([] if beside is None else _bars(beside))
+        + mean_layers
         + p9.scale_y_continuous(
             breaks=[-i for i in range(len(order))],
             labels=written,
@@ -112,12 +114,12 @@ def plot_readers(
         + x
         + grid.look(
             height,
-            x=_value_title(rows, metrics, names),
+            x=_value_title(figures_of_readers, names),
             notes=[
-                scope_note(rows, names, ("metric", "task") if _of_areas(rows) else ["task"]),
+                scope_note(rows, names, ("metric", "task") if _of_areas(figures_of_readers) else ["task"]),
                 "Grey: each reader.",
-                "" if beside is None else f"Black: mean over readers. {interval_note(beside)}",
-                missing,
+                *mean_notes,
+                not_drawn_sentence(figures_of_readers, names, figures_of_readers.keys),
             ],
         )
         + p9.theme(axis_text_y=p9.element_text(ha="right", ma="right"))
@@ -134,36 +136,37 @@ def _placed(rows: pd.DataFrame, titles: Mapping[str, Mapping[Any, str]], methods
 
 def _means(
     means: pd.DataFrame, rows: pd.DataFrame, titles: Mapping[str, Mapping[Any, str]], methods: list[Any]
-) -> pd.DataFrame:
-    """Means of the methods and panels that are drawn, a little below their readers."""
-    frame = check_estimates(means, "means")
-    check_columns(frame, ["method", "term", *titles], "means")
+) -> Estimates:
+    """Return the means of the methods and panels that are drawn, a little below their readers."""
+    estimates = read_estimates(means, "means", ("estimate", "method", "term", *titles))
+    frame = estimates.frame
     frame = frame[frame["term"].eq("mean") & frame["method"].isin(methods)].reset_index(drop=True)
     for column, texts in titles.items():
         frame = frame[frame[column].isin(list(texts))].reset_index(drop=True)
     placed = _placed(frame, titles, methods)
     panels = pd.Categorical(placed["panel"].astype(str), rows["panel"].cat.categories, ordered=True)
-    return placed.assign(panel=panels, place=placed["place"] - _BESIDE)
+    return estimates.with_frame(placed.assign(panel=panels, place=placed["place"] - _BESIDE))
 
 
-def _bars(beside: pd.DataFrame) -> list[Any]:
-    """Marks of means, and bars of those that have limits."""
-    limited = beside[np.isfinite(beside["conf_low"]) & np.isfinite(beside["conf_high"])]
+def _bars(means: pd.DataFrame) -> list[Any]:
+    """Return the marks of means, and bars of those that have limits."""
+    limited = means[np.isfinite(means["conf_low"]) & np.isfinite(means["conf_high"])]
     return [
         p9.geom_segment(
             p9.aes("conf_low", "place", xend="conf_high", yend="place"), limited, color=REFERENCE, size=0.5
         ),
-        p9.geom_point(data=beside, color=REFERENCE, size=1.8),
+        p9.geom_point(data=means, color=REFERENCE, size=1.8),
     ]
 
 
-def _of_areas(rows: pd.DataFrame) -> bool:
-    """Whether readers' figures are areas under curves of their scores."""
-    return set(distinct(rows, "figure")) == {"auc"}
+def _of_areas(readers: Estimates) -> bool:
+    """Return whether readers' figures are areas under curves of their scores."""
+    return readers.single("figure") == "auc"
 
 
-def _value_title(rows: pd.DataFrame, metrics: list[Any], names: Labels) -> str:
-    """Title of the horizontal axis."""
-    if _of_areas(rows):
+def _value_title(readers: Estimates, names: Labels) -> str:
+    """Return the title of the horizontal axis."""
+    if _of_areas(readers):
         return "Area under the ROC curve"
-    return f"Mean {names.value('metric', metrics[0])}" if len(metrics) == 1 else "Mean score"
+    metric = readers.single("metric")
+    return "Mean score" if metric is None else f"Mean {names.value('metric', metric)}"

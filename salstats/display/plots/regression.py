@@ -2,37 +2,23 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 import plotnine as p9
 
-from salstats.checks import SalstatsError, check_columns
-from salstats.display.plots.captions import (
-    axis_text,
-    bars_on_log_axis,
-    distinct,
-    effect_text,
-    formulas_of,
-    interval_note,
-    is_ratio,
-    scope_note,
-)
+from salstats.checks import SalstatsError
+from salstats.display.estimates import Estimates, check_distinct, read_estimates
+from salstats.display.facts import count_sentence, interval_caption, not_drawn_sentence
+from salstats.display.plots.captions import axis_text, bars_on_log_axis, effect_text, is_ratio, scope_note
 from salstats.display.plots.decrease import reference_text
-from salstats.display.plots.estimates import (
-    Drawing,
-    check_distinct,
-    check_estimates,
-    drawable,
-    further_column,
-    grouping_columns,
-)
+from salstats.display.plots.drawing import Drawing, drawn_rows, further_column
 from salstats.display.plots.figure import figures
 from salstats.display.plots.figure_rows import Rows, dodged, place_rows, row_layout
 from salstats.display.plots.legends import method_labels
 from salstats.display.plots.row_panels import row_figure
 from salstats.display.plots.text_fit import crossed, indented, short_labels, wrapped
-from salstats.display.tables.notes import count_note
 from salstats.display.text.format import MINUS
 from salstats.display.text.labels import Labels
 from salstats.display.text.models import model_note, term_names
@@ -103,17 +89,17 @@ def plot_regression(
     >>> figure.labels.x, sorted(set(figure.data["row_label"]))
     ('Coefficient, IoU (95% CI)', ['Elongation', 'Relative size'])
     """
-    frame = check_estimates(terms, "terms")
-    check_columns(frame, ["term"], "terms")
-    frame = frame[is_coefficient(frame)].reset_index(drop=True)
+    coefficients = read_estimates(terms, "terms", ("estimate", "term"))
+    coefficients = coefficients.where(is_coefficient(coefficients.frame))
     if not intercept:
-        frame = frame[frame["term"] != INTERCEPT].reset_index(drop=True)
-        if frame.empty:
+        coefficients = coefficients.where(coefficients.frame["term"] != INTERCEPT)
+        if not len(coefficients):
             raise SalstatsError("terms holds only intercepts; pass intercept=True to draw them")
-    ratio = is_ratio(frame, "terms")
-    frame, cut = bars_on_log_axis(frame) if ratio else (frame, "")
-    named = Labels(labels, frame)
-    drawing = _prepare(frame, named)
+    ratio, cut = is_ratio(coefficients), ""
+    if ratio:
+        coefficients, cut = bars_on_log_axis(coefficients)
+    named = Labels(labels, coefficients.frame)
+    drawing = _prepare(coefficients, named)
     placed, rows, below = _place(drawing) if drawing.row == "term" else (*place_rows(drawing), False)
     guides = placed[["panel"]].drop_duplicates().assign(guide=1.0 if ratio else 0.0)
     pages = row_figure(
@@ -122,13 +108,13 @@ def plot_regression(
         x_title=_axis_title(drawing, ratio),
         notes=[
             scope_note(placed, named, [c for c in ("task",) if c != drawing.row]),
-            model_note(placed, named),
-            interval_note(placed),
-            count_note(placed, "observation", "incomplete"),
+            model_note(drawing.estimates, named),
+            interval_caption(drawing.estimates),
+            count_sentence(drawing.estimates, "observation", "incomplete"),
             normalized_note(placed, named),
-            _gap_note(placed, named),
+            _gap_note(drawing.estimates, named),
             # where terms are rows the reference is one of them
-            "" if drawing.row == "term" else term_names(placed, [*drawing.groups, "formula"], named)[1],
+            "" if drawing.row == "term" else term_names(placed, [*coefficients.keys, "formula"], named)[1],
             cut,
             drawing.missing,
         ],
@@ -150,7 +136,7 @@ def _place(drawing: Drawing) -> tuple[pd.DataFrame, Rows, bool]:
     """Frame with `y` and `row_label`, the rows, and whether some stand below a heading."""
     frame = drawing.frame
     drawn = set(frame["term"])
-    entries = term_rows(with_reference_rows(frame, [*drawing.groups, "formula"]), drawing.labels)
+    entries = term_rows(with_reference_rows(frame, [*drawing.estimates.keys, "formula"]), drawing.labels)
     texts = [
         wrapped(row.text if row.term is None or row.term in drawn else f"{row.text} (reference)")
         for row in entries
@@ -170,25 +156,29 @@ def _place(drawing: Drawing) -> tuple[pd.DataFrame, Rows, bool]:
     return labelled, rows, any(row.level for row in entries)
 
 
-def _prepare(frame: pd.DataFrame, labels: Labels) -> Drawing:
-    """Coefficients made ready for a figure: models as marks, outcomes as panels."""
-    groups = grouping_columns(frame)
+def _prepare(coefficients: Estimates, labels: Labels) -> Drawing:
+    """Make coefficients ready for a figure: models as marks, outcomes as panels."""
+    groups = [key for key in coefficients.keys if key != "reference"]
     column = next((c for c in ("method", "model") if c in groups), None)
     others = [c for c in groups if c != column]
-    facet = further_column(frame, others, column or "the term", "terms")
-    sides = [[side.strip() for side in formula.partition("~")[::2]] for formula in formulas_of(frame)]
+    facet = further_column(coefficients, others, column or "the term")
+    frame = coefficients.frame.copy()
+    formulas = frame["formula"].fillna("") if coefficients.values("formula") else [""] * len(frame)
+    sides = [[side.strip() for side in str(formula).partition("~")[::2]] for formula in formulas]
     frame["outcome"] = [labels.term(left) if left else "" for left, _ in sides]
     frame["right"] = [right for _, right in sides]
-    if _some_are_gaps(frame):
+    if _some_are_gaps(coefficients):
         # scores and gaps in one frame are different outcomes, each with a panel
         gap = frame["reference"].notna()
         names = frame.loc[gap, "reference"].map(lambda r: in_sentence(labels.value("reference", r)))
         frame.loc[gap, "outcome"] += ": gap to " + names
     place = [*groups, "outcome", "term"]
     by_formula = bool(frame.duplicated(place).any()) and frame["right"].nunique() > 1
-    check_distinct(frame, [*place, "formula"] if by_formula else place, "terms")
+    check_distinct(coefficients.with_frame(frame), [*place, "formula"] if by_formula else place)
     frame["term_label"] = frame["term"].map({row.term: row.whole for row in term_rows(frame, labels)})
-    kept, missing = drawable(frame, labels, [*groups, "outcome", "term_label"], "terms")
+    estimates = replace(coefficients, frame=frame)
+    missing = not_drawn_sentence(estimates, labels, [*groups, "outcome", "term_label"])
+    kept = drawn_rows(estimates)
     said, outcomes = term_names(kept, [*groups, "formula"], labels)[0], kept["outcome"].unique()
     whole = {term: ": ".join(filter(None, parts)) for term, parts in said.items()}
     # one outcome stands at the axis
@@ -205,12 +195,13 @@ def _prepare(frame: pd.DataFrame, labels: Labels) -> Drawing:
         shown = [marks_of[key] for key in keys]
         kept["method_label"] = pd.Categorical(shown, categories=list(marks_of.values()), ordered=True)
     term = next(iter(whole.values())) if len(whole) == 1 else None
-    return Drawing(kept, labels, groups, row, facet, term, marks_of, [HUMAN], missing)
+    return Drawing(estimates, kept, labels, row, facet, term, marks_of, [HUMAN], missing)
 
 
-def _some_are_gaps(frame: pd.DataFrame) -> bool:
-    """Whether a frame holds models of scores and models of gaps to a reference."""
-    return "reference" in frame.columns and frame["reference"].isna().nunique() > 1
+def _some_are_gaps(coefficients: Estimates) -> bool:
+    """Return whether there are models of scores and models of gaps to a reference."""
+    references = coefficients.values("reference")
+    return bool(references) and bool(coefficients.frame["reference"].isna().any())
 
 
 def _models(
@@ -246,17 +237,18 @@ def _n_columns(drawing: Drawing) -> int:
 
 def _axis_title(drawing: Drawing, ratio: bool) -> str:
     """Axis's title: what the coefficients are, of which term where no row says it, and of which outcome."""
-    frame = drawing.frame
-    outcomes = [o for o in distinct(frame, "outcome") if o]
-    effect = effect_text(frame, ratio)
-    effect += f" of {drawing.term}" if drawing.term and drawing.row != "term" else ""
-    return axis_text(f"{effect}, {outcomes[0]}" if len(outcomes) == 1 else effect, frame)
+    effect = effect_text(drawing.estimates, ratio)
+    if drawing.term and drawing.row != "term":
+        effect += f" of {drawing.term}"
+    outcomes = [outcome for outcome in drawing.estimates.values("outcome") if outcome]
+    if len(outcomes) == 1:
+        effect += f", {outcomes[0]}"
+    return axis_text(effect, drawing.estimates)
 
 
-def _gap_note(frame: pd.DataFrame, labels: Labels) -> str:
-    """Sentence that says that the outcome is a gap to a reference."""
-    if not distinct(frame, "reference"):
+def _gap_note(coefficients: Estimates, labels: Labels) -> str:
+    """Say that the outcome is a gap to a reference."""
+    if not coefficients.values("reference"):
         return ""
-    if _some_are_gaps(frame):
-        return f"Gap: {reference_text(frame, labels)} {MINUS} method."
-    return f"Outcome: {reference_text(frame, labels)} {MINUS} method."
+    what = "Gap" if _some_are_gaps(coefficients) else "Outcome"
+    return f"{what}: {reference_text(coefficients, labels)} {MINUS} method."

@@ -12,7 +12,6 @@ import plotnine as p9
 from salstats.checks import SalstatsError, check_count
 from salstats.display.plots.axis_ticks import axis_breaks, log_breaks, log_texts, tick_texts
 from salstats.display.plots.beside import BEFORE_MM, beside_layers, columns_mm, narrowed
-from salstats.display.plots.captions import has_limits
 from salstats.display.plots.figure_rows import Rows
 from salstats.display.plots.legends import (
     EDGE_MM,
@@ -303,11 +302,12 @@ def _marks(frame: pd.DataFrame, by_method: bool) -> list[Any]:
     fixed: dict[str, Any] = {} if by_method else {"color": PALETTE[0]}
     square: dict[str, Any] = {} if by_method else {"shape": "s"}
     last = frame["last"] if "last" in frame.columns else pd.Series(False, index=frame.index)
+    limited = frame[frame["conf_low"].notna() & frame["conf_high"].notna()]
     ends = p9.aes("conf_low", xend="conf_high", yend="y", **colour)
     own, closed = p9.aes(**colour, **shape, **fill), p9.aes(**colour, **fill)
     diamond = {"shape": "D", "size": _MARK + 0.3, "show_legend": False, "stroke": 0.4}
     return [
-        p9.geom_segment(ends, frame[has_limits(frame)], size=_BAR, show_legend=False, **fixed),
+        p9.geom_segment(ends, limited, size=_BAR, show_legend=False, **fixed),
         p9.geom_point(own, frame[~last], size=_MARK, stroke=0.4, **fixed, **square),
         *([p9.geom_point(closed, frame[last], **diamond, **fixed)] if last.any() else []),
         *([p9.scale_fill_identity()] if fill else []),

@@ -10,12 +10,13 @@ from salstats.checks import (
     ColumnError,
     SalstatsError,
     check_by,
-    check_columns,
     check_frame,
     check_numeric,
     quoted,
 )
-from salstats.display.plots.captions import ci_text, distinct, has_limits
+from salstats.display.estimates import Estimates, read_estimates
+from salstats.display.facts import clustering_sentence, interval_name
+from salstats.display.plots.captions import distinct
 from salstats.display.plots.legends import method_labels
 from salstats.display.plots.panel_grid import group_titles
 from salstats.display.plots.points import beside, beyond, even_share, is_few, is_outcome
@@ -30,10 +31,6 @@ from salstats.stats.coefficients import RECORDS as COEFFICIENTS
 from salstats.stats.models.formulas import parse_formula
 from salstats.stats.wide import wide_table
 from salstats.study import HUMAN
-
-#: Columns of an estimates frame that end its grouping columns.
-_AFTER_GROUPS = ("reference", "formula", "term", "estimate")
-_LIMITS = ("conf_low", "conf_high")
 
 
 @dataclass(frozen=True)
@@ -117,40 +114,38 @@ def _spread(points: pd.DataFrame, outcome: bool, few: bool) -> pd.DataFrame:
 
 def fitted_lines(fit: pd.DataFrame, x: str, y: str, drawn: Drawn, data: pd.DataFrame) -> pd.DataFrame:
     """Rows of a `fit_line` frame that belong to the panels: `panel` and `group` added."""
-    check_columns(check_frame(fit, "fit"), ["formula", "covariate", "value", "estimate"], "fit")
-    responses = {text: parse_formula(text).response.name for text in distinct(fit, "formula")}
-    here = (fit["covariate"] == x) & (fit["formula"].map(responses) == y)
+    fitted = read_estimates(fit, "fit", ("formula", "covariate", "value", "estimate"))
+    responses = {text: parse_formula(text).response.name for text in fitted.values("formula")}
+    here = (fitted.frame["covariate"] == x) & (fitted.frame["formula"].map(responses) == y)
     if not here.any():
-        pairs = fit[["formula", "covariate"]].drop_duplicates().itertuples(index=False)
+        pairs = fitted.frame[["formula", "covariate"]].drop_duplicates().itertuples(index=False)
         what = [f"{responses[formula]} along {covariate}" for formula, covariate in pairs]
         raise SalstatsError(f"fit holds no line of {y!r} along {x!r}, only of {', '.join(what)}")
-    for reference in distinct(fit, "reference"):
+    for reference in fitted.values("reference"):
         if "method" in data.columns and (data["method"] == reference).any():
             raise SalstatsError(
                 f"fit is of the gap to {reference!r}, data holds scores; draw the gap's rows, which "
                 f"augment(data, formula, reference={reference!r}) returns"
             )
-    lines = _matched(fit[here].dropna(subset=["value", "estimate"]), drawn, "fit", ["value"])
+    lines = _matched(fitted.where(here & fitted.defined), drawn, ["value"])
     # a group whose covariate does not vary has a mean but no line
     several = (
         lines.groupby([lines["panel"].cat.codes, lines["group"].cat.codes])["value"].transform("size") > 1
     )
-    for column in _LIMITS:
-        if column not in lines.columns:
-            lines[column] = np.nan
     return lines[several].reset_index(drop=True)
 
 
 def correlation_texts(correlations: pd.DataFrame, x: str, y: str, drawn: Drawn) -> pd.DataFrame:
     """Rows of a `correlate` frame that belong to the panels: `panel`, `group`, `text` added."""
-    check_columns(check_frame(correlations, "correlations"), ["x", "y", "estimate"], "correlations")
-    ways = [(correlations["x"] == a) & (correlations["y"] == b) for a, b in ((x, y), (y, x))]
+    estimates = read_estimates(correlations, "correlations", ("x", "y", "estimate"))
+    frame = estimates.frame
+    ways = [(frame["x"] == a) & (frame["y"] == b) for a, b in ((x, y), (y, x))]
     here = ways[0] | ways[1]
     if not here.any():
-        pairs = correlations[["x", "y"]].drop_duplicates().itertuples(index=False)
+        pairs = frame[["x", "y"]].drop_duplicates().itertuples(index=False)
         what = [f"{first} and {second}" for first, second in pairs]
         raise SalstatsError(f"correlations holds none of {x!r} and {y!r}, only of {', '.join(what)}")
-    rows = _matched(correlations[here], drawn, "correlations", [])
+    rows = _matched(estimates.where(here), drawn, [])
     rows["text"] = [_correlation_text(row) for row in rows.to_dict("records")]
     return rows
 
@@ -166,14 +161,14 @@ def _symbol(term: str) -> str:
     return COEFFICIENTS[term].symbol if term in COEFFICIENTS else "r"
 
 
-def _matched(frame: pd.DataFrame, drawn: Drawn, name: str, further: list[str]) -> pd.DataFrame:
-    """Frame's rows with the panel and the group that they belong to.
+def _matched(estimates: Estimates, drawn: Drawn, further: list[str]) -> pd.DataFrame:
+    """Return the rows of estimates with the panel and the group that they belong to.
 
     A frame that is not grouped by a column of the panels belongs into each of them; without the colour's
     column its rows have no group.
     """
-    ends = [i for i, column in enumerate(frame.columns) if column in _AFTER_GROUPS]
-    own = list(frame.columns[: min(ends)])
+    frame, name = estimates.frame, estimates.name
+    own = [key for key in estimates.keys if key not in ("x", "y")]
     known = [*drawn.by, *([drawn.colour] if drawn.colour else [])]
     others = [c for c in own if c not in known and frame[c].nunique() > 1]
     if others:
@@ -216,21 +211,24 @@ def captions(
     if drawn.few:
         sentences.append("Points of equal values are spread sideways.")
     if lines is not None:
-        band = f" and pointwise {ci_text(lines)}" if lines["conf_low"].notna().any() else ""
+        interval = interval_name(read_estimates(lines, "fit")) if len(lines) else ""
+        band = f" and pointwise {interval}" if interval else ""
         band += ", cut where it is wide" if "cut" in lines and lines["cut"].any() else ""
         models = [model_text(str(formula), titles[1], labels) for formula in distinct(lines, "formula")]
         sentences.append(f"Lines: fitted mean ({'; '.join(models)}){band}.")
     if texts is not None:
-        terms = [(str(t), COEFFICIENTS.get(str(t))) for t in distinct(texts, "term")]
+        estimates = read_estimates(texts, "correlations")
+        terms = [(str(t), COEFFICIENTS.get(str(t))) for t in estimates.values("term")]
         what = [f"{_symbol(t)}: {known.label if known else t}" for t, known in terms] or ["r: correlation"]
-        limits = f" ({ci_text(texts)})" if has_limits(texts).any() else ""
+        interval = interval_name(estimates)
+        limits = f" ({interval})" if interval else ""
         sentences.append(f"{'; '.join(what)}{limits}.")
-        if note := covariates_note(texts, labels):
-            sentences.append(note)
+        sentences.append(clustering_sentence(estimates))
+        sentences.append(covariates_note(texts, labels))
     for frame in (lines, texts):
         if frame is not None and (note := caution_note(frame.drop_duplicates(["panel", "group"]))):
             sentences.append(note)
     if drawn.n_left_out:
         n, total = count_text(drawn.n_left_out), count_text(drawn.n_left_out + len(drawn.points))
         sentences.append(f"Not drawn: {n} of {total} rows, which miss {joined(titles, 'or')}.")
-    return sentences
+    return [sentence for sentence in sentences if sentence]

@@ -6,10 +6,12 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.checks import SalstatsError, check_columns, check_count, check_frame, check_numeric, quoted
+from salstats.checks import SalstatsError, check_count, check_frame, check_numeric, quoted
+from salstats.display.estimates import Estimates, check_distinct, read_estimates
+from salstats.display.facts import interval_caption, not_drawn_sentence
 from salstats.display.plots.axis_ticks import number_axes, tick_texts
-from salstats.display.plots.captions import distinct, has_limits, interval_note, scope_note
-from salstats.display.plots.estimates import check_distinct, check_estimates, drawable, quantity
+from salstats.display.plots.captions import scope_note
+from salstats.display.plots.drawing import drawn_rows, quantity
 from salstats.display.plots.figure import figures
 from salstats.display.plots.legends import group_scales
 from salstats.display.plots.panel_grid import panel_grid
@@ -74,9 +76,10 @@ def plot_thresholds(
     3        Edema        0.2
     """
     names = Labels(labels, check_frame(sweep, "sweep"))
-    frame, metric, note = _checked(sweep, names)
-    rows = _in_panels(frame, names, n_panels)
-    larger = direction(metric) >= 0
+    estimates, note = _checked(sweep, names)
+    metric = estimates.single("metric")
+    rows = _in_panels(estimates.frame, names, n_panels)
+    larger = metric is None or direction(metric) >= 0
     lines = rows.groupby(["panel", "task"], observed=True)["estimate"]
     # thresholds ascend, and the first of equal ones counts
     rows["best"] = rows.index.isin(lines.idxmax() if larger else lines.idxmin())
@@ -86,11 +89,11 @@ def plot_thresholds(
     width = width if width is not None else COLUMN_MM if len(keys) == 1 else PAGE_MM
     grid = panel_grid(keys, 2 if len(keys) == 4 else _MOST_COLUMNS, width)
     height = grid.panel_height(_SHARE)
-    barred = rows[has_limits(rows)]
+    barred = rows[rows["conf_low"].notna() & rows["conf_high"].notna()]
     sentences = [
         scope_note(rows, names, ["method"]),
-        _best_note(rows, larger),
-        interval_note(rows) if len(barred) else "",
+        _best_note(estimates, larger),
+        interval_caption(estimates) if len(barred) else "",
         note,
     ]
     several = rows.groupby(["panel", "name"], observed=True)["estimate"].transform("size") > 1
@@ -108,7 +111,7 @@ def plot_thresholds(
         + grid.look(
             height,
             x=names.column("threshold"),
-            y=_quantity(rows, metric, names),
+            y=_quantity(estimates, names),
             notes=sentences,
             legend=list(texts.values()),
         )
@@ -116,26 +119,26 @@ def plot_thresholds(
     return grid.pages(figure, height)
 
 
-def _checked(sweep: pd.DataFrame, names: Labels) -> tuple[pd.DataFrame, str | None, str]:
-    """Rows with an estimate, their metric, and a sentence about the others."""
-    frame = check_estimates(sweep, "sweep")
-    check_columns(frame, ["task", "threshold"], "sweep")
+def _checked(sweep: pd.DataFrame, names: Labels) -> tuple[Estimates, str]:
+    """Return the rows with an estimate, and a sentence about the others."""
+    estimates = read_estimates(sweep, "sweep", ("estimate", "task", "threshold"))
+    frame = estimates.frame
     frame["threshold"] = check_numeric(frame, "threshold", "sweep")
     keys = [c for c in ("method", "task", "threshold") if c in frame.columns]
     if frame[keys].isna().any(axis=None):
         raise SalstatsError(f"a row of sweep lacks {joined(keys, 'or')}; fill it or leave it out")
-    metrics = distinct(frame, "metric")
+    metrics = estimates.values("metric")
     if len(metrics) > 1:
         raise SalstatsError(
             f"sweep holds {len(metrics)} metrics ({quoted(metrics)}), which share no axis; keep one of them"
         )
-    check_distinct(frame, keys, "sweep")
+    check_distinct(estimates, keys)
     # a line without any value is named once
     lines = [c for c in keys[:-1] if c == "task" or frame[c].nunique() > 1]
     whole = frame.groupby(keys[:-1])["estimate"].transform("count") == 0
-    frame["at"] = frame["threshold"].map(str).mask(whole, "")
-    rows, note = drawable(frame, names, [*lines, "at"], "sweep")
-    return rows.drop(columns="at"), str(metrics[0]) if metrics else None, note
+    placed = estimates.with_frame(frame.assign(at=frame["threshold"].map(str).mask(whole, "")))
+    note = not_drawn_sentence(placed, names, [*lines, "at"])
+    return estimates.with_frame(drawn_rows(estimates)), note
 
 
 def _in_panels(frame: pd.DataFrame, names: Labels, n_panels: int | None) -> pd.DataFrame:
@@ -161,22 +164,26 @@ def _in_panels(frame: pd.DataFrame, names: Labels, n_panels: int | None) -> pd.D
 def _legend_texts(rows: pd.DataFrame, names: Labels) -> dict[Any, str]:
     """Each task's label, with its best threshold unless there are several methods."""
     labels = short_labels(names, "task", rows["task"], 32, 1)
-    if len(distinct(rows, "method")) > 1:
+    if "method" in rows.columns and rows["method"].nunique() > 1:
         return labels
     best = rows[rows["best"]].set_index("task")["threshold"]
     return {task: f"{text} ({tick_texts([best[task]])[0]})" for task, text in labels.items()}
 
 
-def _quantity(rows: pd.DataFrame, metric: str | None, names: Labels) -> str:
-    """Title of the vertical axis: what `labels` calls the estimate, else the metric's mean."""
-    given, own = names.column("estimate"), Labels().column("estimate")
-    # a sweep that says no term has the mean at each threshold
-    terms = distinct(rows, "term") or (["mean"] if metric else [])
-    return given if given != own else quantity(metric, str(terms[0]) if len(terms) == 1 else None, names)
+def _quantity(estimates: Estimates, names: Labels) -> str:
+    """Return the title of the vertical axis: what `labels` calls the estimate, else the metric's mean."""
+    given = names.column("estimate")
+    if given != Labels().column("estimate"):
+        return given
+    metric, term = estimates.single("metric"), estimates.term
+    if metric is not None and not estimates.values("term"):
+        # a sweep that says no term has the mean at each threshold
+        term = "mean"
+    return quantity(metric, term, names)
 
 
-def _best_note(rows: pd.DataFrame, larger: bool) -> str:
-    """Sentence about the marks."""
+def _best_note(estimates: Estimates, larger: bool) -> str:
+    """Say what large marks are."""
     which = "largest" if larger else "smallest"
-    numbers = "" if len(distinct(rows, "method")) > 1 else ", numbers in brackets"
+    numbers = "" if len(estimates.values("method")) > 1 else ", numbers in brackets"
     return f"Large marks{numbers}: threshold of the {which} value (the first of equal ones)."

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
+from salstats.display.estimates import read_estimates
 from salstats.display.report.caveats import NOT_EVIDENCE, caveats
 from salstats.display.report.wording import (
     WRITTEN,
@@ -48,12 +49,12 @@ def contrast_sentences(frame: pd.DataFrame, words: Words) -> Iterator[str]:
 
 def margin_sentences(frame: pd.DataFrame, words: Words) -> Iterator[str]:
     """Yield what was shown of each method with a margin, metric by metric; nothing where there is none."""
-    if not has_margins(frame):
+    if not has_margins(read_estimates(frame)):
         return
     for metric, rows in words.by_metric(frame[frame["p_margin"].notna()]):
         rows = words.ordered(rows.assign(claim=split_verdicts(rows["verdict"])[1]))
         to = words.method(rows["reference"].iloc[0])
-        margin = f"a difference {margin_text(rows, words.labels)}"
+        margin = f"a difference {margin_text(read_estimates(rows), words.labels)}"
         n_methods, said = rows["method"].nunique(), list[str]()
         for method, own in rows.groupby("method", sort=False, observed=True):
             shown = own[own["claim"] != ""]

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import pandas as pd
 
 import salstats as ss
+from salstats.display.estimates import read_estimates
 from salstats.display.report.analyses import (
     Analyses,
     compared_methods,
@@ -50,7 +51,7 @@ class Contents:
     def contrasts(self) -> str:
         """Key of the contrasts that are shown: decreases where every metric has them, and no margin."""
         decrease, difference = (self.done.frames.get(key) for key in ("decrease", "difference"))
-        if decrease is None or difference is None or has_margins(difference):
+        if decrease is None or difference is None or has_margins(read_estimates(difference)):
             return "difference"
         return "decrease" if set(difference["metric"]) == set(decrease["metric"]) else "difference"
 

@@ -44,6 +44,11 @@ def _best(means: pd.DataFrame, best: pd.DataFrame, frames: Frames, words: Words)
     text = words.estimates(best.iloc[:1], digits)[0]
     start = f"On {words.metric(metric)}, {names}"
     if not others:
+        of_reference = means[means["method"] == reference]
+        if of_reference["estimate"].notna().any():
+            people = words.estimates(of_reference, digits)[0]
+            text += f" and {words.method(reference)} one of {people}"
+            return f"{start} had a mean score of {text}{over}."
         return f"{start} had a mean score of {text}{over}; there was no other method to compare it with."
     way = "best" if direction(metric) else "highest"
     smaller = " (smaller is better)" if direction(metric) < 0 else ""

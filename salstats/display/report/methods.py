@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from salstats.display.estimates import read_estimates
 from salstats.display.report.analyses import several
 from salstats.display.report.associations import of_gaps, outcomes, target_words, with_task
 from salstats.display.report.levels import bound_sentences, undefined_scores
@@ -277,7 +278,7 @@ def _tests(frame: pd.DataFrame, words: Words) -> str:
 def _contrasts(frames: Mapping[str, pd.DataFrame], words: Words) -> Known:
     """How methods were compared with the reference."""
     frame, decrease = frames["difference"], frames.get("decrease")
-    rule = ""
+    tested, rule = read_estimates(frame), ""
     if words.procedure(frame):
         rule = f" and its {words.p_name(frame)} was below {words.alpha}"
     if frame["interval"].isin(BOOTSTRAP).any():
@@ -291,7 +292,7 @@ def _contrasts(frames: Mapping[str, pd.DataFrame], words: Words) -> Known:
         "without_zero": words.metrics(words.labels.order("metric", sorted(lacking))) if lacking else None,
         "test": _tests(frame, words),
         "adjusted": _adjustment("differences", frame, words),
-        "margin": margin_text(frame, words.labels) if has_margins(frame) else None,
+        "margin": margin_text(tested, words.labels) if has_margins(tested) else None,
         "margin_adjusted": ", adjusted likewise as a family of its own," if words.procedure(frame) else "",
         "alpha": words.alpha,
         "rule": rule,

@@ -8,15 +8,18 @@ import pandas as pd
 from great_tables import GT
 
 from salstats.checks import SalstatsError
+from salstats.display.estimates import Estimates
+from salstats.display.facts import clustering_sentence, paragraph, with_interval
 from salstats.display.tables import notes
 from salstats.display.tables.grid import Value, check_display, fill, interval_texts
 from salstats.display.tables.layout import build
-from salstats.display.tables.marks import numbers, stars_of
-from salstats.display.tables.placement import Placement, grouping_columns, lay_out, place, varies
+from salstats.display.tables.marks import stars_of
+from salstats.display.tables.placement import Placement, lay_out, place
 from salstats.display.tables.record import Table
 from salstats.display.text.correlation import covariates_note
 from salstats.display.text.labels import Labels
 from salstats.stats.coefficients import RECORDS as COEFFICIENTS
+from salstats.stats.coefficients import Record
 
 
 def table_correlation(
@@ -80,60 +83,63 @@ def table_correlation(
     >>> isinstance(ss.table_correlation(found), GT)
     True
     """
-    frame = check_display(correlations, digits, style, "correlations", ("estimate", "x", "y"))
+    needed = ("estimate", "x", "y")
+    estimates = check_display(correlations, digits, style, "correlations", needed).adjusted_by(adjust)
+    frame = estimates.frame
     names = Labels(labels, frame)
-    keys = [*grouping_columns(frame), *(["term"] if "term" in frame and varies(frame, "term") else [])]
-    given = stars_of(frame, stars, n_tests, adjust)
-    known = COEFFICIENTS.get(str(notes.single(frame, "term")))
-    heading = notes.with_interval("Correlation" if known is None else known.heading, frame)
-    value = Value(heading, interval_texts(frame, digits, style, given.texts))
+    keys = [key for key in estimates.keys if key not in ("x", "y")]
+    if estimates.varies("term"):
+        keys.append("term")
+    given = stars_of(estimates, stars, n_tests)
+    known = COEFFICIENTS.get(str(estimates.term))
+    heading = with_interval("Correlation" if known is None else known.heading, estimates)
+    value = Value(heading, interval_texts(estimates, digits, style, given.texts))
     triangle = _is_triangle(frame, keys) if matrix is None else matrix
     if triangle:
-        table, constant = _triangle(frame, keys, names, value)
+        table, constant = _triangle(estimates, keys, names, value)
         about = ""
     else:
-        placement = place(frame, [*keys, "x", "y"], rows, columns, groups)
+        placement = place(estimates, [*keys, "x", "y"], rows, columns, groups)
         constant = [c for c in placement.constant if c not in ("x", "y")]
-        about = _about(frame, placement.constant, names)
+        about = _about(estimates, placement.constant, names)
         table = fill(lay_out(frame, placement, names), [value], names)
-    of_units = frame["interval"].eq("cr2").all() if "interval" in frame else False
-    test = "z test" if "stratum" in frame.columns else known and known.test
-    test = "t test on Fisher's z scale" if of_units else test
-    about = notes.paragraph(about, covariates_note(frame, names), _stratum_note(frame, names))
-    general, statistics = notes.estimates_note(frame, names, constant, ("pair", "incomplete"), about)
-    statistics = notes.paragraph(
+    about = paragraph(about, covariates_note(frame, names), _stratum_note(estimates, names))
+    general, statistics = notes.estimates_note(estimates, names, constant, ("pair", "incomplete"), about)
+    test = _test_text(estimates, known)
+    statistics = paragraph(
         statistics,
-        "" if of_units else _repeats_note(frame),
-        f"P values: two-sided, {test}." if given.note and known else "",
+        clustering_sentence(estimates),
+        f"P values: two-sided, {test}." if given.note and test else "",
     )
-    symbols = notes.paragraph(given.note, notes.dash_note(table.cells))
+    symbols = paragraph(given.note, notes.dash_note(table.cells))
     turns = table.turns and not triangle
     table = replace(table, notes=(general, statistics), symbols=symbols, title=title, turns=turns)
     return build(table, "salstats-correlation")
 
 
-def _about(frame: pd.DataFrame, constant: Sequence[str], labels: Labels) -> str:
-    """What is correlated, of the two what is the same everywhere."""
-    same = [labels.value(c, frame[c].iloc[0]) for c in ("x", "y") if c in constant]
+def _test_text(estimates: Estimates, known: Record | None) -> str:
+    """Return the test that P values come from."""
+    if estimates.values("interval") == ["cr2"]:
+        return "t test on Fisher's z scale"
+    if known is None:
+        return ""
+    return "z test" if estimates.values("stratum") else known.test
+
+
+def _about(estimates: Estimates, constant: Sequence[str], labels: Labels) -> str:
+    """Say what is correlated, of the two what is the same everywhere."""
+    same = [labels.value(c, estimates.values(c)[0]) for c in ("x", "y") if c in constant]
     if not same:
         return ""
     return f"Correlation of {same[0]} and {same[1]}." if len(same) == 2 else f"Correlation with {same[0]}."
 
 
-def _stratum_note(frame: pd.DataFrame, labels: Labels) -> str:
-    """What correlations were made within."""
-    stratum = notes.single(frame, "stratum")
+def _stratum_note(estimates: Estimates, labels: Labels) -> str:
+    """Say what correlations were made within."""
+    stratum = estimates.single("stratum")
     if stratum is None:
         return ""
     return f"Within values of {labels.column(str(stratum))}, combined on Fisher's z scale."
-
-
-def _repeats_note(frame: pd.DataFrame) -> str:
-    """That pairs of one unit count as independent, where there are several."""
-    unit = notes.single(frame, "unit")
-    if unit is None or not (numbers(frame, "n_units") < numbers(frame, "n")).any():
-        return ""
-    return f"Pairs of one {str(unit).replace('_', ' ')} are taken as independent."
 
 
 def _is_triangle(frame: pd.DataFrame, keys: Sequence[str]) -> bool:
@@ -149,16 +155,17 @@ def _is_triangle(frame: pd.DataFrame, keys: Sequence[str]) -> bool:
 
 
 def _triangle(
-    frame: pd.DataFrame, keys: Sequence[str], labels: Labels, value: Value
+    estimates: Estimates, keys: Sequence[str], labels: Labels, value: Value
 ) -> tuple[Table, list[str]]:
-    """The lower triangle of each group, and the grouping columns that do not vary."""
+    """Return the lower triangle of each group, and the grouping columns that do not vary."""
+    frame = estimates.frame
     pairs = list(zip(frame["x"], frame["y"], strict=True))
     variables = labels.order("x", [v for pair in pairs for v in pair])
     if len(variables) < 3:
         raise SalstatsError("matrix=True needs the correlations of three variables and more")
     ends = zip(*(sorted(pair, key=variables.index) for pair in pairs), strict=True)
     earlier, later = (pd.Categorical(end, variables) for end in ends)
-    groups = tuple(c for c in keys if varies(frame, c))
+    groups = tuple(c for c in keys if estimates.varies(c))
     slots = lay_out(frame.assign(x=earlier, y=later), Placement(("y",), ("x",), groups), labels)
     table = fill(slots, [value], labels)
     place = {labels.value(c, v): i for i, v in enumerate(variables) for c in ("x", "y")}

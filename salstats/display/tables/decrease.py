@@ -9,19 +9,14 @@ import pandas as pd
 from great_tables import GT
 
 from salstats.checks import check_choice, check_columns
+from salstats.display.estimates import Estimates, read_estimates
+from salstats.display.facts import BOUNDS, p_value_sentence, paragraph, with_interval
 from salstats.display.tables import notes
 from salstats.display.tables.fitting import fits
 from salstats.display.tables.grid import Value, bounds_values, check_display, fill, interval_texts
 from salstats.display.tables.layout import build
-from salstats.display.tables.marks import numbers, p_heading
-from salstats.display.tables.placement import (
-    Placement,
-    Slots,
-    grouping_columns,
-    lay_out,
-    rows_of_term,
-    varies,
-)
+from salstats.display.tables.marks import p_heading
+from salstats.display.tables.placement import Placement, Slots, lay_out
 from salstats.display.text.format import count_text, fixed_text, p_text, p_used, row_p_text
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import (
@@ -103,55 +98,57 @@ def table_decrease(
     True
     """
     needed = ("estimate", "method", "reference")
-    every = check_display(decrease, digits, style, "decrease", needed)
-    medians = [c.replace("mean", "median") for c in _MEANS]
-    average = "median" if set(medians) <= set(every.columns) else "mean"
-    if average == "median":
-        every = every.rename(columns=dict(zip(medians, _MEANS, strict=True)))
-    check_columns(every, _MEANS, "decrease")
-    frame = rows_of_term(every, "difference")
+    given = check_display(decrease, digits, style, "decrease", needed).adjusted_by(adjust)
+    medians = [column.replace("mean", "median") for column in _MEANS]
+    average = "median" if given.values(medians[0]) else "mean"
+    every = given.with_frame(given.frame.rename(columns=dict(zip(medians, _MEANS, strict=True))))
+    check_columns(every.frame, _MEANS, "decrease")
     check_choice(sort, ("label", "size"), "sort")
-    names = Labels(labels, frame)
-    frame = pairs_as_methods(frame, names)
-    few = frame["method"].nunique() <= _BESIDE
+    differences = every.of_term("difference")
+    names = Labels(labels, differences.frame)
+    contrasts = pairs_as_methods(differences, names)
+    frame = contrasts.frame
+    few = len(contrasts.values("method")) <= _BESIDE
     for beside in (few, False) if wide is None else (wide,):
-        placement = _placement(frame, beside)
+        placement = _placement(contrasts, beside)
         slots = lay_out(frame, placement, names)
         if sort == "size":
-            slots = _by_size(slots, frame)
+            slots = _by_size(slots, contrasts)
         # below its label, where that stands above its columns
         own = "" if placement.columns else f"{names.column('method')}, {average}"
         metric = names.value("metric", frame["metric"].iloc[0]) if "metric" in placement.constant else ""
-        values = _values(frame, names, (own, metric), n, (digits, percent_digits), style, adjust)
+        values = _values(contrasts, names, (own, metric), n, (digits, percent_digits), style)
         table = fill(slots, values, names)
         if fits(table):
             break
     said = [c for c in placement.constant if c not in ("metric", *placement.rows)]
-    nouns = ("pair", "incomplete") if "n_pairs" in frame else ("score", "undefined")
-    of_pairs = np.array_equal(numbers(frame, "n"), numbers(frame, "n_pairs"), equal_nan=True)
+    nouns = ("pair", "incomplete") if contrasts.values("n_pairs") else ("score", "undefined")
+    of_pairs = np.array_equal(contrasts.numbers("n"), contrasts.numbers("n_pairs"), equal_nan=True)
     means = "Means are over the cases where both scores are defined." if of_pairs else ""
-    general, statistics = notes.estimates_note(frame, names, said, nouns, means)
-    statistics = notes.paragraph(
+    general, statistics = notes.estimates_note(contrasts, names, said, nouns, means)
+    statistics = paragraph(
         statistics,
-        notes.BOUNDS if "bound_low" in frame.columns else "",
-        _effect_note(frame),
-        notes.tested_note(frame, adjust),
+        BOUNDS if "bound_low" in frame.columns else "",
+        _effect_note(contrasts),
+        p_value_sentence(contrasts),
         notes.equal_note(every, names, style),
     )
-    symbols = notes.paragraph(
-        _underline_note(frame, len(table.underline)),
-        margin_note(frame, names, style),
+    underline = _underline_note(contrasts, len(table.underline))
+    symbols = paragraph(
+        "" if table.underline else underline,
+        margin_note(contrasts, names, style),
         notes.dash_note(table.cells),
     )
-    table = replace(table, notes=(general, statistics), symbols=symbols, title=title)
+    marks = underline if table.underline else ""
+    table = replace(table, notes=(general, statistics), marks=marks, symbols=symbols, title=title)
     return build(table, "salstats-decrease")
 
 
-def _placement(frame: pd.DataFrame, wide: bool) -> Placement:
-    """Tasks as rows with methods beside each other, or as groups; without tasks methods as rows."""
-    keys = grouping_columns(frame)
-    keys += [c for c in ("method", "reference", "term") if c in frame.columns and c not in keys]
-    varying = [c for c in keys if varies(frame, c)]
+def _placement(contrasts: Estimates, wide: bool) -> Placement:
+    """Return tasks as rows with methods beside each other, or as groups; without tasks methods as rows."""
+    further = [c for c in ("reference", "term") if c not in contrasts.keys and contrasts.values(c)]
+    keys = [*contrasts.keys, *further]
+    varying = [c for c in keys if contrasts.varies(c)]
     rows = "task" if "task" in varying else "method"
     placed = (rows, "method") if rows == "task" and wide else (rows,)
     groups = sorted((c for c in varying if c not in placed), key=lambda c: (c != "metric", c == "method"))
@@ -159,12 +156,13 @@ def _placement(frame: pd.DataFrame, wide: bool) -> Placement:
     return Placement((rows,), placed[1:], tuple(groups), constant)
 
 
-def _by_size(slots: Slots, frame: pd.DataFrame) -> Slots:
-    """The rows of each group, furthest below the reference first, undefined ones behind, averages last."""
+def _by_size(slots: Slots, contrasts: Estimates) -> Slots:
+    """Sort the rows of each group: furthest below the reference, ..., undefined ones, averages last."""
     # a difference is the lower, and of a metric that is better the smaller, the higher the further below
-    sign = -1 if notes.single(frame, "term") == "percent_decrease" else 1
-    metrics = frame["metric"] if "metric" in frame.columns else [None] * len(frame)
-    sizes = sign * numbers(frame, "estimate") * [direction(m) or 1 for m in metrics]
+    sign = -1 if contrasts.term == "percent_decrease" else 1
+    sizes = sign * contrasts.numbers("estimate")
+    if contrasts.values("metric"):
+        sizes = sizes * [direction(metric) or 1 for metric in contrasts.frame["metric"]]
     groups = list(dict.fromkeys(slots.groups))
 
     def place_of(i: int) -> tuple[int, bool, bool, float]:
@@ -181,79 +179,72 @@ def _by_size(slots: Slots, frame: pd.DataFrame) -> Slots:
 
 
 def _values(
-    frame: pd.DataFrame,
+    contrasts: Estimates,
     labels: Labels,
     named: tuple[str, str],
     n: bool,
     digits: tuple[int, int],
     style: str,
-    adjust: str | None,
 ) -> list[Value]:
-    """The columns that each method has; `named` are the heading of its means and the only metric."""
+    """Return the columns that each method has; `named` are the heading of its means and the only metric."""
     own, metric = named
-    term = str(notes.single(frame, "term"))
+    frame, term = contrasts.frame, str(contrasts.term)
     percent = term == "percent_decrease"
     known = TERMS[term if term in CONTRASTS else "difference"]
     gap = f"{metric}, {known.name}" if metric else known.heading
-    same = notes.single(frame, "reference")
+    same = contrasts.single("reference")
     reference = labels.column("reference") if same is None else labels.value("reference", str(same))
     differs = np.zeros(len(frame), dtype=bool)
     if "verdict" in frame.columns:
         differs = np.isin(split_verdicts(frame["verdict"])[0], SIDES[:2])
-    means = {name: [fixed_text(v, digits[0]) for v in numbers(frame, name)] for name in _MEANS}
-    gaps = interval_texts(frame, digits[percent], style, margin_marks(frame))
+    means = {name: [fixed_text(v, digits[0]) for v in contrasts.numbers(name)] for name in _MEANS}
+    gaps = interval_texts(contrasts, digits[percent], style, margin_marks(contrasts))
     rows = frame.to_dict("records")
     tested = not np.isnan([p_used(row) for row in rows]).all()
-    values = (
-        [Value(labels.column("n"), [count_text(v) for v in numbers(frame, "n_pairs")], "right")]
-        if n and "n_pairs" in frame
-        else []
-    )
+    values = []
+    if n and contrasts.values("n_pairs"):
+        counts = [count_text(v) for v in contrasts.numbers("n_pairs")]
+        values.append(Value(labels.column("n"), counts, "right"))
     values += [
         Value(reference + own[own.find(",") :] if own else reference, means["reference_mean"]),
         Value(own, means["method_mean"]),
-        Value(notes.with_interval(gap, frame, beside_p=tested), gaps, underline=np.flatnonzero(differs)),
-        *bounds_values(frame, digits[percent], style),
-        *_effect_values(frame, style),
+        Value(with_interval(gap, contrasts, beside_p=tested), gaps, underline=np.flatnonzero(differs)),
+        *bounds_values(contrasts, digits[percent], style),
+        *_effect_values(contrasts, style),
     ]
     if tested:
-        values.append(Value(p_heading(frame, adjust), [row_p_text(row, style) for row in rows]))
-    if has_margins(frame):
-        shown = "p_margin_adjusted" if "p_margin_adjusted" in frame.columns else "p_margin"
-        values.append(Value(margin_heading(frame), [p_text(p, style) for p in numbers(frame, shown)]))
+        values.append(Value(p_heading(contrasts), [row_p_text(row, style) for row in rows]))
+    if has_margins(contrasts):
+        shown = "p_margin_adjusted" if contrasts.values("p_margin_adjusted") else "p_margin"
+        values.append(Value(margin_heading(contrasts), [p_text(p, style) for p in contrasts.numbers(shown)]))
     return values
 
 
-def _effect_values(frame: pd.DataFrame, style: str) -> list[Value]:
-    """A column of the standardised effect sizes with their limits, where the frame has them."""
-    if "effect" not in frame.columns:
+def _effect_values(contrasts: Estimates, style: str) -> list[Value]:
+    """Return a column of the standardised effect sizes with their limits, where the frame has them."""
+    if not contrasts.values("effect_size"):
         return []
-    effects = pd.DataFrame(
-        {
-            "estimate": frame["effect"],
-            "conf_low": frame["effect_low"],
-            "conf_high": frame["effect_high"],
-            "conf_level": frame["conf_level"],
-        }
-    )
-    known = EFFECT_SIZES.get(str(notes.single(frame, "effect_size")))
-    heading = notes.with_interval("Effect size" if known is None else known.label, effects)
-    return [Value(heading, interval_texts(effects, _EFFECT_DIGITS, style))]
+    columns = {"effect": "estimate", "effect_low": "conf_low", "effect_high": "conf_high"}
+    effects = contrasts.frame[[*columns, "conf_level"]].rename(columns=columns)
+    sizes = read_estimates(effects, "effect sizes")
+    known = EFFECT_SIZES.get(str(contrasts.single("effect_size")))
+    heading = with_interval("Effect size" if known is None else known.label, sizes)
+    return [Value(heading, interval_texts(sizes, _EFFECT_DIGITS, style))]
 
 
-def _effect_note(frame: pd.DataFrame) -> str:
+def _effect_note(contrasts: Estimates) -> str:
     """Say what the effect size is, and whose pairs its limits take for independent."""
-    known = EFFECT_SIZES.get(str(notes.single(frame, "effect_size")))
+    known = EFFECT_SIZES.get(str(contrasts.single("effect_size")))
     if known is None:
         return ""
-    unit = notes.single(frame, "unit")
+    unit = contrasts.single("unit")
     clustered = "" if unit is None else f", clustered by {str(unit).replace('_', ' ')}"
     return f"{known.label}: {known.note}, limits from CR2 standard errors{clustered}."
 
 
-def _underline_note(frame: pd.DataFrame, n_marked: int) -> str:
-    """What underlined means, or that nothing is."""
-    if "verdict" not in frame.columns:
+def _underline_note(contrasts: Estimates, n_marked: int) -> str:
+    """Say what underlined means, or that nothing is."""
+    if not contrasts.values("verdict"):
         return ""
-    when = notes.significance(frame)
+    when = notes.significance(contrasts)
     return f"Underlined: significant ({when})." if n_marked else f"None is significant ({when})."

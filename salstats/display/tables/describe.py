@@ -7,10 +7,12 @@ from typing import Any
 import pandas as pd
 from great_tables import GT
 
+from salstats.display.estimates import Estimates
+from salstats.display.facts import paragraph
 from salstats.display.tables import notes
 from salstats.display.tables.grid import Value, check_display, fill
 from salstats.display.tables.layout import build
-from salstats.display.tables.placement import lay_out, place, varies
+from salstats.display.tables.placement import lay_out, place
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import MISSING, count_text, fixed_text, interval_text, plural
 from salstats.display.text.labels import Labels
@@ -63,21 +65,22 @@ def table_describe(
     >>> isinstance(ss.table_describe(described, title="Scores"), GT)
     True
     """
-    frame = check_display(described, digits, style, "described", _NEEDED)
+    summaries = check_display(described, digits, style, "described", _NEEDED)
+    frame, keys = summaries.frame, summaries.keys
     names = Labels(labels, frame)
-    keys = [str(c) for c in frame.columns[: list(frame.columns).index("n")]]
-    varying = [c for c in keys if varies(frame, c)]
-    placement = place(frame, keys, ["method"] if "method" in varying else (varying or keys)[-1:], [])
+    rows = ["method"] if "method" in summaries.varying else list(summaries.varying or keys)[-1:]
+    placement = place(summaries, keys, rows, [])
     metric = f" {names.value('metric', frame['metric'].iloc[0])}" if "metric" in placement.constant else ""
-    table = fill(lay_out(frame, placement, names), _values(frame, metric, digits, style), names)
+    table = fill(lay_out(frame, placement, names), _values(summaries, metric, digits, style), names)
+    constant = [c for c in placement.constant if c != "metric"]
     below = (
-        notes.paragraph(
-            notes.constant_note(frame, [c for c in placement.constant if c != "metric"], names),
-            notes.how_note(frame, names),
+        paragraph(
+            notes.constant_note(summaries, constant, names),
+            notes.how_note(summaries, names),
             notes.metric_note(frame),
         ),
-        notes.paragraph(
-            "n, scores; undefined ones are left out." if "n_missing" in frame else "n, scores.",
+        paragraph(
+            "n, scores; undefined ones are left out." if summaries.values("n_missing") else "n, scores.",
             "Scores of 0 and 1 alone are described by their counts." if frame["binary"].any() else "",
             caution_note(frame),
         ),
@@ -86,18 +89,20 @@ def table_describe(
     return build(table, "salstats-describe")
 
 
-def _values(frame: pd.DataFrame, metric: str, digits: int, style: str) -> list[Value]:
-    """The columns that say something about these scores, of the only metric where there is one."""
+def _values(summaries: Estimates, metric: str, digits: int, style: str) -> list[Value]:
+    """Return the columns that say something about these scores, of the only metric where there is one."""
+    frame = summaries.frame
     rows = frame.assign(missing=missing_scores(frame)).to_dict("records")
 
     def counts(heading: str, column: str) -> Value:
         return Value(heading, [count_text(row[column]) for row in rows], "right")
 
     values = [counts("n", "n")]
-    if "n_missing" in frame.columns:
+    if summaries.values("n_missing"):
         values.append(counts("Undefined", "missing"))
-    if "n_units" in frame.columns:
-        values.append(counts(plural(str(notes.single(frame, "unit") or "unit")).capitalize(), "n_units"))
+    if summaries.values("n_units"):
+        unit = str(summaries.single("unit") or "unit")
+        values.append(counts(plural(unit).capitalize(), "n_units"))
     if not frame["binary"].all():
         values += [
             Value(f"Mean{metric} (SD)", [_spread(row, digits) for row in rows]),

@@ -8,18 +8,13 @@ import pandas as pd
 from great_tables import GT
 
 from salstats.checks import SalstatsError, check_columns
+from salstats.display.estimates import Estimates, read_estimates
+from salstats.display.facts import BOUNDS, capitalized, p_value_text, paragraph, with_interval
 from salstats.display.tables import notes
 from salstats.display.tables.grid import Value, bounds_values, check_display, fill, interval_texts
 from salstats.display.tables.layout import build
-from salstats.display.tables.marks import best_rows, differing_rows, numbers, stars_of
-from salstats.display.tables.placement import (
-    Placement,
-    grouping_columns,
-    lay_out,
-    place,
-    rows_of_term,
-    varies,
-)
+from salstats.display.tables.marks import best_rows, differing_rows, stars_of
+from salstats.display.tables.placement import Placement, lay_out, place
 from salstats.display.text.format import count_text, counted_range, joined
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import margin_marks, margin_note
@@ -121,42 +116,38 @@ def table_estimates(
     True
     """
     needed = ("estimate", "n") if n else ("estimate",)
-    every = check_display(estimates, digits, style, "estimates", needed)
-    if "better" in every.columns:
+    every = check_display(estimates, digits, style, "estimates", needed).adjusted_by(adjust)
+    if every.values("better"):
         raise SalstatsError(
             "estimates is a significance map, which plot_significance() draws; rank_limits() makes estimates "
             "of it"
         )
-    frame = rows_of_term(every, "mean")
-    if frame is not every and differences is None:
-        compared = rows_of_term(every, "difference")
-        differences = compared if compared["reference"].nunique() == 1 else None
+    shown = every.of_term("mean")
+    frame = shown.frame
     names = Labels(labels, frame)
-    if notes.single(frame, "figure") == "auc" and "metric" in frame:
-        directions = dict.fromkeys(frame["metric"], "larger")
-    keys = [
-        *grouping_columns(frame),
-        *(c for c in ("reference", "group", "term") if c in frame and varies(frame, c)),
-    ]
-    placement = place(frame, keys, rows, columns, groups)
+    compared = _compared(every, shown, differences, adjust)
+    if shown.single("figure") == "auc":
+        directions = dict.fromkeys(shown.values("metric"), "larger")
+    further = [c for c in ("reference", "group", "term") if c not in shown.keys and shown.varies(c)]
+    keys = [*shown.keys, *further]
+    placement = place(shown, keys, rows, columns, groups)
     slots = lay_out(frame, placement, names)
-    given = stars_of(frame, stars, n_tests, adjust)
-    best, best_said = _best(frame, keys, bold, exclude, names, directions)
-    differing, underline_said = set[int](), margin_note(frame, names, style)
-    marks = [*map(str.__add__, given.texts, margin_marks(frame))]
-    if differences is not None:
-        differing, inside, untested = differing_rows(frame, keys, differences)
-        marks = [*map(str.__add__, marks, inside)]
-        underline_said = notes.paragraph(
-            notes.underline_note(differences, len(differing), untested, names, adjust),
-            underline_said or margin_note(differences, names, style),
-        )
-    texts = interval_texts(frame, digits, style, marks)
-    bounds = bounds_values(frame, digits, style)
-    values = [Value(_heading(frame, placement, names), texts, bold=best, underline=differing), *bounds]
+    given = stars_of(shown, stars, n_tests)
+    best, best_said = _best(shown, keys, bold, exclude, names, directions)
+    marks = [star + margin for star, margin in zip(given.texts, margin_marks(shown), strict=True)]
+    differing, underline_said, margins = set[int](), "", margin_note(shown, names, style)
+    if compared is not None:
+        tested = differing_rows(shown, keys, compared)
+        differing = tested.rows
+        marks = [mark + margin for mark, margin in zip(marks, tested.marks, strict=True)]
+        underline_said = notes.underline_note(compared, len(differing), tested.n_untested, names)
+        margins = margins or margin_note(compared, names, style)
+    texts = interval_texts(shown, digits, style, marks)
+    bounds = bounds_values(shown, digits, style)
+    values = [Value(_heading(shown, placement, names), texts, bold=best, underline=differing), *bounds]
     front: list[Value] = []
     if n:
-        counts = numbers(frame, "n")
+        counts = shown.numbers("n")
         counted = Value(names.column("n"), [count_text(v) for v in counts], "right")
         each = any(
             len({counts[i] for i in row if i >= 0 and counts[i] == counts[i]}) > 1 for row in slots.index
@@ -164,69 +155,89 @@ def table_estimates(
         values, front = ([counted, *values], []) if each else (values, [counted])
     table = fill(slots, values, names, front)
     placed = ("metric", *placement.placed)
-    said = [c for c in (*placement.constant, "reference") if c in frame and c not in placed]
-    source = notes.source_of_p(frame)
-    about = notes.paragraph(_raters_note(frame), marginal_note(frame, names))
-    general, statistics = notes.estimates_note(frame, names, said, _count_nouns(frame), about)
-    statistics = notes.paragraph(
+    said = [c for c in (*placement.constant, "reference") if shown.values(c) and c not in placed]
+    source = p_value_text(shown)
+    about = paragraph(_raters_note(shown), marginal_note(shown, names))
+    general, statistics = notes.estimates_note(shown, names, said, _count_nouns(shown), about)
+    statistics = paragraph(
         statistics,
-        notes.BOUNDS if bounds else "",
+        BOUNDS if bounds else "",
         f"{source}." if given.note and source else "",
         notes.equal_note(every, names, style),
     )
-    symbols = notes.paragraph(best_said, underline_said, given.note, notes.dash_note(table.cells))
-    table = replace(table, notes=(general, statistics), symbols=symbols, title=title)
+    # that nothing is underlined is a result, and stands where there are no marks too
+    mark_note = paragraph(best_said, underline_said if differing else "")
+    nothing = "" if differing else underline_said
+    symbols = paragraph(nothing, margins, given.note, notes.dash_note(table.cells))
+    table = replace(table, notes=(general, statistics), marks=mark_note, symbols=symbols, title=title)
     return build(table, "salstats-estimates")
 
 
-def _heading(frame: pd.DataFrame, placement: Placement, labels: Labels) -> str:
-    """What a cell gives: "IoU, mean (95% CI)"."""
-    term = notes.single(frame, "term")
-    if is_marginal(frame):
-        return notes.with_interval(marginal_text(frame, labels), frame)
-    known = TERMS.get("auroc" if (term, notes.single(frame, "figure")) == ("mean", "auc") else str(term))
-    what = known.name if known else labels.term(str(term)) if term is not None else "estimate"
-    if known is None and "parameter" in frame.columns:
-        what = joined(frame["parameter"].unique(), "or")
+def _compared(
+    every: Estimates, shown: Estimates, differences: pd.DataFrame | None, adjust: str | None
+) -> Estimates | None:
+    """Return the differences that underline: those given, or those of `mrmc` from one reference."""
+    if differences is not None:
+        needed = ("method", "reference", "verdict")
+        return read_estimates(differences, "differences", needed).adjusted_by(adjust)
+    if shown is every:
+        return None
+    compared = every.of_term("difference")
+    return compared if len(compared.values("reference")) == 1 else None
+
+
+def _heading(estimates: Estimates, placement: Placement, labels: Labels) -> str:
+    """Return what a cell gives: "IoU, mean (95% CI)"."""
+    if is_marginal(estimates):
+        return with_interval(marginal_text(estimates, labels), estimates)
+    term = estimates.term
+    if term == "mean" and estimates.single("figure") == "auc":
+        term = "auroc"
+    known = TERMS.get(str(term))
+    if known is not None:
+        what = known.name
+    elif estimates.values("parameter"):
+        what = joined([str(parameter) for parameter in estimates.values("parameter")], "or")
+    else:
+        what = "estimate" if term is None else labels.term(term)
     if "metric" in placement.constant:
-        what = f"{labels.value('metric', frame['metric'].iloc[0])}, {what}"
-    return notes.with_interval(f"{what[0].upper()}{what[1:]}", frame)
+        what = f"{labels.value('metric', estimates.values('metric')[0])}, {what}"
+    return with_interval(capitalized(what), estimates)
 
 
-def _raters_note(frame: pd.DataFrame) -> str:
-    """How many raters agree on how many cases, and whom coefficients of readers at large speak of."""
-    if not is_agreement(frame) or "n_raters" not in frame.columns:
+def _raters_note(estimates: Estimates) -> str:
+    """Say how many raters agree on how many cases, and whom coefficients of readers at large speak of."""
+    if not is_agreement(estimates.frame) or not estimates.values("n_raters"):
         return ""
-    over = str(notes.single(frame, "over") or "rater")
+    over = str(estimates.single("over") or "rater")
     text = (
-        f"Agreement of {counted_range(numbers(frame, 'n_raters'), over)} on "
-        f"{counted_range(numbers(frame, 'n_cases'), 'case')}."
+        f"Agreement of {counted_range(estimates.known('n_raters'), over)} on "
+        f"{counted_range(estimates.known('n_cases'), 'case')}."
     )
-    whose = frame.get("inference_to")
-    if over not in NOUNS or whose is None or whose.nunique() < 2:
+    if over not in NOUNS or len(estimates.values("inference_to")) < 2:
         return text
     others = NOUNS[over]
-    terms = frame.loc[whose.isin(list(FIXED)), "term"].unique()
-    fixed = joined([short_label(term) for term in terms])
+    of_these = estimates.where(estimates.frame["inference_to"].isin(list(FIXED)))
+    fixed = joined([short_label(term) for term in of_these.values("term")])
     return f"{text} Intervals of {fixed} speak of these {others}, the others of {others} in general."
 
 
-def _count_nouns(frame: pd.DataFrame) -> tuple[str, str]:
-    """What is counted in n and what its missing are."""
-    if is_agreement(frame):
+def _count_nouns(estimates: Estimates) -> tuple[str, str]:
+    """Return what is counted in n and what its missing are."""
+    if is_agreement(estimates.frame):
         return "reading", "missing or the only one of a case"
-    if "n_pairs" in frame.columns:
+    if estimates.values("n_pairs"):
         return "pair", "incomplete"
-    if "n_positive" in frame.columns:
+    if estimates.values("n_positive"):
         return "case", "incomplete"
-    if "n_repeats" in frame.columns:
+    if estimates.values("n_repeats"):
         return "repeated case", "scored once"
     # a row of a regression may lack a covariate, too
-    return "score", "missing" if "formula" in frame.columns else "undefined"
+    return "score", "missing" if estimates.values("formula") else "undefined"
 
 
 def _best(
-    frame: pd.DataFrame,
+    estimates: Estimates,
     keys: Sequence[str],
     bold: bool | str | Sequence[str],
     exclude: str | Sequence[str],
@@ -236,19 +247,20 @@ def _best(
     """The rows of the best estimates and the note on them."""
     if isinstance(bold, bool):
         # agreement is no score: what is best of an error would be the worst of its correlation
-        known = bold and "method" in keys and not is_agreement(frame)
+        known = bold and "method" in keys and not is_agreement(estimates.frame)
         over = ["method"] if known else []
     else:
         over = [bold] if isinstance(bold, str) else list(bold)
-        check_columns(frame[list(keys)], over, "the grouping columns")
+        check_columns(estimates.frame[list(keys)], over, "the grouping columns")
     if not over:
         return set(), ""
     exclude = [exclude] if isinstance(exclude, str) else list(exclude)
-    best = best_rows(frame, keys, over, exclude, directions)
+    best = best_rows(estimates, keys, over, exclude, directions)
     said = notes.best_note(best, over, exclude, labels)
-    term = TERMS.get(str(notes.single(frame, "term")))
-    if best.rows and "n" in frame.columns and notes.is_paired(frame) and not (term and term.contrast):
-        within = list(best.within)
+    term = TERMS.get(str(estimates.term))
+    is_contrast = term is not None and term.contrast
+    if best.rows and estimates.values("n") and notes.is_paired(estimates) and not is_contrast:
+        within, frame = list(best.within), estimates.frame
         counts = frame.groupby(within)["n"].nunique() if within else frame[["n"]].nunique()
         if (counts > 1).any():
             what = f"{term.name}s" if term else "estimates"

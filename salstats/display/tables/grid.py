@@ -6,8 +6,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from salstats.checks import check_choice, check_columns, check_count, check_frame
-from salstats.display.tables.marks import numbers
+from salstats.checks import check_choice, check_count
+from salstats.display.estimates import Estimates, read_estimates
 from salstats.display.tables.placement import Slots
 from salstats.display.tables.record import Column, Table
 from salstats.display.text.format import MISSING, STYLES, decimals_of, interval_text, limits_text
@@ -21,21 +21,21 @@ _MOST = 12
 
 def check_display(
     frame: object, digits: int, style: str, name: str, needed: Sequence[str] = ("estimate",)
-) -> pd.DataFrame:
-    """A frame to show, with a default index; its columns and the options checked."""
-    known = check_frame(frame, name)
-    check_columns(known, needed, name)
+) -> Estimates:
+    """Read a frame to show, and check the options of how numbers are written."""
+    estimates = read_estimates(frame, name, needed)
     check_count(digits, "digits", 0)
     check_choice(style, tuple(STYLES), "style")
-    return known.reset_index(drop=True)
+    return estimates
 
 
-def interval_texts(frame: pd.DataFrame, digits: int, style: str, stars: Sequence[str] = ()) -> list[str]:
-    """Each estimate with its interval and stars; small variances with `digits` significant digits.
+def interval_texts(estimates: Estimates, digits: int, style: str, stars: Sequence[str] = ()) -> list[str]:
+    """Return each estimate with its interval and stars; small variances with `digits` significant digits.
 
     A coefficient's decimals are no fewer than tell its interval, in the rows of all models.
     """
-    shown = np.transpose([numbers(frame, c) for c in ("estimate", "conf_low", "conf_high")])
+    frame = estimates.frame
+    shown = np.transpose([estimates.numbers(c) for c in ("estimate", "conf_low", "conf_high")])
     decimals = np.full(len(frame), digits)
     if "parameter" in frame.columns:
         for row in np.flatnonzero(frame["parameter"].isin(("variance", "covariance"))):
@@ -71,11 +71,11 @@ class Value(NamedTuple):
     underline: Collection[int] = ()
 
 
-def bounds_values(frame: pd.DataFrame, digits: int, style: str) -> list[Value]:
-    """Bounds of a frame of `missing_bounds`, which no other frame has."""
-    if not {"bound_low", "bound_high"} <= set(frame.columns):
+def bounds_values(estimates: Estimates, digits: int, style: str) -> list[Value]:
+    """Return the bounds of a frame of `missing_bounds`, which no other frame has."""
+    if "bound_low" not in estimates.frame.columns:
         return []
-    both = zip(numbers(frame, "bound_low"), numbers(frame, "bound_high"), strict=True)
+    both = zip(estimates.numbers("bound_low"), estimates.numbers("bound_high"), strict=True)
     return [Value("Bounds", [limits_text(low, high, digits, style) for low, high in both])]
 
 

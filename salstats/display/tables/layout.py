@@ -83,7 +83,7 @@ class PrintedTable(GT):
 def build(table: Table, table_id: str) -> GT:
     """The table as a great-tables object that carries its record; one that `turns` fits a page."""
     table = on_page(table)
-    below = (*table.notes, _abbreviations(table), table.symbols, version_note())
+    below = (*table.notes, _abbreviations(table), table.marks, table.symbols, version_note())
     table = replace(table, notes=tuple(note for note in below if note), symbols="")
     stub = [f"stub{i}" for i in range(len(table.stubhead))]
     names = [f"cell{i}" for i in range(len(table.columns))]
@@ -176,7 +176,7 @@ def signed_last(below: Sequence[Any]) -> list[Any]:
 
 def _abbreviations(table: Table) -> str:
     """The abbreviations a table uses."""
-    texts = [*table.stubhead, *table.groups, *table.notes, table.symbols]
+    texts = [*table.stubhead, *table.groups, *table.notes, table.marks, table.symbols]
     texts += [label for row in table.stub for label in row]
     texts += [text for column in table.columns for text in (column.heading, *column.spanners)]
     return notes.abbreviation_note(texts)

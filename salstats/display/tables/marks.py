@@ -6,32 +6,14 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from salstats.checks import (
-    ColumnError,
-    SalstatsError,
-    ValueRangeError,
-    check_columns,
-    check_count,
-    check_frame,
-    quoted,
-)
-from salstats.display.tables.placement import grouping_columns, varies
-from salstats.display.text.format import count_range, count_text, counted, star_note, star_text
+from salstats.checks import ColumnError, SalstatsError, ValueRangeError, check_columns, check_count, quoted
+from salstats.display.estimates import Estimates
+from salstats.display.facts import adjustment_text, procedure_name
+from salstats.display.text.format import star_note, star_text
 from salstats.display.text.margins import margin_marks
 from salstats.metrics.registry import direction
-from salstats.stats.adjust import INTERCEPT, check_procedure, find_procedure
+from salstats.stats.adjust import INTERCEPT
 from salstats.stats.equivalence import SIDES, split_verdicts
-
-
-def numbers(frame: pd.DataFrame, column: str, name: str = "estimates") -> np.ndarray:
-    """A column as float, NaN where there is no such column; infinite limits are allowed."""
-    if column not in frame.columns:
-        return np.full(len(frame), np.nan)
-    try:
-        values = pd.to_numeric(frame[column])
-    except (ValueError, TypeError):
-        raise ColumnError(f"column {column!r} of {name} must be numeric; it holds text") from None
-    return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
 
 
 def better_sign(metric: object, term: object, directions: Mapping[str, str] | None = None) -> int:
@@ -61,7 +43,7 @@ class Best(NamedTuple):
 
 
 def best_rows(
-    frame: pd.DataFrame,
+    estimates: Estimates,
     keys: Sequence[str],
     over: Sequence[str],
     exclude: Sequence[str],
@@ -71,6 +53,7 @@ def best_rows(
     for metric, way in (directions or {}).items():
         if way not in ("larger", "smaller"):
             raise ValueRangeError(f"directions: {metric!r} must be 'larger' or 'smaller', not {way!r}")
+    frame = estimates.frame
     # a method may be left out of the best model of each method, too
     groups = frame[[c for c in keys if c in over or c == "method"]].astype("str")
     known = set(groups.to_numpy().ravel())
@@ -80,7 +63,7 @@ def best_rows(
     none = pd.Series([None] * len(frame), frame.index)
     metric, term = frame.get("metric", none), frame.get("term", none)
     signs = [better_sign(m, t, directions) for m, t in zip(metric, term, strict=True)]
-    goodness = pd.Series(signs, dtype=np.float64).replace(0, np.nan) * numbers(frame, "estimate")
+    goodness = pd.Series(signs, dtype=np.float64).replace(0, np.nan) * estimates.numbers("estimate")
     goodness[groups.isin(list(exclude)).any(axis=1).to_numpy()] = np.nan
     within = [c for c in keys if c not in over]
     sets = pd.Series(_texts(frame, within), dtype=object)
@@ -88,40 +71,53 @@ def best_rows(
     # one estimate has nothing to be better than
     best = (goodness == competing.transform("max")) & (competing.transform("count") > 1)
     of_sign = [tuple(dict.fromkeys(m for m, s in zip(metric, signs, strict=True) if s == k)) for k in (-1, 0)]
-    return Best(set(np.flatnonzero(best).tolist()), tuple(c for c in within if varies(frame, c)), *of_sign)
+    within_varying = tuple(column for column in within if estimates.varies(column))
+    return Best(set(np.flatnonzero(best).tolist()), within_varying, *of_sign)
 
 
-def differing_rows(
-    frame: pd.DataFrame, keys: Sequence[str], differences: pd.DataFrame
-) -> tuple[set[int], list[str], int]:
-    """The rows that differ, each row's mark of its margin, and how many estimates were compared with none."""
-    check_frame(differences, "differences")
-    check_columns(differences, ["method", "reference", "verdict"], "differences")
-    their_keys = grouping_columns(differences)
-    lacking = [c for c in keys if c not in their_keys and varies(frame, c)]
-    beyond = [c for c in their_keys if c not in keys and varies(differences, c)]
+class Differing(NamedTuple):
+    """Estimates that differ from a reference.
+
+    `rows` of the frame by position, each row's `marks` of its margin, and how many were compared with none.
+    """
+
+    rows: set[int]
+    marks: list[str]
+    n_untested: int
+
+
+def differing_rows(estimates: Estimates, keys: Sequence[str], differences: Estimates) -> Differing:
+    """Return the rows that differ from the reference of differences."""
+    lacking = [c for c in keys if c not in differences.keys and estimates.varies(c)]
+    beyond = [c for c in differences.keys if c not in keys and differences.varies(c)]
     if lacking or beyond:
         raise ColumnError(
             f"differences and estimates must have the same grouping columns; {quoted([*lacking, *beyond])} "
             f"is only in the {'estimates' if lacking else 'differences'}"
         )
-    if differences["reference"].nunique() > 1:
+    references = differences.values("reference")
+    if len(references) > 1:
         raise SalstatsError(
-            f"differences hold several references ({quoted(differences['reference'].unique())}); "
-            "keep the rows of one"
+            f"differences hold several references ({quoted(references)}); keep the rows of one"
         )
-    shared = [c for c in keys if c in their_keys]
-    said = zip(split_verdicts(differences["verdict"])[0], margin_marks(differences), strict=True)
-    of = dict(zip(_texts(differences, shared), said, strict=True))
-    if len(of) < len(differences):
+    shared = [c for c in keys if c in differences.keys]
+    sides = split_verdicts(differences.frame["verdict"])[0]
+    verdicts = zip(sides, margin_marks(differences), strict=True)
+    compared = dict(zip(_texts(differences.frame, shared), verdicts, strict=True))
+    if len(compared) < len(differences):
         raise SalstatsError("differences have two rows with the same grouping columns; keep one of them")
-    found = [of.get(key, (None, "")) for key in _texts(frame, shared)]
-    sides, inside = [side for side, _ in found], [mark for _, mark in found]
-    marked = {i for i, side in enumerate(sides) if side in SIDES[:2]}
-    method = frame["method"] if "method" in frame.columns else [None] * len(frame)
-    given = zip(sides, method, numbers(frame, "estimate"), strict=True)
-    reference = differences["reference"].iloc[0]
-    return marked, inside, sum(v is None and own != reference and e == e for v, own, e in given)
+    rows: set[int] = set()
+    marks = []
+    n_untested = 0
+    for i, key in enumerate(_texts(estimates.frame, shared)):
+        side, mark = compared.get(key, (None, ""))
+        marks.append(mark)
+        if side in SIDES[:2]:
+            rows.add(i)
+        is_reference = estimates.values("method") and estimates.frame["method"].iloc[i] in references
+        if side is None and not is_reference and estimates.defined[i]:
+            n_untested += 1
+    return Differing(rows, marks, n_untested)
 
 
 def _texts(frame: pd.DataFrame, columns: Sequence[str]) -> list[tuple[str, ...]]:
@@ -136,70 +132,37 @@ class Stars(NamedTuple):
     note: str
 
 
-def stars_of(frame: pd.DataFrame, stars: bool, n_tests: int | None, adjust: str | None = None) -> Stars:
-    """Stars by the adjusted p-values, else by the levels divided by the tests of the frame.
+def stars_of(estimates: Estimates, stars: bool, n_tests: int | None) -> Stars:
+    """Return stars by the adjusted p-values, else by the levels divided by the tests of the frame.
 
     Intercepts are no tests and have no stars. With `n_tests` the p-values as they are count.
     """
     if n_tests is not None:
         check_count(n_tests, "n_tests")
     if not stars:
-        return Stars([""] * len(frame), "")
-    check_columns(frame, ["p_value"], "the frame for stars=True")
-    p = numbers(frame, "p_value")
-    if "term" in frame.columns:
-        p = np.where(frame["term"].to_numpy() == INTERCEPT, np.nan, p)
-    if n_tests is None and _procedure(frame, adjust) == "none":
+        return Stars([""] * len(estimates), "")
+    check_columns(estimates.frame, ["p_value"], "the frame for stars=True")
+    p = estimates.numbers("p_value")
+    if estimates.values("term"):
+        p = np.where(estimates.frame["term"].to_numpy() == INTERCEPT, np.nan, p)
+    if n_tests is None and estimates.procedure == "none":
         n_tests = 1
-    if n_tests is None and "p_adjusted" in frame.columns:
-        adjusted = np.where(np.isnan(p), np.nan, numbers(frame, "p_adjusted"))
+    if n_tests is None and "p_adjusted" in estimates.frame.columns:
+        adjusted = np.where(np.isnan(p), np.nan, estimates.numbers("p_adjusted"))
         if (np.isnan(adjusted) & ~np.isnan(p)).any():
             raise SalstatsError(
                 "p_adjusted is missing where there is a p_value; adjust all rows together with adjust(), "
                 "or give n_tests"
             )
         texts = [star_text(v) for v in adjusted]
-        return Stars(texts, star_note(adjusted=adjustment(frame, adjust), shown=any(texts)))
+        return Stars(texts, star_note(adjusted=adjustment_text(estimates), shown=any(texts)))
     family = max(int(np.count_nonzero(~np.isnan(p))) if n_tests is None else n_tests, 1)
     texts = [star_text(value, family) for value in p]
     return Stars(texts, star_note(family, shown=any(texts)))
 
 
-def is_adjusted(frame: pd.DataFrame) -> bool:
-    """Whether a frame has adjusted p-values."""
-    return _procedure(frame, None) != "none" and bool((~np.isnan(numbers(frame, "p_adjusted"))).any())
-
-
-def _procedure(frame: pd.DataFrame, adjust: str | None) -> str | None:
-    """The procedure behind `p_adjusted`, None where nobody says."""
-    if adjust is not None:
-        return check_procedure(adjust, "adjust", drawn=True)
-    named = frame["procedure"].dropna().unique() if "procedure" in frame.columns else []
-    return str(named[0]) if len(named) == 1 else None
-
-
-def p_heading(frame: pd.DataFrame, adjust: str | None = None) -> str:
-    """The heading of P values with what they are adjusted by: "P, Holm"."""
-    if not is_adjusted(frame):
+def p_heading(estimates: Estimates) -> str:
+    """Return the heading of P values with what they are adjusted by: "P, Holm"."""
+    if not estimates.is_adjusted:
         return "P"
-    known = find_procedure(_procedure(frame, adjust))
-    return f"P, {(known.label or known.name) if known else 'adjusted'}"
-
-
-def adjustment(frame: pd.DataFrame, adjust: str | None = None) -> str:
-    """What p-values were adjusted by: "Holm, 24 tests"."""
-    procedure = _procedure(frame, adjust)
-    known = find_procedure(procedure)
-    name = [] if procedure is None else [known.label or known.name if known else procedure]
-    sizes = numbers(frame, "n_tests")
-    sizes = sizes[~np.isnan(sizes)]
-    if not len(sizes):
-        return ", ".join(name) or "for multiplicity"
-    distinct = np.unique(sizes)
-    if len(distinct) == 1:
-        tests = counted(sizes[0], "test")
-    elif len(distinct) == 2:
-        tests = f"families of {count_text(distinct[0])} and {count_text(distinct[1])} tests"
-    else:
-        tests = f"families of {count_range(sizes)} tests"
-    return ", ".join([*name, tests])
+    return f"P, {procedure_name(estimates.procedure) if estimates.procedure else 'adjusted'}"

@@ -6,10 +6,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, SalstatsError, check_columns, check_frame, quoted
-from salstats.display.tables import notes
-from salstats.display.tables.marks import numbers
-from salstats.display.tables.placement import Key, grouping_columns, key_of
+from salstats.checks import ColumnError, SalstatsError, quoted
+from salstats.display.estimates import Estimates, read_estimates
+from salstats.display.tables.placement import Key, key_of
 from salstats.display.text.format import (
     MINUS,
     MISSING,
@@ -46,14 +45,16 @@ _STATISTICS = (
 )
 
 
-def combine(frames: Frames, needed: Sequence[str], name: str) -> pd.DataFrame:
-    """Frames one below the other, with their names, if they have any, in a column in front."""
+def combine(frames: Frames, needed: Sequence[str], name: str) -> Estimates:
+    """Read frames one below the other, with their names, if they have any, in a column in front."""
     if isinstance(frames, Mapping):
-        parts = [check_frame(frame, name).assign(**{NAME: str(key)}) for key, frame in frames.items()]
+        parts = [read_estimates(frame, name, needed) for frame in frames.values()]
+        labelled = [part.frame.assign(**{NAME: str(key)}) for key, part in zip(frames, parts, strict=True)]
+        parts = [part.with_frame(frame) for part, frame in zip(parts, labelled, strict=True)]
     elif isinstance(frames, pd.DataFrame):
-        parts = [check_frame(frames, name)]
+        parts = [read_estimates(frames, name, needed)]
     elif isinstance(frames, Sequence) and not isinstance(frames, str):
-        parts = [check_frame(frame, name) for frame in frames]
+        parts = [read_estimates(frame, name, needed) for frame in frames]
     else:
         raise SalstatsError(
             f"{name} must be a frame, a list of frames or a mapping from names to frames, "
@@ -61,11 +62,10 @@ def combine(frames: Frames, needed: Sequence[str], name: str) -> pd.DataFrame:
         )
     if not parts:
         raise SalstatsError(f"{name} holds no frame")
-    for frame in parts:
-        check_columns(frame, needed, name)
-    whole = pd.concat(parts, ignore_index=True)
-    keys = [c for frame in parts for c in grouping_columns(frame)]
-    return whole[list(dict.fromkeys([*(c for c in whole.columns if c == NAME), *keys, *whole.columns]))]
+    whole = pd.concat([part.frame for part in parts], ignore_index=True)
+    named = [NAME] if NAME in whole.columns else []
+    keys = [key for part in parts for key in part.keys if key != "reference"]
+    return parts[0].with_frame(whole[list(dict.fromkeys([*named, *keys, *whole.columns]))])
 
 
 def terms_shown(frame: pd.DataFrame, keep: Sequence[str] | None, intercept: bool) -> list[str]:
@@ -80,9 +80,11 @@ def terms_shown(frame: pd.DataFrame, keep: Sequence[str] | None, intercept: bool
     return wanted
 
 
-def model_columns(frame: pd.DataFrame) -> list[str]:
-    """The columns that tell models apart."""
-    return [*grouping_columns(frame), *(c for c in ("reference", "formula") if c in frame.columns)]
+def model_columns(estimates: Estimates) -> list[str]:
+    """Return the columns that tell models apart."""
+    columns = estimates.frame.columns
+    further = [c for c in ("reference", "formula") if c in columns and c not in estimates.keys]
+    return [*estimates.keys, *further]
 
 
 def hidden_variables(frame: pd.DataFrame) -> dict[str, Key]:
@@ -185,10 +187,10 @@ def _is_said(frame: pd.DataFrame, level: str, levels: Mapping[str, list[str]]) -
 
 
 def models_by_place(
-    frame: pd.DataFrame, column_of: Sequence[int], groups: Sequence[str]
+    estimates: Estimates, column_of: Sequence[int], groups: Sequence[str]
 ) -> dict[Place, list[int]]:
-    """One row of each model that stands in a group and column."""
-    columns = model_columns(frame)
+    """Return one row of each model that stands in a group and column."""
+    frame, columns = estimates.frame, model_columns(estimates)
     found: dict[Place, dict[Key, int]] = {}
     for row, column in enumerate(column_of):
         models = found.setdefault((key_of(frame, row, groups), column), {})
@@ -197,31 +199,28 @@ def models_by_place(
 
 
 def fit_rows(
-    frame: pd.DataFrame,
+    estimates: Estimates,
     models: Mapping[Place, Sequence[int]],
     fit: Frames | None,
-    parameters: pd.DataFrame,
-    components: Frames | None,
+    parameters: Estimates,
+    components: Estimates | None,
     labels: Labels,
     digits: int,
     style: str,
 ) -> list[tuple[str, dict[Place, str]]]:
     """The rows at the foot: heading, and text by group and column, of columns with one model only."""
     single = {place: rows[0] for place, rows in models.items() if len(rows) == 1}
-    rows = _parameters(frame, parameters, single, labels, digits)
+    rows = _parameters(estimates, parameters, single, labels, digits)
     if components is not None:
-        rows |= _components(
-            frame, combine(components, ("group",), "components"), single, labels, digits, style
-        )
-    n_heading, unit = labels.column("n"), notes.single(frame, "unit")
-    n = numbers(frame, "n")
+        rows |= _components(estimates, components, single, labels, digits, style)
+    n_heading, unit = labels.column("n"), estimates.single("unit")
+    n, n_units = estimates.numbers("n"), estimates.numbers("n_units")
     rows[n_heading] = {place: count_text(n[row]) for place, row in single.items()}
-    if unit is not None and (numbers(frame, "n_units") < n).any():
-        n_units = numbers(frame, "n_units")
+    if unit is not None and (n_units < n).any():
         rows[plural(str(unit)).capitalize()] = {p: count_text(n_units[row]) for p, row in single.items()}
     if fit is not None:
         whole = combine(fit, (), "fit")
-        statistics = _statistics(whole, _fit_of(frame, whole, single), n_heading, digits)
+        statistics = _statistics(whole, _fit_of(estimates, whole, single), n_heading, digits)
         # with components the residual SD has limits
         rows |= {
             heading: t for heading, t in statistics.items() if heading not in rows or heading == n_heading
@@ -230,39 +229,39 @@ def fit_rows(
 
 
 def _parameters(
-    frame: pd.DataFrame, parameters: pd.DataFrame, single: Mapping[Place, int], labels: Labels, digits: int
+    estimates: Estimates, parameters: Estimates, single: Mapping[Place, int], labels: Labels, digits: int
 ) -> dict[str, dict[Place, str]]:
     """Variances and the like by term; they may be small, so that `digits` of them are significant."""
     # broom.mixed's `group` is of variances alone and tells no models apart
-    columns = [c for c in model_columns(frame) if frame[c].notna().any()]
-    own = [c for c in grouping_columns(frame) if c not in columns]
-    places = {key_of(frame, row, columns): place for place, row in single.items()}
-    estimate = numbers(parameters, "estimate")
+    columns = [c for c in model_columns(estimates) if estimates.values(c)]
+    own = [key for key in estimates.keys if key not in columns]
+    places = {key_of(estimates.frame, row, columns): place for place, row in single.items()}
+    estimate = parameters.numbers("estimate")
     rows: dict[str, dict[Place, str]] = {}
-    for i, term in enumerate(parameters["term"]):
-        place = places.get(key_of(parameters, i, columns))
+    for i, term in enumerate(parameters.frame["term"]):
+        place = places.get(key_of(parameters.frame, i, columns))
         if place is not None:
-            named = [*key_of(parameters, i, own), labels.value("term", term).replace("__", " ")]
+            named = [*key_of(parameters.frame, i, own), labels.value("term", term).replace("__", " ")]
             text = number_text(estimate[i], digits).replace("-", MINUS)
             rows.setdefault(", ".join(filter(None, named)), {})[place] = text
     return rows
 
 
 def _components(
-    frame: pd.DataFrame,
-    components: pd.DataFrame,
+    estimates: Estimates,
+    components: Estimates,
     single: Mapping[Place, int],
     labels: Labels,
     digits: int,
     style: str,
 ) -> dict[str, dict[Place, str]]:
     """SDs and shares of random effects with their limits, then the numbers of groups."""
-    columns = [c for c in model_columns(frame) if c in components.columns]
-    places = {key_of(frame, row, columns): place for place, row in single.items()}
-    said = {row.term: row.whole for row in term_rows(frame, labels)}
+    columns = [c for c in model_columns(estimates) if c in components.frame.columns]
+    places = {key_of(estimates.frame, row, columns): place for place, row in single.items()}
+    said = {row.term: row.whole for row in term_rows(estimates.frame, labels)}
     found: list[dict[str, dict[Place, str]]] = [{}, {}, {}]
-    for i, row in enumerate(components.to_dict("records")):
-        place = places.get(key_of(components, i, columns))
+    for i, row in enumerate(components.frame.to_dict("records")):
+        place = places.get(key_of(components.frame, i, columns))
         if place is None:
             continue
         residual = row["group"] == RESIDUAL
@@ -287,15 +286,15 @@ def _components(
     return found[0] | {_RESIDUAL_SD: residuals} | found[1] | found[2]
 
 
-def _fit_of(frame: pd.DataFrame, fit: pd.DataFrame, single: Mapping[Place, int]) -> dict[Place, int | None]:
-    """The row of `fit` of each model."""
-    shared = [c for c in model_columns(frame) if c in fit.columns]
-    rows = {key_of(fit, i, shared): i for i in range(len(fit))}
+def _fit_of(estimates: Estimates, fit: Estimates, single: Mapping[Place, int]) -> dict[Place, int | None]:
+    """Return the row of `fit` of each model."""
+    shared = [c for c in model_columns(estimates) if c in fit.frame.columns]
+    rows = {key_of(fit.frame, i, shared): i for i in range(len(fit))}
     if len(rows) < len(fit):
         raise SalstatsError(
             "fit has two rows for one model; give the frame of fit_statistics of these models"
         )
-    found = {place: rows.get(key_of(frame, row, shared)) for place, row in single.items()}
+    found = {place: rows.get(key_of(estimates.frame, row, shared)) for place, row in single.items()}
     if single and not any(row is not None for row in found.values()):
         raise SalstatsError(
             "fit has no row of these models; call fit_statistics with the same arguments as regress"
@@ -304,13 +303,13 @@ def _fit_of(frame: pd.DataFrame, fit: pd.DataFrame, single: Mapping[Place, int])
 
 
 def _statistics(
-    fit: pd.DataFrame, found: Mapping[Place, int | None], n_heading: str, digits: int
+    fit: Estimates, found: Mapping[Place, int | None], n_heading: str, digits: int
 ) -> dict[str, dict[Place, str]]:
-    """The statistics of each model, n among them."""
-    n, linear = numbers(fit, "nobs", "fit"), ~np.isnan(numbers(fit, "r_squared", "fit"))
+    """Return the statistics of each model, n among them."""
+    n, linear = fit.numbers("nobs"), ~np.isnan(fit.numbers("r_squared"))
     rows = {n_heading: {p: MISSING if row is None else count_text(n[row]) for p, row in found.items()}}
     for name, heading, of_likelihood in _STATISTICS:
-        values = numbers(fit, name, "fit")
+        values = fit.numbers(name)
         texts = [
             ""
             if np.isnan(v) or (of_likelihood and linear[i])

@@ -8,26 +8,14 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import ColumnError, SalstatsError, quoted
+from salstats.display.estimates import Estimates
 from salstats.display.text.labels import LAST, Labels
 
 Key = tuple[str, ...]
 #: One column, several, or what goes by itself.
 Columns = str | Sequence[str] | None
-#: What ends the grouping columns of an estimates frame.
-_AFTER_KEYS = ("reference", "formula", "term", "estimate")
 #: Which column gives the rows, where nobody says: the first of these that varies.
 _ROWS = ("y", "pair", "task", "method")
-
-
-def grouping_columns(frame: pd.DataFrame) -> list[str]:
-    """The columns before `reference`, `formula`, `term` and `estimate`."""
-    names = [str(c) for c in frame.columns]
-    return names[: min((names.index(c) for c in _AFTER_KEYS if c in names), default=0)]
-
-
-def varies(frame: pd.DataFrame, column: str) -> bool:
-    """Whether a column has two values, a missing one counting as one."""
-    return bool(frame[column].nunique(dropna=False) > 1)
 
 
 class Placement(NamedTuple):
@@ -45,7 +33,7 @@ class Placement(NamedTuple):
 
 
 def place(
-    frame: pd.DataFrame,
+    estimates: Estimates,
     keys: Sequence[str],
     rows: Columns = None,
     columns: Columns = None,
@@ -62,7 +50,8 @@ def place(
     asked = [*(down or ()), *(across or ()), *(apart or ())]
     if len(set(asked)) < len(asked):
         raise ColumnError(f"rows, columns and groups name a column twice: {quoted(asked)}")
-    free = [c for c in keys if varies(frame, c) and c not in asked]
+    frame = estimates.frame
+    free = [c for c in keys if estimates.varies(c) and c not in asked]
     if down is None:
         # metrics only where there is nothing else
         left = free or [c for c in keys if c not in asked]
@@ -157,10 +146,3 @@ def ordered_groups(frame: pd.DataFrame, columns: Sequence[str], labels: Labels) 
     slots = lay_out(first, Placement(tuple(columns), (), ()), labels)
     places = slots.index[:, 0].tolist()
     return {key_of(first, i, columns): ", ".join(row) for row, i in zip(slots.rows, places, strict=True)}
-
-
-def rows_of_term(frame: pd.DataFrame, term: str) -> pd.DataFrame:
-    """Rows of one term of a frame of `mrmc`, which has several; any other frame as it is."""
-    if "term" not in frame.columns or "equal" not in set(frame["term"]) or term not in set(frame["term"]):
-        return frame
-    return frame[frame["term"] == term].reset_index(drop=True)

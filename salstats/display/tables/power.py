@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 from great_tables import GT
 
-from salstats.display.tables import notes
+from salstats.display.facts import paragraph
 from salstats.display.tables.grid import Value, check_display, fill
 from salstats.display.tables.layout import build
 from salstats.display.tables.placement import lay_out, place
@@ -67,7 +67,8 @@ def table_power(
     >>> isinstance(ss.table_power(plan), GT)
     True
     """
-    frame = check_display(plan, digits, style, "plan", NEEDED)
+    planned = check_display(plan, digits, style, "plan", NEEDED)
+    frame = planned.frame
     names = Labels(labels, frame)
     curve = pd.Series("", index=frame.index)
     for rows in curves_of(frame):
@@ -76,15 +77,15 @@ def table_power(
     apart = [*keys, *(["curve"] if curve.nunique() > 1 else [])]
     order = pd.Categorical(curve, list(dict.fromkeys(curve)), ordered=True)
     shown = frame.assign(curve=order, cases=pd.Categorical(frame["n_cases"], ordered=True))
-    placement = place(shown, [*apart, "cases"], ["cases"], [], apart)
+    placement = place(planned.with_frame(shown), [*apart, "cases"], ["cases"], [], apart)
     table = fill(lay_out(shown, placement, names), _values(frame, digits, style), names)
-    below = [notes.paragraph(power_sentence(frame, labels=names), caution_note(frame))]
+    below = [paragraph(power_sentence(frame, labels=names), caution_note(frame))]
     return build(replace(table, notes=below, title=title), "salstats-power")
 
 
 def _values(frame: pd.DataFrame, digits: int, style: str) -> list[Value]:
     """Units, power and width of each row."""
-    simulated = "conf_low" in frame.columns
+    simulated = bool(frame["conf_low"].notna().any())
     ends = [100 * frame[c] if simulated else [None] * len(frame) for c in ("conf_low", "conf_high")]
     power = [
         interval_text(value, low, high, 1, style)

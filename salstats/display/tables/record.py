@@ -42,7 +42,9 @@ class Table:
     foot: set[int] = field(default_factory=set)
     # paragraphs below the table, what is said of all of it before statistics; empty ones are left out
     notes: Sequence[str] = ()
-    symbols: str = ""  # what marks in cells mean, said below the abbreviations
+    # what bold and underlined mean, which text without such marks leaves out
+    marks: str = ""
+    symbols: str = ""  # what stars, daggers and dashes mean, said below the abbreviations
     # title, subtitle: heading of the table
     title: str | None = None
     subtitle: str | None = None

@@ -5,10 +5,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+import numpy as np
 import pandas as pd
 from great_tables import GT
 
 from salstats.checks import check_choice, check_count
+from salstats.display.estimates import Estimates
+from salstats.display.facts import (
+    count_sentence,
+    interval_note,
+    paragraph,
+    weights_sentence,
+    with_interval,
+)
 from salstats.display.tables import notes
 from salstats.display.tables.grid import interval_texts
 from salstats.display.tables.layout import build
@@ -30,11 +39,9 @@ from salstats.display.tables.models import (
 )
 from salstats.display.tables.placement import (
     Key,
-    grouping_columns,
     key_of,
     named_columns,
     ordered_groups,
-    varies,
 )
 from salstats.display.tables.record import Column, Table
 from salstats.display.text.format import MINUS, STYLES, joined
@@ -136,75 +143,73 @@ def table_regression(
     """
     check_count(digits, "digits", 0)
     check_choice(style, tuple(STYLES), "style")
-    given_rows = combine(terms, ("term", "estimate"), "terms")
-    names = Labels(labels, given_rows)
-    is_term = is_coefficient(given_rows)
-    whole, others = given_rows[is_term].reset_index(drop=True), given_rows[~is_term]
-    shown = terms_shown(whole, keep, intercept)
-    frame = whole[whole["term"].isin(shown)].reset_index(drop=True)
-    keys = [c for c in grouping_columns(frame) if c != NAME]
+    given_rows = combine(terms, ("term", "estimate"), "terms").adjusted_by(adjust)
+    names = Labels(labels, given_rows.frame)
+    is_term = is_coefficient(given_rows.frame)
+    whole, others = given_rows.where(is_term), given_rows.where(~is_term)
+    shown = terms_shown(whole.frame, keep, intercept)
+    estimates = whole.where(whole.frame["term"].isin(shown))
+    keys = [key for key in estimates.keys if key not in (NAME, "reference")]
     beside = named_columns(keys, columns, "columns")
     beside = [c for c in keys if c == "method"] if beside is None else beside
-    groups = [c for c in keys if c not in beside and varies(frame, c)]
-    in_heading = bool(groups) and len(shown) == 1 and fit is None and components is None and others.empty
+    groups = [c for c in keys if c not in beside and estimates.varies(c)]
+    at_foot = None if components is None else combine(components, ("group",), "components")
+    in_heading = bool(groups) and len(shown) == 1 and fit is None and at_foot is None and not len(others)
     n_references = 0
     if not in_heading:
-        frame, n_terms = with_reference_rows(frame, model_columns(frame)), len(frame)
-        n_references = len(frame) - n_terms
+        with_references = with_reference_rows(estimates.frame, model_columns(estimates))
+        n_references = len(with_references) - len(estimates)
+        estimates = estimates.with_frame(with_references)
+    frame = estimates.frame
     arranged = arrange(frame, beside, groups, names)
-    given = stars_of(frame, not p_values if stars is None else stars, n_tests, adjust)
-    models = models_by_place(frame, arranged.of, groups)
+    given = stars_of(estimates, not p_values if stars is None else stars, n_tests)
+    models = models_by_place(estimates, arranged.of, groups)
     places = [(key_of(frame, i, groups), str(term), arranged.of[i]) for i, term in enumerate(frame["term"])]
-    cells = [[text] for text in interval_texts(frame, digits, style, given.texts)]
+    cells = [[text] for text in interval_texts(estimates, digits, style, given.texts)]
     if p_values:
-        cells = [[*own, p] for own, p in zip(cells, p_texts(frame, style), strict=True)]
+        cells = [[*own, p] for own, p in zip(cells, p_texts(estimates, style), strict=True)]
     texts = dict(zip(places, cells, strict=True))
-    of_factors, joint_note = factor_tests(frame, joint, style, named=not p_values)
-    heads = _headings(arranged, frame, p_values, _one_term(frame, names) if in_heading else "")
+    of_factors, joint_note = factor_tests(estimates, joint, style, named=not p_values)
+    heads = _headings(arranged, estimates, p_values, _one_term(estimates, names) if in_heading else "")
     if in_heading:
         table = _one_term_table(frame, heads, groups, names, texts)
     else:
-        foot = fit_rows(frame, models, fit, others, components, names, digits, style)
+        foot = fit_rows(estimates, models, fit, others, at_foot, names, digits, style)
         whole_p = dict(zip(places, of_factors, strict=True))
         table = _terms_table(frame, heads, groups, names, texts, whole_p, foot)
     has_gap = bool(gaps(frame).any())
-    constant = [c for c in keys if not varies(frame, c) and (c not in beside or not has_gap)]
+    constant = [c for c in keys if not estimates.varies(c) and (c not in beside or not has_gap)]
+    one_row_of_each = np.isin(np.arange(len(frame)), [row for rows in models.values() for row in rows])
     below = (
-        notes.paragraph(
+        paragraph(
             _model_note(whole, models.values(), _adjusted_for(frame, arranged, names), names),
-            notes.constant_note(frame, constant, names),
+            notes.constant_note(estimates, constant, names),
             _formula_note(frame, arranged, names),
             f"A {MINUS} B: the difference of the two scores of a case is the outcome." if has_gap else "",
             normalized_note(frame, names),
-            notes.metric_note(whole),
+            notes.metric_note(whole.frame),
         ),
-        notes.paragraph(
-            notes.interval_note(frame),
-            notes.weights_note(frame),
-            notes.count_note(
-                frame.iloc[[row for rows in models.values() for row in rows]],
-                "observation",
-                "incomplete and left out",
-            ),
-            "" if components is None else _components_note(combine(components, ("group",), "components")),
-            p_note(frame, adjust, in_column=p_values) if given.note or p_values else "",
+        paragraph(
+            interval_note(estimates),
+            weights_sentence(estimates),
+            count_sentence(estimates.where(one_row_of_each), "observation", "incomplete and left out"),
+            "" if at_foot is None else _components_note(at_foot),
+            p_note(estimates, in_column=p_values) if given.note or p_values else "",
             joint_note,
         ),
     )
-    symbols = notes.paragraph(given.note, notes.dash_note(table.cells, n_references))
+    symbols = paragraph(given.note, notes.dash_note(table.cells, n_references))
     over, across = (", ".join(names.column(c) for c in part) for part in (groups, beside))
     table = replace(table, turns=True, axes=(over, "" if p_values else across))
     return build(replace(table, notes=below, symbols=symbols, title=title), "salstats-regression")
 
 
-def _components_note(components: pd.DataFrame) -> str:
-    """How random effects were estimated, and what their limits are."""
-    restricted = components["reml"].unique() if "reml" in components.columns else []
-    how = (
-        f"{'restricted ' if restricted[0] else ''}maximum likelihood, limits by "
-        if len(restricted) == 1
-        else ""
-    )
+def _components_note(components: Estimates) -> str:
+    """Say how random effects were estimated, and what their limits are."""
+    is_restricted = components.single("reml")
+    how = ""
+    if is_restricted is not None:
+        how = f"{'restricted ' if is_restricted else ''}maximum likelihood, limits by "
     return f"SDs and shares of random effects: {how}profile likelihood."
 
 
@@ -264,10 +269,11 @@ def _shape(heads: Sequence[Column], texts: Texts) -> tuple[int, int]:
     return len(heads) // per_model, per_model
 
 
-def _one_term(frame: pd.DataFrame, labels: Labels) -> str:
-    """The one term of a table as its heading has it: " of Task: Edema vs Atelectasis"."""
-    term = str(frame["term"].iloc[0])
-    named = {row.term: row for row in term_rows(with_reference_rows(frame, model_columns(frame)), labels)}
+def _one_term(estimates: Estimates, labels: Labels) -> str:
+    """Return the one term of a table as its heading has it: " of Task: Edema vs Atelectasis"."""
+    term = str(estimates.frame["term"].iloc[0])
+    rows = term_rows(with_reference_rows(estimates.frame, model_columns(estimates)), labels)
+    named = {row.term: row for row in rows}
     against = [row.text for key, row in named.items() if key not in (term, None)]
     return f" of {' vs '.join([named[term].whole, *against])}"
 
@@ -293,12 +299,12 @@ def _one_term_table(
     )
 
 
-def _headings(arranged: ModelColumns, frame: pd.DataFrame, p_values: bool, of_term: str) -> list[Column]:
-    """The columns with what their estimates are above them, or beside P in a column of its own."""
+def _headings(arranged: ModelColumns, estimates: Estimates, p_values: bool, of_term: str) -> list[Column]:
+    """Return the columns with what their estimates are above them, or beside P in a column of its own."""
     columns = []
     for j, (kind, *others) in enumerate(arranged.headings):
-        rows = frame[[column == j for column in arranged.of]]
-        what = notes.with_interval(f"{kind}{of_term}", rows)
+        rows = estimates.where([column == j for column in arranged.of])
+        what = with_interval(f"{kind}{of_term}", rows)
         if p_values:
             columns += [Column(what, tuple(others)), Column("P", tuple(others))]
         else:
@@ -307,12 +313,10 @@ def _headings(arranged: ModelColumns, frame: pd.DataFrame, p_values: bool, of_te
     return columns
 
 
-def _model_note(
-    whole: pd.DataFrame, models: Iterable[Sequence[int]], adjusted_for: str, labels: Labels
-) -> str:
-    """The kind of model, how many terms each has, what else is in it, and its standard errors."""
+def _model_note(whole: Estimates, models: Iterable[Sequence[int]], adjusted_for: str, labels: Labels) -> str:
+    """Say which kind of model it is, how many terms each has, what else is in it, and its standard errors."""
     text = kind_text(whole, labels)
-    terms = whole[whole["term"] != INTERCEPT]
+    terms = whole.where(whole.frame["term"] != INTERCEPT).frame
     columns = model_columns(whole)
     sizes = Counter(key_of(terms, i, columns) for i in range(len(terms)))
     if sizes and max(sizes.values()) == 1:
@@ -320,10 +324,10 @@ def _model_note(
     elif all(len(rows) == 1 for rows in models):
         text += ", all terms in one model"
     text += adjusted_for
-    if "average" in whole.columns:
+    if whole.values("average"):
         text += "; effects on the mean, averaged over the rows of the model"
     text += errors_text(whole)
-    if "singular" in whole.columns and whole["singular"].eq(True).any():
+    if True in whole.values("singular"):
         text += f" {_SINGULAR}"
     return text
 

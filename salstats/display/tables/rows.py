@@ -55,6 +55,7 @@ class Rows:
     notes: tuple[str, ...]
     aligns: tuple[Align, ...]
     n_stub: int = 1
+    marks: str = ""  # the note that says what bold and underlined mean
 
 
 def rows_of(table: Table) -> Rows:
@@ -69,6 +70,7 @@ def rows_of(table: Table) -> Rows:
         notes=tuple(_printed(note) for note in table.notes if note),
         aligns=tuple(aligns),
         n_stub=len(stub),
+        marks=_printed(table.marks),
     )
 
 
@@ -93,25 +95,49 @@ def cut(rows: Rows, start: int, stop: int) -> Rows:
     )
 
 
-def text_of(rows: Rows, width: int | None = None) -> str:
-    """A table as text: its title, its cells below their headings, its notes, on lines of a width."""
-    lines = []
+def text_of(rows: Rows, width: int | None = None, *, escapes: bool = False) -> str:
+    """Return a table as text: its title, its cells below their headings, its notes, on lines of a width.
+
+    Cells are bold and underlined by `escapes`, which terminals know; without them no note speaks of it.
+    """
+    lines: list[list[str]] = []
+    codes: dict[tuple[int, int], str] = {}
     for cells in (*rows.head, *(row.cells for row in rows.body)):
         line = [""] * len(rows.aligns)
         for column, cell in placed(cells):
             line[column] = " " * len(cell.pad) + cell.text if cell.rows else ""
+            if escapes and cell.rows:
+                codes[len(lines), column] = _escapes(cell)
         lines.append(line)
     groups = [False] * len(rows.head) + [row.is_group for row in rows.body]
     told = [line for line, is_group in zip(lines, groups, strict=True) if not is_group]
     widest = [max(map(len, column)) for column in zip(*told, strict=True)]
     ends = [str.rjust if align == "right" else str.ljust for align in rows.aligns]
-    texts = [
-        "  ".join(end(cell, most) for end, cell, most in zip(ends, line, widest, strict=True)).rstrip()
-        for line in lines
-    ]
-    notes = [line for note in rows.notes for line in (textwrap.wrap(note, width) if width else [note])]
+    texts = []
+    for i, line in enumerate(lines):
+        padded = [end(text, most) for end, text, most in zip(ends, line, widest, strict=True)]
+        marked = [_marked(text, codes.get((i, j), "")) for j, text in enumerate(padded)]
+        texts.append("  ".join(marked).rstrip())
+    shown = [note for note in rows.notes if escapes or note != rows.marks]
+    notes = [line for note in shown for line in (textwrap.wrap(note, width) if width else [note])]
     above = [text for text in (rows.title, rows.subtitle) if text]
     return "\n".join([*above, *texts, *notes])
+
+
+def _escapes(cell: Cell) -> str:
+    """Return the numbers of the terminal's escapes for a cell's marks: "1;4" is bold and underlined."""
+    codes = ["1"] if cell.bold and not cell.names else []
+    if cell.underline:
+        codes.append("4")
+    return ";".join(codes)
+
+
+def _marked(padded: str, codes: str) -> str:
+    """Return a padded text with its escapes, the blanks around it without."""
+    text = padded.strip()
+    if not codes or not text:
+        return padded
+    return padded.replace(text, f"\x1b[{codes}m{text}\x1b[0m", 1)
 
 
 def placed(cells: Sequence[Cell]) -> Iterator[tuple[int, Cell]]:

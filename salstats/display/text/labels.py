@@ -41,7 +41,7 @@ _PARTS = {
 }
 #: Columns whose values are metrics, or may be: these stand in the registry's order.
 _METRIC_COLUMNS = ("metric", "x", "y")
-#: Methods as their authors spell them, by their letters and digits in lower case.
+#: Methods as their authors spell them, by their names in lower case without blanks, hyphens and underscores.
 METHODS = {
     HUMAN: "Human benchmark",
     "saliency": "Saliency method",
@@ -99,12 +99,15 @@ class Labels:
         self._human = _human(frame)
         #: Methods that share the colours of a figure: those named, then those of the frame.
         self._methods = _methods_of(frame)
+        self._other_label = _is_other_label(frame)
         self._ranks = {} if frame is None else {str(c): _ranks(frame[c]) for c in frame.columns}
         if isinstance(given, Labels):
             self._flat, self._columns = given._flat, given._columns
             self._units = given._units | self._units
             self._human = given._human or self._human
             self._methods = tuple(dict.fromkeys((*given._methods, *self._methods)))
+            self._shared = _shared_spellings(self._methods)
+            self._other_label = given._other_label or self._other_label
             self.colours = given.colours
             self._ranks = given._ranks | {c: ranks for c, ranks in self._ranks.items() if ranks}
             return
@@ -123,10 +126,12 @@ class Labels:
                 lists[str(key)] = value
             else:
                 self._flat[str(key)] = str(value)
+        self._shared = _shared_spellings(self._methods)
         # a list orders values that another entry, before or after it, may rename
         for column, values in lists.items():
             self._columns[column] = {str(v): self.value(column, v) for v in values}
         self._methods = tuple(dict.fromkeys((*self.named("method"), *self._methods)))
+        self._shared = _shared_spellings(self._methods)
         if given and frame is not None:
             named = [value for own in self._columns.values() for value in own]
             _warn_of_unknown([*self._flat, *self._columns, *named, *self.colours], frame)
@@ -140,6 +145,8 @@ class Labels:
         known = known_metric(name)
         if known is not None:
             return known.label
+        if name == "label" and self._other_label:
+            return _sentence(name)
         return _COLUMNS.get(name) or _sentence(name)
 
     def value(self, column: str, value: Hashable) -> str:
@@ -159,7 +166,8 @@ class Labels:
         if column in ("method", "reference", "reference_level"):
             if text == HUMAN and self._human:
                 return self._human
-            return known_method(text) or text
+            spelling = known_method(text)
+            return text if spelling is None or spelling in self._shared else spelling
         if column in ("term", "x", "y", "covariate", "predictor", "response"):
             return self.term(text)
         return text
@@ -230,8 +238,25 @@ def by_numbers(text: str) -> list[tuple[float, str]]:
 
 
 def known_method(name: str) -> str | None:
-    """A method as its authors spell it, None for one that is not known."""
-    return METHODS.get(re.sub(r"[^a-z0-9+]", "", name.lower()))
+    """Return a method as its authors spell it, None for one that is not known.
+
+    >>> known_method("grad_cam"), known_method("Grad-CAM \N{GREEK SMALL LETTER ALPHA}")
+    ('Grad-CAM', None)
+    """
+    return METHODS.get(re.sub(r"[\s_-]", "", name.lower()))
+
+
+def _shared_spellings(methods: Iterable[str]) -> set[str]:
+    """Return spellings that several methods have in common: these methods keep the names that they have."""
+    spellings = [known_method(method) for method in methods]
+    return {known for known in spellings if known is not None and spellings.count(known) > 1}
+
+
+def _is_other_label(frame: pd.DataFrame | None) -> bool:
+    """Return whether a frame's column `label` holds something else than 0 for absent and 1 for present."""
+    if frame is None or "label" not in frame.columns:
+        return False
+    return not frame["label"].dropna().isin([0, 1]).all()
 
 
 def _colours(given: object) -> dict[str, str]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from salstats.display.estimates import Estimates
 from salstats.display.text.format import joined
 from salstats.display.text.labels import Labels
 from salstats.display.text.terms import (
@@ -26,62 +27,62 @@ _OVER = {
 }
 
 
-def _distinct(frame: pd.DataFrame, column: str) -> list[str]:
-    """The distinct values of a column, none where there is no such column."""
-    return [str(v) for v in frame[column].dropna().unique()] if column in frame.columns else []
-
-
-def kind_text(frame: pd.DataFrame, labels: Labels) -> str:
-    """The kind of models: "Linear mixed regression with random effects of case"."""
-    kinds = joined([FAMILIES[f].label if f in FAMILIES else f for f in _distinct(frame, "family")])
-    groups = dict.fromkeys(group for f in _distinct(frame, "formula") for group in random_groups(f))
+def kind_text(estimates: Estimates, labels: Labels) -> str:
+    """Return the kind of models: "Linear mixed regression with random effects of case"."""
+    families = [str(family) for family in estimates.values("family")]
+    kinds = joined([FAMILIES[f].label if f in FAMILIES else f for f in families])
+    groups = dict.fromkeys(g for f in estimates.values("formula") for g in random_groups(str(f)))
     text = f"{kinds} {'mixed ' if groups else ''}regression".strip()
     if groups:
         text += f" with random effects of {joined([group_text(columns, labels) for columns in groups])}"
-    for correlation in _distinct(frame, "correlation"):
+    for correlation in estimates.values("correlation"):
         text += f" by generalised estimating equations with an {correlation} working correlation"
     return f"{text[0].upper()}{text[1:]}"
 
 
-def errors_text(frame: pd.DataFrame) -> str:
-    """The standard errors of models behind what else is said of them: "; classical standard errors."."""
-    unit = joined(_distinct(frame, "unit")) or "unit"
-    said = [
-        ERRORS[e].label.format(unit=unit.replace("_", " ")) if e in ERRORS else e
-        for e in _distinct(frame, "errors")
-    ]
-    return f"; {joined(said, 'or')}." if said else "."
+def errors_text(estimates: Estimates) -> str:
+    """Return the standard errors of models, behind what else is said: "; classical standard errors."."""
+    unit = joined([str(unit) for unit in estimates.values("unit")]) or "unit"
+    texts = []
+    for errors in estimates.values("errors"):
+        record = ERRORS.get(str(errors))
+        texts.append(str(errors) if record is None else record.label.format(unit=unit.replace("_", " ")))
+    return f"; {joined(texts, 'or')}." if texts else "."
 
 
-def outcome_text(frame: pd.DataFrame, labels: Labels) -> str:
-    """The outcome of models, "" where they have several or there are none."""
-    outcomes = {formula.partition("~")[0].strip() for formula in _distinct(frame, "formula")}
+def outcome_text(estimates: Estimates, labels: Labels) -> str:
+    """Return the outcome of models, "" where they have several or there are none."""
+    outcomes = {str(formula).partition("~")[0].strip() for formula in estimates.values("formula")}
     return labels.term(outcomes.pop()) if len(outcomes) == 1 else ""
 
 
-def is_marginal(frame: pd.DataFrame) -> bool:
-    """Whether estimates are marginal means, contrasts or slopes of models."""
-    return {"formula", "average"} <= set(frame.columns)
+def is_marginal(estimates: Estimates) -> bool:
+    """Return whether estimates are marginal means, contrasts or slopes of models."""
+    return bool(estimates.values("formula")) and bool(estimates.values("average"))
 
 
-def marginal_text(frame: pd.DataFrame, labels: Labels) -> str:
-    """What marginal estimates are, as a heading begins: "IoU, difference"."""
-    terms = _distinct(frame, "term")
-    against = _distinct(frame, "reference_level")
+def marginal_text(estimates: Estimates, labels: Labels) -> str:
+    """Return what marginal estimates are, as a heading begins: "IoU, difference"."""
+    terms = estimates.values("term")
+    against = [str(level) for level in estimates.values("reference_level")]
     what = "difference" if against else "mean"
-    what += f" from {in_sentence(labels.value('reference_level', against[0]))}" if len(against) == 1 else ""
+    if len(against) == 1:
+        what += f" from {in_sentence(labels.value('reference_level', against[0]))}"
     if terms:
-        what = "marginal effect" + (f" of {labels.term(terms[0])}" if len(terms) == 1 else "")
+        what = "marginal effect"
+        if len(terms) == 1:
+            what += f" of {labels.term(str(terms[0]))}"
     # where the metric varies the outcome is the score
-    outcome = "" if "metric" in frame.columns else outcome_text(frame, labels)
+    outcome = "" if estimates.values("metric") else outcome_text(estimates, labels)
     text = f"{outcome}, {what}" if outcome else what
     return f"{text[0].upper()}{text[1:]}"
 
 
-def as_deviations(frame: pd.DataFrame, labels: Labels) -> pd.DataFrame:
-    """A frame of `variance_components` as SDs of what differs between groups; any other as it is."""
+def as_deviations(estimates: Estimates, labels: Labels) -> Estimates:
+    """Return variance components as SDs of what differs between groups; other estimates as they are."""
+    frame = estimates.frame
     if not {"group", "parameter", "std_dev"} <= set(frame.columns):
-        return frame
+        return estimates
     rows = frame[frame["parameter"] == "variance"].reset_index(drop=True)
     rows["term"] = rows["term"].fillna(INTERCEPT)
     whole = {row.term: f", {row.whole}" for row in term_rows(rows, labels)} | {INTERCEPT: ""}
@@ -94,7 +95,7 @@ def as_deviations(frame: pd.DataFrame, labels: Labels) -> pd.DataFrame:
         metric=outcome, group=named, term="SD", estimate=rows["std_dev"], n=rows["n_groups"], **limits
     )
     order = dict.fromkeys([*keys, "metric", "group", *frame.columns.drop(["formula", "parameter"])])
-    return made[list(order)]
+    return estimates.with_frame(made[list(order)])
 
 
 def term_names(
@@ -112,16 +113,22 @@ def term_names(
     return names, f"Reference level: {joined(references)}." if references else ""
 
 
-def model_note(frame: pd.DataFrame, labels: Labels, over: str = "") -> str:
-    """The models behind estimates: "Linear regression, on Elongation; classical standard errors."."""
-    sides = dict.fromkeys(side_text(f, labels, random=False) for f in _distinct(frame, "formula"))
-    what = ", on ".join(filter(None, [kind_text(frame, labels), joined(list(sides), "or")]))
-    return f"{what}{over}{errors_text(frame)}" if sides else ""
-
-
-def marginal_note(frame: pd.DataFrame, labels: Labels) -> str:
-    """The models that marginal estimates are of."""
-    if not is_marginal(frame):
+def model_note(estimates: Estimates, labels: Labels, over: str = "") -> str:
+    """Say which models estimates are of: "Linear regression, on Elongation; classical standard errors."."""
+    formulas = estimates.values("formula")
+    if not formulas:
         return ""
-    over = joined([_OVER.get(a, a) for a in _distinct(frame, "average")], "or")
-    return model_note(frame, labels, f"; {over}")
+    sides = dict.fromkeys(side_text(str(formula), labels, random=False) for formula in formulas)
+    what = kind_text(estimates, labels)
+    right_sides = joined(list(sides), "or")
+    if right_sides:
+        what += f", on {right_sides}"
+    return f"{what}{over}{errors_text(estimates)}"
+
+
+def marginal_note(estimates: Estimates, labels: Labels) -> str:
+    """Say which models marginal estimates are of."""
+    if not is_marginal(estimates):
+        return ""
+    over = joined([_OVER.get(str(a), str(a)) for a in estimates.values("average")], "or")
+    return model_note(estimates, labels, f"; {over}")

@@ -10,6 +10,8 @@ import plotnine as p9
 from great_tables import GT
 
 import salstats as ss
+from salstats.display.estimates import read_estimates
+from salstats.display.facts import interval_name, interval_note, paragraph
 from salstats.display.tables import notes
 from salstats.display.tables.record import Column
 from salstats.display.text.format import (
@@ -160,7 +162,7 @@ def table_1(own: Comparison) -> Made:
         columns["Not given"] = "n_not_given"
     columns["Mean (SD)"] = lambda r: _spread(r.estimate, r.sd, digits_of(r.metric))
     if not choice.as_published:
-        columns[notes.ci_text(found) or "CI"] = _limits
+        columns[interval_name(read_estimates(found)) or "CI"] = _limits
     if has_printed:
         columns["Printed mean (SD)"] = lambda r: _spread(r.printed_mean, r.printed_sd, 2, blank=True)
     table = table_of(
@@ -182,7 +184,7 @@ def _note_of_table_1(found: pd.DataFrame, names: Labels, choice: Choice, *, has_
     """What has to be known to read Table 1."""
     sentences = []
     if not choice.as_published:
-        sentences.append(notes.interval_note(found))
+        sentences.append(interval_note(read_estimates(found)))
     empty = "Empty: of the explanations given, those that mark nothing; they have no score here"
     differing = "Where n differs, means are of different cases and cannot be compared"
     if choice.as_published:
@@ -196,7 +198,7 @@ def _note_of_table_1(found: pd.DataFrame, names: Labels, choice: Choice, *, has_
     numbers = [column for column in ("sd", "conf_low") if column in found.columns]
     if found[numbers].isna().any(axis=None):
         sentences.append(notes.dash_note([[MISSING]]))
-    return notes.paragraph(*sentences, notes.how_note(found, names), notes.metric_note(found))
+    return paragraph(*sentences, notes.how_note(read_estimates(found), names), notes.metric_note(found))
 
 
 def _empty_text(row: Any) -> str:
@@ -241,7 +243,7 @@ def paired(own: Comparison) -> Made:
     kept, choice, names = own.kept, own.choice, own.names
     found = differences(kept, choice)
     floor = ""
-    if notes.single(found, "test") == "bootstrap":
+    if read_estimates(found).single("test") == "bootstrap":
         least = f"{2 / (choice.n_replicates + 1):.2g}"
         floor = f"; with {choice.n_replicates:,} replicates P is {least} at least, before the correction"
     return Made(
@@ -312,7 +314,7 @@ def _table_sensitivity(found: pd.DataFrame, choice: Choice, names: Labels) -> GT
         columns,
         groups=lambda r: names.value("metric", r.metric),
         notes=[
-            notes.paragraph(
+            paragraph(
                 f"Differences from {names.value('method', choice.reference)}, paired; lower or higher where "
                 "the interval excludes 0 and P is below .05 after Holm's correction in each run "
                 f"({int(found['verdict'].notna().sum()) if 'verdict' in found else 0} tests).",
@@ -389,7 +391,7 @@ def figure_8(own: Comparison) -> Made:
         TABLE_ID,
         {"Pick": lambda r: r.pick.capitalize()},
         {"Case": "case", heading: ("score", 3)},
-        notes=[notes.paragraph(notes.how_note(picks, names), notes.metric_note(picks))],
+        notes=[paragraph(notes.how_note(read_estimates(picks, needed=()), names), notes.metric_note(picks))],
     )
     tool = names.value("method", method)
     figure = ss.plot_gallery(

@@ -12,7 +12,7 @@ import pandas as pd
 
 from salstats.checks import ColumnError
 from salstats.datasets import data_folder, load_published
-from salstats.display.tables import notes
+from salstats.display.facts import paragraph
 from salstats.display.tables.record import Column
 from salstats.display.text.format import counted, fixed_text
 from salstats.display.text.labels import Labels
@@ -147,7 +147,7 @@ def check(given: Means) -> Made:
         },
         groups="pair",
         notes=[
-            notes.paragraph(
+            paragraph(
                 f"From Table 2: Pearson's r of the printed values over {int(rows['n'].iloc[0])} data sets, "
                 f"rounded to four decimals. Agree: {n_agree} of {n_rows} ({said}).",
                 INCONSISTENT if n_agree < n_rows else "",
@@ -184,7 +184,7 @@ def change(given: Means) -> Made:
                 + (f" ({r.n_printed - r.n_exact} to the last digit)" if r.n_exact < r.n_printed else "")
             ),
         },
-        notes=[notes.paragraph(*_story(before, after, found, names))],
+        notes=[paragraph(*_story(before, after, found, names))],
     )
     return Made(
         found,

@@ -7,6 +7,8 @@ from typing import Any
 import pandas as pd
 from great_tables import GT
 
+from salstats.display.estimates import read_estimates
+from salstats.display.facts import interval_name, interval_note, paragraph
 from salstats.display.tables import notes
 from salstats.display.tables.layout import build
 from salstats.display.tables.marks import best_rows
@@ -80,7 +82,7 @@ def _crossed(
         cells,
         groups=[", ".join(label[: len(groups)]) for label in labels],
         bold=bold,
-        notes=[notes.paragraph(*said, notes.dash_note(cells))],
+        notes=[paragraph(*said, notes.dash_note(cells))],
     )
     return build(table, TABLE_ID)
 
@@ -97,7 +99,7 @@ def _means_table(given: Means, rows: pd.DataFrame, by: tuple[Sequence[str], Sequ
         "Bold: the best of its row; methods whose means are equal are both." if bold else "",
         meant(names.order("metric", rows["metric"]), names),
         "" if given.printed else _counts(rows),
-        notes.how_note(rows, names),
+        notes.how_note(read_estimates(rows, needed=()), names),
         notes.metric_note(rows),
     )
     columns = _estimate(_PRINTED_DIGITS if given.printed else _DIGITS)
@@ -110,7 +112,7 @@ def table_2(given: Means) -> Made | None:
         return None
     ordered = in_order(given.several, ["model", "dataset", "metric", "method"], given.names)
     ordered = ordered.reset_index(drop=True)
-    best = best_rows(ordered, CELL, ["method"], []).rows
+    best = best_rows(read_estimates(ordered), CELL, ["method"], []).rows
     marked = ordered.assign(bold=ordered.index.isin(list(best)))
     note = "intervals stand in the frame and figure"
     if given.printed:
@@ -151,13 +153,13 @@ def _figure(means: pd.DataFrame, names: Labels) -> Any:
         low, high = min(low, float(means["conf_low"].min())), max(high, float(means["conf_high"].max()))
     inside = low >= 0 and high <= 1
     limits = (0.0, 1.0) if inside else (low, high)
-    note = notes.interval_note(means) if limited else ""
+    note = interval_note(read_estimates(means)) if limited else ""
     return plot_dots(
         means,
         names=names,
         across="metric",
         down="dataset",
-        title=f"Mean ({notes.ci_text(means)})" if limited else "Mean",
+        title=f"Mean ({interval_name(read_estimates(means))})" if limited else "Mean",
         limits=limits,
         breaks=(0, 0.5, 1) if inside else (low, (low + high) / 2, high),
         note=note,
@@ -180,18 +182,18 @@ def table_3(given: Means) -> Made | None:
 
     limited = _has_limits(rows)
     columns: dict[str, Callable[[dict[str, Any]], str]] = {"r": lambda r: fixed_text(r["estimate"], 4)}
-    interval_note = ""
+    estimates, note = read_estimates(rows), ""
     axis_title = "Pearson's r"
     if limited:
-        columns[notes.ci_text(rows)] = lambda r: limits_text(r["conf_low"], r["conf_high"], 2)
-        interval_note = notes.interval_note(rows)
-        axis_title = f"Pearson's r over data sets ({notes.ci_text(rows)})"
+        columns[interval_name(estimates)] = lambda r: limits_text(r["conf_low"], r["conf_high"], 2)
+        note = interval_note(estimates)
+        axis_title = f"Pearson's r over data sets ({interval_name(estimates)})"
     columns["n"] = lambda r: count_text(r["n"])
     how_few = _how_few(rows, as_published=given.choice.as_published)
     sentences = (
         "r: Pearson's correlation of two metrics' means over data sets; n: data sets.",
         how_few,
-        interval_note,
+        note,
         meant(metrics, names),
     )
     figure = plot_dots(
@@ -203,7 +205,7 @@ def table_3(given: Means) -> Made | None:
         limits=(-1, 1),
         breaks=(-1, -0.5, 0, 0.5, 1),
         guide=0,
-        note=notes.paragraph(how_few, interval_note),
+        note=paragraph(how_few, note),
     )
     advice = "too few for intervals"
     if limited:
@@ -296,7 +298,7 @@ def _ranks(ranks: pd.DataFrame, names: Labels, drawn: str) -> Made:
             title="Rank (range of 95% of the replicates)",
             limits=(1, most),
             breaks=list(range(1, most + 1)) if most <= 10 else [1, most // 2, most],
-            note=notes.paragraph(f"{drawn} drawn again {n_replicates} times.", _MEANING, _units(rows)),
+            note=paragraph(f"{drawn} drawn again {n_replicates} times.", _MEANING, _units(rows)),
         ),
         note="after challengeR, doi:10.1038/s41598-021-82017-6; of cases that all methods have a score of",
     )

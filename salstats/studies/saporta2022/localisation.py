@@ -5,6 +5,7 @@ import pandas as pd
 import plotnine as p9
 
 import salstats as ss
+from salstats.display.estimates import read_estimates
 from salstats.display.plots.decrease import loss_order
 from salstats.stats.design import AVERAGE
 from salstats.studies.engine import Made
@@ -86,7 +87,7 @@ def lost_to_people(frames: Frames, metric: str) -> Made:
     """Extended Data 5 or 6: percentage decreases from people, the surest of the main method first."""
     choice = frames.choice
     lost = decreases(metric_rows(one_model(frames.scores), metric), choice)
-    order = loss_order(lost, LABELS, "task", frames.main)
+    order = loss_order(read_estimates(lost), LABELS, "task", frames.main)
     tasks = order([t for t in dict.fromkeys(lost["task"]) if t != AVERAGE])
     labels = labels_with(task=tasks, method=[frames.main])
     return Made(

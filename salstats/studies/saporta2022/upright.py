@@ -3,9 +3,10 @@
 import pandas as pd
 import plotnine as p9
 
-from salstats.display.plots.captions import interval_note, with_ci
+from salstats.display.estimates import read_estimates
+from salstats.display.facts import interval_caption, with_interval
 from salstats.display.plots.decrease import loss_order
-from salstats.display.plots.estimates import quantity
+from salstats.display.plots.drawing import quantity
 from salstats.display.plots.figure import figures
 from salstats.display.plots.legends import group_scales, legend_mm, method_labels
 from salstats.display.plots.text_fit import caption, caption_chars, caption_mm, text_mm, wrapped
@@ -38,7 +39,10 @@ def plot_upright(
     in the panel's metric, with their AUROC in parentheses, and the average last.
     """
     metrics = [m for m in LETTERS if m in set(means["metric"])]
-    titles = {m: f"{LETTERS[m]}  {with_ci(quantity(m, 'mean', labels), means)}" for m in metrics}
+    titles = {
+        m: f"{LETTERS[m]}  {with_interval(quantity(m, 'mean', labels), read_estimates(means))}"
+        for m in metrics
+    }
     areas = {} if auroc is None else dict(zip(auroc["task"], auroc["estimate"], strict=True))
     slots = max(means.loc[means["metric"] == m, "task"].nunique() for m in metrics)
     aside = len(metrics) * (slots * _SLOT_MM + _LEFT_MM) <= width
@@ -46,7 +50,7 @@ def plot_upright(
     names, keys = {}, []
     for metric in metrics:
         tasks = list(means.loc[means["metric"] == metric, "task"].unique())
-        order = loss_order(decrease[decrease["metric"] == metric], labels, "task", method)
+        order = loss_order(read_estimates(decrease[decrease["metric"] == metric]), labels, "task", method)
         keys += [(metric, t) for t in (*order([t for t in tasks if t not in LAST]), *LAST) if t in tasks]
     for metric, task in keys:
         area = areas.get(task, float("nan"))
@@ -61,7 +65,7 @@ def plot_upright(
     )
     lines = _before_average(drawn)
     notes = [
-        interval_note(means),
+        interval_caption(read_estimates(means)),
         "In each panel tasks stand by whether the interval of the decrease of its metric from "
         "the human benchmark excludes 0, then by the size of the decrease.",
         "In parentheses: AUROC of the classifier." if areas else "",

@@ -206,7 +206,7 @@ def test_decreases_without_interval_are_filled_by_their_p_value_if_they_have_one
     frame = decreases(VALUES).drop(columns=["conf_low", "conf_high", "conf_level", "interval", "verdict"])
     figure = ss.plot_decrease(frame)
     assert set(fills(figure).values()) == {"white"}
-    assert caption(figure).startswith("No intervals were given. Sorted by size of the decrease in IoU")
+    assert caption(figure).startswith("No confidence intervals. Sorted by size of the decrease in IoU")
     assert texts(figure)[1] == ["Decrease, %"]
     by_p_value = ss.plot_decrease(frame.assign(p_value=[0.01, 0.2, 0.04, 0.06]))
     assert [fill != "white" for fill in fills(by_p_value).values()] == [True, False, True, False]

@@ -121,7 +121,7 @@ def test_estimates_without_interval_are_marks_without_bar():
     assert len(bars(figure)) == 3
     assert "marks without bar have none" in caption(figure)
     without = ss.plot_intervals(frame.drop(columns=["conf_low", "conf_high"]))
-    assert caption(without) == "No intervals were given. n, 1,234 scores each."
+    assert caption(without) == "No confidence intervals. n, 1,234 scores each."
     assert without.labels.x == "Mean IoU"
 
 

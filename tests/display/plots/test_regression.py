@@ -218,7 +218,7 @@ def test_undefined_coefficients_are_left_out_and_those_without_error_have_no_bar
     figure = ss.plot_regression(frame)
     assert row_labels(figure) == ["Relative size"]
     assert "Undefined, not drawn: IoU/Elongation." in caption(figure)
-    assert "No intervals were given." in caption(figure)
+    assert "No confidence intervals." in caption(figure)
 
 
 def test_a_table_from_elsewhere_is_drawn():

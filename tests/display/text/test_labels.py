@@ -24,6 +24,24 @@ def test_house_labels_of_metrics_methods_and_columns():
     assert labels.value("task", float("nan")) == MISSING
 
 
+def test_a_known_method_is_the_whole_name_and_no_two_methods_become_one():
+    names = ["层级类激活图 LayerCAM", "Grad-CAM α", "Grad-CAM β", "LIME 改", "lime", "rise", "RISE"]
+    frame = pd.DataFrame({"method": names, "estimate": 1.0})
+    texts = Labels(None, frame).texts("method", names)
+    assert texts == {name: name for name in names} | {"lime": "LIME"}
+    # a list that is given, and labels that are ready, know the same methods
+    ordered = Labels({"method": names}, frame)
+    assert ordered.texts("method", names) == texts
+    assert Labels(ordered, frame).value("method", "rise") == "rise"
+
+
+def test_a_column_label_of_findings_is_no_finding_present():
+    assert Labels(None, pd.DataFrame({"label": [0, 1, None]})).column("label") == "Finding present"
+    findings = Labels(None, pd.DataFrame({"label": ["Edema", "Lesion"]}))
+    assert findings.column("label") == "Label"
+    assert Labels(findings, pd.DataFrame({"task": ["a"]})).column("label") == "Label"
+
+
 def test_flat_labels_serve_every_column():
     labels = Labels({"gradcam": "GC", "prob": "Confidence", "iou": "Overlap"})
     assert labels.value("method", "gradcam") == "GC"

@@ -4,13 +4,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from salstats.display.estimates import read_estimates
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import MARK, margin_heading, margin_marks, margin_note, pairs_as_methods
 
 
 def frame(*rows, term="difference"):
     columns = ["metric", "verdict", "margin_low", "margin_high", "p_margin"]
-    return pd.DataFrame(rows, columns=columns).assign(term=term, conf_level=0.95)
+    return read(pd.DataFrame(rows, columns=columns).assign(term=term, conf_level=0.95))
+
+
+def read(rows):
+    return read_estimates(rows, needed=())
 
 
 EQUIVALENT = ("iou", "lower, equivalent", -0.05, 0.05, 0.01)
@@ -41,29 +46,30 @@ def test_the_note_says_what_was_shown_of_which_margin(rows, note):
 
 def test_adjusted_p_values_and_percent_are_said():
     rows = frame(("iou", "not inferior", -np.inf, 10.0, 0.01), term="percent_decrease")
-    rows = rows.assign(p_margin_adjusted=0.02, conf_level=0.9)
+    rows = read(rows.frame.assign(p_margin_adjusted=0.02, conf_level=0.9))
     note = "†Not inferior: shown to lie below 10% (one-sided test, adjusted P < 0.1)."
     assert margin_note(rows, Labels(), "nature") == note
-    widened = rows.assign(conf_level=0.99, family_level=0.9)
+    widened = read(rows.frame.assign(conf_level=0.99, family_level=0.9))
     assert margin_note(widened, Labels(), "nature") == note
 
 
 def test_marks_stand_where_something_was_shown():
     rows = frame(EQUIVALENT, NOT_INFERIOR, OPEN)
     assert margin_marks(rows) == [MARK, MARK, ""]
-    assert margin_marks(rows.drop(columns="p_margin")) == [""] * 3
-    assert margin_note(rows.drop(columns="p_margin"), Labels(), "nature") == ""
+    without = read(rows.frame.drop(columns="p_margin"))
+    assert margin_marks(without) == [""] * 3
+    assert margin_note(without, Labels(), "nature") == ""
     assert [margin_heading(frame(r)) for r in (EQUIVALENT, NOT_INFERIOR)] == ["P, equivalence", "P, margin"]
 
 
 def test_pairs_are_methods_in_the_order_of_labels():
     pairs = pd.DataFrame({"method": ["b", "c", "c"], "reference": ["a", "a", "b"], "term": "difference"})
     labels = Labels({"method": ["c", "b", "a"], "a": "A"}, pairs)
-    named = pairs_as_methods(pairs, labels)
+    named = pairs_as_methods(read(pairs), labels).frame
     assert named["method"].tolist() == ["b − A", "c − A", "c − b"]
     assert list(named["method"].cat.categories) == ["c − A", "b − A", "c − b"]
     assert "reference" not in named
-    of_ratios = pairs_as_methods(pairs.assign(term="percent_decrease"), labels)
+    of_ratios = pairs_as_methods(read(pairs.assign(term="percent_decrease")), labels).frame
     assert of_ratios["method"].iloc[0] == "b vs A"
 
 
@@ -71,4 +77,5 @@ def test_one_reference_and_models_stay_as_they_are():
     one = pd.DataFrame({"method": ["b", "c"], "reference": "a", "term": "difference"})
     gaps = pd.DataFrame({"method": ["b", "c"], "reference": ["a", "d"], "term": "prob"})
     for rows in (one, gaps):
-        assert pairs_as_methods(rows, Labels()) is rows
+        given = read(rows)
+        assert pairs_as_methods(given, Labels()) is given

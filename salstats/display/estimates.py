@@ -1,0 +1,221 @@
+"""An estimates frame, read once: what its columns hold, for tables, figures, captions, notes and reports."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import ColumnError, SalstatsError, check_columns, check_frame
+from salstats.display.text.labels import LAST
+from salstats.frames import ESTIMATE_COLUMNS, KEY_COLUMNS
+from salstats.stats.adjust import check_procedure
+
+#: The first of these columns ends the grouping columns of an estimates frame.
+_AFTER_KEYS = ("reference", "formula", *ESTIMATE_COLUMNS)
+#: Columns that a frame from elsewhere may hold as text, and that have to be numbers.
+_NUMBERS = ("estimate", "conf_low", "conf_high", "conf_level", "p_value", "p_adjusted", "n")
+
+
+@dataclass(frozen=True, eq=False)
+class Estimates:
+    """An estimates frame and what is known of it.
+
+    A column that the frame does not have is one without values, so that nobody has to ask for columns.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        The rows, with a default index.
+    name : str
+        What the frame is called in messages.
+    keys : tuple of str
+        Its grouping columns.
+    """
+
+    frame: pd.DataFrame
+    name: str
+    keys: tuple[str, ...]
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.frame)
+
+    def values(self, column: str) -> list[Any]:
+        """Return the distinct values of a column without missing ones, in the order they come."""
+        if column not in self.frame.columns:
+            return []
+        return list(self.frame[column].dropna().unique())
+
+    def single(self, column: str) -> Any | None:
+        """Return the only value of a column, None where it has several or none."""
+        values = self.values(column)
+        return values[0] if len(values) == 1 else None
+
+    def numbers(self, column: str) -> np.ndarray:
+        """Return a column as float, NaN where the frame does not have it; infinite limits are allowed."""
+        if column not in self.frame.columns:
+            return np.full(len(self.frame), np.nan)
+        return numbers_of(self.frame[column], column, self.name)
+
+    def known(self, column: str) -> np.ndarray:
+        """Return the numbers of a column that are not missing."""
+        values = self.numbers(column)
+        return values[~np.isnan(values)]
+
+    def varies(self, column: str) -> bool:
+        """Return whether a column has two values, a missing one counting as one."""
+        return column in self.frame.columns and self.frame[column].nunique(dropna=False) > 1
+
+    def where(self, rows: Any) -> "Estimates":
+        """Return some of the rows."""
+        return replace(self, frame=self.frame[np.asarray(rows, dtype=bool)].reset_index(drop=True))
+
+    def with_frame(self, frame: pd.DataFrame) -> "Estimates":
+        """Return other rows, with the grouping columns that they have."""
+        rows = frame.reset_index(drop=True)
+        return replace(self, frame=rows, keys=tuple(grouping_columns(rows)))
+
+    def of_term(self, term: str) -> "Estimates":
+        """Return the rows of one term of a frame of `mrmc`, which has several; all rows of any other."""
+        terms = self.values("term")
+        if "equal" not in terms or term not in terms:
+            return self
+        return self.where(self.frame["term"] == term)
+
+    @cached_property
+    def varying(self) -> tuple[str, ...]:
+        """Grouping columns that have two values and more."""
+        return tuple(key for key in self.keys if self.varies(key))
+
+    @cached_property
+    def defined(self) -> np.ndarray:
+        """Which rows have an estimate."""
+        return ~np.isnan(self.numbers("estimate"))
+
+    @cached_property
+    def limited(self) -> np.ndarray:
+        """Which rows have a limit."""
+        low, high = self.numbers("conf_low"), self.numbers("conf_high")
+        return ~(np.isnan(low) & np.isnan(high))
+
+    @cached_property
+    def closing(self) -> np.ndarray:
+        """Which rows are averages over others, or all of them pooled."""
+        texts = self.frame[[key for key in self.keys if key in self.frame.columns]]
+        return np.asarray(texts.isin(LAST).any(axis=1), dtype=bool)
+
+    @cached_property
+    def term(self) -> str | None:
+        """The only term, None where there are several or none."""
+        term = self.single("term")
+        return None if term is None else str(term)
+
+    @cached_property
+    def family_level(self) -> float | None:
+        """Level at which limits hold together, None where they hold singly."""
+        together, singly = self.numbers("family_level"), self.numbers("conf_level")
+        levels = np.unique(self.known("family_level"))
+        # a family of one test holds as its only row does
+        wider = bool((singly > together + 1e-9).any())
+        return float(levels[0]) if len(levels) == 1 and wider else None
+
+    @cached_property
+    def procedure(self) -> str | None:
+        """The procedure behind `p_adjusted`, None where nobody says."""
+        procedure = self.single("procedure")
+        return None if procedure is None else str(procedure)
+
+    @cached_property
+    def is_adjusted(self) -> bool:
+        """Whether P values were adjusted."""
+        return self.procedure != "none" and len(self.known("p_adjusted")) > 0
+
+    @cached_property
+    def is_tested(self) -> bool:
+        """Whether there are P values."""
+        return len(self.known("p_value")) > 0
+
+    def adjusted_by(self, procedure: str | None) -> "Estimates":
+        """Return the estimates with the procedure that a caller names for its adjusted P values."""
+        if procedure is None:
+            return self
+        checked = check_procedure(procedure, "adjust", drawn=True)
+        return replace(self, frame=self.frame.assign(procedure=checked))
+
+
+def read_estimates(
+    frame: object, name: str = "estimates", needed: Sequence[str] = ("estimate",), source: str = ""
+) -> Estimates:
+    """Read an estimates frame.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        An estimates frame, of this package or in its columns.
+    name : str
+        What the frame is called in messages.
+    needed : sequence of str
+        Columns that it has to have.
+    source : str
+        Which call makes such a frame, for the message where a column is missing.
+
+    Returns
+    -------
+    Estimates
+        With numbers as numbers, and limits, which are missing where the frame has none.
+
+    Raises
+    ------
+    ColumnError
+        A column is missing, or holds text where numbers belong.
+    SalstatsError
+        Not a frame.
+    """
+    rows = check_frame(frame, name).reset_index(drop=True)
+    check_columns(rows, needed, name, source)
+    for column in _NUMBERS:
+        if column in rows.columns:
+            rows[column] = numbers_of(rows[column], column, name)
+        elif column in ("conf_low", "conf_high"):
+            rows[column] = np.nan
+    return Estimates(rows, name, tuple(grouping_columns(rows)))
+
+
+def grouping_columns(frame: pd.DataFrame) -> list[str]:
+    """Return the columns that tell the rows of an estimates frame apart.
+
+    These are the columns before the estimates, the package's key columns wherever they stand, and the
+    reference where there are several.
+    """
+    columns = [str(column) for column in frame.columns]
+    places = [columns.index(column) for column in _AFTER_KEYS if column in columns]
+    keys = columns[: min(places, default=0)]
+    keys += [column for column in KEY_COLUMNS if column in columns and column not in keys]
+    if "reference" in columns and frame["reference"].nunique() > 1:
+        keys.append("reference")
+    return keys
+
+
+def numbers_of(column: pd.Series, label: str, name: str) -> np.ndarray:
+    """Return a column as float; ColumnError where it holds text."""
+    try:
+        values = pd.to_numeric(column)
+    except (ValueError, TypeError):
+        raise ColumnError(f"column {label!r} of {name} must be numeric; it holds text") from None
+    return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def check_distinct(estimates: Estimates, columns: Sequence[str]) -> None:
+    """Raise SalstatsError where two estimates would stand in one place."""
+    rows = estimates.frame
+    repeated = rows.duplicated(list(columns)) if columns else pd.Series(np.arange(len(rows)) > 0)
+    if repeated.any():
+        row = rows[repeated].iloc[0]
+        place = ", ".join(f"{column} {row[column]}" for column in columns) or "one place"
+        raise SalstatsError(
+            f"{estimates.name} has more than one row for {place}; keep one of them, or put what tells them "
+            "apart in a column before 'term'"
+        )

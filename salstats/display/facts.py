@@ -1,0 +1,404 @@
+"""What is said of estimates, once as facts: captions write them briefly, notes under tables in full."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from salstats.display.estimates import Estimates
+from salstats.display.text.cautions import caution_note
+from salstats.display.text.format import (
+    count_range,
+    count_text,
+    counted,
+    counted_range,
+    joined,
+    level_text,
+    noun,
+    plural,
+    short_level_text,
+)
+from salstats.display.text.labels import LAST, Labels
+from salstats.display.text.vocabulary import NO_INTERVAL, inference_text, limits_name
+from salstats.stats.adjust import find_procedure
+from salstats.stats.advice import beyond_range
+from salstats.stats.carried import missing_scores
+from salstats.stats.intervals import Interval, find_interval
+from salstats.stats.mrmc.covariances import BY_NAME as COVARIANCES
+from salstats.stats.paired_tests import RECORDS as TESTS
+from salstats.stats.weighting import MEMBERS, weights_text
+
+#: Says that estimates stand alone.
+NO_LIMITS = "No confidence intervals."
+#: Says that limits hold impossible values.
+BEYOND = "Limits beyond the range of what is estimated are impossible values: the interval does not fit."
+#: Says what bounds of undefined scores are.
+BOUNDS = "Bounds: the estimate if all undefined scores were the worst or best possible."
+#: Estimates without a value that a caption names one by one.
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the limits of estimates are.
+
+    Attributes
+    ----------
+    rows : Estimates
+        The estimates that have limits.
+    levels : tuple of float
+        Their confidence levels.
+    family_level : float or None
+        The level at which they hold together, where they were made to.
+    n_without : int
+        Estimates that have none.
+    any_infinite, any_beyond : bool
+        Whether a limit is infinite, or a value that cannot be.
+    """
+
+    rows: Estimates
+    levels: tuple[float, ...]
+    family_level: float | None
+    n_without: int
+    any_infinite: bool
+    any_beyond: bool
+
+    @property
+    def name(self) -> str:
+        """Name of the limits: "95% CI", "simultaneous 95% CI", or "CI" where levels differ."""
+        name = limits_name(self.rows.values("term") or ["mean"])
+        if self.family_level is not None:
+            return f"simultaneous {level_text(self.family_level)}% {name}"
+        if len(self.levels) != 1:
+            return name
+        return f"{short_level_text(self.levels[0])}% {name}"
+
+    @property
+    def of_replicates(self) -> bool:
+        """Whether the limits say where replicates lie, and are no interval for a true value."""
+        return limits_name(self.rows.values("term") or ["mean"]) != "CI"
+
+    @property
+    def kinds(self) -> list[str]:
+        """Names of the intervals, as the column has them."""
+        return [str(kind) for kind in self.rows.values("interval")]
+
+
+def limits_of(estimates: Estimates) -> Limits:
+    """Return what the limits of estimates are."""
+    rows = estimates.where(estimates.limited)
+    ends = np.concatenate([rows.numbers("conf_low"), rows.numbers("conf_high")])
+    return Limits(
+        rows=rows,
+        levels=tuple(float(level) for level in np.unique(rows.known("conf_level"))),
+        family_level=rows.family_level,
+        n_without=int((estimates.defined & ~estimates.limited).sum()),
+        any_infinite=bool(np.isinf(ends).any()),
+        any_beyond=bool(beyond_range(rows.frame).any()),
+    )
+
+
+def interval_name(estimates: Estimates) -> str:
+    """Return "95% CI", "CI" where levels differ, nothing where no row has limits."""
+    return limits_of(estimates).name if estimates.limited.any() else ""
+
+
+def with_interval(heading: str, estimates: Estimates, *, beside_p: bool = False) -> str:
+    """Return a heading with what stands in brackets behind the estimates: "Mean (95% CI)".
+
+    Intervals that stand `beside_p`, P values that are adjusted where they are not, are called unadjusted.
+    """
+    heading, name = of_quantile(heading, estimates), interval_name(estimates)
+    if not name:
+        return heading
+    if beside_p and _is_unadjusted(estimates):
+        name += ", unadjusted"
+    return f"{heading} ({name})"
+
+
+def of_quantile(heading: str, estimates: Estimates) -> str:
+    """Return a heading in which "quantile" says which, where there is one: "25% quantile"."""
+    value = estimates.single("quantile")
+    if value is None:
+        return heading
+    which = f"{level_text(float(value))}% quantile"
+    return capitalized(re.sub("quantile", which, heading, flags=re.IGNORECASE))
+
+
+def _is_unadjusted(estimates: Estimates) -> bool:
+    """Return whether P values are adjusted and limits are not."""
+    return estimates.is_adjusted and not estimates.values("family_level")
+
+
+def bars_sentence(estimates: Estimates, *, mark: str = "Bars", beside_p: bool = False) -> str:
+    """Say briefly what the bars of a figure are: "Bars: 95% percentile intervals, unit: patient."."""
+    if not estimates.limited.any():
+        return NO_LIMITS
+    limits = limits_of(estimates)
+    level = joined([f"{level_text(value)}%" for value in limits.levels], "or")
+    if limits.family_level is not None:
+        level = f"simultaneous {level_text(limits.family_level)}%"
+    if beside_p and _is_unadjusted(estimates):
+        level = f"unadjusted {level}"
+    kinds = joined([_brief_kind(kind) for kind in limits.kinds] or ["intervals"], "or")
+    sentence = f"{mark}: {level} {kinds}" if level else f"{mark}: {kinds}"
+    units = limits.rows.values("unit")
+    if units:
+        sentence += f", unit: {joined([noun(str(unit)) for unit in units])}"
+    if limits.n_without:
+        sentence += "; marks without bar have none"
+    if limits.any_infinite:
+        sentence += "; a bar that ends with the axis has no limit there"
+    if limits.of_replicates:
+        sentence += f"; {NO_INTERVAL}"
+    if limits.any_beyond:
+        sentence += "; values beyond the range of what is estimated are impossible: the interval does not fit"
+    return f"{sentence}."
+
+
+def _brief_kind(kind: str) -> str:
+    """Return what intervals of a kind are called in a caption."""
+    record = find_interval(kind)
+    if record is None:
+        return f"{kind} intervals"
+    return f"{record.brief or record.label} intervals"
+
+
+def limits_sentences(estimates: Estimates) -> str:
+    """Say in full how limits were made: "95% CI: percentile bootstrap of patients, 1,000 replicates."."""
+    if not estimates.limited.any():
+        return NO_LIMITS
+    limits = limits_of(estimates)
+    sentences = []
+    if len(limits.levels) > 1 and limits.family_level is None:
+        levels = joined([f"{short_level_text(level)}%" for level in limits.levels])
+        sentences.append(f"CI levels: {levels}.")
+    if limits.kinds:
+        kinds = joined([_full_kind(kind, limits.rows) for kind in limits.kinds], "or")
+        sentences.append(f"{capitalized(limits.name)}: {kinds}.")
+    if limits.of_replicates:
+        sentences.append(f"Limits: {NO_INTERVAL}.")
+    if limits.n_without:
+        sentences.append("An estimate that stands alone has no interval.")
+    if limits.any_beyond:
+        sentences.append(BEYOND)
+    if limits.any_infinite:
+        sentences.append("Infinite limits: the set is unbounded.")
+    if limits.family_level is not None:
+        sentences.append(_family_sentence(limits))
+    return paragraph(*sentences)
+
+
+def _full_kind(kind: str, limited: Estimates) -> str:
+    """Return what an interval is called in a note, with what was resampled or clustered."""
+    rows = limited.where(limited.frame["interval"] == kind)
+    unit = rows.single("unit")
+    record = find_interval(kind, rows.term)
+    if record is not None and record.kind == "bootstrap":
+        resampled = "" if unit is None else f" of {plural(str(unit))}"
+        return f"{record.label}{resampled}{replicates_text(rows)}"
+    text = kind if record is None else record.label
+    covariance = COVARIANCES.get(str(rows.single("covariance")))
+    if covariance is not None:
+        text += f", {covariance.label} covariances"
+    if unit is not None and _is_clustered(record, rows):
+        text += f", clustered by {noun(str(unit))}"
+    return text
+
+
+def _is_clustered(record: Interval | None, rows: Estimates) -> bool:
+    """Return whether an interval has to say by what it is clustered; a regression says so of its errors."""
+    if record is None or not record.clustered or rows.values("errors"):
+        return False
+    return bool((rows.numbers("n_units") < rows.numbers("n")).any())
+
+
+def _family_sentence(limits: Limits) -> str:
+    """Say that limits hold together."""
+    several_families = len(np.unique(limits.rows.known("n_tests"))) > 1
+    whose = "Those of a family" if several_families else "All of them"
+    singly = joined([f"{short_level_text(level)}%" for level in limits.levels], "and")
+    return f"{whose} hold together at {short_level_text(limits.family_level or 0)}%, singly at {singly}."
+
+
+def replicates_text(estimates: Estimates) -> str:
+    """Return how many replicates there were, behind what they are of: ", 1,000 replicates"."""
+    n_replicates = estimates.single("n_replicates")
+    return "" if n_replicates is None else f", {counted(float(n_replicates), 'replicate')}"
+
+
+def doubt_sentences(estimates: Estimates) -> str:
+    """Say whom limits speak of, and what makes rows doubtful."""
+    limited = estimates.where(estimates.limited)
+    return paragraph(inference_text(limited.values("inference_to")), caution_note(estimates.frame))
+
+
+def interval_note(estimates: Estimates) -> str:
+    """Say in full how intervals were made, whom they speak of and what makes them doubtful."""
+    return paragraph(limits_sentences(estimates), doubt_sentences(estimates))
+
+
+def interval_caption(estimates: Estimates, *, mark: str = "Bars", beside_p: bool = False) -> str:
+    """Say briefly what intervals are, how scores are weighted, whom they speak of and what is doubtful."""
+    return paragraph(
+        bars_sentence(estimates, mark=mark, beside_p=beside_p),
+        weights_sentence(estimates.where(estimates.limited)),
+        doubt_sentences(estimates),
+    )
+
+
+def weights_sentence(estimates: Estimates) -> str:
+    """Say how much scores count, where they do not count alike."""
+    weights = [value for value in estimates.values("weights") if MEMBERS not in str(value)]
+    return weights_text(weights, noun(str(estimates.single("unit") or "unit")))
+
+
+def count_sentence(estimates: Estimates, what: str = "score", missing: str = "undefined") -> str:
+    """Say how much each estimate rests on: "n, 136 to 140 scores of 109 to 114 patients each; ...".
+
+    Averages and pooled rows are counted apart; estimates that are not drawn count among the missing.
+    """
+    single = estimates.where(~estimates.closing)
+    if not len(single):
+        single = estimates
+    # of people without points there is no hit, and a mean of none is no estimate
+    is_empty = single.numbers("n") == 0
+    counted_rows = single if is_empty.all() else single.where(~is_empty)
+    n = counted_rows.known("n")
+    if not len(n):
+        return ""
+    text = f"n, {counted_range(n, what)}{_of_units(counted_rows, n, what)}"
+    if counted_rows.values("n_readers"):
+        text += f" by {counted_range(counted_rows.known('n_readers'), 'reader')}"
+    if len(counted_rows) > 1:
+        text += " each"
+    text += _closing_counts(estimates)
+    if is_empty.any() and not is_empty.all():
+        text += ", where any is defined"
+    if counted_rows.values("n_positive"):
+        text += f" ({count_range(counted_rows.known('n_positive'))} positive)"
+    n_missing = missing_scores(single.frame)
+    n_missing = n_missing[~np.isnan(n_missing)]
+    if len(n_missing):
+        text += f"; {count_range(n_missing) if n_missing.max() else 'none'} {missing}"
+    return f"{text}."
+
+
+def _of_units(estimates: Estimates, n: np.ndarray, what: str) -> str:
+    """Return the units behind a count, nothing where each counted thing is one: " of 80 patients"."""
+    unit, n_units = estimates.single("unit"), estimates.known("n_units")
+    if unit is None or not len(n_units):
+        return ""
+    if noun(str(unit)) == noun(what) and np.array_equal(n, n_units):
+        return ""
+    return f" of {counted_range(n_units, str(unit))}"
+
+
+def _closing_counts(estimates: Estimates) -> str:
+    """Return the counts of averages and pooled rows that stand beside others: " (Average, 1,000)"."""
+    if estimates.closing.all():
+        return ""
+    texts = []
+    for name in LAST:
+        rows = estimates.where(estimates.frame[list(estimates.keys)].eq(name).any(axis=1))
+        if len(rows.known("n")):
+            texts.append(f"{name}, {count_range(rows.known('n'))}")
+    return f" ({'; '.join(texts)})" if texts else ""
+
+
+def clustering_sentence(estimates: Estimates, what: str = "pair") -> str:
+    """Say whether limits and P values know which pairs belong to one unit, where a unit has several."""
+    unit = estimates.single("unit")
+    if unit is None or not (estimates.numbers("n_units") < estimates.numbers("n")).any():
+        return ""
+    if estimates.values("interval") == ["cr2"]:
+        return f"Limits and P values are clustered by {noun(str(unit))}."
+    return f"{capitalized(plural(what))} of one {noun(str(unit))} are taken as independent."
+
+
+def undefined_sentence(estimates: Estimates) -> str:
+    """Say how many replicates were undefined, where any was."""
+    n_undefined = estimates.known("n_undefined")
+    if not len(n_undefined) or not n_undefined.max():
+        return ""
+    replicates = replicates_text(estimates).replace(",", " of", 1) or " replicates"
+    return f"Up to {count_text(n_undefined.max())}{replicates} of an estimate were undefined."
+
+
+def not_drawn_sentence(estimates: Estimates, labels: Labels, columns: Sequence[str]) -> str:
+    """Name the estimates without a value, which a figure does not draw."""
+    rows = estimates.where(~estimates.defined).frame[list(columns)].to_dict("records")
+    names = []
+    for row in rows:
+        texts = [labels.value(str(column), value) for column, value in row.items()]
+        names.append("/".join(text for text in texts if text))
+    names = list(dict.fromkeys(names))
+    if not names:
+        return ""
+    if len(names) > _MOST_NAMED:
+        names = [*names[:_MOST_NAMED], f"{len(names) - _MOST_NAMED} more"]
+    return f"Undefined, not drawn: {joined(names)}."
+
+
+def p_value_sentence(estimates: Estimates) -> str:
+    """Say which test P values come from, and what they were adjusted by."""
+    source = p_value_text(estimates)
+    if not source:
+        return ""
+    if estimates.is_adjusted:
+        return f"{source}; adjusted ({adjustment_text(estimates)})."
+    return f"{source}; not adjusted for multiple tests."
+
+
+def p_value_text(estimates: Estimates) -> str:
+    """Return which test P values come from, nothing where there are none."""
+    if not estimates.is_tested:
+        return ""
+    text = "P values: two-sided"
+    tested = estimates.where(~np.isnan(estimates.numbers("p_value")))
+    names = [_test_name(tested, str(test)) for test in tested.values("test")]
+    if names:
+        return f"{text} {joined(names, 'or')}"
+    return f"{text}, against 0.5" if estimates.term == "auroc" else text
+
+
+def _test_name(tested: Estimates, test: str) -> str:
+    """Return the name of a test, with the number of its replicates where it has any."""
+    record = TESTS.get(test)
+    if record is None:
+        return test
+    return f"{record.label}{replicates_text(tested)}" if record.drawn else record.label
+
+
+def adjustment_text(estimates: Estimates) -> str:
+    """Return what P values were adjusted by: "Holm, 24 tests"."""
+    parts = []
+    if estimates.procedure is not None:
+        parts.append(procedure_name(estimates.procedure))
+    sizes = np.unique(estimates.known("n_tests"))
+    if len(sizes) == 1:
+        parts.append(counted(sizes[0], "test"))
+    elif len(sizes) == 2:
+        parts.append(f"families of {count_text(sizes[0])} and {count_text(sizes[1])} tests")
+    elif len(sizes):
+        parts.append(f"families of {count_range(sizes)} tests")
+    return ", ".join(parts) or "for multiplicity"
+
+
+def procedure_name(procedure: str) -> str:
+    """Return what a procedure is called in print."""
+    record = find_procedure(procedure)
+    if record is None:
+        return procedure
+    return record.label or record.name
+
+
+def capitalized(text: str) -> str:
+    """Return a text with a capital first letter."""
+    return text[:1].upper() + text[1:]
+
+
+def paragraph(*sentences: str) -> str:
+    """Return sentences as one paragraph."""
+    return " ".join(sentence for sentence in sentences if sentence)

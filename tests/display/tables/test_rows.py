@@ -1,0 +1,34 @@
+"""Tables as text, with marks where a terminal shows them and without a word of them elsewhere."""
+
+from salstats.display.tables.layout import build, record_of
+from salstats.display.tables.record import Column, Table
+from salstats.display.tables.rows import rows_of, text_of
+
+
+def text(**options):
+    table = Table(
+        ("Task",),
+        [("Edema",), ("Nodule",)],
+        [Column("CAM"), Column("LIME")],
+        [["0.5", "0.4"], ["0.3", "0.6"]],
+        bold={(0, 0), (1, 1)},
+        underline={(1, 1)},
+        notes=("Mean scores.",),
+        marks="Bold: best estimate.",
+    )
+    return text_of(rows_of(record_of(build(table, "t"))), **options)
+
+
+def test_a_terminal_shows_marks_and_other_text_does_not_speak_of_them():
+    assert "Bold" not in text()
+    assert "\x1b" not in text()
+    marked = text(escapes=True).splitlines()
+    assert "Bold: best estimate." in marked
+    assert marked[1] == "Edema   \x1b[1m0.5\x1b[0m  0.4"
+    assert marked[2] == "Nodule  0.3  \x1b[1;4m0.6\x1b[0m"
+    # the cells themselves are the same
+    assert [line.split() for line in text().splitlines()[:3]] == [
+        ["Task", "CAM", "LIME"],
+        ["Edema", "0.5", "0.4"],
+        ["Nodule", "0.3", "0.6"],
+    ]
