@@ -127,19 +127,22 @@ def best_trainings(
     check_columns(results, ["task", training, value], "results")
     check_count(n_best, "n_best")
     numbers = check_numeric(results, value, "results")
-    rows = results[["task", training]].assign(number=numbers).dropna(subset="number")
+    with_task = results[["task", training]].assign(number=numbers).dropna(subset="task")
+    rows = with_task.dropna(subset="number")
     repeated = rows[rows.duplicated(["task", training])]
     if len(repeated):
         task, name = repeated.iloc[0][["task", training]]
         raise SalstatsError(f"task {task} has training {name} twice; keep one row of each training")
-    ordered = rows.sort_values("number", ascending=False, kind="stable")
     best = {}
-    for task, own in ordered.groupby("task", sort=False):
-        if len(own) < n_best:
+    for task in with_task["task"].unique():
+        of_task = rows[rows["task"] == task]
+        if len(of_task) < n_best:
             raise SalstatsError(
-                f"task {task} has {len(own)} trainings with a value, fewer than n_best={n_best}; lower n_best"
+                f"task {task} has {len(of_task)} trainings with a value, fewer than n_best={n_best}; lower "
+                "n_best, or leave the task out"
             )
-        best[str(task)] = own[training].head(n_best).tolist()
+        ordered = of_task.sort_values("number", ascending=False, kind="stable")
+        best[str(task)] = ordered[training].head(n_best).tolist()
     return best
 
 
