@@ -246,7 +246,7 @@ def run_activation(request: Request) -> torch.Tensor:
         request.pass_once(request.images)
     if len(grids) == 1:
         return grids[0]
-    return _of_several([reduce_channels(grid, request.channels) for grid in grids], request)
+    return _join_on_input_grid([reduce_channels(grid, request.channels) for grid in grids], request)
 
 
 def _empty(seen: _Seen, request: Request) -> dict[str, np.ndarray]:
@@ -265,12 +265,15 @@ def _joined(seen: _Seen, maps: dict[str, np.ndarray], request: Request) -> torch
         undefined = no_output | ~np.isfinite(seen.grids[name]).all(axis=(1, 2, 3))
         for row in np.flatnonzero(undefined):
             made[seen.groups[row]] = np.nan
-    several = list(maps.values())
-    return torch.from_numpy(several[0])[:, None] if len(several) == 1 else _of_several(several, request)
+    maps_of_layers = list(maps.values())
+    if len(maps_of_layers) == 1:
+        return torch.from_numpy(maps_of_layers[0])[:, None]
+    return _join_on_input_grid(maps_of_layers, request)
 
 
-def _of_several(maps: list[np.ndarray], request: Request) -> torch.Tensor:
+def _join_on_input_grid(maps: list[np.ndarray], request: Request) -> torch.Tensor:
     """Map of several layers, on the grid of the input."""
     shape = (int(request.images.shape[2]), int(request.images.shape[3]))
-    joined = sum_layers(maps, shape) if request.join == "sum" else join_layers(maps, request.sign, shape)
-    return torch.from_numpy(joined)[:, None]
+    if request.join == "sum":
+        return torch.from_numpy(sum_layers(maps, shape))[:, None]
+    return torch.from_numpy(join_layers(maps, request.sign, shape))[:, None]

@@ -102,8 +102,8 @@ def preset_arguments(
     function : {"explain", "score"}
         Which function the arguments are of.
     side : int, optional
-        With function="score": side in pixels of the images that are scored, where they are not of the study's size: `smooth` is
-        scaled to it. 320 where maps are scored at the size of saporta2022's networks.
+        With function="score": side in pixels of the images that are scored, where they are not of the study's
+        size: `smooth` is scaled to it. 320 where maps are scored at the size of saporta2022's networks.
 
     Returns
     -------

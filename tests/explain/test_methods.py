@@ -81,7 +81,7 @@ def test_what_a_study_does_not_say_is_an_error(asked, message):
     [
         (
             {"method": "gradcam", "network": "DenseNet-112"},
-            "network='DenseNet-112' is none of .*'DenseNet121'",
+            "network='DenseNet-112' is none of",
         ),
         ({"method": "lrp", "side": -5, "function": "score"}, "side must be a whole number of at least 1"),
         ({"method": "gradcam", "side": -5}, "side must be a whole number of at least 1"),
