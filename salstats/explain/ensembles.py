@@ -226,9 +226,9 @@ def explain_ensemble(
     shared: dict[str, Any] = {"batch_size": batch_size, "device": device, "mixed_precision": mixed_precision}
     for (network, outputs), seed in zip(members, seeds.tolist(), strict=True):
         model = network.open()
-        found = predict(model, stack, probability=network.probability, **shared)
+        network_probs = predict(model, stack, probability=network.probability, **shared)
         for task, output in outputs.items():
-            check_output(output, task, network, found.shape[1])
+            check_output(output, task, network, network_probs.shape[1])
         # an image's targets side by side, so that methods may share its passes
         targets = np.tile(list(outputs.values()), n)
         made = explain(
@@ -244,9 +244,9 @@ def explain_ensemble(
         # before the next one is loaded
         del model
         for place, (task, output) in enumerate(outputs.items()):
-            own = np.stack([scaled(one, scale) for one in made[place :: len(outputs)]])
-            totals[task] = own if task not in totals else added(totals[task], own)
-            probs[:, order.index(task)] += found[:, output]
+            maps = np.stack([scaled(saliency, scale) for saliency in made[place :: len(outputs)]])
+            totals[task] = maps if task not in totals else added(totals[task], maps)
+            probs[:, order.index(task)] += network_probs[:, output]
             counts[task] += 1
     shape = tuple(max(t.shape[axis] for t in totals.values()) for axis in (1, 2))
     means = [at_size(totals[task] / counts[task], shape) for task in order]
