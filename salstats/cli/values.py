@@ -88,7 +88,9 @@ def pairs(values: Sequence[str], flag: str, example: str) -> dict[str, str]:
 
 def by_name(values: Sequence[str], flag: str, example: str) -> str | dict[str, str]:
     """Read a value or file for all, or `R1=one.json,R2=two.json` by name."""
-    if len(values) == 1 and ("=" not in values[0] or os.path.lexists(values[0])):
+    from salstats.files.inputs import is_one_value
+
+    if is_one_value(values):
         return values[0]
     return pairs(values, flag, example)
 

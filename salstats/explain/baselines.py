@@ -57,7 +57,7 @@ class Baseline(NamedTuple):
 
 
 def black(preparation: Preparation) -> Baseline:
-    """What a preparation makes of a black pixel, by channel: 0 less the mean, by the standard deviation."""
+    """Return what a preparation makes of a black pixel, by channel: 0 less the mean, by the SD."""
     ready, _ = preparation.apply(np.zeros(preparation.size, np.uint8))
     # the middle is always a pixel of the image, and never one of its padding
     height, width = preparation.size
@@ -70,6 +70,8 @@ def check_baseline(
 ) -> Baseline:
     """What stands where a pixel is not shown, for images of a shape (n, channels, height, width)."""
     if isinstance(baseline, Baseline):
+        if baseline.name == "black":
+            _check_channels(baseline, shape[1])
         return baseline
     if isinstance(baseline, str):
         check_choice(baseline, BASELINES, "baseline")
@@ -88,6 +90,17 @@ def check_baseline(
             f"(channels, height, width) or that of the images, {tuple(shape)}"
         )
     return Baseline("array", torch.tensor(array.reshape(fits[array.shape]), dtype=torch.float64))
+
+
+def _check_channels(baseline: Baseline, n_channels: int) -> None:
+    """Raise where images have other channels than the preparation that made a black baseline."""
+    assert baseline.values is not None
+    of_black = baseline.values.shape[1]
+    if of_black != n_channels:
+        raise ShapeError(
+            f"the network's preparation makes images of {of_black} channels, and these have {n_channels}; "
+            "baseline='black' needs images that this preparation made, baseline='zero' takes any"
+        )
 
 
 def baselines_of(images: torch.Tensor, baseline: Any) -> torch.Tensor:

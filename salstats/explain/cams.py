@@ -54,7 +54,7 @@ class _Seen(NamedTuple):
     #: Shape (u, n_outputs).
     outputs: torch.Tensor
     #: What each layer gave; what `outputs` have gradients by.
-    given: dict[str, torch.Tensor]
+    layer_outputs: dict[str, torch.Tensor]
     #: The same as grids, shape (u, channels, m, k).
     grids: dict[str, np.ndarray]
 
@@ -63,7 +63,7 @@ def _look(request: Request, *, gradients: bool = False) -> _Seen:
     """Show the network each distinct image once, and keep what its layers give."""
     groups = request.groups()
     images = request.images[[places[0] for places in groups]]
-    given: dict[str, torch.Tensor] = {}
+    layer_outputs: dict[str, torch.Tensor] = {}
     grids: dict[str, np.ndarray] = {}
 
     def keep(name: str, output: Any) -> Any:
@@ -77,12 +77,12 @@ def _look(request: Request, *, gradients: bool = False) -> _Seen:
             return None
         # the network goes on with a copy, which it may change in place
         kept = output.clone() if output.requires_grad else output.detach().clone().requires_grad_(gradients)
-        given[name] = kept
+        layer_outputs[name] = kept
         return kept.clone()
 
     with torch.set_grad_enabled(gradients), tapped(request.layers, keep):
         outputs = _outputs(request, images, len(images))
-    return _Seen(groups, images, outputs, given, grids)
+    return _Seen(groups, images, outputs, layer_outputs, grids)
 
 
 def _outputs(request: Request, images: torch.Tensor, n: int) -> torch.Tensor:
@@ -109,17 +109,17 @@ def _of_gradients(formula: Formula, request: Request) -> torch.Tensor:
             rows = [row for row, places in enumerate(seen.groups) if turn < len(places)]
             places = [seen.groups[row][turn] for row in rows]
             chosen = seen.outputs[rows].gather(1, request.targets[places][:, None]).sum()
-            found = torch.autograd.grad(
-                chosen, list(seen.given.values()), retain_graph=True, allow_unused=True
+            layer_gradients = torch.autograd.grad(
+                chosen, list(seen.layer_outputs.values()), retain_graph=True, allow_unused=True
             )
-            if len(found) < len(maps) or any(one is None for one in found):
+            if len(layer_gradients) < len(maps) or any(one is None for one in layer_gradients):
                 raise SalstatsError(
                     "the output does not depend on every layer that is named, so that it has no gradient "
                     "there; name layers between the image and the output that give one tensor"
                 )
             # most often all images have as many targets, and nothing has to be copied
             of = rows if len(rows) < len(seen.groups) else slice(None)
-            for (layer, made), one in zip(maps.items(), found, strict=True):
+            for (layer, made), one in zip(maps.items(), layer_gradients, strict=True):
                 grids, gradients = seen.grids[layer][of], _grid(one, request)[of]
                 # what is not finite is found, and its image named, where maps are checked
                 with np.errstate(all="ignore"):
@@ -191,9 +191,9 @@ def _ablation_weights(request: Request, seen: _Seen, name: str, row: int) -> np.
     All passes of an image are the same one up to the layer. Where the network lets it, one image goes there
     and many go on; whether it does is seen from the image's first pass, which is made both ways.
     """
-    if name not in seen.given:
+    if name not in seen.layer_outputs:
         raise ShapeError(f"layer {name!r} gives no tensor, of which a channel could be 0; name one that does")
-    image, output = seen.images[row : row + 1], seen.given[name][row : row + 1]
+    image, output = seen.images[row : row + 1], seen.layer_outputs[name][row : row + 1]
     whole, n_channels = seen.outputs[row].cpu(), seen.grids[name].shape[1]
     # tokens have their channels last
     last = request.reshape is not None and output.shape[-1] == n_channels
@@ -222,11 +222,11 @@ def _outputs_after(
 def _is_same(after: Callable[[int], torch.Tensor], expected: torch.Tensor, whole: torch.Tensor) -> bool:
     """Whether a network to which one image was shown takes several outputs of a layer, and rightly."""
     try:
-        found = after(1)
+        of_one_image = after(1)
     # whatever a network raises that counts its images
     except Exception:
         return False
-    return bool((found - expected).abs().max() <= _SAME * (expected - whole).abs().max())
+    return bool((of_one_image - expected).abs().max() <= _SAME * (expected - whole).abs().max())
 
 
 run_scorecam = partial(_of_weights, _score_weights)
@@ -246,7 +246,7 @@ def run_activation(request: Request) -> torch.Tensor:
         request.pass_once(request.images)
     if len(grids) == 1:
         return grids[0]
-    return _of_several([reduce_channels(grid, request.channels) for grid in grids], request)
+    return _join_on_input_grid([reduce_channels(grid, request.channels) for grid in grids], request)
 
 
 def _empty(seen: _Seen, request: Request) -> dict[str, np.ndarray]:
@@ -265,12 +265,15 @@ def _joined(seen: _Seen, maps: dict[str, np.ndarray], request: Request) -> torch
         undefined = no_output | ~np.isfinite(seen.grids[name]).all(axis=(1, 2, 3))
         for row in np.flatnonzero(undefined):
             made[seen.groups[row]] = np.nan
-    several = list(maps.values())
-    return torch.from_numpy(several[0])[:, None] if len(several) == 1 else _of_several(several, request)
+    maps_of_layers = list(maps.values())
+    if len(maps_of_layers) == 1:
+        return torch.from_numpy(maps_of_layers[0])[:, None]
+    return _join_on_input_grid(maps_of_layers, request)
 
 
-def _of_several(maps: list[np.ndarray], request: Request) -> torch.Tensor:
+def _join_on_input_grid(maps: list[np.ndarray], request: Request) -> torch.Tensor:
     """Map of several layers, on the grid of the input."""
     shape = (int(request.images.shape[2]), int(request.images.shape[3]))
-    joined = sum_layers(maps, shape) if request.join == "sum" else join_layers(maps, request.sign, shape)
-    return torch.from_numpy(joined)[:, None]
+    if request.join == "sum":
+        return torch.from_numpy(sum_layers(maps, shape))[:, None]
+    return torch.from_numpy(join_layers(maps, request.sign, shape))[:, None]

@@ -127,19 +127,22 @@ def best_trainings(
     check_columns(results, ["task", training, value], "results")
     check_count(n_best, "n_best")
     numbers = check_numeric(results, value, "results")
-    rows = results[["task", training]].assign(number=numbers).dropna(subset="number")
+    with_task = results[["task", training]].assign(number=numbers).dropna(subset="task")
+    rows = with_task.dropna(subset="number")
     repeated = rows[rows.duplicated(["task", training])]
     if len(repeated):
         task, name = repeated.iloc[0][["task", training]]
         raise SalstatsError(f"task {task} has training {name} twice; keep one row of each training")
-    ordered = rows.sort_values("number", ascending=False, kind="stable")
     best = {}
-    for task, own in ordered.groupby("task", sort=False):
-        if len(own) < n_best:
+    for task in with_task["task"].unique():
+        of_task = rows[rows["task"] == task]
+        if len(of_task) < n_best:
             raise SalstatsError(
-                f"task {task} has {len(own)} trainings with a value, fewer than n_best={n_best}; lower n_best"
+                f"task {task} has {len(of_task)} trainings with a value, fewer than n_best={n_best}; lower "
+                "n_best, or leave the task out"
             )
-        best[str(task)] = own[training].head(n_best).tolist()
+        ordered = of_task.sort_values("number", ascending=False, kind="stable")
+        best[str(task)] = ordered[training].head(n_best).tolist()
     return best
 
 
@@ -223,9 +226,9 @@ def explain_ensemble(
     shared: dict[str, Any] = {"batch_size": batch_size, "device": device, "mixed_precision": mixed_precision}
     for (network, outputs), seed in zip(members, seeds.tolist(), strict=True):
         model = network.open()
-        found = predict(model, stack, probability=network.probability, **shared)
+        network_probs = predict(model, stack, probability=network.probability, **shared)
         for task, output in outputs.items():
-            check_output(output, task, network, found.shape[1])
+            check_output(output, task, network, network_probs.shape[1])
         # an image's targets side by side, so that methods may share its passes
         targets = np.tile(list(outputs.values()), n)
         made = explain(
@@ -241,9 +244,9 @@ def explain_ensemble(
         # before the next one is loaded
         del model
         for place, (task, output) in enumerate(outputs.items()):
-            own = np.stack([scaled(one, scale) for one in made[place :: len(outputs)]])
-            totals[task] = own if task not in totals else added(totals[task], own)
-            probs[:, order.index(task)] += found[:, output]
+            maps = np.stack([scaled(saliency, scale) for saliency in made[place :: len(outputs)]])
+            totals[task] = maps if task not in totals else added(totals[task], maps)
+            probs[:, order.index(task)] += network_probs[:, output]
             counts[task] += 1
     shape = tuple(max(t.shape[axis] for t in totals.values()) for axis in (1, 2))
     means = [at_size(totals[task] / counts[task], shape) for task in order]

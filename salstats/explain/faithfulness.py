@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from salstats.checks import SalstatsError, check_choice, check_count
-from salstats.explain.baselines import KERNEL, SIGMA, black, check_baseline
+from salstats.explain.baselines import BASELINES, KERNEL, SIGMA, black, check_baseline
 from salstats.explain.forward import BATCH_SIZE, PROBABILITIES, evaluating, resolved_probability
 from salstats.explain.inputs import check_images, check_targets
 from salstats.explain.named_maps import Keys, Map, check_keys, check_maps, maps_of_folder, warn_other_shape
@@ -225,6 +225,8 @@ def _asked(
         how = how._replace(probability=network.probability)
     if how.probability is not None:
         check_choice(how.probability, PROBABILITIES, "probability")
+    if isinstance(how.baseline, str):
+        check_choice(how.baseline, (*BASELINES, "black"), "baseline")
     if isinstance(how.baseline, str) and how.baseline == "black":
         if network is None or network.preparation is None:
             raise SalstatsError(

@@ -113,25 +113,25 @@ def predict(
 
 def resolved_probability(model: nn.Module, outputs: torch.Tensor, probability: str | None) -> str:
     """Return what makes probabilities of a network's outputs, found from them where it is not given."""
-    found = recognised_probability(outputs)
+    recognised = recognised_probability(outputs)
     n_outputs = outputs.shape[1]
     if probability is not None:
         choice = check_choice(probability, PROBABILITIES, "probability")
-        if found == "none" and choice != "none":
+        if recognised == "none" and choice != "none":
             warn(
                 f"the network's {n_outputs} outputs sum to 1 for every image, so they are probabilities "
                 f"already, and a {choice} is taken of them; probability='none' (--probability none) takes "
                 "them as they are"
             )
         return choice
-    if found is None and n_outputs > 1 and model not in _SIGMOID_SAID:
+    if recognised is None and n_outputs > 1 and model not in _SIGMOID_SAID:
         _SIGMOID_SAID.add(model)
         warn(
             f"a sigmoid is taken of each of the network's {n_outputs} outputs, as of findings that can occur "
             "together; probability='softmax' (--probability softmax) is for classes that exclude each other, "
             "and probability='sigmoid' says that they do not"
         )
-    return found or PROBABILITY
+    return recognised or PROBABILITY
 
 
 def recognised_probability(outputs: torch.Tensor) -> str | None:

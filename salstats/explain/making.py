@@ -109,7 +109,7 @@ def explain(
         study smoothed its maps for the mask alone, the filter is `score`'s: `preset_arguments(preset, method,
         network, function="score")`.
     network : str, optional
-        The architecture, where the preset depends on it.
+        The architecture, one of the preset's. It decides filters of `score` alone, see `preset_arguments`.
     channels : {"sum", "mean", "max", "abs_max"}, optional
         How the channels of a pixel become one number. By default as in `list_methods`.
     sign : {"positive", "absolute", "signed"}, optional
@@ -117,7 +117,7 @@ def explain(
         in `list_methods`; "positive" is the ReLU of the CAMs.
     smooth : int, optional
         Side of a box filter in pixels of the map that is returned; the border is mirrored about its pixels.
-        1 is none, also where a preset has one.
+        1, the default, is none.
     resolution : {"image", "network"}
         "image": (height, width) of `images`, resized as `score` resizes. "network": the method's own grid,
         such as 7 x 7 for a CAM. `score` takes either.

@@ -83,7 +83,7 @@ def run_rise(request: Request) -> torch.Tensor:
     Options: `n_masks` (4000); `cells` (7), along each side; `keep` (0.5), probability that a cell is kept;
     `probability` ("softmax", "sigmoid" or "none": outputs as they are); `baseline` ("zero").
     """
-    keep, n_masks = request.options["keep"], request.options["n_masks"]
+    n_shown = request.options["keep"] * request.options["n_masks"]
     probability = check_choice(request.options["probability"], PROBABILITIES, "probability")
 
     def of_image(
@@ -99,7 +99,7 @@ def run_rise(request: Request) -> torch.Tensor:
             kind = "none" if recognised_probability(outputs) == "none" else probability
             weights = to_probabilities(outputs, kind)[:, targets]
             total += weights.T.to(masks) @ masks.flatten(1)
-        return (total.cpu().double() / (keep * n_masks)).reshape(-1, height, width)
+        return (total.cpu().double() / n_shown).reshape(-1, height, width)
 
     return request.by_image(of_image)
 

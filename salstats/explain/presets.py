@@ -102,8 +102,8 @@ def preset_arguments(
     function : {"explain", "score"}
         Which function the arguments are of.
     side : int, optional
-        Side in pixels of the images that are scored, where they are not of the study's size: `smooth` is
-        scaled to it. 320 where maps are scored at the size of saporta2022's networks.
+        With function="score": side in pixels of the images that are scored, where they are not of the study's
+        size: `smooth` is scaled to it. 320 where maps are scored at the size of saporta2022's networks.
 
     Returns
     -------
@@ -113,8 +113,8 @@ def preset_arguments(
     Raises
     ------
     ValueRangeError
-        The preset is not known, the study did not use the method, or the network is missing or none of the
-        study's where its choice depends on it.
+        The preset is not known, the study did not use the method, the network is none of the study's, or
+        missing where its choice depends on it, or `side` is given for "explain".
 
     Examples
     --------
@@ -128,6 +128,10 @@ def preset_arguments(
     """
     check_choice(preset, tuple(SOURCES), "preset")
     check_choice(function, FUNCTIONS, "function")
+    if side is not None:
+        check_count(side, "side")
+        if function != "score":
+            raise ValueRangeError("side scales the filter of score; say function='score', or leave side out")
     of_preset = [choice for choice in CHOICES if choice.preset == preset]
     of_method = [choice for choice in of_preset if choice.method == method]
     if not of_method:
@@ -135,6 +139,12 @@ def preset_arguments(
         raise ValueRangeError(
             f"preset={preset!r} says nothing of method {method!r}; leave preset out, or name one of the "
             f"study's methods: {quoted(known)}"
+        )
+    of_study = dict.fromkeys(choice.network for choice in of_preset if choice.network is not None)
+    if network is not None and of_study and _plain(network) not in map(_plain, of_study):
+        raise ValueRangeError(
+            f"network={network!r} is none of preset={preset!r}, which knows {quoted(of_study)}; say one of "
+            "these, or leave network out where the choice does not depend on it"
         )
     of_function = [choice for choice in of_method if choice.function == function]
     networks = [choice.network for choice in of_function if choice.network is not None]
@@ -148,7 +158,7 @@ def preset_arguments(
         if choice.network is None or _plain(choice.network) == _plain(network):
             arguments[str(choice.argument)] = choice.value
     if side is not None and "smooth" in arguments:
-        scale = check_count(side, "side") / IMAGE_SIDES[preset]
+        scale = side / IMAGE_SIDES[preset]
         arguments["smooth"] = max(1, round(arguments["smooth"] * scale))
     return arguments
 

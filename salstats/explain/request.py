@@ -1,6 +1,6 @@
 """What a method is asked for: one batch of images, their targets, and what the method needs to know."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from salstats.explain.baselines import baselines_of
-from salstats.explain.forward import Passes
+from salstats.explain.forward import Passes, dtype_of
 from salstats.explain.inputs import equal_images
 
 #: Turns what a layer gives, (b, tokens, channels), into a grid (b, channels, height, width).
@@ -25,7 +25,7 @@ class Request(Passes):
     Attributes
     ----------
     images : Tensor, shape (b, channels, height, width)
-        On the device, of the model's type of number.
+        On the device, of the model's type of number; where only `distinct_images` is used, anywhere.
     targets : Tensor of int64, shape (b,)
         On the device.
     seeds : tuple of int
@@ -71,12 +71,16 @@ class Request(Passes):
         gives a map for each target.
         """
         maps = torch.empty((len(self.images), 1, *self.images.shape[2:]), dtype=torch.float64)
-        for places in self.groups():
-            image = self.images[places[:1]]
-            baseline = baselines_of(image, self.options["baseline"])
+        for places, image, baseline in self.distinct_images():
             made = make(image, baseline, self.targets[places].cpu(), self.generator(places[0]))
             maps[places, 0] = made.double()
         return maps
+
+    def distinct_images(self) -> Iterator[tuple[list[int], torch.Tensor, torch.Tensor]]:
+        """Yield the places of equal images, their image (1, channels, height, width) and its baseline."""
+        for places in self.groups():
+            image = self.images[places[:1]].to(device=self.device, dtype=dtype_of(self.model))
+            yield places, image, baselines_of(image, self.options["baseline"])
 
     def groups(self) -> list[list[int]]:
         """Places of equal images, so that passes that serve all outputs are made once."""

@@ -9,13 +9,13 @@ import torch
 from torch import nn
 
 from salstats.checks import SalstatsError, ShapeError, ValueRangeError, check_choice, check_level
-from salstats.explain.baselines import baselines_of, check_baseline
+from salstats.explain.baselines import check_baseline
 from salstats.explain.forward import (
     BATCH_SIZE,
     PROBABILITIES,
-    dtype_of,
     evaluating,
     pass_size,
+    recognised_probability,
     to_probabilities,
 )
 from salstats.explain.inputs import check_images, check_targets
@@ -46,8 +46,8 @@ def rise_masks(
     """Share of RISE's random masks behind which the network keeps its class, and what these masks show.
 
     The masks are those with which `explain(method="rise")` makes the map of an image from the same `rng` or
-    `seeds`. Where hardly any passes, the network gives the class behind none of what the map is a mean of;
-    where those that pass show a region more than the others do, the class depends on it.
+    `seeds`. Where hardly any mask passes, the map is a mean of masks behind which the network does not see
+    the class. Where the masks that pass show a region more than the others do, the class depends on it.
 
     Parameters
     ----------
@@ -60,7 +60,8 @@ def rise_masks(
         Name of each image, by default "0", "1", ..., and what is looked for on it.
     probability : {"softmax", "sigmoid", "none"}
         "softmax": a mask passes where the target's output is the largest (the first of equal ones).
-        "sigmoid": where its probability is `cutoff` at least; "none": where the output itself is.
+        "sigmoid": where its probability is `cutoff` at least; "none": where the output itself is, as it is
+        with "sigmoid" too where the outputs are probabilities of a softmax already.
     cutoff : float
         Strictly between 0 and 1; not for "softmax".
     **options
@@ -71,7 +72,8 @@ def rise_masks(
     DataFrame
         One row per image: `case`, `task` where tasks are given, `target`, `n_masks`, `n_passing`,
         `share_passing`; with a region `shown_passing` and `shown_failing`, the mean share of the region that
-        the masks show which pass and which do not, NaN where there are none; `probability`, `baseline`.
+        the masks show which pass and which do not, NaN where there are none; `probability`, "none" where
+        no sigmoid was taken; `baseline`.
 
     Raises
     ------
@@ -103,11 +105,11 @@ def rise_masks(
     check_choice(probability, PROBABILITIES, "probability")
     check_level(cutoff, "cutoff")
     method = METHODS["rise"]
-    given = check_options(method, options)
+    rise_options = check_options(method, options)
     stack = check_images(images)
     keys = check_keys(cases, tasks, len(stack))
     regions = None if region is None else _check_regions(region, stack)
-    groups, drawn = image_draws(method, stack, seeds, rng)
+    groups, image_seeds = image_draws(method, stack, seeds, rng)
     n_passing = np.zeros(len(stack), np.int64)
     shown_passing = np.zeros(len(stack))
     shown_failing = np.zeros(len(stack))
@@ -115,30 +117,32 @@ def rise_masks(
         request = Request(
             model=model, device=place, batch_size=pass_size(batch_size, stack, place),
             mixed_precision=mixed_precision, images=stack, targets=torch.zeros(len(stack), dtype=torch.int64),
-            seeds=tuple(int(seed) for seed in drawn), options=given,
+            seeds=tuple(int(seed) for seed in image_seeds), options=rise_options, equal=groups,
         )  # fmt: skip
-        n_outputs = request.outputs(stack[:1]).shape[1]
+        whole = request.outputs(stack)
+        n_outputs = whole.shape[1]
         if probability == "softmax" and n_outputs < 2:
             raise ShapeError(
                 "a network with one output always keeps its class; probability='sigmoid' looks at its "
                 "probability"
             )
-        wanted = check_targets(targets, len(stack), n_outputs)
-        for places in groups:
-            image = stack[places[:1]].to(device=place, dtype=dtype_of(model))
-            hidden = baselines_of(image, given["baseline"])
+        if probability == "sigmoid" and recognised_probability(whole) == "none":
+            # as the map of RISE does: a sigmoid of a probability is at least 0.5, so that every mask passes
+            probability = "none"
+        classes = check_targets(targets, len(stack), n_outputs)
+        for places, image, hidden in request.distinct_images():
             for masks, outputs in outputs_behind_masks(request, image, hidden, request.generator(places[0])):
-                passing = _passing(outputs, wanted[places], probability, cutoff)
+                passing = _passing(outputs, classes[places], probability, cutoff)
                 n_passing[places] += passing.sum(axis=0)
                 if regions is not None:
                     weights = regions[places].reshape(len(places), -1).T
                     shown = masks.flatten(1).cpu().double().numpy() @ weights
                     shown_passing[places] += (shown * passing).sum(axis=0)
                     shown_failing[places] += (shown * ~passing).sum(axis=0)
-    n_masks = given["n_masks"]
+    n_masks = rise_options["n_masks"]
     columns = keys.columns(np.arange(len(stack)))
     columns |= {
-        "target": wanted,
+        "target": classes,
         "n_masks": n_masks,
         "n_passing": n_passing,
         "share_passing": n_passing / n_masks,
@@ -148,12 +152,12 @@ def rise_masks(
         with np.errstate(invalid="ignore"):
             columns["shown_passing"] = shown_passing / n_passing
             columns["shown_failing"] = shown_failing / (n_masks - n_passing)
-    baseline = check_baseline(given["baseline"], tuple(stack.shape)).text
+    baseline = check_baseline(rise_options["baseline"], tuple(stack.shape)).text
     return pd.DataFrame(columns | {"probability": probability, "baseline": baseline})
 
 
 def _passing(outputs: torch.Tensor, targets: np.ndarray, probability: str, cutoff: float) -> np.ndarray:
-    """Whether the network gives each target, for the outputs behind each mask; shape (masks, targets)."""
+    """Return where the network gives each target behind each mask, shape (masks, targets)."""
     if torch.isnan(outputs).any():
         raise SalstatsError(
             "the network gives NaN behind a mask; a network that is right on every image, another baseline "

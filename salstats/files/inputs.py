@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
@@ -63,6 +63,13 @@ def read_json(file: Path) -> Any:
         raise InputFileError(f"{file}: nested too deeply; it is no file of cases") from error
     except ValueError as error:
         raise InputFileError(f"{file}: {error}") from error
+
+
+def is_one_value(texts: Sequence[str]) -> bool:
+    """Return whether an option is one value or file for all, and not NAME=VALUE; files may hold a "="."""
+    if len(texts) != 1:
+        return False
+    return "=" not in texts[0] or os.path.lexists(texts[0])
 
 
 def parse_json(text: str | bytes) -> Any:

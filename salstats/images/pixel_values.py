@@ -38,13 +38,18 @@ class PixelValues:
         return cls(values, float(values.min()), float(values.max()))
 
     @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the image."""
+        return self.values.shape
+
+    @property
     def rounding(self) -> float:
-        """What rounding can make of equal values."""
+        """The largest difference that rounding can make of equal values."""
         return ROUNDING * max(self.highest, -self.lowest)
 
     @property
     def is_constant(self) -> bool:
-        """Whether the pixels have one value only, but for rounding."""
+        """True where the pixels have one value only, but for rounding."""
         return self.highest - self.lowest <= self.rounding
 
     @cached_property

@@ -83,5 +83,5 @@ def as_density(pixels: PixelValues, *, minimum: float = 0.0, constant: str = "na
     check_choice(constant, CONSTANT, "constant")
     added = check_number(minimum, "minimum")
     if pixels.is_constant:
-        return None if constant == "nan" else PixelShares(PixelValues.of(np.ones(pixels.values.shape)))
+        return None if constant == "nan" else PixelShares(PixelValues.of(np.ones(pixels.shape)))
     return PixelShares(pixels, raised=-min(pixels.lowest, 0.0), minimum=added)

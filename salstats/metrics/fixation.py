@@ -78,7 +78,7 @@ def ncc(saliency: Any, density: Any) -> float:
     0.894427
     """
     pixels = checked_pixels(saliency)
-    return float(correlations(pixels, [density_pixels(density, pixels.values.shape)])[0])
+    return float(correlations(pixels, [density_pixels(density, pixels.shape)])[0])
 
 
 def sncc(saliency: Any, density: Any, center_bias: Any) -> float:
@@ -95,8 +95,8 @@ def sncc(saliency: Any, density: Any, center_bias: Any) -> float:
     0.447214
     """
     pixels = checked_pixels(saliency)
-    truth = density_pixels(density, pixels.values.shape)
-    bias = density_pixels(center_bias, pixels.values.shape, "center_bias")
+    truth = density_pixels(density, pixels.shape)
+    bias = density_pixels(center_bias, pixels.shape, "center_bias")
     with_density, with_bias = correlations(pixels, [truth, bias])
     return float(with_density - with_bias)
 
@@ -206,13 +206,13 @@ def sim(saliency: Any, density: Any, *, constant: str = "nan") -> float:
     0.75
     """
     pixels = checked_pixels(saliency)
-    truth = PixelShares(density_pixels(density, pixels.values.shape))
-    read = as_density(pixels, constant=constant)
-    if read is None:
+    truth = PixelShares(density_pixels(density, pixels.shape))
+    shares = as_density(pixels, constant=constant)
+    if shares is None:
         return float("nan")
     shared = 0.0
     for block in pixel_blocks(pixels.values.size):
-        shared += float(np.minimum(read.at(block), truth.at(block)).sum())
+        shared += float(np.minimum(shares.at(block), truth.at(block)).sum())
     # rounding may carry a perfect match past 1
     return min(shared, 1.0)
 
@@ -255,27 +255,27 @@ def kl(
     0.693147
     """
     pixels = checked_pixels(saliency)
-    truth = density_pixels(density, pixels.values.shape)
+    truth = density_pixels(density, pixels.shape)
     added = check_number(epsilon, "epsilon")
-    read = as_density(pixels, minimum=minimum, constant=constant)
-    if read is None:
+    shares = as_density(pixels, minimum=minimum, constant=constant)
+    if shares is None:
         return float("nan")
-    wanted = PixelShares(truth, minimum=minimum)
+    true_shares = PixelShares(truth, minimum=minimum)
     divergence = 0.0
     with np.errstate(divide="ignore"):
         for block in pixel_blocks(pixels.values.size):
-            divergence += _block_divergence(wanted.at(block), read.at(block), added)
+            divergence += _block_divergence(true_shares.at(block), shares.at(block), added)
     return divergence
 
 
-def _block_divergence(wanted: np.ndarray, read: np.ndarray, epsilon: float) -> float:
-    """What some pixels add to the divergence of the shares of a map from those wanted."""
-    looked = wanted > 0
-    if not looked.all():
-        wanted = wanted[looked]
-        read = read[looked]
-    quotient = wanted / (read + epsilon) + epsilon
-    return float(wanted @ np.log(quotient))
+def _block_divergence(true_shares: np.ndarray, shares: np.ndarray, epsilon: float) -> float:
+    """Sum over some pixels of the divergence of the map's shares from the density's."""
+    positive = true_shares > 0
+    if not positive.all():
+        true_shares = true_shares[positive]
+        shares = shares[positive]
+    quotient = true_shares / (shares + epsilon) + epsilon
+    return float(true_shares @ np.log(quotient))
 
 
 def _sncc_of(ranked: RankedMap, densities: Any, center_bias: Any) -> np.ndarray:

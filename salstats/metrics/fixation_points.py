@@ -48,17 +48,17 @@ def nss(saliency: Any, points: Any, *, form: str = "points") -> float:
     >>> round(nss([[1, 1], [1, 5]], [(1, 1)]), 6)
     1.732051
     """
-    values = checked_pixels(saliency)
+    saliency = checked_pixels(saliency)
     binary = check_choice(form, ("points", "binary"), "form") == "binary"
-    pixels = _pixels(points, values.values.shape)
-    if values.is_constant or not len(pixels):
+    pixels = _pixels(points, saliency.shape)
+    if saliency.is_constant or not len(pixels):
         return _NAN
-    divisor = values.flat.size
+    divisor = saliency.flat.size
     if binary:
         pixels = np.unique(pixels)
         divisor -= 1
-    deviation = values.length / sqrt(divisor)
-    return float((values.flat[pixels].mean() - values.mean) / deviation)
+    deviation = saliency.length / sqrt(divisor)
+    return float((saliency.flat[pixels].mean() - saliency.mean) / deviation)
 
 
 def auc_points(saliency: Any, points: Any, *, negatives: str = "all") -> float:
@@ -90,12 +90,12 @@ def auc_points(saliency: Any, points: Any, *, negatives: str = "all") -> float:
     >>> auc_points([[0.1, 0.4], [0.4, 0.9]], [(1, 1)], negatives="unfixated")
     1.0
     """
-    values = checked_pixels(saliency)
+    saliency = checked_pixels(saliency)
     check_choice(negatives, ("all", "unfixated"), "negatives")
-    pixels = _pixels(points, values.values.shape)
-    if values.is_constant:
+    pixels = _pixels(points, saliency.shape)
+    if saliency.is_constant:
         return _NAN
-    flat = values.flat
+    flat = saliency.flat
     return auc_of_values(flat[pixels], flat if negatives == "all" else flat[_unfixated(pixels, flat.size)])
 
 
@@ -122,12 +122,12 @@ def sauc_points(saliency: Any, points: Any, others: Any) -> float:
     >>> sauc_points([[0.1, 0.4], [0.4, 0.9]], [(1, 1), (0, 1)], others=[(1, 0), (0, 0)])
     0.875
     """
-    values = checked_pixels(saliency)
-    above = _pixels(points, values.values.shape)
-    below = _pixels(others, values.values.shape, "others")
-    if values.is_constant:
+    saliency = checked_pixels(saliency)
+    above = _pixels(points, saliency.shape)
+    below = _pixels(others, saliency.shape, "others")
+    if saliency.is_constant:
         return _NAN
-    return auc_of_values(values.flat[above], values.flat[below])
+    return auc_of_values(saliency.flat[above], saliency.flat[below])
 
 
 def auc_judd(saliency: Any, points: Any, *, jitter: Any | None = None) -> float:
@@ -170,14 +170,14 @@ def auc_judd(saliency: Any, points: Any, *, jitter: Any | None = None) -> float:
     >>> round(auc_judd(saliency, points), 6), round(auc_points(saliency, points, negatives="unfixated"), 6)
     (0.666667, 0.333333)
     """
-    values = checked_pixels(saliency)
-    shape = values.values.shape
+    saliency = checked_pixels(saliency)
+    shape = saliency.shape
     pixels = _pixels(points, shape)
     if jitter is not None and np.shape(jitter) != shape:
         raise ShapeError(f"map {shape} and jitter {np.shape(jitter)} must have the same shape")
-    if values.is_constant or not len(pixels):
+    if saliency.is_constant or not len(pixels):
         return _NAN
-    flat = values.flat
+    flat = saliency.flat
     if jitter is not None:
         flat = flat + checked_pixels(jitter).flat
     negatives = np.sort(flat[_unfixated(pixels, flat.size)])
@@ -229,21 +229,21 @@ def information_gain(
     >>> information_gain([[1, 1], [2, 4]], [(1, 1)], [[0, 0], [1, 1]])
     0.0
     """
-    values = checked_pixels(saliency)
-    shape = values.values.shape
+    saliency = checked_pixels(saliency)
+    shape = saliency.shape
     pixels = _pixels(points, shape)
     base = None if baseline is None else PixelShares(density_pixels(baseline, shape, "baseline"))
-    density = as_density(values, minimum=minimum, constant=constant)
+    density = as_density(saliency, minimum=minimum, constant=constant)
     if density is None or not len(pixels):
         return _NAN
-    expected = 1 / values.flat.size if base is None else base.at(pixels)
+    expected = 1 / saliency.flat.size if base is None else base.at(pixels)
     # log2(0) is -inf, and the difference of two of them undefined
     with np.errstate(divide="ignore", invalid="ignore"):
         return float(np.mean(np.log2(density.at(pixels)) - np.log2(expected)))
 
 
 def _unfixated(pixels: np.ndarray, size: int) -> np.ndarray:
-    """Which pixels of the image were never fixated."""
+    """Return where the image was never fixated, in row-major order."""
     free = np.ones(size, dtype=bool)
     free[pixels] = False
     return free

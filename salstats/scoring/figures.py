@@ -1,6 +1,7 @@
 """From a study to a figure: `scoring` prepares the pictures, `display` draws them."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -22,7 +23,7 @@ from salstats.display.plots.theme import COLUMN_MM
 from salstats.display.text.labels import Labels
 from salstats.readers.case_images import ImageSource, check_images
 from salstats.scoring.distances import Spacing, pixel_widths
-from salstats.scoring.masking import OTSU, Given, mask_rule
+from salstats.scoring.masking import OTSU, Given, MaskRule, mask_rule
 from salstats.scoring.pictures import Look, as_scored, methods_shown, only_method, picture, series_of
 from salstats.study import Study
 
@@ -154,7 +155,8 @@ def plot_gallery(
         Which score; by default that of `cases`, or the only one of `scores`.
     threshold, cutoff, smooth
         As for `score`; by default what the columns of these names in the scores say, so that the masks shown
-        are those that were scored, and Otsu's threshold where they say nothing.
+        are those that were scored, and Otsu's threshold where they say nothing. A filter by way of a colormap
+        stands before Otsu's threshold alone: another threshold is of the map without it.
     images, spacing, labels
         As for `plot_overlay`.
     human : bool
@@ -199,17 +201,14 @@ def plot_gallery(
     scored = cases if scores is None else scores
     values = panel_scores(scored, metric or picked_metric(cases), shown)
     every = {s.method for series in columns.values() for s in series}
-    colormap = None
-    if threshold is None and smooth is None and "colormap" in scored:
-        # one for all masks that were smoothed
-        colormap = next(iter(scored["colormap"].dropna()), None)
     rule = mask_rule(
         asked.select(methods=every),
         threshold=as_scored(scored, "threshold") or OTSU if threshold is None else threshold,
         cutoff=as_scored(scored, "cutoff") if cutoff is None else cutoff,
         smooth=as_scored(scored, "smooth") if smooth is None else smooth,
-        colormap=colormap,
     )
+    if smooth is None:
+        rule = _with_scored_colormap(rule, scored)
     known = {case.case: case for case in asked.cases}
     layout = plan(
         {row.key: row.parts for row in rows},
@@ -223,6 +222,16 @@ def plot_gallery(
         for name, series in columns.items()
     }
     return gallery(rows, pictures, values, layout, cases=cases, labels=names, spacing=pixel_widths(spacing))
+
+
+def _with_scored_colormap(rule: MaskRule, scored: pd.DataFrame) -> MaskRule:
+    """Return the rule with the colormap by way of which the scored maps were smoothed, or as it is."""
+    if "colormap" not in scored or scored["colormap"].isna().all():
+        return rule
+    if set(rule.threshold.values()) != {OTSU}:
+        return replace(rule, smooth={})
+    # one colormap for all masks that were smoothed
+    return replace(rule, colormap=scored["colormap"].dropna().iloc[0])
 
 
 def _check_tasks(study: Study) -> None:

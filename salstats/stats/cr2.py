@@ -12,27 +12,26 @@ import numpy as np
 from salstats.stats.estimands import ratio
 
 
+class Influences(NamedTuple):
+    """Influence and leverage of units on linear combinations of cell means, without their variances."""
+
+    influence: np.ndarray  # (n_units, n_rows), a unit's residuals in the estimate, unadjusted; they sum to 0
+    leverage: np.ndarray  # (n_units, n_rows), share of a unit in the estimate; they sum to 1
+    residuals: np.ndarray  # (n_units, n_cells), sums of scores less those expected by the cell means
+    weights: np.ndarray  # (n_rows, n_cells), derivatives of the estimates by the sums
+
+
 class Robust(NamedTuple):
-    """Variances and their degrees of freedom (n_rows,), and what each unit does to each estimate."""
+    """Variances and their degrees of freedom (n_rows,), with the influences of units."""
 
     # variance, df: (n_rows,), NaN where no cell of the estimate has two units
     variance: np.ndarray
     df: np.ndarray
-    influence: np.ndarray  # (n_units, n_rows), a unit's residuals in the estimate, unadjusted; they sum to 0
-    leverage: np.ndarray  # (n_units, n_rows), share of a unit in the estimate; they sum to 1
+    units: Influences
     # (n_rows,), degrees of freedom of a sum of squares that spread as those of the units do. They are few
     # where a few units hold most of the variance, which Satterthwaite's do not see: sparse scores, units far
     # larger than others.
     spread_df: np.ndarray
-
-
-class Influences(NamedTuple):
-    """What each unit does to linear combinations of cell means, without their variances."""
-
-    influence: np.ndarray  # (n_units, n_rows), as in `Robust`
-    leverage: np.ndarray  # (n_units, n_rows), as in `Robust`
-    residuals: np.ndarray  # (n_units, n_cells), sums of scores less those expected by the cell means
-    weights: np.ndarray  # (n_rows, n_cells), derivatives of the estimates by the sums
 
 
 def influences(sums: np.ndarray, counts: np.ndarray, slopes: np.ndarray) -> Influences:
@@ -77,7 +76,8 @@ def cr2(
     """
     squares = counts if squares is None else squares
     totals, spread = counts.sum(axis=0), squares.sum(axis=0)
-    influence, leverage, residuals, weights = influences(sums, counts, slopes)
+    units = influences(sums, counts, slopes)
+    weights = units.weights
     share = np.nan_to_num(ratio(counts, totals))
     used = slopes != 0
     squared = weights**2
@@ -85,7 +85,7 @@ def cr2(
     others = ratio(spread - squares, np.where(squares > 0, squares, np.inf))
     left = np.where(alone, 1.0, (1 - share) ** 2 + share**2 * others)
     adjust = np.where(alone, 0.0, 1 / np.sqrt(left))
-    scaled = residuals * adjust
+    scaled = units.residuals * adjust
     parts = (scaled @ weights.T) ** 2
     variance = parts.sum(axis=0)
     n_units = ((counts > 0).astype(np.float64) @ used.T > 0).sum(axis=0)
@@ -106,7 +106,7 @@ def cr2(
     per_score = ratio(several @ (scaled**2).sum(axis=0), several @ np.where(alone, 0.0, spread))
     variance = variance + np.where(borrowed.any(axis=1), (squared * borrowed) @ spread * per_score, 0.0)
     variance = np.where(several.any(axis=1), variance, np.nan)
-    return Robust(variance, df, influence, leverage, of_spread)
+    return Robust(variance, df, units, of_spread)
 
 
 def spread_df(parts: np.ndarray, n: int | np.ndarray) -> np.ndarray:

@@ -23,7 +23,7 @@ from salstats.stats.cautions import (
     Caution,
     caution_column,
 )
-from salstats.stats.cr2 import Influences, Robust, cr2, influences
+from salstats.stats.cr2 import Influences, cr2, influences
 from salstats.stats.draws import few_threads, weight_blocks
 from salstats.stats.estimands import Cells, Estimand, Target, ratio
 from salstats.stats.few_units import few_equal_units, few_events
@@ -197,12 +197,11 @@ def infer(
         robust = cr2(cells.sums, cells.counts, estimand.gradient(means), cells.squares)
     if of_scores:
         graded = cells.is_graded @ estimand.cells_of_rows()
-        parts: Influences | Robust
         if target.term == "percent_decrease":
             # the units that decide are those of the difference
             parts = influences(cells.sums, cells.counts, estimand.gap().gradient(means))
         elif record.needs == "cr2":
-            parts = robust
+            parts = robust.units
         else:
             parts = influences(cells.sums, cells.counts, estimand.gradient(means))
         position = np.where(parts.leverage > 0, ratio(parts.influence, parts.leverage), np.nan)
@@ -473,10 +472,10 @@ def flip_units(cells: Cells, estimand: Estimand, options: Options) -> Flipped:
         found = cr2(cells.sums, cells.counts, slopes, cells.squares)
         null = 0.0
         least = ROUNDING * estimand.scale(means)
-        parts = np.where(np.sqrt(found.variance) <= least, 0.0, found.influence)
+        parts = np.where(np.sqrt(found.variance) <= least, 0.0, found.units.influence)
         value, nothing = estimand.value(means), np.zeros_like(parts)
         value = np.where(np.abs(value) <= least, 0.0, value)
-        contrast = Contrast(value, np.ones(n_rows), parts, nothing, found.leverage)
+        contrast = Contrast(value, np.ones(n_rows), parts, nothing, found.units.leverage)
     signs, complete = signs_of(len(cells.sums), options.n_replicates, options.rng)
     return flip(contrast, null, signs, complete=complete)
 

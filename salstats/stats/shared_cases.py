@@ -40,6 +40,16 @@ class SharedCases:
         return lacks_many(self.n_lacking, self.n_any)
 
 
+@dataclass(frozen=True)
+class RowsWithCases:
+    """Rows of an estimates frame that are of the same grouping columns, and the cases of their methods."""
+
+    rows: np.ndarray
+    cases: SharedCases
+    #: True where the rows are averages over groups.
+    is_average: bool
+
+
 def lacks_many(n_lacking: np.ndarray, n_any: np.ndarray) -> np.ndarray:
     """Return where so many of `n_any` cases lack that those left may be a selection which moves the mean.
 
@@ -134,30 +144,43 @@ def mark_shared_cases(
         The frame as it is where all methods have the same cases. Else with `n_shared`, and where a method
         lacks many cases (see `lacks_many`) with the caution in its rows.
     """
-    counted = warn_of_different_cases(estimates, codes, by, remedy, defined, averaged)
-    if not any((found.n_lacking > 0).any() for _, found in counted):
+    counted = cases_of_rows(estimates, codes, by, defined, averaged)
+    if not any((part.cases.n_lacking > 0).any() for part in counted):
         return estimates
+    warn_of_different_cases(counted, remedy)
     n_shared = np.zeros(len(estimates), dtype=np.int64)
     marked = np.zeros(len(estimates), dtype=bool)
-    for rows, found in counted:
-        columns = list(found.keys.columns)
-        numbers = found.keys.assign(n_shared=found.n_shared, lacks_many=found.lacks_many).astype("object")
-        here = estimates.loc[rows, columns].astype("object").merge(numbers, how="left", on=columns)
+    for part in counted:
+        cases = part.cases
+        columns = list(cases.keys.columns)
+        numbers = cases.keys.assign(n_shared=cases.n_shared, lacks_many=cases.lacks_many).astype("object")
+        here = estimates.loc[part.rows, columns].astype("object").merge(numbers, how="left", on=columns)
         # a method without any defined score shares nothing
-        n_shared[rows] = here["n_shared"].fillna(0).to_numpy(dtype=np.int64)
-        marked[rows] = here["lacks_many"].eq(True).to_numpy()
+        n_shared[part.rows] = here["n_shared"].fillna(0).to_numpy(dtype=np.int64)
+        marked[part.rows] = here["lacks_many"].eq(True).to_numpy()
     return add_caution(insert_column(estimates, "n_shared", n_shared), DIFFERENT_CASES, marked)
 
 
-def warn_of_different_cases(
+def warn_of_different_cases(counted: Sequence[RowsWithCases], remedy: str) -> None:
+    """Warn where methods side by side lack many cases; averages repeat what holds of their groups."""
+    for part in counted:
+        texts = [text for text in lacking_cases(part.cases) if text]
+        if texts and not part.is_average:
+            warn(
+                f"methods have scores of different cases: {group_list(texts)}; their estimates cannot be "
+                f"compared as they stand: {remedy}"
+            )
+            return
+
+
+def cases_of_rows(
     estimates: pd.DataFrame,
     codes: ColumnCodes,
     by: Sequence[str],
-    remedy: str,
     defined: np.ndarray | None = None,
     averaged: np.ndarray | None = None,
-) -> list[tuple[np.ndarray, SharedCases]]:
-    """Warn where methods side by side lack many cases, and return which rows have which cases.
+) -> list[RowsWithCases]:
+    """Count the cases of the methods in each kind of rows; none where there is one method, or no case.
 
     Parameters are those of `mark_shared_cases`.
     """
@@ -168,8 +191,7 @@ def warn_of_different_cases(
     if defined is None:
         defined = frame["score"].notna().to_numpy()
         absent = nothing_there(frame)
-    counted: list[tuple[np.ndarray, SharedCases]] = []
-    warned: list[str] = []
+    counted = []
     for rows, columns in pooled_columns(estimates, by, frame):
         if "method" not in columns:
             continue
@@ -178,15 +200,8 @@ def warn_of_different_cases(
         entering = defined
         if of_average and averaged is not None:
             entering = defined & averaged
-        found = shared_cases(codes, columns, entering, absent)
-        counted.append((rows, found))
-        if not warned and not of_average:
-            warned = [text for text in lacking_cases(found) if text]
-    if warned:
-        warn(
-            f"methods have scores of different cases: {group_list(warned)}; their estimates cannot be "
-            f"compared as they stand: {remedy}"
-        )
+        cases = shared_cases(codes, columns, entering, absent)
+        counted.append(RowsWithCases(rows, cases, of_average))
     return counted
 
 

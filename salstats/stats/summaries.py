@@ -28,6 +28,7 @@ from salstats.stats.estimands import mean_target
 from salstats.stats.fixed_factors import inference_to
 from salstats.stats.inference import check_binary, check_options, infer, replicate
 from salstats.stats.shared_cases import (
+    cases_of_rows,
     mark_shared_cases,
     paired_call,
     shared_rows_call,
@@ -251,7 +252,7 @@ def bootstrap(
     codes, units, weighed = weighted(codes, resolve_unit(codes, unit), weights, average)
     design = mean_of_rows_design(codes, columns, units, each_unit=weighed.each_unit)
     target = mean_target(design, average, overall, weighed)
-    warn_of_different_cases(target.keys, codes, columns, paired_call(codes.frame))
+    warn_of_different_cases(cases_of_rows(target.keys, codes, columns), paired_call(codes.frame))
     replicates, _, _ = replicate(target.cells, target.estimand, options)
     ordered, times = display_order(target.keys), options.n_replicates
     rows = np.repeat(ordered, times)

@@ -511,13 +511,18 @@ def _compared(item: Item, frame: pd.DataFrame) -> list[pd.DataFrame]:
 
 
 def _with_printed(item: Item, frame: pd.DataFrame) -> pd.DataFrame:
-    """Put beside the rows of an item's frame what was printed of them, the article before other places."""
+    """Put beside the rows of an item's frame what was printed of them, the article before other places.
+
+    All numbers of a row are from one place.
+    """
     numbers = pd.DataFrame(index=frame.index)
     for printed in item.prints:
         if printed.applies(frame):
-            numbers = numbers.combine_first(printed.numbers_of(frame))
-    known = [name for name in (*PRINTED_COLUMNS.values(), PRINTED_SOURCE) if name in numbers]
-    return frame.join(numbers[known])
+            of_place = printed.numbers_of(frame).dropna(subset=PRINTED_SOURCE)
+            known_rows = numbers.dropna(how="all").index
+            numbers = numbers.combine_first(of_place.drop(index=known_rows, errors="ignore"))
+    columns = [name for name in (*PRINTED_COLUMNS.values(), PRINTED_SOURCE) if name in numbers]
+    return frame.join(numbers[columns])
 
 
 def not_made(name: str, reason: str) -> None:

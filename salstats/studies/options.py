@@ -2,13 +2,13 @@
 
 import argparse
 import csv
-import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from salstats.checks import SalstatsError
 from salstats.display.text.labels import Labels
+from salstats.files.inputs import is_one_value
 from salstats.studies.engine import FEWEST_REPLICATES
 
 #: How a folder of a series is given by name.
@@ -71,7 +71,7 @@ def of_methods(**given: list[str] | None) -> dict[str, Any]:
     for name, values in given.items():
         if values is None:
             continue
-        if len(values) == 1 and ("=" not in values[0] or os.path.lexists(values[0])):
+        if is_one_value(values):
             options[name] = values[0]
             continue
         options[name] = {}

@@ -66,6 +66,13 @@ def test_results_that_name_no_best_trainings_are_an_error(change, message):
         best_trainings(results.assign(**change), n_best=3)
 
 
+def test_a_task_without_any_value_is_an_error_and_does_not_disappear():
+    tasks = ["Edema", "Edema", "Mass", "Mass"]
+    results = pd.DataFrame({"task": tasks, "seed": [1, 2, 1, 2], "estimate": [0.5, 0.6, np.nan, np.nan]})
+    with pytest.raises(SalstatsError, match="task Mass has 0 trainings with a value"):
+        best_trainings(results, n_best=1)
+
+
 def test_it_is_the_mean_of_the_networks_maps_and_probabilities(networks, images):
     made = explain_ensemble(networks, images, resolution="network")
     assert made.tasks == ("Edema", "Mass")

@@ -377,6 +377,20 @@ def test_black_is_what_the_preparation_makes_of_a_pixel_of_0(tmp_path, curve):
             curve(unprepared, np.ones((1, 3, 4, 4)), saliency[None], 0, baseline="black")
 
 
+@BOTH
+def test_black_of_images_with_other_channels_than_the_preparation_is_an_error(curve):
+    weights = np.ones(32)
+    network = Network("one", linear(weights), tasks={"A": 0}, preparation=Preparation((4, 4), channels=3))
+    with pytest.raises(ShapeError, match="makes images of 3 channels, and these have 2"):
+        curve(network, np.ones((1, 2, 4, 4)), np.ones((1, 4, 4)), 0, baseline="black")
+
+
+@BOTH
+def test_black_is_among_the_choices_of_a_misspelt_baseline(curve):
+    with pytest.raises(ValueRangeError, match="did you mean 'black'"):
+        curve(linear(np.ones(16)), np.ones((1, 1, 4, 4)), np.ones((1, 4, 4)), 0, baseline="blak")
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [

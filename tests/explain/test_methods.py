@@ -3,7 +3,7 @@ from inspect import signature
 
 import pytest
 
-from salstats.checks import SalstatsError
+from salstats.checks import SalstatsError, ValueRangeError
 
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
@@ -74,6 +74,23 @@ def test_the_filter_of_a_study_is_scaled_to_the_images_that_are_scored(side, smo
 def test_what_a_study_does_not_say_is_an_error(asked, message):
     with pytest.raises(SalstatsError, match=message):
         preset_arguments(*asked, function="score")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"method": "gradcam", "network": "DenseNet-112"},
+            "network='DenseNet-112' is none of",
+        ),
+        ({"method": "lrp", "side": -5, "function": "score"}, "side must be a whole number of at least 1"),
+        ({"method": "gradcam", "side": -5}, "side must be a whole number of at least 1"),
+        ({"method": "lrp", "side": 320}, "say function='score'"),
+    ],
+)
+def test_a_network_or_side_that_decides_nothing_is_an_error(given, message):
+    with pytest.raises(ValueRangeError, match=message):
+        preset_arguments("saporta2022", **given)
 
 
 def test_every_choice_of_a_study_is_an_argument_of_its_method():

@@ -1,6 +1,7 @@
 """RISE's masks that keep a class: counted by a plain loop, and what they show of a region."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 pytestmark = pytest.mark.torch
@@ -70,6 +71,17 @@ def test_the_masks_are_those_of_the_map():
     expected = found["share_passing"] * found["shown_passing"] / OPTIONS["keep"]
     assert saliency[4, 4] == pytest.approx(expected.item(), rel=1e-5)
     assert found["shown_passing"].item() > 0.5 > found["shown_failing"].item()
+
+
+def test_no_sigmoid_is_taken_of_probabilities():
+    # a sigmoid of a probability is at least 0.5, so that every mask would pass
+    model = small_cnn()
+    softmax = torch.nn.Sequential(model, torch.nn.Softmax(dim=1))
+    asked = {"cutoff": 0.4, "seeds": SEEDS, **OPTIONS}
+    of_sigmoid = rise_masks(softmax, images(), [2, 0], probability="sigmoid", **asked)
+    of_outputs = rise_masks(softmax, images(), [2, 0], probability="none", **asked)
+    assert of_sigmoid["n_passing"].sum() < 120
+    pd.testing.assert_frame_equal(of_sigmoid, of_outputs)
 
 
 def test_targets_of_an_image_are_asked_behind_the_same_masks():

@@ -38,8 +38,8 @@ def test_variance_and_df_equal_clubsandwich(name: str) -> None:
     found = cr2(sums, counts, slopes)
     np.testing.assert_allclose(np.sqrt(found.variance), expected["std_error"], rtol=1e-10)
     np.testing.assert_allclose(found.df, expected["df"], rtol=1e-8)
-    np.testing.assert_allclose(found.influence.sum(axis=0), 0, atol=1e-12)
-    np.testing.assert_allclose(found.leverage.sum(axis=0), 1, rtol=1e-12)
+    np.testing.assert_allclose(found.units.influence.sum(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(found.units.leverage.sum(axis=0), 1, rtol=1e-12)
 
 
 def test_spread_df_is_that_of_the_variance_of_normal_scores_and_small_where_few_units_vary() -> None:

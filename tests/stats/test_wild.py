@@ -20,13 +20,15 @@ def _contrast(own: np.ndarray, other: np.ndarray | None, units: np.ndarray) -> t
     sums = np.column_stack([np.bincount(units, v) for v in values])
     slopes = np.eye(len(values))
     found = cr2(sums, np.repeat(n[:, None], len(values), axis=1), slopes)
-    parts = found.influence[:, [0]]
+    parts = found.units.influence[:, [0]]
     if other is None:
-        contrast = Contrast(np.array([own.mean()]), np.ones(1), parts, np.zeros_like(parts), found.leverage)
+        contrast = Contrast(
+            np.array([own.mean()]), np.ones(1), parts, np.zeros_like(parts), found.units.leverage
+        )
         return contrast, np.column_stack([sums[:, 0], n])
-    of_other = found.influence[:, [1]]
+    of_other = found.units.influence[:, [1]]
     means = np.array([own.mean()]), np.array([other.mean()])
-    return Contrast(*means, parts, of_other, found.leverage[:, [0]]), sums
+    return Contrast(*means, parts, of_other, found.units.leverage[:, [0]]), sums
 
 
 def _mid_p(sums: np.ndarray, theta: float) -> float:

@@ -7,7 +7,7 @@ from functools import partial
 import pandas as pd
 
 from salstats.checks import SalstatsError
-from salstats.studies.engine import Item, Opened, Study
+from salstats.studies.engine import Item, Opened, Parser, Study, flag_of
 from salstats.studies.saporta2022.choices import choices, comparison
 from salstats.studies.saporta2022.covariates import (
     by_confidence,
@@ -182,6 +182,14 @@ def _open_replicates(options: argparse.Namespace) -> Opened:
     """Take the replicates of the study's scripts, of which there are means and decreases."""
     if options.data is not None or options.full_scores:
         raise SalstatsError("--bootstrap stands in the place of --data and --scores; name one of them")
+    parser = Parser()
+    add_options(parser)
+    for name, action in parser.options.items():
+        if name != "bootstrap" and getattr(options, name) != action.default:
+            raise SalstatsError(
+                f"{flag_of(action)} has no effect on replicates (--bootstrap), which are drawn already; "
+                "leave it out, or name --data or --scores instead"
+            )
     replicates = read_replicates(options.bootstrap)
     return Opened(REPLICATE_ITEMS, replicate_needs(replicates), lambda: replicates)
 

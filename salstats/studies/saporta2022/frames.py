@@ -93,6 +93,8 @@ class Frames:
     cut_off: str = "tuned"
     #: Whether the thresholds of `tuned` are "tuned" or "given".
     thresholds: str = "tuned"
+    #: True where maps are smoothed for Otsu's threshold alone: those of `tuned` and `sweep` are not.
+    smoothed_for_otsu: bool = False
     #: Cases that the validation study has in common with this one; what is tuned on them is too good here.
     n_shared: int = 0
     #: Which needs are met.

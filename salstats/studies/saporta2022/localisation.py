@@ -120,7 +120,8 @@ def thresholds(frames: Frames) -> Made:
         sweep,
         ss.table_estimates(shown, rows="task", columns="threshold", bold="threshold", labels=LABELS),
         ss.plot_thresholds(shown, labels=labels_with(estimate="Mean IoU")),
-        note="the threshold with the largest mean is chosen, the smallest of equal ones",
+        note="the threshold with the largest mean is chosen, the smallest of equal ones"
+        f"{_without_filter(frames)}",
     )
 
 
@@ -138,7 +139,7 @@ def tuned_thresholds(frames: Frames) -> Made:
         found,
         ss.table_estimates(found, differences=lost, exclude=_people(found), labels=LABELS),
         ss.plot_intervals(found, decrease=lost, labels=LABELS),
-        note=f"thresholds {chosen}; {estimate_note(choice)}",
+        note=f"thresholds {chosen}{_without_filter(frames)}; {estimate_note(choice)}",
     )
 
 
@@ -159,7 +160,17 @@ def otsu_and_tuned(frames: Frames) -> Made:
         ss.table_decrease(gap, labels=LABELS),
         ss.plot_decrease(gap, labels=LABELS),
         note="difference Otsu - tuned on the same cases; always with patients as clusters; Otsu's masks have "
-        f"their holes filled and single pixels removed, the others not, as in the study{shared_note(frames)}",
+        f"their holes filled and single pixels removed, the others not, as in the study"
+        f"{_without_filter(frames)}{shared_note(frames)}",
+    )
+
+
+def _without_filter(frames: Frames) -> str:
+    """Say that maps with another threshold than Otsu's are not smoothed, where the others are."""
+    if not frames.smoothed_for_otsu:
+        return ""
+    return (
+        "; --smooth is for Otsu's masks alone, as in the scripts: maps with these thresholds are not smoothed"
     )
 
 

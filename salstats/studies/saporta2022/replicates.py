@@ -47,9 +47,17 @@ def read_replicates(sources: Sequence[Path | pd.DataFrame]) -> pd.DataFrame:
     A file of eval.py has a task per column and is known by its name (`FILES`); any other file, and a frame,
     has the columns that a run writes.
     """
-    frame = pd.concat([_read(source) for source in sources], ignore_index=True)
-    if frame.duplicated([*KEYS, "replicate"]).any():
-        raise SalstatsError("--bootstrap names the replicates of a metric, method and task twice")
+    pieces = [_read(source).assign(source=_source_name(source)) for source in sources]
+    frame = pd.concat(pieces, ignore_index=True)
+    repeated = frame[frame.duplicated([*KEYS, "replicate"])]
+    if len(repeated):
+        row = repeated.iloc[0]
+        raise SalstatsError(
+            f"--bootstrap has replicate {row['replicate']} of metric {row['metric']}, method {row['method']} "
+            f"and task {row['task']} twice, the second time in {row['source']}; name each file once, and "
+            "files of other runs one by one"
+        )
+    frame = frame.drop(columns="source")
     sizes = frame.groupby(KEYS).size()
     if sizes.nunique() > 1:
         raise SalstatsError(
@@ -58,6 +66,11 @@ def read_replicates(sources: Sequence[Path | pd.DataFrame]) -> pd.DataFrame:
         )
     check_replicates(int(sizes.iloc[0]))
     return frame
+
+
+def _source_name(source: Path | pd.DataFrame) -> str:
+    """Name where replicates come from, for errors."""
+    return "a frame" if isinstance(source, pd.DataFrame) else str(source)
 
 
 def _read(source: Path | pd.DataFrame) -> pd.DataFrame:

@@ -187,6 +187,7 @@ def make_frames(found: Found, options: argparse.Namespace) -> Frames:
         sweep=sweep,
         cut_off="given" if "cutoff" in given else "tuned" if "cutoff" in own else "",
         thresholds="given" if "threshold" in given else "tuned",
+        smoothed_for_otsu=colormap is not None,
         n_shared=n_shared,
         there=there,
         choice=choice_of(options),

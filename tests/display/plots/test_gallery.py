@@ -316,3 +316,11 @@ def test_masks_that_were_scored_by_way_of_a_colormap_are_drawn_so():
     assert not np.array_equal(mask_outline(plain), mask_outline(jet))
     assert "of means over 9 x 9 pixels of the grey levels of its colours (jet)." in caption(jet)
     assert "of means over 9 x 9 pixels." in caption(plain)
+    # the last scores are those by way of jet
+    shown = {"scores": scores, "methods": ["gradcam"]}
+    otsu = plot_gallery(STUDY, scores.head(1), **shown, threshold="otsu")
+    np.testing.assert_array_equal(mask_outline(otsu), mask_outline(jet))
+    # the filter and its colormap go together: with another threshold neither is used
+    half = plot_gallery(STUDY, scores.head(1), **shown, threshold=0.5)
+    unfiltered = plot_gallery(STUDY, scores.head(1), **shown, threshold=0.5, smooth=0)
+    np.testing.assert_array_equal(mask_outline(half), mask_outline(unfiltered))

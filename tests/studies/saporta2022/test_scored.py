@@ -213,6 +213,7 @@ def test_maps_are_smoothed_as_the_scripts_do_as_published_or_by_way_of_jet(share
     plain = ss.score(sample, metrics="iou", threshold=0.4).set_index(["case", "task"])["score"]
     tuned = frames.tuned.set_index(["case", "task"])["score"]
     assert tuned.equals(plain[tuned.index]) == bool(flag)
+    assert ("maps with these thresholds are not smoothed" in tuned_thresholds(frames).note) == bool(flag)
 
 
 def test_a_colormap_without_a_filter_is_an_error(shared):
