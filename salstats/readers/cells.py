@@ -17,6 +17,8 @@ PathLike = str | os.PathLike[str]
 NA_STRINGS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "#N/A")
 _TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
 _DECIMAL_COMMA = r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?"
+#: How a number begins, infinity and what is no number among them.
+_BEGINNING = r"^\s*[+-]?[0-9.iInN]"
 #: Beyond this a float no longer holds every whole number.
 EXACT = 2.0**53
 
@@ -81,16 +83,24 @@ def parse_numbers(column: pd.Series, options: TableOptions) -> tuple[pd.Series, 
         plain = _plain_numbers(column, options.na)
         if plain is not None:
             return plain, plain.isna().to_numpy(), np.zeros(len(column), dtype=bool)
-    text = column.astype("str").fillna("").str.strip()
+    # a column of text repeats a few values, and each of them is parsed once
+    codes, values = pd.factorize(column.astype("str").fillna(""))
+    numbers, missing, odd = _parse_values(pd.Series(values), options)
+    return pd.Series(numbers[codes], index=column.index, name=column.name), missing[codes], odd[codes]
+
+
+def _parse_values(values: pd.Series, options: TableOptions) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Read distinct cells of text as `parse_numbers` does."""
+    text = values.astype("str").str.strip()
     missing = text.isin(list(options.na)).to_numpy()
     if options.decimal == ",":
         # no thousands separators: in 1.000 nobody can tell a thousand from a one
         pointed = text.str.contains(".", regex=False)
         text = text.str.replace(",", ".", regex=False).mask(pointed, "a point")
     numbers = _cast(text.mask(missing))
-    odd = numbers.isna().to_numpy() & ~missing
+    odd = np.isnan(numbers) & ~missing
     if odd.any() and text[~missing].isin(list(_TRUTH)).all():
-        return text.map(_TRUTH).astype("float64"), missing, np.zeros(len(column), dtype=bool)
+        return text.map(_TRUTH).to_numpy(dtype=np.float64), missing, np.zeros(len(text), dtype=bool)
     return numbers, missing, odd
 
 
@@ -111,15 +121,21 @@ def _plain_numbers(column: pd.Series, na: Sequence[str]) -> pd.Series | None:
     return pd.Series(numbers.to_numpy(zero_copy_only=False), index=column.index, name=column.name)
 
 
-def _cast(text: pd.Series) -> pd.Series:
-    """Text as float64, NaN where it is no number."""
+def _cast(text: pd.Series) -> np.ndarray:
+    """Read text as float64, NaN where it is no number."""
     import pyarrow as pa
+    from pyarrow import compute
 
+    cells = pa.array(text)
     try:
-        parsed = pa.array(text).cast(pa.float64()).to_numpy(zero_copy_only=False)
-        return pd.Series(parsed, index=text.index, name=text.name)
+        return np.asarray(cells.cast(pa.float64()).to_numpy(zero_copy_only=False))
     except pa.ArrowInvalid:
-        return pd.to_numeric(text, errors="coerce").astype("float64")
+        # pandas takes its time over each cell, and most of text cannot begin a number
+        may_be_number = compute.fill_null(compute.match_substring_regex(cells, _BEGINNING), False)
+        numbers = np.full(len(text), np.nan)
+        where = np.flatnonzero(may_be_number.to_numpy(zero_copy_only=False))
+        numbers[where] = pd.to_numeric(text.iloc[where], errors="coerce").to_numpy(dtype=np.float64)
+        return numbers
 
 
 def covariate_text(column: pd.Series) -> pd.Series:
@@ -129,9 +145,10 @@ def covariate_text(column: pd.Series) -> pd.Series:
     return pd.Series([_text(v) for v in column], index=column.index, name=column.name, dtype="str")
 
 
-def is_decimal_comma(cells: pd.Series) -> pd.Series:
-    """Which cells look like a number with a decimal comma."""
-    return cells.astype("str").str.strip().str.fullmatch(_DECIMAL_COMMA).fillna(False)
+def have_decimal_commas(cells: pd.Series) -> bool:
+    """Return whether all cells look like numbers with a decimal comma."""
+    distinct = pd.Series(cells.unique(), dtype=object).astype("str")
+    return bool(distinct.str.strip().str.fullmatch(_DECIMAL_COMMA).fillna(False).all())
 
 
 def name_of(value: object) -> str | None:

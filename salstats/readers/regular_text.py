@@ -70,7 +70,7 @@ def read_regular_text(
         end -= 1
     content = memoryview(data)[first_line:end]
     quoted = b'"' in data
-    if quoted and not _has_regular_quotes(np.frombuffer(content, dtype=np.uint8), sep):
+    if quoted and not _has_regular_quotes(data, first_line, end, sep):
         return None
     header_end = data.find(b"\n", first_line, end)
     if header_end < 0:
@@ -120,21 +120,36 @@ def _has_known_characters(data: bytes, start: int) -> bool:
     return not beyond_ascii or (_MAYBE_CONTROL not in data and data.find(codecs.BOM_UTF8, start) < 0)
 
 
-def _has_regular_quotes(content: np.ndarray, sep: str) -> bool:
-    """Whether every quotation mark encloses a cell of one line, or is doubled inside one."""
-    marks = np.flatnonzero(content == _QUOTE)
+def _has_regular_quotes(data: bytes, start: int, end: int, sep: str) -> bool:
+    """Return whether every quotation mark encloses a cell of one line, or is doubled inside one."""
+    content = np.frombuffer(data, dtype=np.uint8)
+    while start < end:
+        # whole lines together, as many as a chunk holds, and at least one
+        line_end = data.rfind(b"\n", start, min(start + _CHUNK, end))
+        if line_end < 0:
+            line_end = data.find(b"\n", start, end)
+        next_start = end if line_end < 0 else line_end + 1
+        if not _are_regular_lines(content[start:next_start], sep):
+            return False
+        start = next_start
+    return True
+
+
+def _are_regular_lines(lines: np.ndarray, sep: str) -> bool:
+    """Return whether the quotation marks of whole lines are as `_has_regular_quotes` has them."""
+    marks = np.flatnonzero(lines == _QUOTE)
     if len(marks) % 2:
         return False
-    ends_of_cells = (ord(sep), _LINE_FEED, _RETURN)
     # before the first cell and after the last there is the end of a line
-    padded = np.concatenate([[_LINE_FEED], content, [_LINE_FEED]]).astype(np.uint8, copy=False)
+    edge = np.array([_LINE_FEED], dtype=np.uint8)
+    padded = np.concatenate([edge, lines, edge])
     before_opening = padded[marks[0::2]]
     after_closing = padded[marks[1::2] + 2]
     # a doubled mark closes and opens again
-    for neighbours in (before_opening, after_closing):
-        if not np.isin(neighbours, (*ends_of_cells, _QUOTE)).all():
-            return False
-    line_ends = np.flatnonzero(content == _LINE_FEED)
+    neighbours = np.array([ord(sep), _LINE_FEED, _RETURN, _QUOTE], dtype=np.uint8)
+    if not np.isin(before_opening, neighbours).all() or not np.isin(after_closing, neighbours).all():
+        return False
+    line_ends = np.flatnonzero(lines == _LINE_FEED)
     n_marks_before = np.searchsorted(marks, line_ends)
     return not (n_marks_before % 2).any()
 

@@ -26,13 +26,13 @@ from salstats.readers.cells import (
     PathLike,
     TableOptions,
     covariate_text,
-    is_decimal_comma,
+    have_decimal_commas,
     is_number,
     name_of,
     parse_numbers,
     warn_of_blanks,
 )
-from salstats.readers.coded_text import coded_frame, coded_text, make_text_plain, plain_text
+from salstats.readers.coded_text import TEXT, coded_frame, coded_text, make_text_plain, plain_text
 from salstats.readers.parquet import read_parquet
 from salstats.readers.text import CONTROL, read_text
 from salstats.readers.xlsx import read_xlsx
@@ -138,8 +138,11 @@ class Table:
         to be exact (or written like 1.2E+16, with its digits lost), for blanks and characters nobody sees.
         """
         cells = plain_text(self.cells[column])
-        if isinstance(cells.dtype, pd.StringDtype) or pd.api.types.is_integer_dtype(cells):
-            names = cells.astype("str").fillna("")
+        if pd.api.types.is_integer_dtype(cells):
+            # digits are names as they stand
+            return _digits(cells)
+        if isinstance(cells.dtype, pd.StringDtype):
+            names = cells.fillna("")
             doubtful = _doubtful_names(names)
         else:
             names = pd.Series([name_of(value) for value in cells], cells.index, object, column)
@@ -150,6 +153,8 @@ class Table:
     def coded(self, column: str) -> pd.Series:
         """A column of names, see `text`, as a Categorical of its sorted names, missing where one is empty."""
         cells = self.cells[column]
+        if pd.api.types.is_integer_dtype(cells):
+            return coded_text(_digits(cells))
         if not isinstance(cells.dtype, pd.StringDtype | pd.CategoricalDtype):
             cells = self.text(column)
         names = coded_text(cells)
@@ -226,7 +231,7 @@ class Table:
             said = f"is infinite or beyond {LARGEST:g}; an undefined score is an empty cell"
             raise self._refusal(far, column, said, ColumnError)
         if odd.any():
-            if options.decimal == "." and is_decimal_comma(cells[odd].iloc[[0]]).all():
+            if options.decimal == "." and have_decimal_commas(cells[odd].iloc[[0]]):
                 hint = "; for decimal commas read it with decimal=','"
             elif options.decimal == "," and "." in str(cells[odd].iloc[0]):
                 hint = "; with decimal=',' it may hold no point (nor thousands separators)"
@@ -267,7 +272,7 @@ class Table:
         self._check_characters(column, words)
         if not odd.any():
             return words
-        if self.options.decimal == "." and is_decimal_comma(cells[odd]).all():
+        if self.options.decimal == "." and have_decimal_commas(cells[odd]):
             said = "has a decimal comma; read the file with decimal=','"
             raise self._refusal(odd, column, said, ColumnError)
         n_present = int((~missing).sum())
@@ -329,9 +334,17 @@ class Table:
         for name in self.columns:
             if name not in leave:
                 _, _, odd = parse_numbers(self.cells[name], self.options)
-                if odd.any() and not is_decimal_comma(self.cells[name][odd]).all():
+                if odd.any() and not have_decimal_commas(self.cells[name][odd]):
                     return name
         return None
+
+
+def _digits(cells: pd.Series) -> pd.Series:
+    """Return whole numbers as text, "" where a cell is missing."""
+    import pyarrow as pa
+
+    text = pa.array(cells).cast(pa.large_string()).fill_null("")
+    return pd.Series(pd.array(text, dtype=TEXT), index=cells.index, name=cells.name)
 
 
 def _are_names(cells: pd.Series, numbers: pd.Series) -> bool:
