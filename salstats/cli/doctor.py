@@ -97,8 +97,10 @@ def _machine() -> Iterator[tuple[str, str]]:
     from salstats.checks import LIMIT, limit
 
     yield "cores", f"{joblib.cpu_count()}, which --jobs -1 uses"
-    most = limit(file_bytes=math.inf) / 2**30
-    yield "memory per file", f"{most:.3g} GB at most; the environment variable {LIMIT} raises it"
+    table_gb = limit(file_bytes=math.inf) / 2**30
+    other_gb = limit() / 2**30
+    yield "memory for a table", f"{table_gb:.3g} GB at most; {LIMIT}=8 in the environment sets 8 GB"
+    yield "memory for another file", f"{other_gb:.3g} GB at most; {LIMIT}=8 in the environment sets 8 GB"
 
 
 def _data() -> Iterator[tuple[str, str]]:

@@ -19,6 +19,10 @@ _TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "fa
 _DECIMAL_COMMA = r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?"
 #: Beyond this a float no longer holds every whole number.
 EXACT = 2.0**53
+#: The error of a number that is read as a float and is too large for one.
+BEYOND_FLOATS = (
+    "a whole number beyond 1.8e308, the largest that is read; write a smaller one, or text if it is a name"
+)
 
 
 @dataclass(frozen=True)

@@ -475,7 +475,7 @@ def test_a_whole_number_of_a_workbook_that_no_float_holds_is_named_with_its_cell
     with zipfile.ZipFile(file, "w") as archive:
         for name, content in parts.items():
             archive.writestr(name, content.replace(b"<v>7</v>", b"<v>%s</v>" % (b"9" * 400)))
-    with pytest.raises(InputFileError, match=r"a\.xlsx, .* cell B2: a whole number of more than 300 digits"):
+    with pytest.raises(InputFileError, match=r"a\.xlsx, .* cell B2: .*1\.8e308"):
         read_table(file)
 
 
