@@ -158,7 +158,7 @@ def check_plain(file: Path) -> None:
 
 
 def _number(file: Path) -> tuple[int, int]:
-    """What a file is known by, also behind a link or another spelling of its name."""
+    """Return the device and number of a file, the same behind a link or another spelling of its name."""
     status = file.stat()
     return status.st_dev, status.st_ino
 

@@ -170,7 +170,7 @@ def distinct_codes(codes: np.ndarray, n_codes: int) -> np.ndarray:
 
 
 def _used_codes(codes: np.ndarray, n_codes: int) -> np.ndarray | None:
-    """Return which codes stand in a row; None where they are so many more than rows that sorting is cheaper."""
+    """Return which codes some row has; None where there are so many that sorting the rows is cheaper."""
     if n_codes > 50 * max(len(codes), 1):
         return None
     is_used = np.zeros(n_codes, dtype=bool)

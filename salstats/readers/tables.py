@@ -354,7 +354,7 @@ def _are_names(cells: pd.Series, numbers: pd.Series) -> bool:
 
 
 def _are_too_large(cells: pd.Series, numbers: pd.Series) -> np.ndarray:
-    """Which cells are digits that no float is large enough for."""
+    """Return which cells are digits that no float is large enough for."""
     too_large = np.isinf(numbers.to_numpy())
     if too_large.any():
         too_large[too_large] = cells[too_large].astype("str").str.contains(r"\d").to_numpy()
