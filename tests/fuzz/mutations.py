@@ -187,6 +187,14 @@ _PAGE_HEADER_BYTES = 24
 #: Heads of fields of Thrift's compact protocol (double, binary, list, set, map, struct), the end of a struct,
 #: lists with their lengths behind, the first bytes of a large number.
 _THRIFT_BYTES = (0x17, 0x18, 0x19, 0x1A, 0x1B, 0x1C, 0x00, 0xF7, 0xF9, 0xFC, 0xFF, 0x80)
+#: Fields beyond the end of any file: lists of 2^62 numbers and truth values, a text of 2^62 bytes, lists in
+#: lists.
+_THRIFT_FIELDS = (
+    b"\x19\xf7" + b"\x80" * 8 + b"\x40",
+    b"\x19\xf1" + b"\x80" * 8 + b"\x40",
+    b"\x18" + b"\x80" * 8 + b"\x40",
+    b"\x19" * 3000,
+)
 
 
 def mutated(name: str, data: bytes, rng: random.Random) -> bytes:
@@ -265,7 +273,7 @@ _BYTE_CHANGES = (
 
 
 def mutate_page_header(data: bytes, rng: random.Random) -> bytes:
-    """Overwrite one to three bytes of the header of a page of a Parquet file."""
+    """Overwrite one to three bytes of the header of a page of a Parquet file, or put a field before it."""
     metadata = parquet.read_metadata(io.BytesIO(data))
     group = metadata.row_group(rng.randrange(metadata.num_row_groups))
     column = group.column(rng.randrange(metadata.num_columns))
@@ -273,6 +281,8 @@ def mutate_page_header(data: bytes, rng: random.Random) -> bytes:
     if column.dictionary_page_offset:
         starts.append(column.dictionary_page_offset)
     start = rng.choice(starts)
+    if rng.random() < 0.2:
+        return data[:start] + rng.choice(_THRIFT_FIELDS) + data[start:]
     changed = bytearray(data)
     for _ in range(rng.choice((1, 1, 2, 3))):
         place = start + rng.randrange(_PAGE_HEADER_BYTES)
