@@ -10,8 +10,8 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -158,21 +158,25 @@ def check_plain(file: Path) -> None:
 
 
 def _number(file: Path) -> tuple[int, int]:
-    """What a file is known by, also behind a link or another spelling of its name."""
+    """Return the device and number of a file, the same behind a link or another spelling of its name."""
     status = file.stat()
     return status.st_dev, status.st_ino
 
 
-def check_path(path: Path) -> None:
-    """Raise where the system cannot look for a path, as where its name is too long or holds NUL."""
+def check_path(path: Path, verb: str = "read") -> None:
+    """Raise where the system cannot look for a path, as where its name is too long or holds NUL.
+
+    `verb` is what is to be done with the file, "read" or "write". A link is followed where it is read; where
+    it is written the link itself is replaced.
+    """
     try:
-        path.stat()
+        path.stat(follow_symlinks=verb == "read")
     except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as error:
-        raise InputFileError(f"{path}: cannot be read ({error.strerror or error})") from error
+        raise InputFileError(f"cannot {verb} {path}: {error.strerror or error}") from error
     except ValueError as error:
-        raise InputFileError(f"{printable(str(path))}: no name of a file ({error})") from error
+        raise InputFileError(f"cannot {verb} {printable(str(path))}: no name of a file ({error})") from error
 
 
 def check_folder(folder: Path) -> None:
@@ -332,6 +336,8 @@ LIMIT = "SALSTATS_LIMIT_GB"
 #: column, and an instruction of a pickle, which may make a container.
 PIXEL, CELL, SHEET_CELL, COLUMN, INSTRUCTION = 8, 32, 512, 1 << 16, 1024
 _GB = 1 << 30
+#: Seconds for which the memory that is free is not looked up again.
+_SECONDS_KNOWN = 1.0
 #: Honest files take less than this many times their bytes: text of zeros packs to a thousandth.
 _PROPORTION = 1000
 #: Where Linux lists the control groups, which limit the memory of a container.
@@ -339,7 +345,7 @@ _GROUPS = Path("/sys/fs/cgroup")
 
 
 def limit(file_bytes: float = 0) -> float:
-    """How many bytes what a file holds may take in memory: an image, a table, a pickle.
+    """Return how many bytes the content of a file may take in memory: an image, a table, a pickle.
 
     The environment variable says how many gigabytes. Without it they are half of the memory that is free, and
     at most 1 GB or, where `file_bytes` says how large the file is, 1000 times that: what asks for more is out
@@ -372,14 +378,28 @@ def limit(file_bytes: float = 0) -> float:
     return given * _GB
 
 
+@dataclass
+class _FreeMemory:
+    """Bytes that this process could still take, and the time at which they were looked up."""
+
+    n_bytes: float = 0.0
+    time: float = -math.inf
+
+
+_LAST_FREE_MEMORY = _FreeMemory()
+
+
 def _free_memory() -> float:
-    """How many bytes this process may still take, looked up once a second."""
-    return _free_memory_at(int(time.monotonic()))
+    """Return how many bytes this process may still take, looked up once a second at most."""
+    now = time.monotonic()
+    if now - _LAST_FREE_MEMORY.time >= _SECONDS_KNOWN:
+        _LAST_FREE_MEMORY.n_bytes = _look_up_free_memory()
+        _LAST_FREE_MEMORY.time = now
+    return _LAST_FREE_MEMORY.n_bytes
 
 
-@lru_cache(maxsize=1)
-def _free_memory_at(second: int) -> float:
-    """How many bytes this process may still take: what the machine has, or less in a container."""
+def _look_up_free_memory() -> float:
+    """Return how many bytes this process may still take: what the machine has, or less in a container."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
     except OSError:
@@ -408,7 +428,7 @@ def _memory_groups() -> list[Path]:
 
 
 def _free_in_group(folder: Path) -> float:
-    """How many bytes a control group may still take; infinite where it has no limit."""
+    """Return how many bytes a control group may still take; infinite where it has no limit."""
     for most, used in (("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes")):
         try:
             limited = float((folder / most).read_text())
@@ -424,16 +444,17 @@ def _free_in_group(folder: Path) -> float:
 
 
 def too_large(n_bytes: float, file_bytes: float = 0) -> str:
-    """What is wrong with something that takes so many bytes in memory; "" within the limit."""
+    """Return why something of so many bytes is too large for the limit of memory; "" where it is not."""
     most = limit(file_bytes)
     return "" if n_bytes <= most else _beyond(n_bytes, most)
 
 
 def _beyond(n_bytes: float, most: float) -> str:
-    """Say that something takes more memory than the limit."""
+    """Say that something takes more memory than the limit, and which limit would do."""
+    n_allowed = math.ceil(n_bytes / _GB)
     return (
-        f"would take {n_bytes / _GB:.3g} GB of memory, and {most / _GB:.3g} is the limit; the environment "
-        f"variable {LIMIT} raises it (in Python, os.environ[{LIMIT!r}])"
+        f"would take {n_bytes / _GB:.3g} GB of memory, and {most / _GB:.3g} is the limit; "
+        f"set {LIMIT}={n_allowed} in the environment to allow {n_allowed} GB"
     )
 
 

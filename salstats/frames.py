@@ -105,6 +105,8 @@ class ColumnCodes:
         if missing:
             codes = np.where(codes < 0, n_codes, codes)
             n_codes += 1
+        # `combined` may return these very codes, and so nobody may write in them
+        codes.flags.writeable = False
         self._known[name] = CodedColumn(codes, pd.Index(values), max(n_codes, 1), missing, blank)
         return self._known[name]
 
@@ -122,6 +124,7 @@ class ColumnCodes:
         for name in self._known.keys() & set(names):
             known = self._known[name]
             codes = known.codes[rows]
+            codes.flags.writeable = False
             missing = known.missing and bool((codes == known.n_codes - 1).any())
             taken._known[name] = known._replace(codes=codes, missing=missing)
         return taken
@@ -133,7 +136,10 @@ class ColumnCodes:
         return other
 
     def combined(self, columns: Sequence[str]) -> np.ndarray:
-        """One dense integer code per row for columns combined, in sorted order; missing is a value."""
+        """Return one dense integer code per row for columns combined, in sorted order; missing is a value.
+
+        The codes may be those of a column, which are read-only: copy them before writing in them.
+        """
         codes = np.zeros(len(self.frame), dtype=np.int64)
         n_codes = 1
         for column in columns:
@@ -156,25 +162,32 @@ def combined_codes(frame: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
 
 
 def distinct_codes(codes: np.ndarray, n_codes: int) -> np.ndarray:
-    """Distinct values of codes from 0 to `n_codes` - 1, ascending."""
-    if n_codes > 50 * max(len(codes), 1):
+    """Return the distinct values of codes from 0 to `n_codes` - 1, ascending."""
+    is_used = _used_codes(codes, n_codes)
+    if is_used is None:
         return np.unique(codes)
-    seen = np.zeros(n_codes, dtype=bool)
-    seen[codes] = True
-    return np.flatnonzero(seen)
+    return np.flatnonzero(is_used)
+
+
+def _used_codes(codes: np.ndarray, n_codes: int) -> np.ndarray | None:
+    """Return which codes some row has; None where there are so many that sorting the rows is cheaper."""
+    if n_codes > 50 * max(len(codes), 1):
+        return None
+    is_used = np.zeros(n_codes, dtype=bool)
+    is_used[codes] = True
+    return is_used
 
 
 def _dense(codes: np.ndarray, n_codes: int) -> tuple[np.ndarray, int]:
-    """Codes renumbered without gaps, keeping their order."""
-    if n_codes <= 50 * max(len(codes), 1):
-        seen = np.zeros(n_codes, dtype=bool)
-        seen[codes] = True
-        if seen.all():
-            return codes, n_codes
-        renumbered = np.cumsum(seen) - 1
-        return renumbered[codes], int(seen.sum())
-    values, dense = np.unique(codes, return_inverse=True)
-    return dense.astype(np.int64), len(values)
+    """Return codes renumbered without gaps, in their order, and how many there are."""
+    is_used = _used_codes(codes, n_codes)
+    if is_used is None:
+        values, dense = np.unique(codes, return_inverse=True)
+        return dense.astype(np.int64), len(values)
+    if is_used.all():
+        return codes, n_codes
+    renumbered = np.cumsum(is_used) - 1
+    return renumbered[codes], int(is_used.sum())
 
 
 def check_scores(scores: object, name: str = "scores") -> pd.DataFrame:

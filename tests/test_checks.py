@@ -1,5 +1,8 @@
 """Every check says what was wrong, what came, and what would do."""
 
+import re
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -197,6 +200,26 @@ def test_the_limit_of_memory_is_in_proportion_to_the_file_and_half_of_what_is_fr
     assert checks.limit(file_bytes=gigabyte) == gigabyte / 2
     monkeypatch.setenv(checks.LIMIT, "3")
     assert checks.limit() == checks.limit(file_bytes=gigabyte) == 3 * gigabyte
+
+
+def test_the_limit_that_an_error_names_is_one_that_would_do(monkeypatch):
+    for n_bytes in (1.5 * 2**30, 2**33, 2**33 + 1):
+        monkeypatch.setenv(checks.LIMIT, "0.5")
+        with pytest.raises(InputFileError) as caught:
+            checks.check_size(n_bytes, "it")
+        allowed = re.search(rf"{checks.LIMIT}=(\d+)", str(caught.value))[1]
+        monkeypatch.setenv(checks.LIMIT, allowed)
+        checks.check_size(n_bytes, "it")
+        assert checks.limit() < n_bytes + 2**30
+
+
+def test_free_memory_is_looked_up_once_a_second(monkeypatch):
+    seconds = iter([100.0, 100.9, 101.0, 101.5])
+    n_bytes = iter([4.0, 8.0])
+    monkeypatch.setattr(checks, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    monkeypatch.setattr(checks, "_look_up_free_memory", lambda: next(n_bytes))
+    monkeypatch.setattr(checks, "_LAST_FREE_MEMORY", checks._FreeMemory())
+    assert [checks._free_memory() for _ in range(4)] == [4, 4, 8, 8]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from tests_support import full_disk
 import salstats as ss
 from salstats.checks import ColumnError, InputFileError, SalstatsError, SalstatsWarning
 from salstats.files.frame_files import WRITABLE_SUFFIXES, check_output
-from salstats.frames import check_scores, distinct_codes
+from salstats.frames import ColumnCodes, check_scores, distinct_codes
 
 # check_scores
 
@@ -239,6 +239,14 @@ def test_percentages_in_memory_are_asked_about(scores):
         check_scores(percent)
     # a distance has no such range
     check_scores(percent.assign(metric="hd95"))
+
+
+def test_codes_that_are_kept_cannot_be_written_in():
+    kept = ColumnCodes(pd.DataFrame({"case": ["a", "b"], "reader": pd.Categorical(["r", None])}))
+    for codes in (kept, kept.take(np.array([0, 1]))):
+        for column in ("case", "reader"):
+            with pytest.raises(ValueError, match="read-only"):
+                codes.combined([column])[0] = 5
 
 
 @pytest.mark.parametrize("n_codes", [10, 10**12])

@@ -32,14 +32,14 @@ def doctor() -> None:
 
 
 def _requirements(extra: str = "") -> list[tuple[str, str]]:
-    """What salstats needs, or an extra of it, each with its version; what is not there or too old is said."""
+    """Return what salstats or an extra of it needs, each with its version or what is wrong with that."""
     from packaging.requirements import Requirement
 
     try:
         texts = metadata.requires("salstats") or []
     except metadata.PackageNotFoundError:
         texts = []
-    found = []
+    requirements = []
     for one in map(Requirement, texts):
         wanted = one.marker is None or one.marker.evaluate({"extra": extra})
         if not wanted or (extra and one.marker is None) or one.name == "salstats":
@@ -52,8 +52,8 @@ def _requirements(extra: str = "") -> list[tuple[str, str]]:
             version += (
                 "" if one.specifier.contains(version, prereleases=True) else f", but needs {one.specifier}"
             )
-        found.append((one.name, version))
-    return found
+        requirements.append((one.name, version))
+    return requirements
 
 
 def _installed() -> Iterator[tuple[str, str]]:
@@ -73,9 +73,9 @@ def _optional() -> Iterator[tuple[str, str]]:
 
     for extra in _EXTRAS:
         needed = _requirements(extra)
-        said = ", ".join(f"{name} {version}" for name, version in needed) or "unknown"
+        versions = ", ".join(f"{name} {version}" for name, version in needed) or "unknown"
         missing = any(version == "missing" for _, version in needed)
-        yield extra, f"{said}: pip install 'salstats[{extra}]' brings it" if missing else said
+        yield extra, f"{versions}: pip install 'salstats[{extra}]' brings it" if missing else versions
     try:
         yield "Chromium", find_browser()
     except SalstatsError as error:
@@ -83,11 +83,9 @@ def _optional() -> Iterator[tuple[str, str]]:
     programs = [path for name in _LATEX if (path := shutil.which(name))]
     yield "LaTeX", ", ".join(programs) or "missing: tables are written as .tex all the same, but not set"
     face = font()
-    own = face.startswith("DejaVu")
-    yield (
-        "font of figures",
-        face + (", Matplotlib's own: journals ask for Arial, and Liberation Sans is as wide" if own else ""),
-    )
+    if face.startswith("DejaVu"):
+        face += ", Matplotlib's own: journals ask for Arial, and Liberation Sans is as wide"
+    yield "font of figures", face
 
 
 def _machine() -> Iterator[tuple[str, str]]:
@@ -97,8 +95,10 @@ def _machine() -> Iterator[tuple[str, str]]:
     from salstats.checks import LIMIT, limit
 
     yield "cores", f"{joblib.cpu_count()}, which --jobs -1 uses"
-    most = limit(file_bytes=math.inf) / 2**30
-    yield "memory per file", f"{most:.3g} GB at most; the environment variable {LIMIT} raises it"
+    table_gb = limit(file_bytes=math.inf) / 2**30
+    other_gb = limit() / 2**30
+    yield "memory for a table", f"{table_gb:.3g} GB at most; {LIMIT}=8 in the environment sets 8 GB"
+    yield "memory for another file", f"{other_gb:.3g} GB at most; {LIMIT}=8 in the environment sets 8 GB"
 
 
 def _data() -> Iterator[tuple[str, str]]:

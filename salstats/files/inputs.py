@@ -1,7 +1,9 @@
 """Files we read: one door for each."""
 
 import json
+import math
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import BufferedReader
@@ -10,8 +12,8 @@ from typing import Any
 
 from salstats.checks import InputFileError, check_plain, limit, too_large
 
-#: Digits of whole numbers that a float holds, if not exactly.
-_MOST_DIGITS = 300
+#: A float holds every whole number of so many digits, if not exactly.
+_DIGITS_OF_A_FLOAT = sys.float_info.max_10_exp
 
 
 def data_folder() -> Path:
@@ -75,15 +77,15 @@ def is_one_value(texts: Sequence[str]) -> bool:
 def parse_json(text: str | bytes) -> Any:
     """Content of JSON text in which no key stands twice; ValueError or RecursionError where it is none.
 
-    A whole number that no float holds is infinite, as JSON's 1e400 is: what a reader checks a number for
-    refuses it where it stands.
+    A whole number beyond the largest float is infinite, as JSON's 1e400 is, so that a reader's own check of
+    its numbers finds it.
     """
     return json.loads(text, object_pairs_hook=_unique, parse_int=_whole_number)
 
 
 def _whole_number(digits: str) -> int | float:
-    """A whole number, infinite where it is beyond the range of floats."""
-    if len(digits) > _MOST_DIGITS:
+    """Return a whole number, infinite where it is beyond the largest float."""
+    if len(digits) > _DIGITS_OF_A_FLOAT and math.isinf(float(digits)):
         return float(digits)
     return int(digits)
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from salstats.checks import InputFileError, mark_output
-from salstats.files.outputs import A_DAY, check_name, check_parent, mode_of
+from salstats.checks import InputFileError, check_path, mark_output
+from salstats.files.outputs import A_DAY, check_parent, mode_of
 
 #: What a temporary folder holds: the new folder, and that whose place it takes.
 _MADE, _FORMER = "made", "former"
@@ -26,7 +26,7 @@ def checked_folder(
 
     `written` gives the names of the files that an earlier run wrote into a folder, `own` are its subfolders.
     """
-    check_name(folder)
+    check_path(folder, "write")
     folder = folder.resolve()
     check_parent(folder)
     if folder in (Path.cwd(), folder.parent):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from salstats.checks import InputFileError, mark_output, printable, warn
+from salstats.checks import InputFileError, check_path, mark_output, warn
 
 #: Seconds after which a temporary file is one that a killed run has left.
 A_DAY = 86_400.0
@@ -52,23 +52,11 @@ def page_names(stem: str, n_pages: int) -> list[str]:
 
 def check_parent(target: Path) -> None:
     """Raise InputFileError where what is to be made has no folder, or one that is not ours to write in."""
-    check_name(target)
+    check_path(target, "write")
     if not target.parent.is_dir():
         raise InputFileError(f"cannot write {target}: the folder {target.parent} does not exist")
     if not os.access(target.parent, os.W_OK):
         raise InputFileError(f"cannot write {target}: no right to write in the folder {target.parent}")
-
-
-def check_name(target: Path) -> None:
-    """Raise InputFileError where the system takes no such name, as one that is too long, or may not look."""
-    try:
-        target.lstat()
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    except OSError as error:
-        raise InputFileError(f"cannot write {target}: {error.strerror or error}") from error
-    except ValueError as error:
-        raise InputFileError(f"cannot write {printable(str(target))}: no name of a file ({error})") from error
 
 
 @contextmanager

@@ -13,6 +13,8 @@ import numpy as np
 
 #: What rounding in float64 can make of equal values, as a share of their largest magnitude.
 ROUNDING = 1e-14
+#: Values that differ by less are divided by their spread before deviations are squared.
+_SMALLEST_SPREAD = 1e-140
 #: Pixels of a block: few enough for the cache, and for a product without threads (OpenBLAS starts them beyond
 #: 10,000 numbers), many enough that calls cost little.
 _BLOCK = 8192
@@ -67,9 +69,19 @@ class PixelValues:
         """The mean of the values."""
         return self.total / self.flat.size
 
+    def scaled_up(self) -> tuple["PixelValues", float]:
+        """Return values whose squares are above 0, and the factor that the values are of these."""
+        spread = self.highest - self.lowest
+        if spread == 0 or spread > _SMALLEST_SPREAD:
+            return self, 1.0
+        return PixelValues.of(self.values / spread), spread
+
     @cached_property
     def length(self) -> float:
         """The length of the values about their mean: the root of the sum of their squared deviations."""
+        scaled, factor = self.scaled_up()
+        if factor != 1:
+            return factor * scaled.length
         squares = 0.0
         mean = self.mean
         scratch = np.empty(_BLOCK)

@@ -60,6 +60,7 @@ def correlations(saliency: PixelValues, densities: Sequence[PixelValues]) -> np.
     """Pearson's correlations of a map with densities; NaN for a constant density, and a constant map."""
     if saliency.is_constant:
         return np.full(len(densities), np.nan)
+    saliency, _ = saliency.scaled_up()
     products = np.zeros(len(densities))
     squares = 0.0
     for block in pixel_blocks(saliency.flat.size):

@@ -21,6 +21,10 @@ _DECIMAL_COMMA = r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?"
 _BEGINNING = r"^\s*[+-]?[0-9.iInN]"
 #: Beyond this a float no longer holds every whole number.
 EXACT = 2.0**53
+#: The error of a number that is read as a float and is too large for one.
+BEYOND_FLOATS = (
+    "a whole number beyond 1.8e308, the largest that is read; write a smaller one, or text if it is a name"
+)
 
 
 @dataclass(frozen=True)

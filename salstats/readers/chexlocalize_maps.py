@@ -10,6 +10,7 @@ from salstats.checks import InputFileError, SalstatsError
 from salstats.images.masks import Rle, empty
 from salstats.images.run_lengths import check_shape, short
 from salstats.readers.case_json import check_name
+from salstats.readers.cells import BEYOND_FLOATS
 from salstats.readers.map_files import two_dimensional
 from salstats.readers.pickles import read_pickle
 from salstats.study import Content
@@ -180,7 +181,7 @@ def _numbers(file: Path, info: dict[str, Any], name: str) -> list[float]:
     try:
         return [float(v) for v in values]
     except OverflowError as error:
-        raise InputFileError(f"{file}: {name} holds a whole number of more than 300 digits") from error
+        raise InputFileError(f"{file}: {name} holds {BEYOND_FLOATS}") from error
 
 
 def _shown(value: Any) -> str:

@@ -70,7 +70,11 @@ def sorted_dictionary(column: Any) -> Any:
 
     if isinstance(column, pa.ChunkedArray):
         column = column.unify_dictionaries().combine_chunks()
-    codes = column.indices.fill_null(-1).to_numpy()
+    indices = column.indices
+    if pa.types.is_unsigned_integer(indices.type):
+        # the code of a missing cell is negative
+        indices = indices.cast(pa.int64())
+    codes = indices.fill_null(-1).to_numpy()
     values = column.dictionary
     n_rows = np.bincount(codes[codes >= 0], minlength=len(values))
     order = np.flatnonzero((n_rows > 0) & values.is_valid().to_numpy(zero_copy_only=False))

@@ -86,7 +86,7 @@ def read_metadata(file: Path) -> pd.DataFrame:
         flag = table.cells[_FLAG].iloc[odd[0]]
         raise InputFileError(f"{table.place(odd[0], _FLAG)}: {flag!r} is no flag; it is True or False")
     rows["discarded"] = rows["discarded"].astype("bool")
-    # of objects: the name of a file need not be text that can be encoded
+    # the name of a file may hold bytes that no text has, which only a column of objects keeps
     rows["place"] = pd.Series([table.place(position) for position in range(len(table))], dtype=object)
     sizes = zip(table.finite(_SIZES).tolist(), rows["place"], strict=True)
     rows["shape"] = [_shape(size, place) for size, place in sizes]

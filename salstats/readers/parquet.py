@@ -17,10 +17,10 @@ from salstats.readers.parquet_pages import PageSizes, page_sizes
 #: What pandas calls the row labels of a frame that has no name for them.
 _ROW_LABELS = re.compile(r"__index_level_\d+__")
 _WHOLE = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
-#: Rows that are decoded together where one text may stand for any number of bytes, at most, and the share of
-#: the memory limit that they may take.
-_MOST_TOGETHER = 1 << 16
-_SHARE_TOGETHER = 0.25
+#: Texts that share their beginnings may take much more memory than their pages, so that they are decoded in
+#: batches: the most rows of one, and the share of the memory limit that it may take.
+_BATCH_ROWS = 1 << 16
+_BATCH_SHARE = 0.25
 
 
 def read_parquet(file: Path, data: bytes) -> pd.DataFrame:
@@ -30,14 +30,14 @@ def read_parquet(file: Path, data: bytes) -> pd.DataFrame:
 
     exact = {getattr(pa, name.lower())(): getattr(pd, f"{name}Dtype")() for name in _WHOLE}
     try:
-        stated = parquet.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)
-        schema = stated.schema_arrow
+        parquet_file = parquet.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)
+        schema = parquet_file.schema_arrow
         names = schema.names
         if schema.pandas_metadata:
             names = [name for name in names if not _ROW_LABELS.fullmatch(name)]
         check_header(file, names)
         _check_columns(file, schema)
-        table = _decoded(file, data, schema, stated.metadata)
+        table = _decoded(file, data, schema, parquet_file.metadata)
         table = table.select(names).replace_schema_metadata()
         table = _simplified(file, data, table)
         frame: pd.DataFrame = table.to_pandas(
@@ -47,7 +47,9 @@ def read_parquet(file: Path, data: bytes) -> pd.DataFrame:
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
         reason = [*str(error).splitlines(), "damaged"][0]
-        raise InputFileError(f"{file}: not a Parquet file, or damaged ({reason})") from error
+        raise InputFileError(
+            f"{file}: not a Parquet file, or damaged ({reason}); write the file again"
+        ) from error
     _check_dates(file, frame)
     return frame
 
@@ -61,21 +63,24 @@ def _check_dates(file: Path, frame: pd.DataFrame) -> None:
         odd = dates.notna() & ~dates.dt.year.between(dt.MINYEAR, dt.MAXYEAR)
         if odd.any():
             row = int(odd.to_numpy().argmax()) + 1
-            raise ColumnError(f"{file}, row {row}, column {name!r}: a time outside the years 1 to 9999")
+            raise ColumnError(
+                f"{file}, row {row}, column {name!r}: a time outside the years 1 to 9999; "
+                "correct it or store the column as text"
+            )
 
 
 def _check_columns(file: Path, schema: Any) -> None:
     """Raise where a column holds neither text nor numbers."""
     from pyarrow import types
 
-    refused = (
+    without_text = (
         *(types.is_nested, types.is_binary, types.is_large_binary, types.is_binary_view),
         types.is_fixed_size_binary,
     )
     for field in schema:
         kind = field.type.value_type if types.is_dictionary(field.type) else field.type
         stored = getattr(kind, "storage_type", kind)
-        if any(is_it(stored) for is_it in refused):
+        if any(is_it(stored) for is_it in without_text):
             raise ColumnError(
                 f"{file}, column {field.name!r}: its cells are of type {kind}, not text or numbers; "
                 "leave the column out of the file"
@@ -115,8 +120,8 @@ def _batches(opened: Any, pages: list[PageSizes], size: float, what: str, file_b
     Where texts share their beginnings, each may be as long as its page.
     """
     longest = sum(column.largest for column in pages if column.has_shared_beginnings)
-    room = _SHARE_TOGETHER * limit(file_bytes)
-    n_rows = min(max(int(room / max(longest, 1)), 1), _MOST_TOGETHER)
+    room = _BATCH_SHARE * limit(file_bytes)
+    n_rows = min(max(int(room / max(longest, 1)), 1), _BATCH_ROWS)
     for batch in opened.iter_batches(batch_size=n_rows):
         size += batch.nbytes
         check_size(size, what, file_bytes)
@@ -124,7 +129,7 @@ def _batches(opened: Any, pages: list[PageSizes], size: float, what: str, file_b
 
 
 def _is_text(kind: Any) -> bool:
-    """Whether a type of pyarrow is one of text."""
+    """Return whether a type of pyarrow is one of text."""
     from pyarrow import types
 
     return bool(types.is_string(kind) or types.is_large_string(kind))

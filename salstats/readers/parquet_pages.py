@@ -21,8 +21,9 @@ _N_VALUES, _PACKED_TOTAL, _FIRST_DATA_PAGE, _DICTIONARY_PAGE = 5, 7, 9, 11
 #: Types of Thrift's compact protocol.
 _STOP, _TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 0, 1, 2, 3, 7, 8, 9, 10, 12
 _INTEGERS = (4, 5, 6)
-#: Structs lie in one another no deeper than this.
+#: Structs and lists lie in one another no deeper than this.
 _DEEPEST = 12
+_DOUBLE_BYTES = 8
 
 
 @dataclass
@@ -31,8 +32,9 @@ class PageSizes:
 
     total: int = 0
     largest: int = 0
-    #: Whether one of the delta encodings of text is used, and the one in which texts share their beginnings.
+    #: One of the delta encodings of text is used.
     has_delta: bool = False
+    #: The delta encoding is used in which texts share their beginnings.
     has_shared_beginnings: bool = False
 
 
@@ -101,8 +103,7 @@ class _CompactReader:
 
     def struct(self, depth: int = 0) -> dict[int, Any]:
         """Read the fields of a struct by their numbers."""
-        if depth > _DEEPEST:
-            raise ValueError("a header is nested too deeply")
+        self._check_depth(depth)
         fields: dict[int, Any] = {}
         number = 0
         while True:
@@ -123,34 +124,50 @@ class _CompactReader:
         if kind in _INTEGERS:
             return self._integer()
         if kind == _DOUBLE:
-            self.place += 8
+            self._skip(_DOUBLE_BYTES)
             return None
         if kind == _BINARY:
-            length = self._varint()
-            self.place += length
+            self._skip(self._varint())
             return None
         if kind in (_LIST, _SET):
-            return self._list(depth)
+            return self._list(depth + 1)
         if kind == _STRUCT:
             return self.struct(depth + 1)
         raise ValueError(f"a header has a field of type {kind}")
 
     def _list(self, depth: int) -> list[Any]:
         """Read the values of a list."""
+        self._check_depth(depth)
         head = self._byte()
         length = head >> 4
         kind = head & 0x0F
         if length == 15:
             length = self._varint()
+        # every value takes a byte at least
+        self._check_left(length)
         if kind in (_TRUE, _FALSE):
             # alone among the types a truth value takes a byte in a list and none in a struct
             kind = _BYTE
         return [self._value(kind, depth) for _ in range(length)]
 
+    def _check_depth(self, depth: int) -> None:
+        """Raise where structs and lists lie in one another too deeply."""
+        if depth > _DEEPEST:
+            raise ValueError("a header is nested too deeply")
+
+    def _check_left(self, n_bytes: int) -> None:
+        """Raise where fewer bytes are left."""
+        if self.place < 0 or n_bytes > len(self.data) - self.place:
+            raise ValueError("a header is cut short")
+
+    def _skip(self, n_bytes: int) -> None:
+        """Go on behind some bytes that are not looked at."""
+        self._check_left(n_bytes)
+        self.place += n_bytes
+
     def _byte(self) -> int:
         """Read one byte."""
-        if not 0 <= self.place < len(self.data):
-            raise ValueError("a header is cut short")
+        self._check_left(1)
         value = self.data[self.place]
         self.place += 1
         return value

@@ -150,7 +150,7 @@ def read_scores(
         if len(files) > 1:
             make_text_plain(part)
         parts.append(part)
-        # of objects: the name of a file need not be text that can be encoded
+        # the name of a file may hold bytes that no text has, which only a column of objects keeps
         name = pd.Index([str(file)], dtype=object)
         origins.append(
             pd.DataFrame({"file": pd.Categorical.from_codes(np.zeros(len(rows), np.int8), name), "row": rows})

@@ -1,5 +1,6 @@
 """Tables of files, read strictly: every cell as it stands, and each column as what it is asked for."""
 
+import os
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,6 +15,7 @@ from salstats.checks import (
     InputFileError,
     SalstatsError,
     check_plain,
+    check_size,
     did_you_mean,
     hidden,
     quoted,
@@ -365,7 +367,7 @@ def _are_names(cells: pd.Series, numbers: pd.Series) -> bool:
 
 
 def _are_too_large(cells: pd.Series, numbers: pd.Series) -> np.ndarray:
-    """Which cells are digits that no float is large enough for."""
+    """Return which cells are digits that no float is large enough for."""
     too_large = np.isinf(numbers.to_numpy())
     if too_large.any():
         too_large[too_large] = cells[too_large].astype("str").str.contains(r"\d").to_numpy()
@@ -412,8 +414,10 @@ def read_coded(path: PathLike, options: TableOptions | None = None, *, may_be_em
             f"{file}: cannot tell what {suffix or 'a file without an ending'} is; "
             f"name it {', '.join(TABLE_SUFFIXES)}"
         )
-    # how much memory its content takes is for the reader of its format to say
     with opened(file, in_parts=True) as stream:
+        # the reader of a format checks how much memory the cells take, which is more than the file
+        size = os.fstat(stream.fileno()).st_size
+        check_size(size, f"{file}: its content", file_bytes=size)
         data = stream.read()
     for signature, right, what in _SIGNATURES:
         if data.startswith(signature) and suffix != right:

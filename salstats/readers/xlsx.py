@@ -13,14 +13,14 @@ from zipfile import ZipFile
 import pandas as pd
 
 from salstats.checks import SHEET_CELL, InputFileError, check_size, quoted
-from salstats.readers.cells import EXACT, TableOptions, check_header, is_date, name_of
+from salstats.readers.cells import BEYOND_FLOATS, EXACT, TableOptions, check_header, is_date, name_of
 
 #: Bytes of memory for one of a part's XML.
 _UNPACKED = 16
-#: XML packs to less than one part in so many.
-_PACKING = 1.5
-#: Bytes that a character of text takes at most, while its column is made.
-_CHARACTER = 8
+#: Unpacked XML has more than this many times the bytes of packed XML; a picture has fewer.
+_PACKING_RATIO = 1.5
+#: Most bytes of memory that a character of text takes while its column is made.
+_CHARACTER_BYTES = 8
 #: XML of a formula or of merged cells, behind which an empty cell may be something else.
 _HIDING = re.compile(rb"<(?:\w+:)?(?:f|mergeCell)[ />]")
 #: What a merged range is called in XML.
@@ -68,7 +68,7 @@ def _check_unpacked(file: Path, archive: ZipFile, file_bytes: int) -> None:
     for part in archive.infolist():
         unpacked += part.file_size
         # any part may be read as XML whatever its name is; a picture, which hardly packs, is none
-        packs = part.file_size > _PACKING * part.compress_size
+        packs = part.file_size > _PACKING_RATIO * part.compress_size
         if packs or not part.filename.startswith("xl/media/"):
             size += part.file_size * _UNPACKED
     # a few bytes can unpack to any number
@@ -106,7 +106,7 @@ def _read_sheet(file: Path, data: bytes, options: TableOptions) -> tuple[list[st
         n_cells += len(cells) + 1
         # a text that the file holds once may stand in any number of cells
         n_characters += sum(len(cell.value) for cell in cells if isinstance(cell.value, str))
-        size = n_cells * SHEET_CELL + n_characters * _CHARACTER
+        size = n_cells * SHEET_CELL + n_characters * _CHARACTER_BYTES
         check_size(size, f"{where}: its {n_cells} cells down to row {number}", len(data))
         if all(cell.value is None for cell in cells):
             blank += 1
@@ -159,9 +159,7 @@ def _value(where: str, cell: Any, options: TableOptions) -> object:
             "mend it or empty the cell"
         )
     if isinstance(cell.value, int) and abs(cell.value) > sys.float_info.max:
-        raise InputFileError(
-            f"{where}, cell {cell.coordinate}: a whole number of more than 300 digits; store it as text"
-        )
+        raise InputFileError(f"{where}, cell {cell.coordinate}: {BEYOND_FLOATS}")
     return None if cell.data_type == "e" else cell.value
 
 

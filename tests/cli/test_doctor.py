@@ -1,8 +1,12 @@
 """`salstats doctor` says what is installed, what is missing, and whether the embedded data are whole."""
 
+import re
 import shutil
 
+import pytest
+
 import salstats as ss
+from salstats import checks
 from salstats.cli.app import run
 from salstats.files import inputs
 
@@ -16,6 +20,22 @@ def test_the_doctor_names_versions_and_finds_the_data_whole(capsys):
     assert str(ss.datasets.data_folder()) in lines["folder"]
     assert "all as their checksums say" in lines["files"]
     assert {"explain", "dask", "Chromium", "LaTeX", "cores", "memory"} <= set(lines)
+
+
+@pytest.mark.parametrize(
+    ("free_gb", "environment", "table_gb", "other_gb"),
+    [(24, None, "12", "1"), (1, None, "0.5", "0.5"), (24, "3", "3", "3")],
+)
+def test_the_doctor_gives_the_limit_of_a_table_and_that_of_another_file(
+    capsys, monkeypatch, free_gb, environment, table_gb, other_gb
+):
+    monkeypatch.setattr(checks, "_free_memory", lambda: free_gb * 2**30)
+    monkeypatch.delenv(checks.LIMIT, raising=False)
+    if environment is not None:
+        monkeypatch.setenv(checks.LIMIT, environment)
+    assert run(["doctor"]) == 0
+    limits = re.findall(r"memory for .*?([\d.]+) GB", capsys.readouterr().out)
+    assert limits == [table_gb, other_gb]
 
 
 def test_the_doctor_names_data_that_are_not_as_they_were_made(capsys, monkeypatch, tmp_path):

@@ -9,97 +9,191 @@ import re
 import struct
 import zipfile
 import zlib
+from dataclasses import dataclass
+
+from pyarrow import parquet
 
 #: Numbers and words that readers have to think about, as they stand in a text file.
 TOKENS = (
-    *("", "0", "-0", "1", "-1", "0.5", "1e400", "-1e400", "1e-400", "1e150", "2e150", "nan", "NaN", "inf"),
-    *("9007199254740993", "-9007199254740993", "18446744073709551616", "9" * 400, "-" + "9" * 400),
-    *("9" * 5000, "0" * 400 + "1", "007", "1_000", "1,5", "1.000,5", "1e5", "1E+16", "0x10", "٣", "½", "50%"),
-    *("NA", "N/A", "null", "None", "true", "True", "FALSE", "=1+1", "#REF!", "2020-01-01", "12:30", "-"),
-    *(" a", "a ", "\u200b", "a\u200bb", "\ufeff", "\x00", "\x07", "a\x85b", "\x7f", "\u2028", "é", "e\u0301"),
-    *("\U0001f600", "\ud800", "..", "../secret.npy", "/etc/passwd", "~/secret.npy", "C:\\a.npy", "a\\b.npy"),
-    *("a/b", "a\nb", "a\r\nb", '"', '""', "a,b", "a;b", "a\tb", "'", "{", "[]", "[1, 2]", "[[0, 1], [1, 0]]"),
-    *("x" * 300, "x" * 140000, "case", "task", "method", "metric", "score", "human", "maps.csv", "con.npy"),
+    "",
+    "0",
+    "-0",
+    "1",
+    "-1",
+    "0.5",
+    "1e400",
+    "-1e400",
+    "1e-400",
+    "1e150",
+    "2e150",
+    "nan",
+    "NaN",
+    "inf",
+    "9007199254740993",
+    "-9007199254740993",
+    "18446744073709551616",
+    "9" * 400,
+    "-" + "9" * 400,
+    "9" * 5000,
+    "0" * 400 + "1",
+    "007",
+    "1_000",
+    "1,5",
+    "1.000,5",
+    "1e5",
+    "1E+16",
+    "0x10",
+    "٣",
+    "½",
+    "50%",
+    "NA",
+    "N/A",
+    "null",
+    "None",
+    "true",
+    "True",
+    "FALSE",
+    "=1+1",
+    "#REF!",
+    "2020-01-01",
+    "12:30",
+    "-",
+    " a",
+    "a ",
+    "\u200b",
+    "a\u200bb",
+    "\ufeff",
+    "\x00",
+    "\x07",
+    "a\x85b",
+    "\x7f",
+    "\u2028",
+    "é",
+    "e\u0301",
+    "\U0001f600",
+    "\ud800",
+    "..",
+    "../secret.npy",
+    "/etc/passwd",
+    "~/secret.npy",
+    "C:\\a.npy",
+    "a\\b.npy",
+    "a/b",
+    "a\nb",
+    "a\r\nb",
+    '"',
+    '""',
+    "a,b",
+    "a;b",
+    "a\tb",
+    "'",
+    "{",
+    "[]",
+    "[1, 2]",
+    "[[0, 1], [1, 0]]",
+    "x" * 300,
+    "x" * 140000,
+    "case",
+    "task",
+    "method",
+    "metric",
+    "score",
+    "human",
+    "maps.csv",
+    "con.npy",
 )
 _ENCODINGS = ("utf-16", "utf-16-le", "utf-32", "latin-1", "cp1252", "utf-8-sig", "utf-7", "shift_jis")
 #: Names of functions that no reader may call.
 _FUNCTIONS = (
-    *(
-        b"cos\nsystem\n",
-        b"cposix\nsystem\n",
-        b"cbuiltins\neval\n",
-        b"cbuiltins\nexec\n",
-        b"cbuiltins\nopen\n",
-    ),
-    *(
-        b"cbuiltins\ngetattr\n",
-        b"csubprocess\nPopen\n",
-        b"cnumpy\nload\n",
-        b"cnumpy.core.multiarray\nscalar\n",
-    ),
-    *(b"ctorch._utils\n_rebuild_tensor_v2\n", b"c_codecs\nencode\n", b"ccollections\nOrderedDict\n"),
-    *(b"cnumpy\nndarray\n", b"cnumpy\ndtype\n", b"cnumpy.core.multiarray\n_reconstruct\n"),
-    *(
-        b"cnumpy.core.numeric\n_frombuffer\n",
-        b"cbuiltins\nbytes\n",
-        b"cbuiltins\nset\n",
-        b"cbuiltins\ncomplex\n",
-    ),
+    b"cos\nsystem\n",
+    b"cposix\nsystem\n",
+    b"cbuiltins\neval\n",
+    b"cbuiltins\nexec\n",
+    b"cbuiltins\nopen\n",
+    b"cbuiltins\ngetattr\n",
+    b"csubprocess\nPopen\n",
+    b"cnumpy\nload\n",
+    b"cnumpy.core.multiarray\nscalar\n",
+    b"ctorch._utils\n_rebuild_tensor_v2\n",
+    b"c_codecs\nencode\n",
+    b"ccollections\nOrderedDict\n",
+    b"cnumpy\nndarray\n",
+    b"cnumpy\ndtype\n",
+    b"cnumpy.core.multiarray\n_reconstruct\n",
+    b"cnumpy.core.numeric\n_frombuffer\n",
+    b"cbuiltins\nbytes\n",
+    b"cbuiltins\nset\n",
+    b"cbuiltins\ncomplex\n",
 )
 _OPCODES = (
-    *(
-        b"(",
-        b"0",
-        b"1",
-        b"2",
-        b"R",
-        b"b",
-        b"t",
-        b"l",
-        b"d",
-        b"]",
-        b"}",
-        b")",
-        b"e",
-        b"a",
-        b"s",
-        b"u",
-        b"N",
-        b".",
-    ),
-    *(
-        b"\x81",
-        b"o",
-        b"i",
-        b"\x93",
-        b"\x91",
-        b"\x8f",
-        b"\x90",
-        b"\x85",
-        b"\x86",
-        b"\x87",
-        b"\x88",
-        b"\x94",
-        b"Q",
-    ),
-    *(
-        b"q\x00",
-        b"h\x00",
-        b"h\x01",
-        b"j\xff\xff\xff\x7f",
-        b"r\xff\xff\xff\x7f",
-        b"\x82\x01",
-        b"Pa\n",
-        b"Fnan\n",
-    ),
-    *(b"\x8a\xa8" + b"\x7f" * 168, b"\x8b\xff\xff\xff\x7f", b"\x8b\x10\x27\x00\x00" + b"\x7f" * 10000),
-    *(b"I" + b"9" * 400 + b"\n", b"L" + b"9" * 5000 + b"L\n", b"I01\n", b"K\x03", b"J\xff\xff\xff\xff"),
-    *(b"X\xff\xff\xff\x7f", b"\x8d\xff\xff\xff\xff\xff\xff\xff\x7f", b"\x96\xff\xff\xff\xff\xff\xff\xff\x7f"),
-    *(
-        b"G\x7f\xf0\x00\x00\x00\x00\x00\x00",
-        b"G\x7f\xf8\x00\x00\x00\x00\x00\x00",
-        b"\x95\xff\xff\xff\xff\xff\xff\xff\x7f",
-    ),
+    b"(",
+    b"0",
+    b"1",
+    b"2",
+    b"R",
+    b"b",
+    b"t",
+    b"l",
+    b"d",
+    b"]",
+    b"}",
+    b")",
+    b"e",
+    b"a",
+    b"s",
+    b"u",
+    b"N",
+    b".",
+    b"\x81",
+    b"o",
+    b"i",
+    b"\x93",
+    b"\x91",
+    b"\x8f",
+    b"\x90",
+    b"\x85",
+    b"\x86",
+    b"\x87",
+    b"\x88",
+    b"\x94",
+    b"Q",
+    b"q\x00",
+    b"h\x00",
+    b"h\x01",
+    b"j\xff\xff\xff\x7f",
+    b"r\xff\xff\xff\x7f",
+    b"\x82\x01",
+    b"Pa\n",
+    b"Fnan\n",
+    b"\x8a\xa8" + b"\x7f" * 168,
+    b"\x8b\xff\xff\xff\x7f",
+    b"\x8b\x10\x27\x00\x00" + b"\x7f" * 10000,
+    b"I" + b"9" * 400 + b"\n",
+    b"L" + b"9" * 5000 + b"L\n",
+    b"I01\n",
+    b"K\x03",
+    b"J\xff\xff\xff\xff",
+    b"X\xff\xff\xff\x7f",
+    b"\x8d\xff\xff\xff\xff\xff\xff\xff\x7f",
+    b"\x96\xff\xff\xff\xff\xff\xff\xff\x7f",
+    b"G\x7f\xf0\x00\x00\x00\x00\x00\x00",
+    b"G\x7f\xf8\x00\x00\x00\x00\x00\x00",
+    b"\x95\xff\xff\xff\xff\xff\xff\xff\x7f",
+)
+
+
+#: Bytes of a page's header that are changed; a header has about so many.
+_PAGE_HEADER_BYTES = 24
+#: Heads of fields of Thrift's compact protocol (double, binary, list, set, map, struct), the end of a struct,
+#: lists with their lengths behind, the first bytes of a large number.
+_THRIFT_BYTES = (0x17, 0x18, 0x19, 0x1A, 0x1B, 0x1C, 0x00, 0xF7, 0xF9, 0xFC, 0xFF, 0x80)
+#: Fields beyond the end of any file: lists of 2^62 numbers and truth values, a text of 2^62 bytes, lists in
+#: lists.
+_THRIFT_FIELDS = (
+    b"\x19\xf7" + b"\x80" * 8 + b"\x40",
+    b"\x19\xf1" + b"\x80" * 8 + b"\x40",
+    b"\x18" + b"\x80" * 8 + b"\x40",
+    b"\x19" * 3000,
 )
 
 
@@ -123,23 +217,101 @@ def mutate_bytes(data: bytes, rng: random.Random) -> bytes:
     """Flip, drop, double or overwrite bytes; cut a file short; put something behind it."""
     if not data:
         return rng.randbytes(8)
-    kind, start = rng.randrange(7), rng.randrange(len(data))
+    start = rng.randrange(len(data))
     stop = min(len(data), start + rng.choice((1, 2, 4, 8, 64)))
-    if kind == 0:
-        return data[:start] + bytes([data[start] ^ 1 << rng.randrange(8)]) + data[start + 1 :]
-    if kind == 1:
-        return data[:start] + data[stop:]
-    if kind == 2:
-        return data[:stop] + data[start:]
-    if kind == 3:
-        number = rng.choice((0, 1, 0x7F, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0xFFFFFFFF))
-        order = rng.choice(("<", ">"))
-        return data[:start] + struct.pack(f"{order}I", number) + data[start + 4 :]
-    if kind == 4:
-        return data[:start]
-    if kind == 5:
-        return data + rng.randbytes(rng.randrange(1, 20))
+    change = rng.choice(_BYTE_CHANGES)
+    return change(data, start, stop, rng)
+
+
+def _flip_bit(data: bytes, start: int, stop: int, rng: random.Random) -> bytes:
+    """Flip one bit of one byte."""
+    byte = data[start] ^ 1 << rng.randrange(8)
+    return data[:start] + bytes([byte]) + data[start + 1 :]
+
+
+def _drop_bytes(data: bytes, start: int, stop: int, rng: random.Random) -> bytes:
+    """Leave some bytes out."""
+    return data[:start] + data[stop:]
+
+
+def _double_bytes(data: bytes, start: int, stop: int, rng: random.Random) -> bytes:
+    """Write some bytes twice."""
+    return data[:stop] + data[start:]
+
+
+def _write_number(data: bytes, start: int, stop: int, rng: random.Random) -> bytes:
+    """Write a number at the edge of a type over four bytes."""
+    number = rng.choice((0, 1, 0x7F, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0xFFFFFFFF))
+    order = rng.choice(("<", ">"))
+    return data[:start] + struct.pack(f"{order}I", number) + data[start + 4 :]
+
+
+def _cut_short(data: bytes, start: int, stop: int, rng: random.Random) -> bytes:
+    """End the file early."""
+    return data[:start]
+
+
+def _append_bytes(data: bytes, start: int, stop: int, rng: random.Random) -> bytes:
+    """Put random bytes behind the file."""
+    return data + rng.randbytes(rng.randrange(1, 20))
+
+
+def _overwrite_bytes(data: bytes, start: int, stop: int, rng: random.Random) -> bytes:
+    """Write random bytes over some bytes."""
     return data[:start] + rng.randbytes(stop - start) + data[stop:]
+
+
+_BYTE_CHANGES = (
+    _flip_bit,
+    _drop_bytes,
+    _double_bytes,
+    _write_number,
+    _cut_short,
+    _append_bytes,
+    _overwrite_bytes,
+)
+
+
+def mutate_page_header(data: bytes, rng: random.Random) -> bytes:
+    """Overwrite one to three bytes of the header of a page of a Parquet file, or put a field before it."""
+    metadata = parquet.read_metadata(io.BytesIO(data))
+    group = metadata.row_group(rng.randrange(metadata.num_row_groups))
+    column = group.column(rng.randrange(metadata.num_columns))
+    starts = [column.data_page_offset]
+    if column.dictionary_page_offset:
+        starts.append(column.dictionary_page_offset)
+    start = rng.choice(starts)
+    if rng.random() < 0.2:
+        return data[:start] + rng.choice(_THRIFT_FIELDS) + data[start:]
+    changed = bytearray(data)
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        place = start + rng.randrange(_PAGE_HEADER_BYTES)
+        changed[place] = rng.choice((rng.randrange(256), rng.choice(_THRIFT_BYTES)))
+    return bytes(changed)
+
+
+@dataclass
+class _TextTable:
+    """A table of text, and how it is written."""
+
+    rows: list[list[str]]
+    sep: str
+    quoting: int = csv.QUOTE_MINIMAL
+    ending: str = "\n"
+    encoding: str = "utf-8"
+
+    def written(self) -> bytes:
+        """Return the table as a file's content."""
+        out = io.StringIO()
+        writer = csv.writer(out, delimiter=self.sep, quoting=self.quoting, lineterminator=self.ending)
+        try:
+            writer.writerows(self.rows)
+        except csv.Error:
+            out.write(self.ending.join(self.sep.join(row) for row in self.rows))
+        errors = "replace"
+        if self.encoding.startswith("utf") and self.encoding != "utf-7":
+            errors = "surrogatepass"
+        return out.getvalue().encode(self.encoding, errors)
 
 
 def mutate_table(data: bytes, rng: random.Random) -> bytes:
@@ -147,43 +319,90 @@ def mutate_table(data: bytes, rng: random.Random) -> bytes:
     text = data.decode("utf-8", "surrogateescape")
     sep = "\t" if text.partition("\n")[0].count("\t") else ","
     rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=sep))
-    width = max(map(len, rows))
-    row, column = rng.randrange(len(rows)), rng.randrange(width)
-    kind = rng.randrange(16)
-    quoting, ending, encoding = csv.QUOTE_MINIMAL, "\n", "utf-8"
-    if kind < 6:
-        rows[row][column % len(rows[row])] = _cell(rng, rows)
-    elif kind == 6:
-        for each in rows:
-            each[column : column + 1] = []
-    elif kind == 7:
-        for each in rows[1:]:
-            each[column % len(each)] = _cell(rng, rows)
-    elif kind == 8:
-        rows[row] = rows[row] + [_cell(rng, rows)] if rng.random() < 0.5 else rows[row][:-1]
-    elif kind == 9:
-        rows.insert(row, list(rng.choice(rows)))
-    elif kind == 10:
-        del rows[row]
-    elif kind == 11:
-        for each in rows:
-            each.insert(column, each[rng.randrange(len(each))] if each else "")
-    elif kind == 12:
-        sep, quoting = rng.choice(",;\t| "), rng.choice((csv.QUOTE_ALL, csv.QUOTE_MINIMAL))
-    elif kind == 13:
-        ending = rng.choice(("\r\n", "\r", "\n\n", "\n\r", "\x0b", "\x00\n"))
-    elif kind == 14:
-        encoding = rng.choice(_ENCODINGS)
+    table = _TextTable(rows, sep)
+    row = rng.randrange(len(rows))
+    column = rng.randrange(max(map(len, rows)))
+    # about one change in three is of one cell
+    change = _change_cell if rng.random() < 3 / 8 else rng.choice(_TABLE_CHANGES)
+    change(table, row, column, rng)
+    return table.written()
+
+
+def _change_cell(table: _TextTable, row: int, column: int, rng: random.Random) -> None:
+    """Change one cell."""
+    cells = table.rows[row]
+    cells[column % len(cells)] = _cell(rng, table.rows)
+
+
+def _drop_column(table: _TextTable, row: int, column: int, rng: random.Random) -> None:
+    """Leave one column out."""
+    for cells in table.rows:
+        cells[column : column + 1] = []
+
+
+def _change_column(table: _TextTable, row: int, column: int, rng: random.Random) -> None:
+    """Change every cell of one column."""
+    for cells in table.rows[1:]:
+        cells[column % len(cells)] = _cell(rng, table.rows)
+
+
+def _change_width(table: _TextTable, row: int, column: int, rng: random.Random) -> None:
+    """Give one row a cell more or a cell less."""
+    if rng.random() < 0.5:
+        table.rows[row].append(_cell(rng, table.rows))
     else:
-        rng.shuffle(rows)
-    out = io.StringIO()
-    writer = csv.writer(out, delimiter=sep, quoting=quoting, lineterminator=ending)
-    try:
-        writer.writerows(rows)
-    except csv.Error:
-        out.write(ending.join(sep.join(each) for each in rows))
-    errors = "surrogatepass" if encoding.startswith("utf") and encoding != "utf-7" else "replace"
-    return out.getvalue().encode(encoding, errors)
+        table.rows[row].pop()
+
+
+def _double_row(table: _TextTable, row: int, column: int, rng: random.Random) -> None:
+    """Write one row twice."""
+    table.rows.insert(row, list(rng.choice(table.rows)))
+
+
+def _drop_row(table: _TextTable, row: int, column: int, rng: random.Random) -> None:
+    """Leave one row out."""
+    del table.rows[row]
+
+
+def _insert_column(table: _TextTable, row: int, column: int, rng: random.Random) -> None:
+    """Put a column in that holds cells of the others."""
+    for cells in table.rows:
+        cells.insert(column, rng.choice(cells) if cells else "")
+
+
+def _change_separator(table: _TextTable, row: int, column: int, rng: random.Random) -> None:
+    """Write the table with another separator, perhaps with every cell quoted."""
+    table.sep = rng.choice(",;\t| ")
+    table.quoting = rng.choice((csv.QUOTE_ALL, csv.QUOTE_MINIMAL))
+
+
+def _change_ending(table: _TextTable, row: int, column: int, rng: random.Random) -> None:
+    """Write the table with other ends of lines."""
+    table.ending = rng.choice(("\r\n", "\r", "\n\n", "\n\r", "\x0b", "\x00\n"))
+
+
+def _change_encoding(table: _TextTable, row: int, column: int, rng: random.Random) -> None:
+    """Write the table in another encoding."""
+    table.encoding = rng.choice(_ENCODINGS)
+
+
+def _shuffle_rows(table: _TextTable, row: int, column: int, rng: random.Random) -> None:
+    """Bring the rows, the header among them, into another order."""
+    rng.shuffle(table.rows)
+
+
+_TABLE_CHANGES = (
+    _drop_column,
+    _change_column,
+    _change_width,
+    _double_row,
+    _drop_row,
+    _insert_column,
+    _change_separator,
+    _change_ending,
+    _change_encoding,
+    _shuffle_rows,
+)
 
 
 def _cell(rng: random.Random, rows: list[list[str]]) -> str:

@@ -1,9 +1,12 @@
 """What is fuzzed: valid files of each reader, by the tests' own helpers, and the call that reads them."""
 
+import io
 import json
 import pickle
 import random
+import re
 import tempfile
+import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
@@ -13,7 +16,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 from chexlocalize_files import mask, write_two_cases
-from fuzz.mutations import mutated
+from fuzz.mutations import mutate_page_header, mutated
 from gaze_files import write_maps, write_release
 from map_folders import write_by_hand, write_map_folder
 from openpyxl import Workbook
@@ -31,6 +34,8 @@ from salstats.readers.pickles import read_pickle
 from salstats.readers.pictures import image_shape, read_picture
 from salstats.readers.tuning import read_thresholds
 
+#: A time in the properties of a workbook.
+_TIME = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 #: The files of an input: path in its folder -> content.
 Files = dict[str, bytes]
 
@@ -261,7 +266,12 @@ def _parquet(files: Files, rng: random.Random) -> Files:
     made = {"a.parquet": sink.getvalue().to_pybytes()}
     if rng.random() < 0.1:
         made = files
-    return changed(made, rng) if rng.random() < 0.6 else made
+    damage = rng.random()
+    if damage < 0.2 and n > 0:
+        return {"a.parquet": mutate_page_header(made["a.parquet"], rng)}
+    if damage < 0.7:
+        return changed(made, rng)
+    return made
 
 
 def _segmentations() -> list[Files]:
@@ -467,9 +477,33 @@ TARGETS = {
 }
 
 
+def _undated(files: Files) -> Files:
+    """Return files without the time at which they were written, which archives and workbooks hold."""
+    undated = dict(files)
+    for path, content in files.items():
+        if content.startswith(b"PK"):
+            undated[path] = _undated_archive(content)
+    return undated
+
+
+def _undated_archive(content: bytes) -> bytes:
+    """Return a zip archive whose parts are as old as each other, and a workbook's properties likewise."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as dated, zipfile.ZipFile(made, "w") as undated:
+        for part in dated.infolist():
+            data = dated.read(part)
+            if part.filename == "docProps/core.xml":
+                data = _TIME.sub(b"2020-01-02T03:04:05Z", data)
+            # a part that is not told its time is of 1980
+            info = zipfile.ZipInfo(part.filename)
+            info.compress_type = part.compress_type
+            undated.writestr(info, data)
+    return made.getvalue()
+
+
 def inputs(target: str, start: int, count: int) -> Iterator[tuple[int, Files]]:
-    """The inputs of a target from one number on; the same number gives the same input in every run."""
-    seeds = TARGETS[target].seeds()
+    """Give the inputs of a target from one number on; a number gives the same input in every run."""
+    seeds = [_undated(files) for files in TARGETS[target].seeds()]
     change = TARGETS[target].change or changed
     for number in range(start, start + count):
         rng = random.Random(f"{target} {number}")

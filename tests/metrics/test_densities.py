@@ -24,6 +24,15 @@ def test_a_map_is_raised_to_0_only_where_it_is_negative_and_then_a_minimum_is_ad
     np.testing.assert_allclose(shares(np.array([[-1.0, 0.0, 2.0]]), minimum=2), [[0.2, 0.3, 0.5]])
 
 
+@pytest.mark.parametrize("factor", [1e-120, 1e-162, 1e-290])
+def test_a_correlation_does_not_depend_on_how_small_values_are(factor):
+    rng = np.random.default_rng(0)
+    saliency, density = rng.random((64, 64)), rng.random((64, 64))
+    densities = Densities(density, (64, 64))
+    tiny = densities.correlations(PixelValues.of(saliency * factor))
+    np.testing.assert_allclose(tiny, densities.correlations(PixelValues.of(saliency)), rtol=1e-9)
+
+
 @pytest.mark.parametrize("value", [0.0, 0.5, -3.0])
 def test_a_constant_map_is_no_density_unless_it_counts_as_uniform(value):
     values = np.full((1, 4), value)

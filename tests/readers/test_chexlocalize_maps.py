@@ -85,9 +85,9 @@ LOOP += [LOOP, LOOP]
         # OpenCV would crash, and the process with it
         ({"cxr_dims": (2**28, 1)}, r"cxr_dims.* 1 x 268435456 is too large; a side has"),
         ({"cxr_dims": (WIDTH, 10**300)}, r"cxr_dims.* is too large; a side has"),
-        ({"cxr_dims": (WIDTH, 10**400)}, "cxr_dims holds a whole number of more than 300 digits"),
-        ({"prob": -(10**400)}, "prob holds a whole number of more than 300 digits"),
-        ({"gt": [10**400]}, "gt holds a whole number of more than 300 digits"),
+        ({"cxr_dims": (WIDTH, 10**400)}, r"cxr_dims holds .*1\.8e308"),
+        ({"prob": -(10**400)}, r"prob holds .*1\.8e308"),
+        ({"gt": [10**400]}, r"gt holds .*1\.8e308"),
         ({"map": 1 << 20_000}, "its map is a value of type int that is too long to show"),
         ({"cxr_dims": "30x20"}, "cxr_dims is '30x20', not a number"),
         (

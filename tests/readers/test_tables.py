@@ -11,9 +11,11 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from tests_support import quick
 
 import salstats as ss
 from salstats.checks import (
+    LIMIT,
     ColumnError,
     InputFileError,
     SalstatsError,
@@ -473,5 +475,15 @@ def test_a_whole_number_of_a_workbook_that_no_float_holds_is_named_with_its_cell
     with zipfile.ZipFile(file, "w") as archive:
         for name, content in parts.items():
             archive.writestr(name, content.replace(b"<v>7</v>", b"<v>%s</v>" % (b"9" * 400)))
-    with pytest.raises(InputFileError, match=r"a\.xlsx, .* cell B2: a whole number of more than 300 digits"):
+    with pytest.raises(InputFileError, match=r"a\.xlsx, .* cell B2: .*1\.8e308"):
+        read_table(file)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".xlsx"])
+def test_a_table_file_beyond_the_limit_is_not_read_into_memory(tmp_path, monkeypatch, suffix):
+    file = tmp_path / f"scores{suffix}"
+    with file.open("wb") as stream:
+        stream.truncate(2**40)
+    monkeypatch.setenv(LIMIT, "0.5")
+    with quick(5), pytest.raises(InputFileError, match=rf"{suffix}: its content would take 1\.02e\+03 GB"):
         read_table(file)
