@@ -102,11 +102,14 @@ class Printed:
     def beside(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Put beside each printed row what the frame has: `key, printed, found, equal, exact`.
 
-        A value that was not printed is left out of both.
+        A value that was not printed is left out of both, and so is a metric that the frame does not have.
         """
         keys, values = list(self.keys), list(self.values)
-        both = self.rows()[[*keys, *values]].merge(
-            self.select(frame)[[*keys, *values]],
+        printed_rows, made = self.rows()[[*keys, *values]], self.select(frame)[[*keys, *values]]
+        if "metric" in keys:
+            printed_rows = printed_rows[printed_rows["metric"].isin(made["metric"])]
+        both = printed_rows.merge(
+            made,
             on=keys,
             how="left",
             validate="1:1",

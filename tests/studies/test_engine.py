@@ -104,6 +104,16 @@ def test_a_printed_row_that_is_not_there_differs(reproduce):
     assert "Table 1, b: printed 0.500, but here NaN" in said.err
 
 
+def test_a_metric_that_the_data_lack_is_not_compared():
+    frame = pd.DataFrame({"metric": ["iou"], "task": ["a"], "estimate": [0.5]})
+    rows = pd.DataFrame(
+        {"metric": ["iou", "iou", "hit"], "task": ["a", "b", "a"], "estimate": [0.5, 0.4, 0.3]}
+    )
+    compared = Printed(lambda: rows, ("metric", "task"), ("estimate",)).beside(frame)
+    assert compared["key"].tolist() == ["iou, a", "iou, b"]
+    assert compared["equal"].tolist() == [True, False]
+
+
 def test_print_of_other_data_is_not_compared(reproduce):
     of_others = Printed(PRINTED.rows, ("task",), ("estimate",), applies=lambda frame: False)
     code, said, out = reproduce(Item("t", "T", lambda _: shown(FRAME), printed=of_others))
