@@ -704,11 +704,14 @@ def test_a_message_about_a_long_cell_is_short_and_comes_at_once(tmp_path, capsys
 
 def test_text_of_a_file_cannot_tell_a_terminal_what_to_do(tmp_path, capsys):
     frame = pd.DataFrame({"case": [*"abcd"], "method": "g", "metric": "iou", "score": [0.1, 0.2, 0.4, 0.8]})
-    frame["site"] = ["\x1b[31mred", "\x1b[31mred", "a\u202eb", "a\u202eb"]
-    ss.write_frame(frame, tmp_path / "scores.parquet")
+    ss.write_frame(frame.assign(site="a\u202eb"), tmp_path / "turned.parquet")
+    ss.write_frame(frame.assign(site="\x1b[31mred"), tmp_path / "red.parquet")
     for command in (["read"], ["summarize", "--by", "site", "--replicates", "20"]):
-        assert run([command[0], str(tmp_path / "scores.parquet"), *command[1:]]) == 0
+        assert run([command[0], str(tmp_path / "turned.parquet"), *command[1:]]) == 0
         shown = "".join(capsys.readouterr())
+        assert r"a\u202eb" in shown
+        assert run([command[0], str(tmp_path / "red.parquet"), *command[1:]]) == 2
+        shown += error_line(capsys)
         assert r"\x1b[31mred" in shown
         assert all(c.isprintable() or c == "\n" for c in shown)
 
