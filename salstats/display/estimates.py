@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import ColumnError, SalstatsError, check_columns, check_frame
+from salstats.display.text.format import family_level
 from salstats.display.text.labels import LAST
 from salstats.frames import ESTIMATE_COLUMNS, KEY_COLUMNS
 from salstats.stats.adjust import check_procedure
@@ -116,11 +117,7 @@ class Estimates:
     @cached_property
     def family_level(self) -> float | None:
         """Level at which limits hold together, None where they hold singly."""
-        together, singly = self.numbers("family_level"), self.numbers("conf_level")
-        levels = np.unique(self.known("family_level"))
-        # a family of one test holds as its only row does
-        wider = bool((singly > together + 1e-9).any())
-        return float(levels[0]) if len(levels) == 1 and wider else None
+        return family_level(self.frame)
 
     @cached_property
     def procedure(self) -> str | None:

@@ -12,6 +12,7 @@ from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import interval_caption
 from salstats.display.plots.axis_ticks import number_axes
 from salstats.display.plots.captions import scope_note
+from salstats.display.plots.drawing import barred_rows
 from salstats.display.plots.figure import figures
 from salstats.display.plots.panel_grid import group_titles, panel_grid
 from salstats.display.plots.points import CELL_POINTS, RASTER_POINTS, cell_layers
@@ -158,8 +159,7 @@ def _bands(frame: pd.DataFrame) -> list[Any]:
     """Layers of the limits' own limits."""
     layers = []
     for term, (colour, _) in _LINES.items():
-        limited = frame["conf_low"].notna() & frame["conf_high"].notna()
-        rows = frame[(frame["term"] == term) & limited].assign(left=-np.inf, right=np.inf)
+        rows = barred_rows(frame[frame["term"] == term]).assign(left=-np.inf, right=np.inf)
         if len(rows):
             corners = p9.aes(xmin="left", xmax="right", ymin="conf_low", ymax="conf_high")
             layers.append(p9.geom_rect(corners, rows, fill=colour, alpha=0.15, size=0, inherit_aes=False))

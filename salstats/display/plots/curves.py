@@ -11,7 +11,7 @@ from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import interval_caption, not_drawn_sentence
 from salstats.display.plots.axis_ticks import number_axes
 from salstats.display.plots.captions import scope_note
-from salstats.display.plots.drawing import drawn_rows, further_column
+from salstats.display.plots.drawing import barred_rows, drawn_rows, further_column
 from salstats.display.plots.figure import figures
 from salstats.display.plots.legends import group_scales, method_labels
 from salstats.display.plots.panel_grid import panel_grid
@@ -103,7 +103,7 @@ def plot_curves(
     unsaid = [*([] if legend else ["method"]), *([] if facet == "task" else ["task"])]
     limits = p9.aes(ymin="conf_low", ymax="conf_high", fill="method_label")
     aesthetics = ("color", "linetype", "fill")[: 2 + with_bands]
-    banded = rows[rows["conf_low"].notna() & rows["conf_high"].notna()]
+    banded = barred_rows(rows)
     band = p9.geom_ribbon(limits, banded, alpha=0.2, color="none", show_legend=False)
     figure = (
         p9.ggplot(rows, p9.aes("fraction", "estimate", color="method_label"))

@@ -83,6 +83,11 @@ def drawn_rows(estimates: Estimates) -> pd.DataFrame:
     return estimates.where(estimates.defined).frame
 
 
+def barred_rows(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows that have both limits, of which bars and bands are drawn."""
+    return frame[frame["conf_low"].notna() & frame["conf_high"].notna()]
+
+
 def panel_texts(
     estimates: Estimates, labels: Labels, facet: str | None, term: str | None, *others: str
 ) -> dict[str, dict[Any, str]]:

@@ -12,6 +12,7 @@ import plotnine as p9
 from salstats.checks import SalstatsError, check_count
 from salstats.display.plots.axis_ticks import axis_breaks, log_breaks, log_texts, tick_texts
 from salstats.display.plots.beside import BEFORE_MM, beside_layers, columns_mm, narrowed
+from salstats.display.plots.drawing import barred_rows
 from salstats.display.plots.figure_rows import Rows
 from salstats.display.plots.legends import (
     EDGE_MM,
@@ -302,7 +303,7 @@ def _marks(frame: pd.DataFrame, by_method: bool) -> list[Any]:
     fixed: dict[str, Any] = {} if by_method else {"color": PALETTE[0]}
     square: dict[str, Any] = {} if by_method else {"shape": "s"}
     last = frame["last"] if "last" in frame.columns else pd.Series(False, index=frame.index)
-    limited = frame[frame["conf_low"].notna() & frame["conf_high"].notna()]
+    limited = barred_rows(frame)
     ends = p9.aes("conf_low", xend="conf_high", yend="y", **colour)
     own, closed = p9.aes(**colour, **shape, **fill), p9.aes(**colour, **fill)
     diamond = {"shape": "D", "size": _MARK + 0.3, "show_legend": False, "stroke": 0.4}

@@ -12,6 +12,7 @@ import plotnine as p9
 from salstats.checks import check_frame
 from salstats.display.plots.axis_ticks import axis_breaks, tick_texts
 from salstats.display.plots.captions import distinct, scope_note
+from salstats.display.plots.drawing import barred_rows
 from salstats.display.plots.figure import figures
 from salstats.display.plots.legends import group_scales
 from salstats.display.plots.panel_grid import PANEL_MM, PanelGrid, panel_grid
@@ -200,7 +201,7 @@ def _lines(lines: pd.DataFrame) -> list[Any]:
     fill: dict[str, Any] = {"group": "panel"} if together else {"fill": "group"}
     black: dict[str, Any] = {"color": REFERENCE} if together else {}
     layers = [p9.geom_line(p9.aes("value", "estimate", **own), lines, size=0.6, **black)]
-    banded = lines[lines["conf_low"].notna() & lines["conf_high"].notna()]
+    banded = barred_rows(lines)
     if len(banded):
         limits = p9.aes("value", ymin="conf_low", ymax="conf_high", **fill)
         black = {"fill": REFERENCE} if together else {}

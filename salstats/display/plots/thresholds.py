@@ -11,7 +11,7 @@ from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import interval_caption, not_drawn_sentence
 from salstats.display.plots.axis_ticks import number_axes, tick_texts
 from salstats.display.plots.captions import scope_note
-from salstats.display.plots.drawing import drawn_rows, quantity
+from salstats.display.plots.drawing import barred_rows, drawn_rows, quantity
 from salstats.display.plots.figure import figures
 from salstats.display.plots.legends import group_scales
 from salstats.display.plots.panel_grid import panel_grid
@@ -89,7 +89,7 @@ def plot_thresholds(
     width = width if width is not None else COLUMN_MM if len(keys) == 1 else PAGE_MM
     grid = panel_grid(keys, 2 if len(keys) == 4 else _MOST_COLUMNS, width)
     height = grid.panel_height(_SHARE)
-    barred = rows[rows["conf_low"].notna() & rows["conf_high"].notna()]
+    barred = barred_rows(rows)
     sentences = [
         scope_note(rows, names, ["method"]),
         _best_note(estimates, larger),

@@ -308,35 +308,10 @@ def family_level(rows: pd.DataFrame) -> float | None:
     return float(levels[0]) if len(levels) == 1 and wider else None
 
 
-def interval_name(rows: pd.DataFrame) -> str:
-    """Name of the limits of some rows: "95% CI", "simultaneous 95% CI", or "CI" where levels differ.
-
-    >>> interval_name(pd.DataFrame({"conf_level": [0.989, 0.991], "family_level": 0.95}))
-    'simultaneous 95% CI'
-    """
-    name = limits_name(rows.get("term", ["mean"]))
-    together = family_level(rows)
-    if together is not None:
-        return f"simultaneous {level_text(together)}% {name}"
-    levels = rows["conf_level"].dropna().unique() if "conf_level" in rows.columns else []
-    if len(levels) != 1:
-        return name
-    return f"{short_level_text(float(levels[0]))}% {name}"
-
-
 def short_level_text(level: float) -> str:
     """A level in percent; one that was adjusted has many digits and gets two decimals."""
     text = level_text(level)
     return text if len(text) <= 5 else fixed_text(100 * level, 2)
-
-
-def of_quantile(heading: str, frame: pd.DataFrame) -> str:
-    """A heading in which "quantile" says which, where a frame has one: "25% quantile"."""
-    values = frame["quantile"].dropna().unique() if "quantile" in frame.columns else []
-    if len(values) != 1:
-        return heading
-    said = re.sub("quantile", f"{level_text(float(values[0]))}% quantile", heading, flags=re.IGNORECASE)
-    return f"{said[:1].upper()}{said[1:]}"
 
 
 def inline_text(
