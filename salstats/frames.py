@@ -16,6 +16,7 @@ from salstats.checks import (
     did_you_mean,
     quoted,
 )
+from salstats.coded_text import codes_and_values, is_coded
 from salstats.score_checks import (
     Names,
     Place,
@@ -91,7 +92,11 @@ class ColumnCodes:
         if name in self._known:
             return self._known[name]
         column = self.frame[name]
-        if isinstance(column.dtype, pd.CategoricalDtype):
+        if is_coded(column):
+            found, values = codes_and_values(column)
+            codes = found.astype(np.int64)
+            blank = bool((codes == 0).any()) and values[0] == ""
+        elif isinstance(column.dtype, pd.CategoricalDtype):
             codes = column.cat.codes.to_numpy(dtype=np.int64)
             values = column.cat.categories
             blank = bool((values == "").any()) and bool((column == "").any())
@@ -146,7 +151,7 @@ class ColumnCodes:
             part = self._known.get(column) or self.column(column)
             if n_codes == 1:
                 codes = part.codes
-            else:
+            elif part.n_codes > 1:
                 # in place, as the codes of a large study are much of what it takes in memory
                 codes = codes * part.n_codes
                 codes += part.codes

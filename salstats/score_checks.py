@@ -171,11 +171,14 @@ class Names:
     @cached_property
     def bytes_used(self) -> np.ndarray:
         """Which of the 256 bytes occur in the names, each of which begins and ends with a bar."""
+        used = np.zeros(256, dtype=bool)
+        used[ord("|")] = True
         if isinstance(self.values.dtype, pd.StringDtype):
-            return _bytes_of_text(self.values) | (np.arange(256) == ord("|"))
-        joined = f"|{'|'.join(self.texts)}|"
-        counts = np.bincount(np.frombuffer(joined.encode("utf-8", "replace"), dtype=np.uint8), minlength=256)
-        return counts > 0
+            used[bytes_of_text(self.values)] = True
+        else:
+            joined = "|".join(self.texts).encode("utf-8", "replace")
+            used[np.frombuffer(joined, dtype=np.uint8)] = True
+        return used
 
     def first_row(self, name: str) -> int | None:
         """First row of a name; None where there is none."""
@@ -189,21 +192,19 @@ class Names:
         return {name: count for name, count in pairs if isinstance(name, str) and count}
 
 
-def _bytes_of_text(values: pd.Index) -> np.ndarray:
-    """Which of the 256 bytes occur in a column of text."""
+def bytes_of_text(values: pd.Index) -> np.ndarray:
+    """Return the bytes of all values of a column of text, one behind the other."""
     import pyarrow as pa
 
-    used = np.zeros(256, dtype=bool)
     text = pa.array(values, pa.large_string())
     if isinstance(text, pa.ChunkedArray):
         text = text.combine_chunks()
     # its buffers are the places of missing cells, of the beginnings, and the text
     _, offsets, content = text.buffers()
     if content is None:
-        return used
+        return np.zeros(0, dtype=np.uint8)
     ends = np.frombuffer(offsets, dtype=np.int64)[text.offset : text.offset + len(text) + 1]
-    used[np.frombuffer(content, dtype=np.uint8)[ends[0] : ends[-1]]] = True
-    return used
+    return np.frombuffer(content, dtype=np.uint8)[ends[0] : ends[-1]]
 
 
 def check_names(names: Names, frame: str = "scores") -> None:

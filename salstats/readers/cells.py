@@ -5,6 +5,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -114,15 +115,33 @@ def _plain_numbers(column: pd.Series, na: Sequence[str]) -> pd.Series | None:
     from pyarrow import compute
 
     text = pa.array(column)
-    missing = compute.is_in(text, pa.array(list(na), text.type))
+    numbers = _numbers_alone(text, na)
+    if numbers is None:
+        missing = compute.is_in(text, pa.array(list(na), text.type))
+        try:
+            numbers = compute.if_else(missing, None, text).cast(pa.float64())
+        except pa.ArrowInvalid:
+            return None
+        # a cell such as "nan" that is not said to be missing is no number
+        if compute.any(compute.is_nan(numbers)).as_py():
+            return None
+    return pd.Series(numbers.to_numpy(zero_copy_only=False), index=column.index, name=column.name)
+
+
+def _numbers_alone(text: Any, na: Sequence[str]) -> Any:
+    """Return cells of text as numbers where each is one and none stands for missing, else None."""
+    import pyarrow as pa
+
     try:
-        numbers = compute.if_else(missing, None, text).cast(pa.float64())
+        numbers = text.cast(pa.float64())
     except pa.ArrowInvalid:
         return None
-    # a cell such as "nan" that is not said to be missing is no number
-    if compute.any(compute.is_nan(numbers)).as_py():
+    values = numbers.to_numpy(zero_copy_only=False)
+    # "-99" may stand for missing, and "nan" is a number to pyarrow
+    marks = _cast(pd.Series(na, dtype="str"))
+    if np.isnan(values).any() or np.isin(values, marks[~np.isnan(marks)]).any():
         return None
-    return pd.Series(numbers.to_numpy(zero_copy_only=False), index=column.index, name=column.name)
+    return numbers
 
 
 def _cast(text: pd.Series) -> np.ndarray:

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from salstats.checks import CELL, ColumnError, InputFileError, SalstatsError, check_size, limit
+from salstats.coded_text import at_once, sorted_dictionary, text_dtype
 from salstats.readers.cells import check_header
-from salstats.readers.coded_text import sorted_dictionary
 from salstats.readers.parquet_pages import PageSizes, page_sizes
 
 #: What pandas calls the row labels of a frame that has no name for them.
@@ -23,12 +22,13 @@ _BATCH_ROWS = 1 << 16
 _BATCH_SHARE = 0.25
 
 
-def read_parquet(file: Path, data: bytes) -> pd.DataFrame:
-    """Read a Parquet file's columns: text as a Categorical, whole numbers exact even beside empty cells."""
+def read_parquet(file: Path, data: bytes | memoryview) -> pd.DataFrame:
+    """Read a Parquet file's columns: text coded, whole numbers exact even beside empty cells."""
     import pyarrow as pa
     from pyarrow import parquet
 
     exact = {getattr(pa, name.lower())(): getattr(pd, f"{name}Dtype")() for name in _WHOLE}
+    exact[pa.bool_()] = pd.BooleanDtype()
     try:
         parquet_file = parquet.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)
         schema = parquet_file.schema_arrow
@@ -41,7 +41,7 @@ def read_parquet(file: Path, data: bytes) -> pd.DataFrame:
         table = table.select(names).replace_schema_metadata()
         table = _simplified(file, data, table)
         frame: pd.DataFrame = table.to_pandas(
-            ignore_metadata=True, types_mapper={**exact, pa.bool_(): pd.BooleanDtype()}.get
+            ignore_metadata=True, types_mapper=lambda kind: exact.get(kind) or text_dtype(kind)
         )
     except SalstatsError:
         raise
@@ -87,7 +87,7 @@ def _check_columns(file: Path, schema: Any) -> None:
             )
 
 
-def _decoded(file: Path, data: bytes, schema: Any, metadata: Any) -> Any:
+def _decoded(file: Path, data: bytes | memoryview, schema: Any, metadata: Any) -> Any:
     """Decode a file's columns, text as a dictionary where it can be, within the limit of memory."""
     import pyarrow as pa
     from pyarrow import parquet
@@ -135,24 +135,26 @@ def _is_text(kind: Any) -> bool:
     return bool(types.is_string(kind) or types.is_large_string(kind))
 
 
-def _simplified(file: Path, data: bytes, table: Any) -> Any:
+def _simplified(file: Path, data: bytes | memoryview, table: Any) -> Any:
     """Bring a table's text to sorted dictionaries, its other dictionaries and its decimals to numbers."""
     import pyarrow as pa
 
-    size = len(table) * table.num_columns * CELL
+    coded = []
     for place, field in enumerate(table.schema):
         column = table.column(place)
-        if not pa.types.is_dictionary(field.type):
-            if pa.types.is_decimal(field.type):
-                table = table.set_column(place, field.name, column.cast(pa.float64()))
-            continue
-        if _is_text(field.type.value_type):
-            column = sorted_dictionary(column)
-            size += _text_size(column)
-            check_size(size, f"{file}: its {len(table)} rows, as far as column {field.name!r},", len(data))
-        else:
-            column = column.cast(field.type.value_type)
-        table = table.set_column(place, field.name, column)
+        if pa.types.is_decimal(field.type):
+            table = table.set_column(place, field.name, column.cast(pa.float64()))
+        elif pa.types.is_dictionary(field.type) and _is_text(field.type.value_type):
+            coded.append(place)
+        elif pa.types.is_dictionary(field.type):
+            table = table.set_column(place, field.name, column.cast(field.type.value_type))
+    columns = list(at_once(sorted_dictionary, (table.column(place) for place in coded)))
+    size = len(table) * table.num_columns * CELL
+    for place, column, n_bytes in zip(coded, columns, at_once(_text_size, columns), strict=True):
+        name = table.schema.names[place]
+        size += n_bytes
+        check_size(size, f"{file}: its {len(table)} rows, as far as column {name!r},", len(data))
+        table = table.set_column(place, name, column)
     return table
 
 
@@ -160,7 +162,5 @@ def _text_size(column: Any) -> int:
     """Return how many bytes the cells of a dictionary of text take together, written out."""
     from pyarrow import compute
 
-    codes = column.indices.drop_null().to_numpy()
-    n_rows = np.bincount(codes, minlength=len(column.dictionary))
-    lengths = compute.binary_length(column.dictionary).to_numpy(zero_copy_only=False)
-    return int(n_rows @ lengths.astype(np.int64))
+    lengths = compute.binary_length(column.dictionary)
+    return compute.sum(lengths.take(column.indices)).as_py() or 0

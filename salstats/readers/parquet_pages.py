@@ -38,7 +38,7 @@ class PageSizes:
     has_shared_beginnings: bool = False
 
 
-def page_sizes(data: bytes, n_columns: int) -> list[PageSizes]:
+def page_sizes(data: bytes | memoryview, n_columns: int) -> list[PageSizes]:
     """Return the sizes of each column's pages; ValueError where the headers of the pages are damaged.
 
     The footer is read here, as pyarrow ends the process where it is damaged in some places.
@@ -76,7 +76,7 @@ def _whole(struct: dict[int, Any], field: int) -> int:
     return value
 
 
-def _add_pages(sizes: PageSizes, data: bytes, start: int, end: int) -> None:
+def _add_pages(sizes: PageSizes, data: bytes | memoryview, start: int, end: int) -> None:
     """Add the pages that lie between two places of a file."""
     if end > len(data):
         raise ValueError("a column lies outside the file")
@@ -97,7 +97,7 @@ def _add_pages(sizes: PageSizes, data: bytes, start: int, end: int) -> None:
 class _CompactReader:
     """Values of Thrift's compact protocol, one after the other."""
 
-    def __init__(self, data: bytes, place: int) -> None:
+    def __init__(self, data: bytes | memoryview, place: int) -> None:
         self.data = data
         self.place = place
 

@@ -7,7 +7,8 @@ messages name row and column.
 
 import codecs
 import csv
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -35,13 +36,13 @@ def cells_of_any_length() -> Iterator[None]:
 
 
 def read_regular_text(
-    data: bytes, encoding: str, sep: str, coded: Collection[str] = ()
+    data: bytes | memoryview, encoding: str, sep: str, coded: Collection[str] = ()
 ) -> tuple[Any, int] | None:
     """Read a regular file's cells as text.
 
     Parameters
     ----------
-    data : bytes
+    data : bytes or memoryview
         The file's content.
     encoding : str
         Its encoding; a file that is not in UTF-8 is not regular.
@@ -58,36 +59,29 @@ def read_regular_text(
     """
     if not _is_utf8(encoding) or not sep.isascii():
         return None
-    start = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
-    if not _has_known_characters(data, start):
+    start = len(codecs.BOM_UTF8) if bytes(data[: len(codecs.BOM_UTF8)]) == codecs.BOM_UTF8 else 0
+    if not _are_regular(_whole_lines(data, start), sep):
         return None
     first_line = start
     while first_line < len(data) and data[first_line] in (_LINE_FEED, _RETURN):
         first_line += 1
-    n_leading = data.count(b"\n", start, first_line)
+    n_leading = bytes(data[start:first_line]).count(b"\n")
     end = len(data)
     while end > first_line and data[end - 1] in (_LINE_FEED, _RETURN):
         end -= 1
     content = memoryview(data)[first_line:end]
-    quoted = b'"' in data
-    if quoted and not _has_regular_quotes(data, first_line, end, sep):
-        return None
-    header_end = data.find(b"\n", first_line, end)
-    if header_end < 0:
-        return None
-    try:
-        header_line = data[first_line:header_end].decode()
-    except UnicodeDecodeError:
+    header_line, line_feed, _ = bytes(next(_whole_lines(content), b"")).partition(b"\n")
+    if not line_feed:
         return None
     try:
         with cells_of_any_length():
-            header = next(csv.reader([header_line], delimiter=sep))
-    except csv.Error:
+            header = next(csv.reader([header_line.decode()], delimiter=sep))
+    except (UnicodeDecodeError, csv.Error):
         return None
     if len(header) < 2 or len(set(header)) < len(header):
         return None
-    table = _parsed(content, header, sep, coded, quoted=quoted)
-    if table is None or _has_blank_line(table, data, first_line, end):
+    table = _parsed(content, header, sep, coded)
+    if table is None or _has_blank_line(table, content):
         return None
     return table, 2 + n_leading
 
@@ -100,44 +94,55 @@ def _is_utf8(encoding: str) -> bool:
         return False
 
 
-def _has_known_characters(data: bytes, start: int) -> bool:
-    """Whether there is no control character but tabs and ends of lines, nor a second byte-order mark."""
+def _whole_lines(data: bytes | memoryview, start: int = 0) -> Iterator[np.ndarray]:
+    """Give the bytes from a place on in chunks of whole lines: as many as a chunk holds, and at least one."""
     content = np.frombuffer(data, dtype=np.uint8)
-    n_returns = 0
-    beyond_ascii = False
-    for first in range(start, len(content), _CHUNK):
-        chunk = content[first : first + _CHUNK]
-        n_known = int(np.count_nonzero(chunk == _LINE_FEED) + np.count_nonzero(chunk == _TAB))
-        n_returns_here = int(np.count_nonzero(chunk == _RETURN))
-        n_controls = int(np.count_nonzero(chunk < _FIRST_PRINTABLE))
-        if n_controls > n_known + n_returns_here or (chunk == _DELETE).any():
-            return False
-        n_returns += n_returns_here
-        beyond_ascii = beyond_ascii or bool((chunk >= _FIRST_BEYOND_ASCII).any())
-    # a return alone ends a line, too, and is left to the strict reader
-    if n_returns and n_returns != data.count(b"\r\n"):
+    while start < len(content):
+        size = _CHUNK
+        text = bytes(content[start : start + size])
+        while b"\n" not in text and start + size < len(content):
+            # a line is longer than a chunk
+            size *= 2
+            text = bytes(content[start : start + size])
+        end = start + size
+        if end < len(content):
+            end = start + text.rfind(b"\n") + 1
+        yield content[start:end]
+        start = end
+
+
+def _are_regular(chunks: Iterable[np.ndarray], sep: str) -> bool:
+    """Return whether all chunks of lines have known characters and regular quotation marks."""
+    import pyarrow as pa
+
+    def is_regular(lines: np.ndarray) -> bool:
+        return _has_known_characters(lines) and _has_regular_quotes(lines, sep)
+
+    # NumPy looks at several chunks at the same time
+    with ThreadPoolExecutor(pa.cpu_count()) as threads:
+        return all(threads.map(is_regular, chunks))
+
+
+def _has_known_characters(lines: np.ndarray) -> bool:
+    """Whether lines hold no control character but tabs and line ends, nor a second byte-order mark."""
+    n_returns = np.count_nonzero(lines == _RETURN)
+    n_known = np.count_nonzero(lines == _LINE_FEED) + np.count_nonzero(lines == _TAB) + n_returns
+    if np.count_nonzero(lines < _FIRST_PRINTABLE) > n_known or (lines == _DELETE).any():
         return False
-    return not beyond_ascii or (_MAYBE_CONTROL not in data and data.find(codecs.BOM_UTF8, start) < 0)
+    # a return alone ends a line, too, and is left to the strict reader
+    if n_returns and n_returns != bytes(lines).count(b"\r\n"):
+        return False
+    if not (lines >= _FIRST_BEYOND_ASCII).any():
+        return True
+    text = bytes(lines)
+    return _MAYBE_CONTROL not in text and codecs.BOM_UTF8 not in text
 
 
-def _has_regular_quotes(data: bytes, start: int, end: int, sep: str) -> bool:
+def _has_regular_quotes(lines: np.ndarray, sep: str) -> bool:
     """Return whether every quotation mark encloses a cell of one line, or is doubled inside one."""
-    content = np.frombuffer(data, dtype=np.uint8)
-    while start < end:
-        # whole lines together, as many as a chunk holds, and at least one
-        line_end = data.rfind(b"\n", start, min(start + _CHUNK, end))
-        if line_end < 0:
-            line_end = data.find(b"\n", start, end)
-        next_start = end if line_end < 0 else line_end + 1
-        if not _are_regular_lines(content[start:next_start], sep):
-            return False
-        start = next_start
-    return True
-
-
-def _are_regular_lines(lines: np.ndarray, sep: str) -> bool:
-    """Return whether the quotation marks of whole lines are as `_has_regular_quotes` has them."""
     marks = np.flatnonzero(lines == _QUOTE)
+    if not marks.size:
+        return True
     if len(marks) % 2:
         return False
     # before the first cell and after the last there is the end of a line
@@ -154,7 +159,7 @@ def _are_regular_lines(lines: np.ndarray, sep: str) -> bool:
     return not (n_marks_before % 2).any()
 
 
-def _has_blank_line(table: Any, data: bytes, start: int, end: int) -> bool:
+def _has_blank_line(table: Any, content: memoryview) -> bool:
     """Whether a line is blank, of which pyarrow makes a row of empty cells."""
     import pyarrow as pa
     from pyarrow import compute
@@ -166,10 +171,12 @@ def _has_blank_line(table: Any, data: bytes, start: int, end: int) -> bool:
         has_empty = compute.any(compute.equal(first, "")).as_py()
     if not has_empty:
         return False
-    return data.find(b"\n\n", start, end) >= 0 or data.find(b"\n\r", start, end) >= 0
+    # a chunk begins behind the end of a line
+    texts = (b"\n" + bytes(lines) for lines in _whole_lines(content))
+    return any(b"\n\n" in text or b"\n\r" in text for text in texts)
 
 
-def _parsed(content: memoryview, header: list[str], sep: str, coded: Collection[str], *, quoted: bool) -> Any:
+def _parsed(content: memoryview, header: list[str], sep: str, coded: Collection[str]) -> Any:
     """Parse the lines below a header with pyarrow; None where they are not as wide as it, or no UTF-8."""
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
@@ -181,9 +188,7 @@ def _parsed(content: memoryview, header: list[str], sep: str, coded: Collection[
         return arrow_csv.read_csv(
             pa.BufferReader(content),
             read_options=arrow_csv.ReadOptions(column_names=header, skip_rows=1),
-            parse_options=arrow_csv.ParseOptions(
-                delimiter=sep, quote_char='"' if quoted else False, ignore_empty_lines=False
-            ),
+            parse_options=arrow_csv.ParseOptions(delimiter=sep, ignore_empty_lines=False),
             convert_options=arrow_csv.ConvertOptions(column_types=types, strings_can_be_null=False),
         )
     except pa.ArrowInvalid:

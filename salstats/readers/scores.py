@@ -18,6 +18,7 @@ from salstats.checks import (
     and_more,
     check_choice,
 )
+from salstats.coded_text import make_text_plain
 from salstats.frames import (
     KEY_COLUMNS,
     ColumnCodes,
@@ -27,7 +28,6 @@ from salstats.frames import (
     warn_of_doubtful_scores,
 )
 from salstats.readers.cells import NA_STRINGS, PathLike, TableOptions
-from salstats.readers.coded_text import make_text_plain
 from salstats.readers.joins import Join, join_tables, joined_columns, read_joined
 from salstats.readers.shapes import Targets, below_each_other, check_filled, check_layout, named, shaped
 from salstats.readers.tables import read_coded, read_table
@@ -167,7 +167,6 @@ def read_scores(
         return f"{origin['file'].iloc[row]}, row {origin['row'].iloc[row]}"
 
     if scale is not None:
-        # groups of Categoricals would be all combinations of their values
         make_text_plain(scores)
         warn_of_two_scales(scores, place)
         scores = _scaled(scores, scale)

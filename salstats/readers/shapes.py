@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import ColumnError, SalstatsError, quoted, warn
+from salstats.coded_text import is_coded
 from salstats.frames import IDENTIFIER_COLUMNS, SCORES_COLUMNS
 from salstats.readers.cells import covariate_text
 from salstats.readers.tables import REQUIRED_TEXT, Table
@@ -290,7 +291,8 @@ def check_filled(frame: pd.DataFrame, table: Table, rows: np.ndarray) -> None:
         if name not in frame.columns:
             continue
         empty = frame[name].isna().to_numpy()
-        if name not in ALL_OR_NONE:
+        # an empty cell of a coded column is missing
+        if name not in ALL_OR_NONE and not is_coded(frame[name]):
             empty = empty | frame[name].eq("").to_numpy()
         if empty.any() and not (name in ALL_OR_NONE and empty.all()):
             row = rows[int(np.flatnonzero(empty)[0])]

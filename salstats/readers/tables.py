@@ -21,6 +21,15 @@ from salstats.checks import (
     quoted,
     warn,
 )
+from salstats.coded_text import (
+    TEXT,
+    coded_frame,
+    coded_text,
+    is_coded,
+    make_text_plain,
+    plain_text,
+    values_of,
+)
 from salstats.files.inputs import opened
 from salstats.frames import IDENTIFIER_COLUMNS
 from salstats.readers.cells import (
@@ -34,10 +43,10 @@ from salstats.readers.cells import (
     parse_numbers,
     warn_of_blanks,
 )
-from salstats.readers.coded_text import TEXT, coded_frame, coded_text, make_text_plain, plain_text
 from salstats.readers.parquet import read_parquet
 from salstats.readers.text import CONTROL, read_text
 from salstats.readers.xlsx import read_xlsx
+from salstats.score_checks import bytes_of_text
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".xlsx")
 #: First bytes of files that are not what a name may say: bytes, the right ending, what it is.
@@ -59,6 +68,8 @@ _NO_NAME = 2.0**64
 _ROUNDED = re.compile(r"\d(?:\.\d+)?[eE]\+\d\d")
 #: A name that has to be looked at: blanks around it, other than printable ASCII, a power of ten.
 _DOUBTFUL = r"^\s|\s$|[^ -~]|[eE]\+\d\d$"
+#: Bytes that tell whether there may be such a name.
+_BLANK, _LAST_PRINTED, _PLUS = b" ~+"
 #: Digits that are no number, as they begin with zeros.
 _NAME = r"^0\d+$"
 #: A return that ends no line, and all characters of which one may be a control.
@@ -73,8 +84,8 @@ class Table:
     """The cells of a table file as they stand, under the names of its header."""
 
     file: Path
-    #: Text, as a Categorical where `read_coded` reads it; numbers, too, in Parquet and XLSX. An empty cell is
-    #: "" (text) or NaN. The index counts rows.
+    #: Text, coded where `read_coded` reads it; numbers, too, in Parquet and XLSX. An empty cell is "" (text)
+    #: or NaN. The index counts rows.
     cells: pd.DataFrame
     #: the file's number of the first data row: 2 below a header, 1 in Parquet
     first_row: int = 2
@@ -153,14 +164,14 @@ class Table:
         return names.astype("str")
 
     def coded(self, column: str) -> pd.Series:
-        """A column of names, see `text`, as a Categorical of its sorted names, missing where one is empty."""
+        """A column of names, see `text`, coded, missing where one is empty."""
         cells = self.cells[column]
         if pd.api.types.is_integer_dtype(cells):
             return coded_text(_digits(cells))
-        if not isinstance(cells.dtype, pd.StringDtype | pd.CategoricalDtype):
+        if not isinstance(cells.dtype, pd.StringDtype) and not is_coded(cells):
             cells = self.text(column)
         names = coded_text(cells)
-        if _doubtful_names(names.cat.categories):
+        if _doubtful_names(values_of(names)):
             text = plain_text(names)
             self._check_names(column, text, _doubtful_names(text))
         return names
@@ -379,6 +390,10 @@ def _doubtful_names(names: pd.Series | pd.Index) -> list[str]:
     import pyarrow as pa
     from pyarrow import compute
 
+    # most columns are done here, without a look at each name
+    content = bytes_of_text(names)
+    if not ((content <= _BLANK) | (content > _LAST_PRINTED) | (content == _PLUS)).any():
+        return []
     distinct = compute.unique(pa.array(names))
     return distinct.filter(compute.match_substring_regex(distinct, _DOUBTFUL)).to_pylist()
 
@@ -404,7 +419,9 @@ def read_table(path: PathLike, options: TableOptions | None = None, *, may_be_em
 
 
 def read_coded(path: PathLike, options: TableOptions | None = None, *, may_be_empty: bool = False) -> Table:
-    """Read a file as `read_table` does, and leave text a Categorical where its reader has codes."""
+    """Read a file as `read_table` does, and leave text coded where its reader has codes."""
+    import pyarrow as pa
+
     options = options or TableOptions()
     file = Path(path)
     check_plain(file)
@@ -418,19 +435,22 @@ def read_coded(path: PathLike, options: TableOptions | None = None, *, may_be_em
         # the reader of a format checks how much memory the cells take, which is more than the file
         size = os.fstat(stream.fileno()).st_size
         check_size(size, f"{file}: its content", file_bytes=size)
-        data = stream.read()
+        # an array of NumPy lies in large pages of memory, and so is filled several times as fast as bytes
+        data = np.fromfile(stream, dtype=np.uint8).data
     for signature, right, what in _SIGNATURES:
-        if data.startswith(signature) and suffix != right:
+        if data[: len(signature)] == signature and suffix != right:
             raise InputFileError(f"{file} is not what its ending says but {what}")
     if suffix == ".parquet":
         table = Table(file, read_parquet(file, data), 1, options)
     elif suffix == ".xlsx":
-        table = Table(file, read_xlsx(file, data, options), 2, options)
+        table = Table(file, read_xlsx(file, bytes(data), options), 2, options)
     else:
         cells, first_row = read_text(file, data, options, options.sep or ("\t" if suffix == ".tsv" else ","))
-        # the file and its cells take about as much memory; what follows needs the cells only
-        del data
-        table = Table(file, coded_frame(cells), first_row, options)
+        frame = coded_frame(cells)
+        # the file and its cells take more memory than the frame, which alone is needed below
+        del data, cells
+        pa.default_memory_pool().release_unused()
+        table = Table(file, frame, first_row, options)
     if table.cells.empty and not may_be_empty:
         raise InputFileError(f"{file} has a header but no data rows")
     return table

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from salstats.checks import CELL, InputFileError, check_size
+from salstats.checks import CELL, InputFileError, check_size, too_large
 from salstats.frames import IDENTIFIER_COLUMNS
 from salstats.readers.cells import TableOptions, check_header
 from salstats.readers.regular_text import cells_of_any_length, read_regular_text
@@ -28,20 +28,28 @@ _STRICT_BYTES, _STRICT_CELL = 4, 96
 _OTHER_SEPARATORS = {";": "';'", "\t": "'\\t'", "|": "'|'", ",": "','"}
 
 
-def read_text(file: Path, data: bytes, options: TableOptions, sep: str) -> tuple[Any, int]:
+def read_text(file: Path, data: bytes | memoryview, options: TableOptions, sep: str) -> tuple[Any, int]:
     """Read the cells of a delimited text file as a pyarrow.Table, and its number of the first data row.
 
     Columns of identifiers are dictionaries where the file is regular.
     """
-    n_cells = sum(data.count(mark) for mark in {sep.encode(errors="replace"), b"\n", b"\r"})
-    what = f"{file}: its {n_cells} cells"
-    check_size(len(data) + n_cells * CELL, what, len(data))
+    _check_cells(file, data, sep, 1, CELL)
     regular = read_regular_text(data, options.encoding, sep, IDENTIFIER_COLUMNS)
     if regular is None:
-        check_size(_STRICT_BYTES * len(data) + n_cells * _STRICT_CELL, what, len(data))
-        return _read_strictly(file, data, options, sep)
+        _check_cells(file, data, sep, _STRICT_BYTES, _STRICT_CELL)
+        return _read_strictly(file, bytes(data), options, sep)
     check_header(file, regular[0].column_names)
     return regular
+
+
+def _check_cells(file: Path, data: bytes | memoryview, sep: str, of_byte: int, of_cell: int) -> None:
+    """Raise where a file takes too much memory, so much for each of its bytes and so much for each cell."""
+    # no file has more cells than bytes, and counting them takes time
+    if not too_large(len(data) * (of_byte + of_cell), len(data)):
+        return
+    text = bytes(data)
+    n_cells = sum(text.count(mark) for mark in {sep.encode(errors="replace"), b"\n", b"\r"})
+    check_size(len(data) * of_byte + n_cells * of_cell, f"{file}: its {n_cells} cells", len(data))
 
 
 def _read_strictly(file: Path, data: bytes, options: TableOptions, sep: str) -> tuple[Any, int]:

@@ -61,20 +61,20 @@ def read_with_arrow(file):
 
 
 @pytest.mark.parametrize("name", ["scores", "quoted", "covariates"])
-def test_a_csv_file_takes_at_most_eight_times_as_long(files, name):
+def test_a_csv_file_takes_at_most_six_times_as_long(files, name):
     file = files / f"{name}.csv"
     arrow, ours = fastest(
         lambda: pyarrow.csv.read_csv(file), lambda: ss.read_scores(file), enough=20, turns=7, least=3
     )
-    assert ours < 8 * arrow
+    assert ours < 6 * arrow
 
 
-def test_a_parquet_file_takes_at_most_five_times_as_long(files):
+def test_a_parquet_file_takes_at_most_four_times_as_long(files):
     file = files / "scores.parquet"
     arrow, ours = fastest(
         lambda: read_with_arrow(file), lambda: ss.read_scores(file), enough=20, turns=15, least=10
     )
-    assert ours < 5 * arrow
+    assert ours < 4 * arrow
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
@@ -108,11 +108,9 @@ print(1024 * (peak - before) / scores.memory_usage(deep=True).sum())
 @pytest.mark.parametrize("name", TIMES_FRAME)
 def test_memory_at_the_peak_is_a_few_times_that_of_the_frame(files, name):
     few = (files / "few").with_suffix(f".{name.partition('.')[2]}")
-    # a process of its own, so that the peak is this call's
-    done = subprocess.run(
-        [sys.executable, "-c", PEAK, few, files / name],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert float(done.stdout) < TIMES_FRAME[name]
+    command = [sys.executable, "-c", PEAK, few, files / name]
+    # processes of their own, so that the peak is this call's; it varies with what threads allocate when
+    peaks = [
+        float(subprocess.run(command, capture_output=True, text=True, check=True).stdout) for _ in range(5)
+    ]
+    assert np.median(peaks) < TIMES_FRAME[name]

@@ -111,6 +111,13 @@ def test_identifiers_in_bytes_are_refused(parquet_file, width):
         ss.read_scores(file)
 
 
+@pytest.mark.parametrize("kind", [pa.string(), pa.dictionary(pa.int32(), pa.string())], ids=str)
+def test_identifiers_that_are_all_missing_are_read_as_missing(parquet_file, kind):
+    scores = ss.read_scores(parquet_file(seed=pa.array([None, None], pa.string()).cast(kind)))
+    assert scores["seed"].isna().all()
+    assert scores["seed"].dtype == scores["case"].dtype
+
+
 @pytest.mark.parametrize("text", ["a\x07b", "a\x1b", "\x85a", "\ufeffa", "a\rb"])
 def test_a_control_character_in_a_covariate_is_refused_with_its_row(parquet_file, text):
     file = parquet_file(note=pa.array(["good", text]))

@@ -1,5 +1,6 @@
 """A regular file is read by pyarrow, and its cells are those that the strict reader gives."""
 
+import codecs
 import random
 from pathlib import Path
 
@@ -50,7 +51,15 @@ def test_both_readers_give_the_same_cells():
     assert n_regular > 1000
 
 
+def test_files_of_several_chunks_give_the_same_cells(monkeypatch):
+    monkeypatch.setattr("salstats.readers.regular_text._CHUNK", 4)
+    test_both_readers_give_the_same_cells()
+
+
 IRREGULAR = {
+    "line ends alone": b"\n\n",
+    "a byte-order mark alone": codecs.BOM_UTF8,
+    "a byte-order mark in the second line": b"a,b\n" + codecs.BOM_UTF8 + b"1,2\n",
     "a ragged row": b"a,b\n1,2,3\n",
     "a blank line": b"a,b\n1,2\n\n3,4\n",
     "a return alone": b"a,b\n1,2\r3,4\n",

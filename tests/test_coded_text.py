@@ -1,12 +1,14 @@
 """Text as codes of its distinct values, whatever whole numbers a file has for codes."""
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
 import salstats as ss
-from salstats.readers.coded_text import coded_text, sorted_dictionary
+from salstats.coded_text import coded_text, codes_and_values, plain_text, sorted_dictionary
 
+CODED = pa.dictionary(pa.int32(), pa.string())
 INDEX_TYPES = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
 
 
@@ -17,7 +19,24 @@ def test_codes_of_every_type_are_brought_into_order(name):
     coded = sorted_dictionary(column)
     assert coded.to_pylist() == ["a", None, "b", "a", None]
     assert coded.dictionary.to_pylist() == ["a", "b"]
-    assert coded_text(coded.to_pandas()).cat.codes.tolist() == [0, -1, 1, 0, -1]
+
+
+@pytest.mark.parametrize("cells", [["b", None, "a", "b"], ["", "b", None, "a", "b", ""], [], [None], [""]])
+def test_an_empty_cell_is_missing_and_all_others_are_as_before(cells):
+    text = pd.Series(cells, dtype="str", name="task")
+    coded = coded_text(text)
+    pd.testing.assert_series_equal(plain_text(coded), text.mask(text.eq("")))
+    codes, values = codes_and_values(coded)
+    expected, distinct = pd.factorize(text.mask(text.eq("")), sort=True)
+    assert codes.tolist() == expected.tolist()
+    assert values.tolist() == distinct.tolist()
+
+
+def test_dictionaries_put_below_each_other_are_one():
+    parts = [pd.Series(cells, dtype=pd.ArrowDtype(CODED)) for cells in (["b", "a"], ["c", None, "a"])]
+    codes, values = codes_and_values(pd.concat(parts, ignore_index=True))
+    assert codes.tolist() == [1, 0, 2, -1, 0]
+    assert values.tolist() == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("name", INDEX_TYPES)

@@ -1,0 +1,158 @@
+"""Columns of text as codes of their distinct values, so that a check looks at each value once.
+
+Such a column is a dictionary of pyarrow: a pandas Categorical makes a Python object of each value.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+#: Cells as they stand.
+TEXT = pd.StringDtype(na_value=np.nan)
+
+
+def is_coded(column: pd.Series) -> bool:
+    """Return whether a column is a dictionary of text of pyarrow."""
+    if not isinstance(column.dtype, pd.ArrowDtype):
+        return False
+    from pyarrow import types
+
+    kind = column.dtype.pyarrow_dtype
+    if not types.is_dictionary(kind):
+        return False
+    return bool(types.is_string(kind.value_type) or types.is_large_string(kind.value_type))
+
+
+def coded_text(column: pd.Series) -> pd.Series:
+    """Return text, coded or not, as a dictionary of sorted values; an empty cell is missing."""
+    array = _one_array(column)
+    coded = sorted_dictionary(array if is_coded(column) else array.dictionary_encode())
+    values = coded.dictionary
+    # the empty text sorts before every other
+    if len(values) and values[0].as_py() == "":
+        codes = coded.indices.fill_null(0).to_numpy() - 1
+        coded = type(coded).from_arrays(_indices(codes), values[1:])
+    return pd.Series(pd.array(coded, dtype=pd.ArrowDtype(coded.type)), index=column.index, name=column.name)
+
+
+def codes_and_values(column: pd.Series) -> tuple[np.ndarray, pd.Index]:
+    """Return the codes of a coded column, -1 where a cell is missing, and the sorted values behind them."""
+    coded = sorted_dictionary(_one_array(column))
+    return coded.indices.fill_null(-1).to_numpy(), _index(coded.dictionary)
+
+
+def values_of(column: pd.Series) -> pd.Index:
+    """Return the sorted values of a coded column."""
+    return _index(sorted_dictionary(_one_array(column)).dictionary)
+
+
+def plain_text(column: pd.Series) -> pd.Series:
+    """Return a coded column as text, cell by cell; any other column as it is."""
+    import pyarrow as pa
+
+    if not is_coded(column):
+        return column
+    cells = pd.array(_one_array(column).cast(pa.large_string()), dtype=TEXT)
+    return pd.Series(cells, index=column.index, name=column.name)
+
+
+def make_text_plain(frame: pd.DataFrame) -> None:
+    """Put `plain_text` in the place of each coded column of a frame, one by one, so that each is freed."""
+    coded = [name for name in frame.columns if is_coded(frame[name])]
+    for name, column in zip(coded, at_once(plain_text, (frame[name] for name in coded)), strict=True):
+        frame[name] = column
+
+
+def coded_frame(table: Any) -> pd.DataFrame:
+    """Return a table of pyarrow as a frame: its text as it stands, its dictionaries sorted and coded."""
+    import pyarrow as pa
+
+    coded = [place for place, kind in enumerate(table.schema.types) if pa.types.is_dictionary(kind)]
+    columns = at_once(sorted_dictionary, (table.column(place) for place in coded))
+    for place, column in zip(coded, columns, strict=True):
+        table = table.set_column(place, table.schema.names[place], column)
+    frame: pd.DataFrame = table.to_pandas(types_mapper=text_dtype)
+    return frame
+
+
+def text_dtype(kind: Any) -> Any:
+    """Return the pandas type of a type of text of pyarrow, coded or not; None of any other."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        return pd.ArrowDtype(kind)
+    return TEXT if pa.types.is_large_string(kind) else None
+
+
+def sorted_dictionary(column: Any) -> Any:
+    """Return a dictionary of pyarrow as one array, its values sorted, none of them missing or there twice."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if isinstance(column, pa.ChunkedArray):
+        column = column.unify_dictionaries().combine_chunks()
+    indices = column.indices
+    values = column.dictionary
+    if values.null_count == 0 and indices.type == pa.int32() and _is_ascending(values):
+        return column
+    if pa.types.is_unsigned_integer(indices.type):
+        # the code of a missing cell is negative
+        indices = indices.cast(pa.int64())
+    codes = indices.fill_null(-1).to_numpy()
+    n_rows = np.bincount(codes[codes >= 0], minlength=len(values))
+    order = np.flatnonzero((n_rows > 0) & values.is_valid().to_numpy(zero_copy_only=False))
+    kept = values.take(pa.array(order))
+    if not _is_ascending(kept):
+        by_value = compute.array_sort_indices(kept)
+        order = order[by_value.to_numpy()]
+        kept = kept.take(by_value)
+    # a file may hold a value twice in its dictionary
+    is_new = np.ones(len(kept), dtype=bool)
+    is_new[1:] = compute.not_equal(kept[1:], kept[:-1]).to_numpy(zero_copy_only=False)
+    # the last place is that of code -1, a missing cell
+    code_of = np.full(len(values) + 1, -1, dtype=np.int32)
+    code_of[order] = np.cumsum(is_new) - 1
+    return pa.DictionaryArray.from_arrays(_indices(code_of[codes]), kept.filter(pa.array(is_new)))
+
+
+def at_once(function: Callable[[Any], Any], columns: Iterable[Any]) -> Iterator[Any]:
+    """Give what a function makes of each column, made of as many at a time as pyarrow has threads."""
+    import pyarrow as pa
+
+    with ThreadPoolExecutor(pa.cpu_count()) as threads:
+        yield from threads.map(function, columns)
+
+
+def _is_ascending(values: Any) -> bool:
+    """Return whether each value of an array comes before the next."""
+    from pyarrow import compute
+
+    return compute.all(compute.less(values[:-1], values[1:])).as_py() is not False
+
+
+def _indices(codes: np.ndarray) -> Any:
+    """Return codes as the indices of a dictionary, missing where they are negative."""
+    import pyarrow as pa
+
+    is_missing = codes < 0
+    return pa.array(codes.astype(np.int32, copy=False), mask=is_missing if is_missing.any() else None)
+
+
+def _index(values: Any) -> pd.Index:
+    """Return an array of text as an index of pandas."""
+    return pd.Index(pd.array(values, dtype=TEXT))
+
+
+def _one_array(text: pd.Series) -> Any:
+    """Return text as one array of pyarrow; text put together of parts is held in parts."""
+    import pyarrow as pa
+
+    array = pa.array(text)
+    if isinstance(array, pa.ChunkedArray):
+        if pa.types.is_dictionary(array.type):
+            array = array.unify_dictionaries()
+        array = array.combine_chunks()
+    return array
