@@ -28,8 +28,7 @@ def is_coded(column: pd.Series) -> bool:
 
 def coded_text(column: pd.Series) -> pd.Series:
     """Return text, coded or not, as a dictionary of sorted values; an empty cell is missing."""
-    array = _one_array(column)
-    coded = sorted_dictionary(array if is_coded(column) else array.dictionary_encode())
+    coded = _dictionary(column)
     values = coded.dictionary
     # the empty text sorts before every other
     if len(values) and values[0].as_py() == "":
@@ -39,14 +38,14 @@ def coded_text(column: pd.Series) -> pd.Series:
 
 
 def codes_and_values(column: pd.Series) -> tuple[np.ndarray, pd.Index]:
-    """Return the codes of a coded column, -1 where a cell is missing, and the sorted values behind them."""
-    coded = sorted_dictionary(_one_array(column))
+    """Return the codes of text, coded or not, -1 where a cell is missing, and its sorted values."""
+    coded = _dictionary(column)
     return coded.indices.fill_null(-1).to_numpy(), _index(coded.dictionary)
 
 
 def values_of(column: pd.Series) -> pd.Index:
-    """Return the sorted values of a coded column."""
-    return _index(sorted_dictionary(_one_array(column)).dictionary)
+    """Return the sorted values of text, coded or not."""
+    return _index(_dictionary(column).dictionary)
 
 
 def plain_text(column: pd.Series) -> pd.Series:
@@ -116,6 +115,14 @@ def sorted_dictionary(column: Any) -> Any:
     code_of = np.full(len(values) + 1, -1, dtype=np.int32)
     code_of[order] = np.cumsum(is_new) - 1
     return pa.DictionaryArray.from_arrays(_indices(code_of[codes]), kept.filter(pa.array(is_new)))
+
+
+def _dictionary(column: pd.Series) -> Any:
+    """Return text, coded or not, as a dictionary of sorted values."""
+    array = _one_array(column)
+    if not is_coded(column):
+        array = array.dictionary_encode()
+    return sorted_dictionary(array)
 
 
 def at_once(function: Callable[[Any], Any], columns: Iterable[Any]) -> Iterator[Any]:

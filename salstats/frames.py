@@ -92,10 +92,11 @@ class ColumnCodes:
         if name in self._known:
             return self._known[name]
         column = self.frame[name]
-        if is_coded(column):
+        if is_coded(column) or isinstance(column.dtype, pd.StringDtype):
             found, values = codes_and_values(column)
             codes = found.astype(np.int64)
-            blank = bool((codes == 0).any()) and values[0] == ""
+            # the empty text sorts before every other
+            blank = len(values) > 0 and values[0] == "" and bool((codes == 0).any())
         elif isinstance(column.dtype, pd.CategoricalDtype):
             codes = column.cat.codes.to_numpy(dtype=np.int64)
             values = column.cat.categories
@@ -172,6 +173,14 @@ def distinct_codes(codes: np.ndarray, n_codes: int) -> np.ndarray:
     if is_used is None:
         return np.unique(codes)
     return np.flatnonzero(is_used)
+
+
+def first_rows(codes: np.ndarray) -> np.ndarray:
+    """Return the first row of each code that some row has, codes ascending; they are dense, or nearly."""
+    first = np.full(int(codes.max(initial=-1)) + 1, -1, dtype=np.int64)
+    # the last assignment wins, so that going backwards leaves the first row
+    first[codes[::-1]] = np.arange(len(codes))[::-1]
+    return first[first >= 0]
 
 
 def _used_codes(codes: np.ndarray, n_codes: int) -> np.ndarray | None:

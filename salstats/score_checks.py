@@ -265,7 +265,13 @@ def _differ_in_capitals(names: Names) -> bool:
 
 def _near_pairs(n_rows: Mapping[str, int]) -> list[tuple[str, str]]:
     """Pairs of names of which the first may be the second, misspelt."""
-    return [pair for pair in permutations(n_rows, 2) if _near(*pair, n_rows)]
+    letters = {name: re.sub(r"[\s_-]+", "", name).casefold() for name in n_rows}
+    return [
+        (rare, often)
+        for rare, often in permutations(n_rows, 2)
+        if (n_rows[rare], rare) <= (n_rows[often], often)
+        and _are_near(letters[rare], letters[often], is_rare=n_rows[rare] * _RARE <= n_rows[often])
+    ]
 
 
 def _pairs_but_for_capitals(n_rows: Mapping[str, int]) -> list[tuple[str, str]]:
@@ -280,18 +286,13 @@ def _pairs_but_for_capitals(n_rows: Mapping[str, int]) -> list[tuple[str, str]]:
     return pairs
 
 
-def _near(rare: str, often: str, n_rows: Mapping[str, int]) -> bool:
-    """Whether the first name may be the second, misspelt; names that differ in a number are two."""
-    if (n_rows[rare], rare) > (n_rows[often], often):
-        return False
-    one, other = (re.sub(r"[\s_-]+", "", name).casefold() for name in (rare, often))
+def _are_near(one: str, other: str, *, is_rare: bool) -> bool:
+    """Return whether a name may be another, misspelt, both in small letters; two numbers are never one."""
     if one == other:
         return True
-    return (
-        n_rows[rare] * _RARE <= n_rows[often]
-        and re.findall(r"\d+", one) == re.findall(r"\d+", other)
-        and SequenceMatcher(None, one, other).ratio() >= _ALIKE
-    )
+    if not is_rare or re.findall(r"\d+", one) != re.findall(r"\d+", other):
+        return False
+    return SequenceMatcher(None, one, other).ratio() >= _ALIKE
 
 
 def warn_of_two_scales(scores: pd.DataFrame, place: Place) -> None:

@@ -146,8 +146,10 @@ def density_pixels(density: Any, shape: tuple[int, ...], name: str = "density") 
         )
     if array.dtype.kind not in "biuf":
         raise ValueRangeError(f"{name} must hold real numbers, not {array.dtype}")
-    pixels = PixelValues.of(array.astype(np.float64, copy=False))
-    # a comparison with NaN is False
+    pixels = PixelValues(array.astype(np.float64, copy=False))
+    # of values that are 0 or more none is larger than their sum; a comparison with NaN is False
+    if pixels.lowest >= 0 and 0 < pixels.total <= LARGEST:
+        return pixels
     if not (pixels.lowest >= 0 and 0 < pixels.highest <= LARGEST):
         raise ValueRangeError(
             f"{name} must be finite, 0 where nobody looked, and above 0 somewhere; its values run from "

@@ -62,7 +62,7 @@ class SaliencyOnImage:
         highest, places = maxima(self._saliency, self.shape, every=False)
         lowest = -maxima(-self._saliency, self.shape, every=False)[0]
         row, col = places[0].tolist()
-        slack = PixelValues.of(self._saliency).rounding
+        slack = PixelValues(self._saliency).rounding
         return lowest, highest, None if highest - lowest <= slack else (row, col)
 
     @property
@@ -200,7 +200,7 @@ def checked_pixels(saliency: Any, *, copy: bool = False) -> PixelValues:
     if array.dtype.kind not in "biuf":
         raise ValueRangeError(f"a saliency map must hold real numbers, not {array.dtype}")
     array = array.astype(np.float64, order="C", copy=copy)
-    pixels = PixelValues.of(array)
+    pixels = PixelValues(array)
     # a comparison with NaN is False
     if not (pixels.highest <= LARGEST and pixels.lowest >= -LARGEST):
         n_bad = array.size - np.count_nonzero(np.abs(array) <= LARGEST)

@@ -18,7 +18,7 @@ def maxima(saliency: np.ndarray, shape: tuple[int, int], *, every: bool = True) 
     every maximum, or only the first.
     """
     rows, cols = Axis.of(saliency.shape[0], shape[0]), Axis.of(saliency.shape[1], shape[1])
-    slack = PixelValues.of(saliency).rounding
+    slack = PixelValues(saliency).rounding
     tops = saliency.max(axis=1)
     highest = tops.max()
     # what no pixel between a row of samples and the next exceeds

@@ -15,29 +15,33 @@ import numpy as np
 ROUNDING = 1e-14
 #: Values that differ by less are divided by their spread before deviations are squared.
 _SMALLEST_SPREAD = 1e-140
-#: Pixels of a block: few enough for the cache, and for a product without threads (OpenBLAS starts them beyond
-#: 10,000 numbers), many enough that calls cost little.
-_BLOCK = 8192
+#: Pixels of a block: few enough for the cache, many enough that calls cost little.
+_BLOCK = 32768
+#: The same of blocks that are multiplied as vectors: OpenBLAS starts threads beyond 10,000 numbers.
+PRODUCT_BLOCK = 8192
 
 
-def pixel_blocks(n_pixels: int) -> Iterator[slice]:
+def pixel_blocks(n_pixels: int, size: int = _BLOCK) -> Iterator[slice]:
     """Yield the blocks that pixels in row-major order are summed in."""
-    for start in range(0, n_pixels, _BLOCK):
-        yield slice(start, start + _BLOCK)
+    for start in range(0, n_pixels, size):
+        yield slice(start, start + size)
 
 
 @dataclass(frozen=True, eq=False)
 class PixelValues:
-    """Values of pixels in float64, with their extremes; they must not be changed."""
+    """Values of at least one pixel in float64, with their extremes and sums; they must not be changed."""
 
     values: np.ndarray
-    lowest: float
-    highest: float
 
-    @classmethod
-    def of(cls, values: np.ndarray) -> "PixelValues":
-        """Find the extremes of an array with at least one value, NaN where one is."""
-        return cls(values, float(values.min()), float(values.max()))
+    @cached_property
+    def lowest(self) -> float:
+        """The smallest value, NaN where one is."""
+        return float(self.values.min())
+
+    @cached_property
+    def highest(self) -> float:
+        """The largest value, NaN where one is."""
+        return float(self.values.max())
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -61,8 +65,9 @@ class PixelValues:
 
     @cached_property
     def total(self) -> float:
-        """The sum of the values."""
-        return float(self.values.sum())
+        """The sum of the values, infinite where it is too large for a float."""
+        with np.errstate(over="ignore"):
+            return float(self.values.sum())
 
     @cached_property
     def mean(self) -> float:
@@ -74,7 +79,7 @@ class PixelValues:
         spread = self.highest - self.lowest
         if spread == 0 or spread > _SMALLEST_SPREAD:
             return self, 1.0
-        return PixelValues.of(self.values / spread), spread
+        return PixelValues(self.values / spread), spread
 
     @cached_property
     def length(self) -> float:
@@ -84,8 +89,8 @@ class PixelValues:
             return factor * scaled.length
         squares = 0.0
         mean = self.mean
-        scratch = np.empty(_BLOCK)
-        for block in pixel_blocks(self.flat.size):
+        scratch = np.empty(PRODUCT_BLOCK)
+        for block in pixel_blocks(self.flat.size, PRODUCT_BLOCK):
             part = self.flat[block]
             deviations = np.subtract(part, mean, out=scratch[: len(part)])
             squares += float(deviations @ deviations)
@@ -102,16 +107,19 @@ class PixelShares:
         self._flat = pixels.flat
         self._raised = raised
         self._minimum = minimum
-        self._total = pixels.total
+        #: The sum of the raised values.
+        self.total = pixels.total
         if raised or minimum:
-            self._total = sum(float(self._lifted(block).sum()) for block in pixel_blocks(len(self._flat)))
+            self.total = sum(
+                float(self.raised_values(block).sum()) for block in pixel_blocks(len(self._flat))
+            )
 
     def at(self, pixels: slice | np.ndarray) -> np.ndarray:
         """Shares of some pixels, in row-major order of the image."""
-        return self._lifted(pixels) / self._total
+        return self.raised_values(pixels) / self.total
 
-    def _lifted(self, pixels: slice | np.ndarray) -> np.ndarray:
-        """Values of some pixels with what is added to each."""
+    def raised_values(self, pixels: slice | np.ndarray) -> np.ndarray:
+        """Return the values of some pixels with what is added to each."""
         values = self._flat[pixels]
         if self._raised:
             values = values + self._raised

@@ -13,7 +13,7 @@ import numpy as np
 
 from salstats.checks import ShapeError, check_choice, check_number
 from salstats.images.fixations import density_pixels
-from salstats.images.pixel_values import PixelShares, PixelValues, pixel_blocks
+from salstats.images.pixel_values import PRODUCT_BLOCK, PixelShares, PixelValues, pixel_blocks
 
 #: What a constant map is where maps are read as densities.
 CONSTANT = ("nan", "uniform")
@@ -63,7 +63,7 @@ def correlations(saliency: PixelValues, densities: Sequence[PixelValues]) -> np.
     saliency, _ = saliency.scaled_up()
     products = np.zeros(len(densities))
     squares = 0.0
-    for block in pixel_blocks(saliency.flat.size):
+    for block in pixel_blocks(saliency.flat.size, PRODUCT_BLOCK):
         deviations = saliency.flat[block] - saliency.mean
         squares += float(deviations @ deviations)
         for place, density in enumerate(densities):
@@ -84,5 +84,5 @@ def as_density(pixels: PixelValues, *, minimum: float = 0.0, constant: str = "na
     check_choice(constant, CONSTANT, "constant")
     added = check_number(minimum, "minimum")
     if pixels.is_constant:
-        return None if constant == "nan" else PixelShares(PixelValues.of(np.ones(pixels.shape)))
+        return None if constant == "nan" else PixelShares(PixelValues(np.ones(pixels.shape)))
     return PixelShares(pixels, raised=-min(pixels.lowest, 0.0), minimum=added)

@@ -210,11 +210,15 @@ def sim(saliency: Any, density: Any, *, constant: str = "nan") -> float:
     shares = as_density(pixels, constant=constant)
     if shares is None:
         return float("nan")
+    # min(m / M, d / D) is min(m, d * M / D) / M for values m, d of map and density with the sums M, D
+    scale = shares.total / truth.total
     shared = 0.0
     for block in pixel_blocks(pixels.values.size):
-        shared += float(np.minimum(shares.at(block), truth.at(block)).sum())
+        smaller = scale * truth.raised_values(block)
+        np.minimum(smaller, shares.raised_values(block), out=smaller)
+        shared += float(smaller.sum())
     # rounding may carry a perfect match past 1
-    return min(shared, 1.0)
+    return min(shared / shares.total, 1.0)
 
 
 def kl(
@@ -261,21 +265,26 @@ def kl(
     if shares is None:
         return float("nan")
     true_shares = PixelShares(truth, minimum=minimum)
+    # d / D / (m / M + epsilon) is (M / D) d / (m + epsilon M) for values m, d with the sums M, D
+    scale = shares.total / true_shares.total
+    floor = added * shares.total
     divergence = 0.0
     with np.errstate(divide="ignore"):
         for block in pixel_blocks(pixels.values.size):
-            divergence += _block_divergence(true_shares.at(block), shares.at(block), added)
-    return divergence
-
-
-def _block_divergence(true_shares: np.ndarray, shares: np.ndarray, epsilon: float) -> float:
-    """Sum over some pixels of the divergence of the map's shares from the density's."""
-    positive = true_shares > 0
-    if not positive.all():
-        true_shares = true_shares[positive]
-        shares = shares[positive]
-    quotient = true_shares / (shares + epsilon) + epsilon
-    return float(true_shares @ np.log(quotient))
+            wanted = true_shares.raised_values(block)
+            read = shares.raised_values(block)
+            if added == 0:
+                # a pixel that nobody looked at adds 0, not 0 times the logarithm of 0
+                read = read[wanted > 0]
+                wanted = wanted[wanted > 0]
+            # in place, as memory costs more time than arithmetic
+            terms = scale * wanted
+            terms /= read + floor
+            terms += added
+            np.log(terms, out=terms)
+            terms *= wanted
+            divergence += float(terms.sum())
+    return divergence / true_shares.total
 
 
 def _sncc_of(ranked: RankedMap, densities: Any, center_bias: Any) -> np.ndarray:

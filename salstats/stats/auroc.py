@@ -233,8 +233,10 @@ def auroc(
         more["verdict"] = sides(columns["estimate"], (low > 0) | (high < 0))
     result = estimates_frame(keys, columns, more)
     if second is None:
-        call = paired_call(frame, "auroc", f"data, {score!r}, {label!r}") if "method" in groups else ""
-        result = mark_shared_cases(result, codes, groups, call, complete)
+        arguments = f"data, {score!r}, {label!r}"
+        result = mark_shared_cases(
+            result, codes, groups, lambda: paired_call(frame, "auroc", arguments), complete
+        )
     elif "method" in groups:
         one_sided = ~np.isnan(labels) & (np.isnan(values) != np.isnan(second))
         lacking = np.where(np.isnan(values), "method", "reference")

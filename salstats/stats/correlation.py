@@ -342,7 +342,9 @@ def correlate(
     cautions[POOLED_TASKS] = np.full(len(keys), pooled)
     columns |= caution_column(cautions)
     result = estimates_frame(keys, columns, special_columns)
-    result = mark_shared_cases(result, codes, groups, shared_rows_call(data, (x, y), "data"), complete)
+    result = mark_shared_cases(
+        result, codes, groups, lambda: shared_rows_call(data, (x, y), "data"), complete
+    )
     return adjusted_if_asked(result, adjust)
 
 

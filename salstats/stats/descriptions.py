@@ -97,7 +97,7 @@ def describe(
     absent = absent_column(keys, scores.loc[is_absent(scores), columns], scores)
     made = pd.DataFrame({**absent, **how_scored(scores, keys)}, index=keys.index)
     frame = pd.concat([keys, described, made], axis=1)
-    return mark_shared_cases(frame, coded, columns, paired_call(scores))
+    return mark_shared_cases(frame, coded, columns, lambda: paired_call(scores))
 
 
 def box_values(

@@ -67,6 +67,8 @@ def inference_to(frame: pd.DataFrame, units: np.ndarray | None, keys: pd.DataFra
     keys : DataFrame
         Grouping columns of the estimates.
     """
+    if not {"other_reader", *(factor.column for factor in FACTORS)}.intersection(frame.columns):
+        return {}
     groups = [c for c in keys.columns if c in frame.columns and not keys[c].isin([AVERAGE, OVERALL]).any()]
     names = [c for c in ("method", "reference") if c in keys.columns and "method" in frame.columns]
     fixed = {noun: np.zeros(len(keys), dtype=bool) for noun in NOUNS.values()}

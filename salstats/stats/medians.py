@@ -122,7 +122,7 @@ def medians(
     found = _inferred(design, scores["score"].to_numpy(dtype=np.float64)[None], options, quantile)
     table = found | {"term": term} | inference_to(scores, design.units.codes, design.keys)
     frame = estimates_frame(design.keys, table, {"quantile": float(quantile)} | options.columns())
-    return mark_shared_cases(frame, codes, columns, paired_call(scores, "median_difference"))
+    return mark_shared_cases(frame, codes, columns, lambda: paired_call(scores, "median_difference"))
 
 
 def median_difference(

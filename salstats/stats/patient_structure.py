@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 
-from salstats.frames import ESTIMATE_COLUMNS, KEY_COLUMNS
+from salstats.frames import ESTIMATE_COLUMNS, KEY_COLUMNS, first_rows
 
 #: Cases of a patient; fewer are no group, and a set of more is a data set, a site, a class.
 _SMALLEST, _LARGEST = 2, 50
@@ -206,7 +206,7 @@ def column_of_groups(frame: pd.DataFrame, cases: np.ndarray) -> Column | None:
     cases : (n_rows,) array of int
         Case of each row, from 0.
     """
-    first = np.unique(cases, return_index=True)[1]
+    first = first_rows(cases)
     candidates = []
     for name in map(str, frame.columns):
         if name not in frame.columns or name in _OTHER_COLUMNS or _FACTOR.fullmatch(name):

@@ -126,7 +126,7 @@ def rank_methods(scores: pd.DataFrame, asked: Asked, options: Options) -> Rankin
         marked = mark_left_out_cases(keys, codes, columns, remedy)
     else:
         remedy = "pairs='complete' ranks them on the cases that all have"
-        marked = mark_shared_cases(keys, codes, columns, remedy)
+        marked = mark_shared_cases(keys, codes, columns, lambda: remedy)
     _warn_few(n_units, group_codes, group_keys, units.name)
     ranked_by = np.array([scheme.sign(int(sign)) for sign in signs])
     return Rankings(

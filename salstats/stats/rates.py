@@ -142,7 +142,7 @@ def pooled_rates(
     # cases, not pixels
     table["n"] = (n_cases @ target.estimand.first).astype(np.int64)
     frame = _laid_out(found, design, table, {})
-    return mark_shared_cases(frame, codes, columns, paired_call(scores, "pooled_difference"))
+    return mark_shared_cases(frame, codes, columns, lambda: paired_call(scores, "pooled_difference"))
 
 
 def pooled_difference(

@@ -1,13 +1,13 @@
 """Cases that methods which stand side by side have in common, and what is said where they differ."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from salstats.checks import warn
-from salstats.frames import ColumnCodes, distinct_codes, insert_column
+from salstats.frames import ColumnCodes, distinct_codes, first_rows, insert_column
 from salstats.stats.carried import counts_of_rows, nothing_there, pooled_columns
 from salstats.stats.cautions import DIFFERENT_CASES, INCOMPLETE_PAIRS, add_caution
 from salstats.stats.comparisons import ALL, ALWAYS, LACKING
@@ -82,11 +82,7 @@ def shared_cases(
     series = codes.combined(by)
     methods = codes.column("method")
     rows = np.flatnonzero(defined)
-    n_series = int(series.max(initial=0)) + 1
-    first_of_series = np.zeros(n_series, dtype=np.int64)
-    # the last assignment wins, so going backwards leaves each method's first row
-    first_of_series[series[rows[::-1]]] = rows[::-1]
-    first = first_of_series[distinct_codes(series[rows], n_series)]
+    first = rows[first_rows(series[rows])]
     group_of_series = groups[first]
     n_groups = int(groups.max(initial=0)) + 1
     n_methods = np.bincount(group_of_series, minlength=n_groups)
@@ -99,7 +95,9 @@ def shared_cases(
     is_shared = (n_with_case == n_methods[group_of_case]) & (n_with_case > 0)
     counts = n_with_case > 0
     if absent is not None:
-        counts &= is_shared | ~np.isin(np.arange(len(counts)), cases[absent])
+        is_absent = np.zeros(len(counts), dtype=bool)
+        is_absent[cases[absent]] = True
+        counts &= is_shared | ~is_absent
     n_any = np.bincount(group_of_case[counts], minlength=n_groups)
     n_shared = np.bincount(group_of_case[is_shared], minlength=n_groups)
     method_in_group = group_of_case[case_of_pair] * methods.n_codes + method_of_pair
@@ -117,7 +115,7 @@ def mark_shared_cases(
     estimates: pd.DataFrame,
     codes: ColumnCodes,
     by: Sequence[str],
-    remedy: str,
+    remedy: Callable[[], str],
     defined: np.ndarray | None = None,
     averaged: np.ndarray | None = None,
 ) -> pd.DataFrame:
@@ -131,8 +129,8 @@ def mark_shared_cases(
         The rows that they are made from, coded.
     by : sequence of str
         Grouping columns.
-    remedy : str
-        Call that compares like with like, for the warning, as `paired_call` writes it.
+    remedy : function
+        Writes the call that compares like with like for the warning, as `paired_call` does.
     defined : ndarray of bool, optional
         Rows that enter an estimate; by default those with a score.
     averaged : ndarray of bool, optional
@@ -161,14 +159,14 @@ def mark_shared_cases(
     return add_caution(insert_column(estimates, "n_shared", n_shared), DIFFERENT_CASES, marked)
 
 
-def warn_of_different_cases(counted: Sequence[RowsWithCases], remedy: str) -> None:
+def warn_of_different_cases(counted: Sequence[RowsWithCases], remedy: Callable[[], str]) -> None:
     """Warn where methods side by side lack many cases; averages repeat what holds of their groups."""
     for part in counted:
         texts = [text for text in lacking_cases(part.cases) if text]
         if texts and not part.is_average:
             warn(
                 f"methods have scores of different cases: {group_list(texts)}; their estimates cannot be "
-                f"compared as they stand: {remedy}"
+                f"compared as they stand: {remedy()}"
             )
             return
 

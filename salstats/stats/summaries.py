@@ -205,7 +205,7 @@ def summarize(
     if not options.interval.bounded:
         warn_beyond_range(frame)
     averaged = weighed.averaged_rows(scores)
-    return mark_shared_cases(frame, codes, columns, paired_call(scores), averaged=averaged)
+    return mark_shared_cases(frame, codes, columns, lambda: paired_call(scores), averaged=averaged)
 
 
 def bootstrap(
@@ -252,7 +252,7 @@ def bootstrap(
     codes, units, weighed = weighted(codes, resolve_unit(codes, unit), weights, average)
     design = mean_of_rows_design(codes, columns, units, each_unit=weighed.each_unit)
     target = mean_target(design, average, overall, weighed)
-    warn_of_different_cases(cases_of_rows(target.keys, codes, columns), paired_call(codes.frame))
+    warn_of_different_cases(cases_of_rows(target.keys, codes, columns), lambda: paired_call(codes.frame))
     replicates, _, _ = replicate(target.cells, target.estimand, options)
     ordered, times = display_order(target.keys), options.n_replicates
     rows = np.repeat(ordered, times)
@@ -332,8 +332,7 @@ def mean_curves(
     # one draw serves all steps, and what it leaves undefined stands in none of them
     kept = {name: values for name, values in table.items() if name not in ("n_undefined", "bias")}
     frame = estimates_frame(keys, kept, how_scored(curves, keys, _HOW_MADE), display_order(keys))
-    remedy = shared_rows_call(curves, ["prob"], "curves")
-    return mark_shared_cases(frame, codes, groups, remedy)
+    return mark_shared_cases(frame, codes, groups, lambda: shared_rows_call(curves, ["prob"], "curves"))
 
 
 def _check_steps(curves: pd.DataFrame, groups: Sequence[str], codes: ColumnCodes) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import ColumnError, check_columns, warn
-from salstats.frames import KEY_COLUMNS, ColumnCodes, case_key, text_column
+from salstats.frames import KEY_COLUMNS, ColumnCodes, case_key, first_rows, text_column
 from salstats.stats.patient_structure import begin_anew, column_of_groups, groups_in_names
 
 #: What `unit=` takes: a column, or several that name a unit together.
@@ -72,7 +72,7 @@ def resolve_unit(codes: ColumnCodes, unit: Unit, name: str = "scores") -> Units:
     if asked is None or asked == ["case"]:
         key = case_key(frame) if "case" in frame.columns else []
         cases = codes.combined(key) if key else np.arange(len(frame))
-        first = np.unique(cases, return_index=True)[1]
+        first = first_rows(cases)
         found = ((_units_of(codes, [column], cases), column) for column in _candidates(frame))
         grouping = [(units, column) for units, column in found if _groups(units, column, cases, first)][:1]
         if not grouping and key and "patient" not in _candidates(frame):

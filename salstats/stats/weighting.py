@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import ColumnError, SalstatsError, ValueRangeError, check_columns, check_numeric, quoted
-from salstats.frames import ColumnCodes, case_key, text_column
+from salstats.frames import ColumnCodes, case_key, first_rows, text_column
 from salstats.stats.units import Units
 
 #: What `weights=` takes: a column, the word, or weights of the values that are averaged over.
@@ -93,7 +93,7 @@ def row_weights(codes: ColumnCodes, column: str, unit: str, name: str = "scores"
     if not (values > 0).any():
         raise ValueRangeError(f"weights={column!r} of {name} is 0 in every row")
     cases = codes.combined(case_key(frame)) if "case" in frame.columns else np.arange(len(frame))
-    first = np.unique(cases, return_index=True)[1]
+    first = first_rows(cases)
     if (differs := values != values[first][cases]).any():
         row = int(np.flatnonzero(differs)[0])
         raise ColumnError(

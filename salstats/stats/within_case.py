@@ -168,7 +168,7 @@ def within_case_sd(
     special: dict[str, Any] = {"over": over, **_spread(repeats, group, len(keys))}
     special |= {"repeatability": _REPEATABILITY * table["estimate"], **options.columns()}
     frame = estimates_frame(keys, table, special)
-    return mark_shared_cases(frame, codes, columns, shared_rows_call(scores))
+    return mark_shared_cases(frame, codes, columns, lambda: shared_rows_call(scores))
 
 
 def warn_of_means(values: Iterable[object], over: str) -> None:

@@ -7,10 +7,10 @@ from salstats.images.pixel_values import PixelShares, PixelValues
 
 
 def test_what_rounding_can_do_is_constant_and_nothing_more():
-    assert PixelValues.of(np.zeros((2, 2))).is_constant
-    assert PixelValues.of(np.array([[0.3, 0.1 + 0.2]])).is_constant
-    assert PixelValues.of(np.array([[-1e9, -1e9 - 1e-6]])).is_constant
-    assert not PixelValues.of(np.array([[1.0, 1.0 + 1e-13]])).is_constant
+    assert PixelValues(np.zeros((2, 2))).is_constant
+    assert PixelValues(np.array([[0.3, 0.1 + 0.2]])).is_constant
+    assert PixelValues(np.array([[-1e9, -1e9 - 1e-6]])).is_constant
+    assert not PixelValues(np.array([[1.0, 1.0 + 1e-13]])).is_constant
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e6, -1e9])
@@ -19,19 +19,19 @@ def test_a_large_offset_costs_the_deviations_no_digits(offset):
     steps = np.random.default_rng(0).integers(0, 1024, (131, 97))
     n, total, squares = steps.size, int(steps.sum()), int((steps**2).sum())
     exact = (Fraction(squares) - Fraction(total**2, n)) / 1024**2
-    pixels = PixelValues.of(steps / 1024 + offset)
+    pixels = PixelValues(steps / 1024 + offset)
     assert pixels.length**2 == pytest.approx(float(exact), rel=1e-12)
 
 
 @pytest.mark.parametrize("factor", [1e-120, 1e-162, 1e-290])
 def test_a_map_of_tiny_values_is_as_long_as_its_scale(factor):
     values = np.random.default_rng(2).random((64, 64))
-    assert PixelValues.of(values * factor).length == pytest.approx(factor * PixelValues.of(values).length)
+    assert PixelValues(values * factor).length == pytest.approx(factor * PixelValues.of(values).length)
 
 
 def test_shares_of_a_map_far_below_0_keep_their_digits():
     steps = np.random.default_rng(1).integers(0, 1024, (131, 97))
-    pixels = PixelValues.of(steps / 1024 - 1e9)
+    pixels = PixelValues(steps / 1024 - 1e9)
     found = PixelShares(pixels, raised=-pixels.lowest).at(slice(None))
     lifted = steps - steps.min()
     np.testing.assert_allclose(found, lifted.ravel() / lifted.sum(), rtol=1e-13)
