@@ -8,7 +8,7 @@ from salstats.metrics.densities import Densities, as_density
 
 def shares(values, **options):
     """Shares of a map that is read as a density, in the map's shape; None where it says nothing."""
-    density = as_density(PixelValues.of(values), **options)
+    density = as_density(PixelValues(values), **options)
     return None if density is None else density.at(slice(None)).reshape(values.shape)
 
 
@@ -29,8 +29,8 @@ def test_a_correlation_does_not_depend_on_how_small_values_are(factor):
     rng = np.random.default_rng(0)
     saliency, density = rng.random((64, 64)), rng.random((64, 64))
     densities = Densities(density, (64, 64))
-    tiny = densities.correlations(PixelValues.of(saliency * factor))
-    np.testing.assert_allclose(tiny, densities.correlations(PixelValues.of(saliency)), rtol=1e-9)
+    tiny = densities.correlations(PixelValues(saliency * factor))
+    np.testing.assert_allclose(tiny, densities.correlations(PixelValues(saliency)), rtol=1e-9)
 
 
 @pytest.mark.parametrize("value", [0.0, 0.5, -3.0])
