@@ -11,7 +11,7 @@ from great_tables import GT
 from PIL import Image
 
 import salstats as ss
-from salstats.display.plots.figure import Figure
+from salstats.display.plots.layout.figure import Figure
 
 HERE = Path(__file__).parent
 # after this folder, whose name a module there has, too

@@ -83,7 +83,7 @@ from .display.tables.regression import table_regression as table_regression
 from .display.tables.correlation import table_correlation as table_correlation
 from .display.tables.power import table_power as table_power
 from .display.export.table_files import save_table as save_table
-from .display.plots.figure import Figure as Figure
+from .display.plots.layout.figure import Figure as Figure
 from .display.plots.intervals import plot_intervals as plot_intervals
 from .display.plots.decrease import plot_decrease as plot_decrease
 from .display.plots.readers import plot_readers as plot_readers
@@ -105,7 +105,7 @@ from .display.plots.power import plot_power as plot_power
 from .scoring.figures import plot_gallery as plot_gallery
 from .scoring.figures import plot_overlay as plot_overlay
 from .scoring.gaze_figures import plot_gaze as plot_gaze
-from .display.plots.theme import theme_salstats as theme_salstats
+from .display.plots.layout.theme import theme_salstats as theme_salstats
 from .display.export.figure_files import save_figure as save_figure
 from .scoring.reports import report as report
 from .studies.reproduction import reproduce as reproduce

@@ -49,6 +49,15 @@ def test_imports_go_down_only(path):
             assert not f"{name}.".startswith(f"{barred}."), f"{here} imports {name}"
 
 
+@pytest.mark.parametrize("cellar", ["stats/engine", "display/plots/layout"])
+def test_what_others_share_does_not_look_up(cellar):
+    above = f"salstats.{cellar.rpartition('/')[0].replace('/', '.')}"
+    for path in (ROOT / cellar).glob("*.py"):
+        for name in imports(path):
+            is_above = f"{name}.".startswith(f"{above}.")
+            assert not is_above or name.startswith(f"salstats.{cellar.replace('/', '.')}"), path.name
+
+
 def test_no_module_seeds_the_global_generator():
     for path in MODULES:
         assert "np.random.seed" not in path.read_text(), path.name

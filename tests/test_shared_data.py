@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-NEEDS_SHARED = "tests/stats/test_paired_tests.py::test_sign_flip_equals_r_on_its_signs"
+NEEDS_SHARED = "tests/stats/engine/test_paired_tests.py::test_sign_flip_equals_r_on_its_signs"
 
 
 @pytest.mark.parametrize(("ci", "outcome"), [("true", "1 error"), ("", "1 skipped")])

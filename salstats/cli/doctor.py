@@ -69,7 +69,7 @@ def _optional() -> Iterator[tuple[str, str]]:
     """What more can be had, and what brings it."""
     from salstats.checks import SalstatsError
     from salstats.display.export.table_png import find_browser
-    from salstats.display.plots.theme import font
+    from salstats.display.plots.layout.theme import font
 
     for extra in _EXTRAS:
         needed = _requirements(extra)

@@ -323,7 +323,7 @@ def named(text: str) -> str:
     """Put the names of intervals, and of a model's families and errors, in the place of what gives them."""
 
     def names(call: re.Match[str]) -> str:
-        from salstats.stats.intervals import names_of
+        from salstats.stats.engine.intervals import names_of
 
         return f"One of {', '.join(names_of(call[1]))}"
 

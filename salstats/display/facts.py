@@ -22,12 +22,12 @@ from salstats.display.text.format import (
 from salstats.display.text.labels import LAST, Labels
 from salstats.display.text.vocabulary import NO_INTERVAL, inference_text, limits_name
 from salstats.stats.adjust import find_procedure
-from salstats.stats.advice import beyond_range
-from salstats.stats.carried import missing_scores
-from salstats.stats.intervals import Interval, find_interval
+from salstats.stats.engine.advice import beyond_range
+from salstats.stats.engine.carried import missing_scores
+from salstats.stats.engine.intervals import Interval, find_interval
+from salstats.stats.engine.paired_tests import RECORDS as TESTS
+from salstats.stats.engine.weighting import MEMBERS, weights_text
 from salstats.stats.mrmc.covariances import BY_NAME as COVARIANCES
-from salstats.stats.paired_tests import RECORDS as TESTS
-from salstats.stats.weighting import MEMBERS, weights_text
 
 #: Says that estimates stand alone.
 NO_LIMITS = "No confidence intervals."

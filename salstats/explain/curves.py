@@ -5,7 +5,7 @@ import pandas as pd
 
 from salstats.checks import SalstatsError, check_choice, check_columns, check_frame, check_numeric, warn
 from salstats.frames import KEY_COLUMNS, combined_codes, text_column
-from salstats.stats.cautions import BASELINE_SHOWS_MUCH, add_caution
+from salstats.stats.engine.cautions import BASELINE_SHOWS_MUCH, add_caution
 
 #: Share of the whole image's probability from which an empty image hides too little.
 _SHOWN = 0.8

@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.display.plots.figure import figures
-from salstats.display.plots.picture import GROUND, colour_bar, geom_picture, scale_colours, tinted
-from salstats.display.plots.text_fit import caption, caption_chars, caption_mm, chars_in, wrapped_texts
-from salstats.display.plots.theme import (
+from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.picture import GROUND, colour_bar, geom_picture, scale_colours, tinted
+from salstats.display.plots.layout.text_fit import caption, caption_chars, caption_mm, chars_in, wrapped_texts
+from salstats.display.plots.layout.theme import (
     MM_PER_PT,
     PAGE_MM,
     TEXT_PT,

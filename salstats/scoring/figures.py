@@ -8,7 +8,6 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import SalstatsError
-from salstats.display.plots.figure import figures
 from salstats.display.plots.gallery import (
     gallery,
     gallery_rows,
@@ -17,9 +16,10 @@ from salstats.display.plots.gallery import (
     picked_metric,
     series_titles,
 )
-from salstats.display.plots.gallery_plan import plan
+from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.gallery_plan import plan
+from salstats.display.plots.layout.theme import COLUMN_MM
 from salstats.display.plots.overlay import overlay, overlay_box
-from salstats.display.plots.theme import COLUMN_MM
 from salstats.display.text.labels import Labels
 from salstats.readers.case_images import ImageSource, check_images
 from salstats.scoring.distances import Spacing, pixel_widths

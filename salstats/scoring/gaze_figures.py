@@ -7,8 +7,8 @@ import numpy as np
 import plotnine as p9
 
 from salstats.checks import SalstatsError
-from salstats.display.plots.figure import figures
-from salstats.display.plots.theme import PAGE_MM
+from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.theme import PAGE_MM
 from salstats.display.text.format import counted
 from salstats.display.text.labels import Labels
 from salstats.images.pictures import printed_shape

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import SalstatsError, quoted
-from salstats.display.plots.overlay_picture import Picture, mm_per_pixel
+from salstats.display.plots.layout.overlay_picture import Picture, mm_per_pixel
 from salstats.images.map_steps import rescale
 from salstats.images.maps import is_finite
 from salstats.images.masks import decode

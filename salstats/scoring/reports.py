@@ -17,9 +17,9 @@ from salstats.display.text.labels import Labels
 from salstats.readers.case_images import ImageSource, check_images
 from salstats.scoring.figures import plot_gallery
 from salstats.scoring.scores import study_of
-from salstats.stats.equivalence import Margin
-from salstats.stats.units import Unit
-from salstats.stats.weighting import Weighting
+from salstats.stats.engine.equivalence import Margin
+from salstats.stats.engine.units import Unit
+from salstats.stats.engine.weighting import Weighting
 from salstats.study import HUMAN, Series, Study
 
 

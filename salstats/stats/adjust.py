@@ -21,11 +21,16 @@ from salstats.checks import (
     quoted,
 )
 from salstats.frames import ESTIMATE_COLUMNS, combined_codes
-from salstats.stats.bonferroni import bonferroni_limits
-from salstats.stats.design import summary_rows
-from salstats.stats.equivalence import SIDES, is_below, split_verdicts, verdicts
-from salstats.stats.max_t import Drawn, single_step, step_down, step_down_min_p
-from salstats.stats.monte_carlo import p_floors, warn_if_replicates_are_few, warn_if_undecided, warn_of_floors
+from salstats.stats.engine.bonferroni import bonferroni_limits
+from salstats.stats.engine.design import summary_rows
+from salstats.stats.engine.equivalence import SIDES, is_below, split_verdicts, verdicts
+from salstats.stats.engine.max_t import Drawn, single_step, step_down, step_down_min_p
+from salstats.stats.engine.monte_carlo import (
+    p_floors,
+    warn_if_replicates_are_few,
+    warn_if_undecided,
+    warn_of_floors,
+)
 
 INTERCEPT = "(Intercept)"
 #: The global test beside differences that are compared two by two, see `mrmc`.

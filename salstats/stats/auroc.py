@@ -18,19 +18,24 @@ from salstats.checks import (
 )
 from salstats.frames import ColumnCodes, estimates_frame
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
-from salstats.stats.carried import absent_column, absent_observations
-from salstats.stats.cautions import FEW_EVENTS, FEW_UNITS, caution_column
-from salstats.stats.comparisons import LACKING, pair_rows, told_apart
-from salstats.stats.design import group_label, named_groups, row_groups, warn_pooled_methods
-from salstats.stats.equivalence import sides
-from salstats.stats.few_units import few_misranked, few_misranked_by_both, few_units_of_rows
-from salstats.stats.fixed_factors import inference_to
-from salstats.stats.intervals import RECOMMENDED, Basis, Interval, choose_interval
-from salstats.stats.limits import wilson
-from salstats.stats.roc import RocArea, roc_area, separation_p_value
-from salstats.stats.shared_cases import flow_call, mark_incomplete_pairs, mark_shared_cases, paired_call
-from salstats.stats.units import Unit, resolve_unit, says_units, unit_columns
-from salstats.stats.wide import wide_codes
+from salstats.stats.engine.carried import absent_column, absent_observations
+from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS, caution_column
+from salstats.stats.engine.comparisons import LACKING, pair_rows, told_apart
+from salstats.stats.engine.design import group_label, named_groups, row_groups, warn_pooled_methods
+from salstats.stats.engine.equivalence import sides
+from salstats.stats.engine.few_units import few_misranked, few_misranked_by_both, few_units_of_rows
+from salstats.stats.engine.fixed_factors import inference_to
+from salstats.stats.engine.intervals import RECOMMENDED, Basis, Interval, choose_interval
+from salstats.stats.engine.limits import wilson
+from salstats.stats.engine.roc import RocArea, roc_area, separation_p_value
+from salstats.stats.engine.shared_cases import (
+    flow_call,
+    mark_incomplete_pairs,
+    mark_shared_cases,
+    paired_call,
+)
+from salstats.stats.engine.units import Unit, resolve_unit, says_units, unit_columns
+from salstats.stats.engine.wide import wide_codes
 
 
 def auroc(
@@ -133,9 +138,9 @@ def auroc(
 
     Notes
     -----
-    Formulas are those of `salstats.stats.roc.roc_area`. Checked against R's pROC (DeLong; `roc.test` of two
-    paired curves) and against the worked example of Obuchowski (1997), whose normal quantile is replaced by
-    that of t.
+    Formulas are those of `salstats.stats.engine.roc.roc_area`. Checked against R's pROC (DeLong; `roc.test`
+    of two paired curves) and against the worked example of Obuchowski (1997), whose normal quantile is
+    replaced by that of t.
 
     Default 95 % limits held in 92 to 99 % of simulated studies of 30 units and in 94 to 96 % of 100,
     DeLong's on the scale of the area in 62 to 93 % of those of 30 (`datasets.load_coverage`). Of differences

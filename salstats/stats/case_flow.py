@@ -7,10 +7,10 @@ import pandas as pd
 
 from salstats.checks import check_by
 from salstats.frames import KEY_COLUMNS, ColumnCodes, case_key, coded_scores
-from salstats.stats.carried import reasons
-from salstats.stats.comparisons import pair_rows
-from salstats.stats.design import index_groups
-from salstats.stats.units import Unit, resolve_unit
+from salstats.stats.engine.carried import reasons
+from salstats.stats.engine.comparisons import pair_rows
+from salstats.stats.engine.design import index_groups
+from salstats.stats.engine.units import Unit, resolve_unit
 
 #: Stages in their order, and what a score or a pair is lost by where the scores do not say.
 FILE, ROWS, DEFINED, PAIRS = "file", "rows", "defined", "pairs"

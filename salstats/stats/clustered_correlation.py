@@ -7,17 +7,17 @@ import pandas as pd
 
 from salstats.checks import SalstatsError, check_draws, warn
 from salstats.frames import estimates_frame
-from salstats.stats.advice import FEW_UNITS, UNDEFINED_SHARE
-from salstats.stats.carried import absent_column, absent_observations
-from salstats.stats.coefficients import FEWEST_PAIRS, weighted_spearman
 from salstats.stats.correlation import correlate, warn_pooled_pairs
-from salstats.stats.design import named_groups, row_groups, warn_pooled_methods
-from salstats.stats.draws import weight_blocks
-from salstats.stats.fixed_factors import inference_to
-from salstats.stats.inference import bootstrap_p_values, check_options, moments
-from salstats.stats.limits import percentile
-from salstats.stats.units import Unit, resolve_unit, says_units
-from salstats.stats.wide import columns_to_correlate
+from salstats.stats.engine.advice import FEW_UNITS, UNDEFINED_SHARE
+from salstats.stats.engine.carried import absent_column, absent_observations
+from salstats.stats.engine.coefficients import FEWEST_PAIRS, weighted_spearman
+from salstats.stats.engine.design import named_groups, row_groups, warn_pooled_methods
+from salstats.stats.engine.draws import weight_blocks
+from salstats.stats.engine.fixed_factors import inference_to
+from salstats.stats.engine.inference import bootstrap_p_values, check_options, moments
+from salstats.stats.engine.limits import percentile
+from salstats.stats.engine.units import Unit, resolve_unit, says_units
+from salstats.stats.engine.wide import columns_to_correlate
 
 #: A correlation within rounding of -1 or 1 is one: its Fisher z has no use.
 _PERFECT = 1 - 1e-12

@@ -10,11 +10,11 @@ import pandas as pd
 from salstats.checks import SalstatsError, check_choice
 from salstats.frames import estimates_frame
 from salstats.stats.adjust import JOINT, SINGLE_STEP, adjusted_frame, check_procedure
-from salstats.stats.advice import ROUNDING, UNDEFINED_SHARE, warn_beyond_range
-from salstats.stats.carried import absent_column, how_scored
-from salstats.stats.cautions import carry_cautions
-from salstats.stats.comparisons import PAIRS, Compared, Comparison, compare, reference_in_every_group
-from salstats.stats.design import (
+from salstats.stats.engine.advice import ROUNDING, UNDEFINED_SHARE, warn_beyond_range
+from salstats.stats.engine.carried import absent_column, how_scored
+from salstats.stats.engine.cautions import carry_cautions
+from salstats.stats.engine.comparisons import PAIRS, Compared, Comparison, compare, reference_in_every_group
+from salstats.stats.engine.design import (
     check_one_metric,
     coded_by,
     display_order,
@@ -22,15 +22,15 @@ from salstats.stats.design import (
     metrics_of,
     summary_rows,
 )
-from salstats.stats.effect_sizes import EFFECT_SIZES, effect_columns
-from salstats.stats.equivalence import Margin, against_margin, sides
-from salstats.stats.fixed_factors import inference_to
-from salstats.stats.inference import Estimates, Options, at_levels, infer
-from salstats.stats.max_t import joint_level
-from salstats.stats.paired_tests import RECORDS, TESTS, Tested, check_paired_shares, p_values_of_pairs
-from salstats.stats.shared_cases import bounds_call, mark_incomplete_pairs
-from salstats.stats.units import Unit, Units, resolve_unit
-from salstats.stats.weighting import Weighting, weighted
+from salstats.stats.engine.effect_sizes import EFFECT_SIZES, effect_columns
+from salstats.stats.engine.equivalence import Margin, against_margin, sides
+from salstats.stats.engine.fixed_factors import inference_to
+from salstats.stats.engine.inference import Estimates, Options, at_levels, infer
+from salstats.stats.engine.max_t import joint_level
+from salstats.stats.engine.paired_tests import RECORDS, TESTS, Tested, check_paired_shares, p_values_of_pairs
+from salstats.stats.engine.shared_cases import bounds_call, mark_incomplete_pairs
+from salstats.stats.engine.units import Unit, Units, resolve_unit
+from salstats.stats.engine.weighting import Weighting, weighted
 
 _BY = ("metric", "task")
 

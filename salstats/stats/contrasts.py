@@ -7,13 +7,13 @@ import pandas as pd
 
 from salstats.checks import SalstatsError, ValueRangeError
 from salstats.metrics.registry import has_true_zero
-from salstats.stats.advice import ROUNDING
-from salstats.stats.comparisons import Comparison
 from salstats.stats.contrast_rows import Asked, contrast
-from salstats.stats.equivalence import Margin
-from salstats.stats.inference import check_options
-from salstats.stats.units import Unit
-from salstats.stats.weighting import Weighting
+from salstats.stats.engine.advice import ROUNDING
+from salstats.stats.engine.comparisons import Comparison
+from salstats.stats.engine.equivalence import Margin
+from salstats.stats.engine.inference import check_options
+from salstats.stats.engine.units import Unit
+from salstats.stats.engine.weighting import Weighting
 
 
 def difference(

@@ -9,30 +9,30 @@ from scipy import special
 from salstats.checks import ValueRangeError, check_choice, check_level, check_numeric, quoted, warn
 from salstats.frames import estimates_frame
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
-from salstats.stats.carried import absent_column, absent_observations
-from salstats.stats.cautions import FEW_EVENTS, FEW_UNITS, POOLED_TASKS, caution_column
-from salstats.stats.coefficients import (
+from salstats.stats.engine.carried import absent_column, absent_observations
+from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS, POOLED_TASKS, caution_column
+from salstats.stats.engine.coefficients import (
     RECORDS,
     TESTS,
     fisher_limits,
     fisher_std_error,
     pool_fisher_z,
 )
-from salstats.stats.correlated_pairs import CorrelatedPairs, check_covariates, check_repeats
-from salstats.stats.cr2 import cr2
-from salstats.stats.design import (
+from salstats.stats.engine.correlated_pairs import CorrelatedPairs, check_covariates, check_repeats
+from salstats.stats.engine.cr2 import cr2
+from salstats.stats.engine.design import (
     group_label,
     group_list,
     row_groups,
     warn_pooled_by_default,
     warn_pooled_methods,
 )
-from salstats.stats.few_units import few_events, few_units_of_rows, units_with_rarer_value
-from salstats.stats.fixed_factors import inference_to
-from salstats.stats.intervals import choose_interval, names_of
-from salstats.stats.shared_cases import mark_shared_cases, shared_rows_call
-from salstats.stats.units import Unit, Units, resolve_unit, says_units, unit_columns
-from salstats.stats.wide import columns_to_correlate
+from salstats.stats.engine.few_units import few_events, few_units_of_rows, units_with_rarer_value
+from salstats.stats.engine.fixed_factors import inference_to
+from salstats.stats.engine.intervals import choose_interval, names_of
+from salstats.stats.engine.shared_cases import mark_shared_cases, shared_rows_call
+from salstats.stats.engine.units import Unit, Units, resolve_unit, says_units, unit_columns
+from salstats.stats.engine.wide import columns_to_correlate
 
 #: Units below which a variance of them says nothing.
 FEWEST_UNITS = 4

@@ -7,10 +7,10 @@ import pandas as pd
 
 from salstats.checks import check_by
 from salstats.frames import DEFAULT_BY, ColumnCodes, coded_scores
-from salstats.stats.carried import absent_column, how_scored, is_absent
-from salstats.stats.design import check_one_metric, index_groups, warn_pooled_methods
-from salstats.stats.shared_cases import mark_shared_cases, paired_call
-from salstats.stats.units import Unit, resolve_unit
+from salstats.stats.engine.carried import absent_column, how_scored, is_absent
+from salstats.stats.engine.design import check_one_metric, index_groups, warn_pooled_methods
+from salstats.stats.engine.shared_cases import mark_shared_cases, paired_call
+from salstats.stats.engine.units import Unit, resolve_unit
 
 #: Whiskers of a box reach to the furthest score within this many interquartile ranges.
 REACH = 1.5

@@ -8,10 +8,10 @@ import pandas as pd
 from salstats.checks import ColumnError, check_by, check_choice
 from salstats.frames import KEY_COLUMNS, check_scores
 from salstats.metrics.registry import METRICS
-from salstats.stats.carried import NOTHING_THERE
-from salstats.stats.intervals import names_of
+from salstats.stats.engine.carried import NOTHING_THERE
+from salstats.stats.engine.intervals import names_of
+from salstats.stats.engine.units import Unit, unit_columns
 from salstats.stats.summaries import summarize
-from salstats.stats.units import Unit, unit_columns
 
 #: Reasons of `score`: the mask is empty; there is no finding; the case lies outside the slice.
 _EMPTY = "empty mask"

@@ -17,8 +17,8 @@ from salstats.checks import (
     check_numeric,
 )
 from salstats.frames import case_key, check_table
-from salstats.stats.design import index_groups
-from salstats.stats.wide import one_value
+from salstats.stats.engine.design import index_groups
+from salstats.stats.engine.wide import one_value
 
 #: Median, fourths, eighths, D, C, B, A, then Z backwards; M stands for the median only.
 LETTERS = "MFEDCBAZYXWVUTSRQPONLKJIHG"

@@ -11,9 +11,9 @@ from salstats.checks import check_draws, check_level, warn
 from salstats.frames import DEFAULT_BY, ColumnCodes, estimates_frame
 from salstats.metrics.registry import known_metric
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
-from salstats.stats.advice import warn_alone, warn_unequal_units
-from salstats.stats.comparisons import compared_rows, one_sided_pairs
-from salstats.stats.design import (
+from salstats.stats.engine.advice import warn_alone, warn_unequal_units
+from salstats.stats.engine.comparisons import compared_rows, one_sided_pairs
+from salstats.stats.engine.design import (
     Design,
     check_one_metric,
     coded_by,
@@ -21,25 +21,25 @@ from salstats.stats.design import (
     mean_of_rows_design,
     named_groups,
 )
-from salstats.stats.draws import weight_blocks
-from salstats.stats.equivalence import sides
-from salstats.stats.fixed_factors import inference_to
-from salstats.stats.inference import Options, check_options, moments
-from salstats.stats.intervals import Basis
-from salstats.stats.quantile_limits import (
+from salstats.stats.engine.draws import weight_blocks
+from salstats.stats.engine.equivalence import sides
+from salstats.stats.engine.fixed_factors import inference_to
+from salstats.stats.engine.inference import Options, check_options, moments
+from salstats.stats.engine.intervals import Basis
+from salstats.stats.engine.quantile_limits import (
     inverted,
     of_difference,
     replicates_of,
     sample_quantile,
     shares_of,
 )
-from salstats.stats.shared_cases import (
+from salstats.stats.engine.shared_cases import (
     flow_call,
     mark_incomplete_pairs,
     mark_shared_cases,
     paired_call,
 )
-from salstats.stats.units import Unit, Units, resolve_unit
+from salstats.stats.engine.units import Unit, Units, resolve_unit
 
 #: Scores and units of a group, those of the method and (of a difference) of the reference.
 _Sides = tuple[np.ndarray, ...]

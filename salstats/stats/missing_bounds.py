@@ -17,10 +17,10 @@ from salstats.checks import (
 )
 from salstats.frames import check_scores
 from salstats.metrics.registry import known_metric
-from salstats.stats.advice import ROUNDING
-from salstats.stats.carried import absent_pairs, missing_scores
-from salstats.stats.comparisons import pair_with_reference, reference_in_every_group
-from salstats.stats.design import AVERAGE, OVERALL
+from salstats.stats.engine.advice import ROUNDING
+from salstats.stats.engine.carried import absent_pairs, missing_scores
+from salstats.stats.engine.comparisons import pair_with_reference, reference_in_every_group
+from salstats.stats.engine.design import AVERAGE, OVERALL
 
 #: Least and largest score.
 Range = tuple[float, float]

@@ -8,7 +8,7 @@ import pandas as pd
 from salstats.checks import ColumnError, SalstatsError, check_by, check_choice, quoted, warn
 from salstats.frames import DEFAULT_BY, KEY_COLUMNS, ColumnCodes, case_key, check_scores
 from salstats.metrics.registry import direction
-from salstats.stats.design import check_one_metric, group_label, group_list, row_groups
+from salstats.stats.engine.design import check_one_metric, group_label, group_list, row_groups
 
 #: What each pick stands near to, of scores of which more is better. Extremes choose before the others.
 _TARGETS: dict[str, Callable[[np.ndarray], float]] = {

@@ -9,13 +9,13 @@ import pandas as pd
 
 from salstats.checks import ColumnError, SalstatsWarning, check_columns, warn
 from salstats.frames import ColumnCodes, estimates_frame
-from salstats.stats.advice import warn_undefined
-from salstats.stats.design import index_groups
-from salstats.stats.inference import check_options
-from salstats.stats.rank_schemes import kendall_tau
-from salstats.stats.rankings import Asked, Rankings, rank_methods
+from salstats.stats.engine.advice import warn_undefined
+from salstats.stats.engine.design import index_groups
+from salstats.stats.engine.inference import check_options
+from salstats.stats.engine.rank_schemes import kendall_tau
+from salstats.stats.engine.rankings import Asked, Rankings, rank_methods
+from salstats.stats.engine.units import Unit
 from salstats.stats.significance import significance_map
-from salstats.stats.units import Unit
 
 #: Methods below which tau takes few values.
 _FEW_METHODS = 5

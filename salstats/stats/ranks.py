@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 
 from salstats.frames import estimates_frame
-from salstats.stats.advice import warn_undefined
-from salstats.stats.carried import absent_column, is_absent
-from salstats.stats.fixed_factors import inference_to
-from salstats.stats.inference import check_options
-from salstats.stats.limits import percentile
-from salstats.stats.rank_schemes import kendall_tau
-from salstats.stats.rankings import Asked, rank_methods
-from salstats.stats.units import Unit
+from salstats.stats.engine.advice import warn_undefined
+from salstats.stats.engine.carried import absent_column, is_absent
+from salstats.stats.engine.fixed_factors import inference_to
+from salstats.stats.engine.inference import check_options
+from salstats.stats.engine.limits import percentile
+from salstats.stats.engine.rank_schemes import kendall_tau
+from salstats.stats.engine.rankings import Asked, rank_methods
+from salstats.stats.engine.units import Unit
 
 
 def rank_stability(

@@ -16,20 +16,27 @@ from salstats.checks import (
     quoted,
 )
 from salstats.frames import KEY_COLUMNS, ColumnCodes, coded_scores, estimates_frame
-from salstats.stats.advice import ROUNDING
-from salstats.stats.comparisons import one_sided_pairs, pair_rows, told_apart
-from salstats.stats.design import OVERALL, Design, display_order, index_groups, mean_of_rows_design, pool_over
-from salstats.stats.equivalence import sides
-from salstats.stats.estimands import Cells, Estimand, Target, sum_cells, target_of_cells
-from salstats.stats.fixed_factors import inference_to
-from salstats.stats.inference import Estimates, check_options, infer
-from salstats.stats.shared_cases import (
+from salstats.stats.engine.advice import ROUNDING
+from salstats.stats.engine.comparisons import one_sided_pairs, pair_rows, told_apart
+from salstats.stats.engine.design import (
+    OVERALL,
+    Design,
+    display_order,
+    index_groups,
+    mean_of_rows_design,
+    pool_over,
+)
+from salstats.stats.engine.equivalence import sides
+from salstats.stats.engine.estimands import Cells, Estimand, Target, sum_cells, target_of_cells
+from salstats.stats.engine.fixed_factors import inference_to
+from salstats.stats.engine.inference import Estimates, check_options, infer
+from salstats.stats.engine.shared_cases import (
     flow_call,
     mark_incomplete_pairs,
     mark_shared_cases,
     paired_call,
 )
-from salstats.stats.units import Unit, resolve_unit
+from salstats.stats.engine.units import Unit, resolve_unit
 
 #: The pixels of a case: in both masks, in the prediction only, in the truth only, in neither.
 COUNT_COLUMNS = ("tp", "fp", "fn", "tn")

@@ -7,7 +7,7 @@ import pandas as pd
 
 from salstats.checks import ValueRangeError, check_by, check_columns, check_frame, check_numeric
 from salstats.frames import check_table
-from salstats.stats.carried import ABSENT, is_absent
+from salstats.stats.engine.carried import ABSENT, is_absent
 
 
 def normalize(

@@ -8,16 +8,16 @@ import pandas as pd
 from salstats.checks import ValueRangeError, check_columns, check_frame, check_level, quoted
 from salstats.frames import coded_scores, combined_codes, estimates_frame
 from salstats.stats.adjust import adjust_p_values, check_procedure
-from salstats.stats.advice import ROUNDING
-from salstats.stats.comparisons import ALL, Comparison, compare
 from salstats.stats.contrasts import difference
-from salstats.stats.design import check_one_metric, metrics_of
-from salstats.stats.equivalence import is_below
-from salstats.stats.paired_tests import TESTS
-from salstats.stats.rank_schemes import signed_rank_test
-from salstats.stats.rankings import direction_of, ranking_groups
-from salstats.stats.shared_cases import bounds_call, mark_incomplete_pairs
-from salstats.stats.units import Unit, resolve_unit
+from salstats.stats.engine.advice import ROUNDING
+from salstats.stats.engine.comparisons import ALL, Comparison, compare
+from salstats.stats.engine.design import check_one_metric, metrics_of
+from salstats.stats.engine.equivalence import is_below
+from salstats.stats.engine.paired_tests import TESTS
+from salstats.stats.engine.rank_schemes import signed_rank_test
+from salstats.stats.engine.rankings import direction_of, ranking_groups
+from salstats.stats.engine.shared_cases import bounds_call, mark_incomplete_pairs
+from salstats.stats.engine.units import Unit, resolve_unit
 
 #: Procedures whose claims are all right together at the level, however the tests hang together.
 FAMILYWISE = ("holm", "bonferroni")

@@ -14,28 +14,28 @@ from salstats.checks import (
     quoted,
 )
 from salstats.frames import DEFAULT_BY, KEY_COLUMNS, ColumnCodes, estimates_frame
-from salstats.stats.advice import warn_beyond_range
-from salstats.stats.carried import absent_column, how_scored, is_absent
-from salstats.stats.cautions import carry_cautions
-from salstats.stats.design import (
+from salstats.stats.engine.advice import warn_beyond_range
+from salstats.stats.engine.carried import absent_column, how_scored, is_absent
+from salstats.stats.engine.cautions import carry_cautions
+from salstats.stats.engine.design import (
     coded_by,
     display_order,
     is_average,
     mean_of_rows_design,
     warn_pooled_by_default,
 )
-from salstats.stats.estimands import mean_target
-from salstats.stats.fixed_factors import inference_to
-from salstats.stats.inference import check_binary, check_options, infer, replicate
-from salstats.stats.shared_cases import (
+from salstats.stats.engine.estimands import mean_target
+from salstats.stats.engine.fixed_factors import inference_to
+from salstats.stats.engine.inference import check_binary, check_options, infer, replicate
+from salstats.stats.engine.shared_cases import (
     cases_of_rows,
     mark_shared_cases,
     paired_call,
     shared_rows_call,
     warn_of_different_cases,
 )
-from salstats.stats.units import Unit, resolve_unit
-from salstats.stats.weighting import Weighting, weighted
+from salstats.stats.engine.units import Unit, resolve_unit
+from salstats.stats.engine.weighting import Weighting, weighted
 
 
 def summarize(

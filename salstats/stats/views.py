@@ -15,7 +15,7 @@ from salstats.checks import (
     quoted,
 )
 from salstats.frames import KEY_COLUMNS, check_table
-from salstats.stats.design import index_groups
+from salstats.stats.engine.design import index_groups
 
 #: How the values of several views become one.
 RULES = ("max", "mean")

@@ -8,12 +8,12 @@ import pandas as pd
 
 from salstats.checks import ColumnError, check_by, check_columns, warn
 from salstats.frames import DEFAULT_BY, KEY_COLUMNS, coded_scores, estimates_frame
-from salstats.stats.design import check_one_metric, index_groups, warn_pooled_methods
-from salstats.stats.estimands import Cells, Estimand, Target, ratio, sum_cells
-from salstats.stats.fixed_factors import inference_to
-from salstats.stats.inference import check_options, infer
-from salstats.stats.shared_cases import mark_shared_cases, shared_rows_call
-from salstats.stats.units import Unit, resolve_unit
+from salstats.stats.engine.design import check_one_metric, index_groups, warn_pooled_methods
+from salstats.stats.engine.estimands import Cells, Estimand, Target, ratio, sum_cells
+from salstats.stats.engine.fixed_factors import inference_to
+from salstats.stats.engine.inference import check_options, infer
+from salstats.stats.engine.shared_cases import mark_shared_cases, shared_rows_call
+from salstats.stats.engine.units import Unit, resolve_unit
 
 #: What this package calls a mean over trainings, as a seed or as a model.
 MEANS = ("mean", "ensemble")

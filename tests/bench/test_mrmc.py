@@ -4,9 +4,9 @@ import numpy as np
 from mrmc_readings import readings
 from timing import fastest
 
+from salstats.stats.engine.roc import placements
 from salstats.stats.mrmc.covariances import BY_NAME, Drawing
 from salstats.stats.mrmc.figures import BY_NAME as FIGURES
-from salstats.stats.roc import placements
 
 #: The figure to reach; R's loops take some 30 to 600 times as long as the whole call.
 FASTER_THAN_A_LOOP = 100

@@ -30,7 +30,9 @@ from timing import fastest, seconds
 
 from salstats.frames import combined_codes
 from salstats.stats.adjust import adjust_p_values
-from salstats.stats.coefficients import coefficient
+from salstats.stats.engine.coefficients import coefficient
+from salstats.stats.engine.paired_tests import mcnemar, wilcoxon
+from salstats.stats.engine.repeated_measures import within_coefficient
 from salstats.stats.models.beta import beta_regression
 from salstats.stats.models.design import build_design, complete_rows, read_variable
 from salstats.stats.models.families import FAMILIES
@@ -40,8 +42,6 @@ from salstats.stats.models.gee import exchangeable
 from salstats.stats.models.linear import least_squares
 from salstats.stats.models.logit import logit
 from salstats.stats.models.quantile_regression import regression_quantile
-from salstats.stats.paired_tests import mcnemar, wilcoxon
-from salstats.stats.repeated_measures import within_coefficient
 
 # how many times as long as numpy alone a package may take
 TIMES = 3

@@ -2,7 +2,7 @@
 
 import pytest
 
-from salstats.display.plots import theme
+from salstats.display.plots.layout import theme
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -20,7 +20,7 @@ from salstats.display.facts import (
 from salstats.display.plots.decrease import significance_rule
 from salstats.display.tables import notes
 from salstats.display.text.vocabulary import INFERENCE
-from salstats.stats.fixed_factors import THESE_READERS
+from salstats.stats.engine.fixed_factors import THESE_READERS
 
 
 def read(frame):

@@ -6,7 +6,7 @@ import pytest
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError
 from salstats.frames import ColumnCodes
-from salstats.stats.units import resolve_unit
+from salstats.stats.engine.units import resolve_unit
 
 ROW = "method,metric,score"
 STUDY = "oracles/chexlocalize/study/expected"

@@ -10,7 +10,7 @@ from scipy import stats
 from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.stats.adjust import adjust
 from salstats.stats.auroc import auroc
-from salstats.stats.roc import roc_area
+from salstats.stats.engine.roc import roc_area
 
 # R's manifest promises 1e-9
 R_AGREES = 1e-9

@@ -153,7 +153,7 @@ def test_paired_bootstrap_interval_equals_r(
 def test_bca_levels_are_those_of_boot_ci_with_its_jackknife(boot60, boot60_draws, r_expected, stat):
     # rsample centres the jackknife at its mean and boot.ci interpolates on the normal scale; the levels
     # are boot's, read off with boot's rule here
-    from salstats.stats import limits as kernels
+    from salstats.stats.engine import limits as kernels
 
     wide = boot60[boot60["metric"] == "iou"].pivot(index="case", columns="method", values="score")
     human, saliency = wide["human"].to_numpy(), wide["gradcam"].to_numpy()

@@ -14,10 +14,10 @@ from scipy import stats
 
 from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.stats.adjust import adjust
-from salstats.stats.coefficients import TESTS, fisher_limits, fisher_std_error
 from salstats.stats.correlation import correlate
-from salstats.stats.influences import influences
-from salstats.stats.intervals import names_of
+from salstats.stats.engine.coefficients import TESTS, fisher_limits, fisher_std_error
+from salstats.stats.engine.influences import influences
+from salstats.stats.engine.intervals import names_of
 
 # R's manifest promises 1e-9; sums over up to 1400 pairs are done in another order than in R
 R_AGREES = 1e-9

@@ -7,8 +7,8 @@ from salstats.checks import ColumnError, SalstatsWarning
 from salstats.metrics.registry import METRICS
 from salstats.scoring.cases import ABSENT, EMPTY, NEGATIVE, PREDICTED_NEGATIVE
 from salstats.stats import empty_shares as module
-from salstats.stats.carried import NOTHING_THERE
 from salstats.stats.empty_shares import empty_shares
+from salstats.stats.engine.carried import NOTHING_THERE
 
 #: Cases a ... h; `sure` marks the finding in all, `shy` in six, `absent` cases hold no finding.
 CASES = "abcdefgh"

@@ -9,7 +9,7 @@ from scipy import optimize, stats
 
 import salstats as ss
 from salstats.checks import SalstatsError, SalstatsWarning, ValueRangeError
-from salstats.stats.quantile_limits import inverted, sample_quantile, shares_of
+from salstats.stats.engine.quantile_limits import inverted, sample_quantile, shares_of
 
 REFERENCE = Path(__file__).parents[1] / "reference" / "quantreg"
 
@@ -228,7 +228,7 @@ def test_quantiles_of_counted_scores_are_those_of_repeated_ones():
 
 def test_blocks_of_candidates_change_nothing(clustered, monkeypatch):
     whole = ss.median_difference(clustered, reference="human", by="metric")
-    monkeypatch.setattr("salstats.stats.quantile_limits._BLOCK", 50)
+    monkeypatch.setattr("salstats.stats.engine.quantile_limits._BLOCK", 50)
     pd.testing.assert_frame_equal(whole, ss.median_difference(clustered, reference="human", by="metric"))
 
 

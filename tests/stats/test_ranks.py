@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from salstats.checks import ColumnError, SalstatsWarning, ValueRangeError
-from salstats.stats.rank_schemes import kendall_tau, ranks_of
+from salstats.stats.engine.rank_schemes import kendall_tau, ranks_of
 from salstats.stats.ranks import rank_stability
 from salstats.stats.significance import rank_limits, significance_map
 

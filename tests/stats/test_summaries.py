@@ -174,7 +174,7 @@ def test_draws_decide_the_replicates_in_sorted_unit_order():
 
 
 def test_draws_in_blocks_are_the_draws_at_once(monkeypatch):
-    from salstats.stats import draws as resampling
+    from salstats.stats.engine import draws as resampling
 
     scores = scores_of(np.linspace(0, 1, 23))
     whole = ss.bootstrap(scores, n_replicates=101)

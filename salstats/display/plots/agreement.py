@@ -10,13 +10,13 @@ import plotnine as p9
 from salstats.checks import SalstatsError
 from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import interval_caption
-from salstats.display.plots.axis_ticks import number_axes
-from salstats.display.plots.captions import scope_note
-from salstats.display.plots.drawing import barred_rows
-from salstats.display.plots.figure import figures
-from salstats.display.plots.panel_grid import group_titles, panel_grid
-from salstats.display.plots.points import CELL_POINTS, RASTER_POINTS, cell_layers
-from salstats.display.plots.theme import GUIDE, PALETTE
+from salstats.display.plots.layout.axis_ticks import number_axes
+from salstats.display.plots.layout.captions import scope_note
+from salstats.display.plots.layout.drawing import barred_rows
+from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.panel_grid import group_titles, panel_grid
+from salstats.display.plots.layout.points import CELL_POINTS, RASTER_POINTS, cell_layers
+from salstats.display.plots.layout.theme import GUIDE, PALETTE
 from salstats.display.text.labels import Labels
 from salstats.stats.agreement.comparing import differences
 

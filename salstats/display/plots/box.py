@@ -8,18 +8,18 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import SalstatsError, check_choice
-from salstats.display.plots.captions import scope_note, without
-from salstats.display.plots.figure import figures
-from salstats.display.plots.figure_rows import dodged, row_layout
-from salstats.display.plots.legends import group_scales, method_labels
-from salstats.display.plots.points import RASTER_POINTS
-from salstats.display.plots.row_panels import panels_of, row_panels
-from salstats.display.plots.text_fit import crossed, short_labels
+from salstats.display.plots.layout.captions import scope_note, without
+from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.figure_rows import dodged, row_layout
+from salstats.display.plots.layout.legends import group_scales, method_labels
+from salstats.display.plots.layout.points import RASTER_POINTS
+from salstats.display.plots.layout.row_panels import panels_of, row_panels
+from salstats.display.plots.layout.text_fit import crossed, short_labels
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import count_text, counted_range, joined
 from salstats.display.text.labels import Labels
-from salstats.stats.carried import missing_scores
 from salstats.stats.descriptions import box_values
+from salstats.stats.engine.carried import missing_scores
 from salstats.study import HUMAN
 
 #: Half the height of a box that shares its row, and of one that has it for itself.

@@ -11,12 +11,12 @@ import plotnine as p9
 from salstats.checks import SalstatsError, check_level, quoted
 from salstats.display.estimates import Estimates, read_estimates
 from salstats.display.facts import clustering_sentence, p_value_sentence
-from salstats.display.plots.axis_ticks import tick_texts
-from salstats.display.plots.captions import scope_note
-from salstats.display.plots.figure import figures
-from salstats.display.plots.legends import side
-from salstats.display.plots.panel_grid import BOTTOM_MM, GAP_MM, panel_grid
-from salstats.display.plots.text_fit import (
+from salstats.display.plots.layout.axis_ticks import tick_texts
+from salstats.display.plots.layout.captions import scope_note
+from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.legends import side
+from salstats.display.plots.layout.panel_grid import BOTTOM_MM, GAP_MM, panel_grid
+from salstats.display.plots.layout.text_fit import (
     NAME_CHARS,
     chars_in,
     crossed,
@@ -25,7 +25,7 @@ from salstats.display.plots.text_fit import (
     wrapped,
     wrapped_texts,
 )
-from salstats.display.plots.theme import (
+from salstats.display.plots.layout.theme import (
     COLUMN_MM,
     DIVERGING,
     GUIDE,
@@ -39,7 +39,7 @@ from salstats.display.text.cautions import caution_note
 from salstats.display.text.correlation import covariates_note
 from salstats.display.text.format import MISSING, count_range, fixed_text, joined, p_used
 from salstats.display.text.labels import Labels
-from salstats.stats.coefficients import RECORDS as COEFFICIENTS
+from salstats.stats.engine.coefficients import RECORDS as COEFFICIENTS
 from salstats.study import HUMAN
 
 #: Lines of a name beside the tiles, and room around it.

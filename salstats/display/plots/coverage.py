@@ -9,12 +9,12 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import SalstatsError, check_columns, check_frame
-from salstats.display.plots.axis_ticks import axis_breaks, tick_texts
-from salstats.display.plots.figure import figures
-from salstats.display.plots.legends import legend_columns
-from salstats.display.plots.panel_grid import panel_grid
-from salstats.display.plots.text_fit import text_mm
-from salstats.display.plots.theme import LINETYPES, PALETTE
+from salstats.display.plots.layout.axis_ticks import axis_breaks, tick_texts
+from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.legends import legend_columns
+from salstats.display.plots.layout.panel_grid import panel_grid
+from salstats.display.plots.layout.text_fit import text_mm
+from salstats.display.plots.layout.theme import LINETYPES, PALETTE
 from salstats.display.text.format import count_range
 from salstats.display.text.labels import Labels
 

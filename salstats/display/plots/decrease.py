@@ -17,19 +17,19 @@ from salstats.display.facts import (
     p_value_sentence,
     with_interval,
 )
-from salstats.display.plots.captions import margin_notes, p_below, significance_level
-from salstats.display.plots.drawing import guide_lines, margin_lines, prepare
-from salstats.display.plots.figure import figures
-from salstats.display.plots.figure_rows import place_rows
-from salstats.display.plots.legends import looks
-from salstats.display.plots.row_panels import figure_width, fitting_rows, row_figure
-from salstats.display.plots.theme import PALETTE
+from salstats.display.plots.layout.captions import margin_notes, p_below, significance_level
+from salstats.display.plots.layout.drawing import guide_lines, margin_lines, prepare
+from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.figure_rows import place_rows
+from salstats.display.plots.layout.legends import looks
+from salstats.display.plots.layout.row_panels import figure_width, fitting_rows, row_figure
+from salstats.display.plots.layout.theme import PALETTE
 from salstats.display.text.format import MINUS, STYLES, interval_text, p_used
 from salstats.display.text.labels import LAST, Labels
 from salstats.display.text.margins import margin_marks, pairs_as_methods
 from salstats.display.text.vocabulary import CONTRASTS, TERMS, in_sentence
 from salstats.metrics.registry import direction
-from salstats.stats.equivalence import split_verdicts
+from salstats.stats.engine.equivalence import split_verdicts
 
 SORTS = ("size", "significance", "labels")
 #: Order of verdicts where rows are sorted by them: what is surely worse stands first.

@@ -9,15 +9,22 @@ import plotnine as p9
 from matplotlib.markers import CARETDOWN, CARETRIGHT
 
 from salstats.checks import SalstatsError, ValueRangeError, check_columns, check_frame
-from salstats.display.plots.figure import figures
-from salstats.display.plots.pages import PAGE_HEIGHT_MM
-from salstats.display.plots.text_fit import caption, caption_chars, caption_mm, chars_in, wrapped
-from salstats.display.plots.theme import COLUMN_MM, MM_PER_PT, TEXT_PT, figure_size, font, theme_salstats
+from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.pages import PAGE_HEIGHT_MM
+from salstats.display.plots.layout.text_fit import caption, caption_chars, caption_mm, chars_in, wrapped
+from salstats.display.plots.layout.theme import (
+    COLUMN_MM,
+    MM_PER_PT,
+    TEXT_PT,
+    figure_size,
+    font,
+    theme_salstats,
+)
 from salstats.display.text.format import count_text, counted, joined, plural
 from salstats.display.text.labels import Labels
 from salstats.display.text.packing import packed
-from salstats.stats.carried import ABSENT, UNDEFINED
 from salstats.stats.case_flow import DEFINED, FILE, NO_ROW, OF_REFERENCE, PAIRS, ROWS
+from salstats.stats.engine.carried import ABSENT, UNDEFINED
 
 _COLUMNS = ("step", "stage", "method", "reason", "excluded", "unit", "n_cases", "n_units", "n_rows")
 #: Groups of branches, and methods, that still make a diagram one can read.

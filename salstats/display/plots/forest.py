@@ -17,7 +17,8 @@ from salstats.display.facts import (
     p_value_sentence,
     with_interval,
 )
-from salstats.display.plots.captions import (
+from salstats.display.plots.decrease import contrast_title, interval_texts
+from salstats.display.plots.layout.captions import (
     axis_text,
     bars_on_log_axis,
     effect_text,
@@ -25,13 +26,12 @@ from salstats.display.plots.captions import (
     margin_notes,
     scope_note,
 )
-from salstats.display.plots.decrease import contrast_title, interval_texts
-from salstats.display.plots.drawing import drawn_rows, guide_at, margin_lines, panel_texts, quantity
-from salstats.display.plots.figure import figures
-from salstats.display.plots.figure_rows import Rows, closing, row_layout
-from salstats.display.plots.row_panels import fits, fitting_rows, row_figure
-from salstats.display.plots.text_fit import LABEL_CHARS, crossed, indented, short_labels
-from salstats.display.plots.theme import COLUMN_MM
+from salstats.display.plots.layout.drawing import drawn_rows, guide_at, margin_lines, panel_texts, quantity
+from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.figure_rows import Rows, closing, row_layout
+from salstats.display.plots.layout.row_panels import fits, fitting_rows, row_figure
+from salstats.display.plots.layout.text_fit import LABEL_CHARS, crossed, indented, short_labels
+from salstats.display.plots.layout.theme import COLUMN_MM
 from salstats.display.text.format import STYLES, count_range, count_text, p_used, row_p_text
 from salstats.display.text.labels import LAST, Labels
 from salstats.display.text.margins import pairs_as_methods

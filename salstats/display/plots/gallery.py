@@ -9,7 +9,12 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import SalstatsError, check_columns, check_frame, check_numeric, quoted
-from salstats.display.plots.gallery_plan import Plan
+from salstats.display.plots.layout.gallery_plan import Plan
+from salstats.display.plots.layout.overlay_layers import bar_layers
+from salstats.display.plots.layout.overlay_picture import Picture
+from salstats.display.plots.layout.overlay_sheet import TAG_PT, Placed, laid_out
+from salstats.display.plots.layout.text_fit import chars_in
+from salstats.display.plots.layout.theme import COLUMN_MM, PAGE_MM
 from salstats.display.plots.overlay import (
     absent_note,
     around_mm,
@@ -20,11 +25,6 @@ from salstats.display.plots.overlay import (
     people_note,
     threshold_note,
 )
-from salstats.display.plots.overlay_layers import bar_layers
-from salstats.display.plots.overlay_picture import Picture
-from salstats.display.plots.overlay_sheet import TAG_PT, Placed, laid_out
-from salstats.display.plots.text_fit import chars_in
-from salstats.display.plots.theme import COLUMN_MM, PAGE_MM
 from salstats.display.text.format import MISSING, fixed_text, joined
 from salstats.display.text.labels import Labels
 from salstats.study import HUMAN, Series

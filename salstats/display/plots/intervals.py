@@ -10,7 +10,6 @@ import plotnine as p9
 from salstats.checks import ColumnError, SalstatsError, check_choice, quoted
 from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import count_sentence, interval_caption
-from salstats.display.plots.captions import axis_text, margin_notes
 from salstats.display.plots.decrease import (
     check_contrasts,
     contrast_title,
@@ -18,10 +17,11 @@ from salstats.display.plots.decrease import (
     significance_rule,
     sorted_note,
 )
-from salstats.display.plots.drawing import Drawing, guide_lines, margin_lines, prepare, quantity
-from salstats.display.plots.figure import figures
-from salstats.display.plots.figure_rows import place_rows
-from salstats.display.plots.row_panels import row_figure
+from salstats.display.plots.layout.captions import axis_text, margin_notes
+from salstats.display.plots.layout.drawing import Drawing, guide_lines, margin_lines, prepare, quantity
+from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.figure_rows import place_rows
+from salstats.display.plots.layout.row_panels import row_figure
 from salstats.display.text.format import STYLES, fixed_text
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import pairs_as_methods

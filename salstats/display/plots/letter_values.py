@@ -9,13 +9,13 @@ import plotnine as p9
 from matplotlib.colors import LinearSegmentedColormap, to_hex
 
 from salstats.checks import SalstatsError, check_columns, check_frame
-from salstats.display.plots.captions import without
-from salstats.display.plots.figure import figures
-from salstats.display.plots.figure_rows import row_layout
-from salstats.display.plots.legends import legend_columns
-from salstats.display.plots.row_panels import panels_of, row_panels
-from salstats.display.plots.text_fit import crossed, short_labels
-from salstats.display.plots.theme import REFERENCE
+from salstats.display.plots.layout.captions import without
+from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.figure_rows import row_layout
+from salstats.display.plots.layout.legends import legend_columns
+from salstats.display.plots.layout.row_panels import panels_of, row_panels
+from salstats.display.plots.layout.text_fit import crossed, short_labels
+from salstats.display.plots.layout.theme import REFERENCE
 from salstats.display.text.format import count_range, percent_text
 from salstats.display.text.labels import Labels
 from salstats.stats.letter_values import OUTSIDE

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import numpy as np
 import plotnine as p9
 
-from salstats.display.plots.legends import legend_columns, legend_width
-from salstats.display.plots.overlay_layers import (
+from salstats.display.plots.layout.legends import legend_columns, legend_width
+from salstats.display.plots.layout.overlay_layers import (
     bar_layers,
     line_layers,
     mark_layers,
@@ -16,12 +16,12 @@ from salstats.display.plots.overlay_layers import (
     scale_layer,
     text_layers,
 )
-from salstats.display.plots.overlay_picture import Picture
-from salstats.display.plots.overlay_sheet import EDGE_MM, GAP_MM, HIGHEST, Placed, Sheet, laid_out
-from salstats.display.plots.pages import PAGE_HEIGHT_MM
-from salstats.display.plots.picture import GROUND, geom_picture, tinted
-from salstats.display.plots.text_fit import caption, caption_chars, caption_mm
-from salstats.display.plots.theme import LINE_MM, figure_size, picture_look, theme_salstats
+from salstats.display.plots.layout.overlay_picture import Picture
+from salstats.display.plots.layout.overlay_sheet import EDGE_MM, GAP_MM, HIGHEST, Placed, Sheet, laid_out
+from salstats.display.plots.layout.pages import PAGE_HEIGHT_MM
+from salstats.display.plots.layout.picture import GROUND, geom_picture, tinted
+from salstats.display.plots.layout.text_fit import caption, caption_chars, caption_mm
+from salstats.display.plots.layout.theme import LINE_MM, figure_size, picture_look, theme_salstats
 from salstats.display.text.format import joined
 from salstats.display.text.labels import Labels
 from salstats.metrics.registry import threshold_label

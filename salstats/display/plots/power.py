@@ -8,13 +8,13 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import check_choice
-from salstats.display.plots.axis_ticks import number_axes
-from salstats.display.plots.captions import distinct, scope_note
-from salstats.display.plots.figure import figures
-from salstats.display.plots.legends import group_scales
-from salstats.display.plots.panel_grid import panel_grid
-from salstats.display.plots.text_fit import crossed
-from salstats.display.plots.theme import GUIDE
+from salstats.display.plots.layout.axis_ticks import number_axes
+from salstats.display.plots.layout.captions import distinct, scope_note
+from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.legends import group_scales
+from salstats.display.plots.layout.panel_grid import panel_grid
+from salstats.display.plots.layout.text_fit import crossed
+from salstats.display.plots.layout.theme import GUIDE
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import count_text, joined, level_text
 from salstats.display.text.labels import Labels

@@ -10,12 +10,12 @@ import plotnine as p9
 from salstats.checks import SalstatsError, check_columns, check_frame
 from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import count_sentence
-from salstats.display.plots.axis_ticks import tick_texts
-from salstats.display.plots.captions import scope_note
-from salstats.display.plots.figure import figures
-from salstats.display.plots.panel_grid import BOTTOM_MM, group_titles, panel_grid
-from salstats.display.plots.text_fit import NAME_CHARS, label_chars, names_below, short_labels, text_mm
-from salstats.display.plots.theme import (
+from salstats.display.plots.layout.axis_ticks import tick_texts
+from salstats.display.plots.layout.captions import scope_note
+from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.panel_grid import BOTTOM_MM, group_titles, panel_grid
+from salstats.display.plots.layout.text_fit import NAME_CHARS, label_chars, names_below, short_labels, text_mm
+from salstats.display.plots.layout.theme import (
     COLUMN_MM,
     GUIDE,
     LINE_MM,
@@ -29,8 +29,8 @@ from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import count_text, fixed_text, joined, p_text
 from salstats.display.text.labels import Labels
 from salstats.stats.adjust import find_procedure
-from salstats.stats.paired_tests import RECORDS as TESTS
-from salstats.stats.rank_schemes import RECORDS
+from salstats.stats.engine.paired_tests import RECORDS as TESTS
+from salstats.stats.engine.rank_schemes import RECORDS
 
 #: Lines of a method's name beside its row, and room around it.
 _NAME_LINES, _PAD_MM = 3, 4.0

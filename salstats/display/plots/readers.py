@@ -9,13 +9,13 @@ import plotnine as p9
 
 from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import interval_caption, not_drawn_sentence
-from salstats.display.plots.axis_ticks import number_axes
-from salstats.display.plots.captions import scope_note
-from salstats.display.plots.drawing import drawn_rows, further_column
-from salstats.display.plots.figure import figures
-from salstats.display.plots.panel_grid import panel_grid
-from salstats.display.plots.text_fit import crossed, label_chars, short_labels, text_mm
-from salstats.display.plots.theme import COLUMN_MM, GUIDE, LINE_MM, MUTED, PAGE_MM, REFERENCE
+from salstats.display.plots.layout.axis_ticks import number_axes
+from salstats.display.plots.layout.captions import scope_note
+from salstats.display.plots.layout.drawing import drawn_rows, further_column
+from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.panel_grid import panel_grid
+from salstats.display.plots.layout.text_fit import crossed, label_chars, short_labels, text_mm
+from salstats.display.plots.layout.theme import COLUMN_MM, GUIDE, LINE_MM, MUTED, PAGE_MM, REFERENCE
 from salstats.display.text.labels import Labels
 
 #: Height of a method's row at least and room beside its name in mm; how far a mean stands below its readers,

@@ -11,14 +11,20 @@ import plotnine as p9
 from salstats.checks import SalstatsError
 from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import count_sentence, interval_caption, not_drawn_sentence
-from salstats.display.plots.captions import axis_text, bars_on_log_axis, effect_text, is_ratio, scope_note
 from salstats.display.plots.decrease import reference_text
-from salstats.display.plots.drawing import Drawing, drawn_rows, further_column
-from salstats.display.plots.figure import figures
-from salstats.display.plots.figure_rows import Rows, dodged, place_rows, row_layout
-from salstats.display.plots.legends import method_labels
-from salstats.display.plots.row_panels import row_figure
-from salstats.display.plots.text_fit import crossed, indented, short_labels, wrapped
+from salstats.display.plots.layout.captions import (
+    axis_text,
+    bars_on_log_axis,
+    effect_text,
+    is_ratio,
+    scope_note,
+)
+from salstats.display.plots.layout.drawing import Drawing, drawn_rows, further_column
+from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.figure_rows import Rows, dodged, place_rows, row_layout
+from salstats.display.plots.layout.legends import method_labels
+from salstats.display.plots.layout.row_panels import row_figure
+from salstats.display.plots.layout.text_fit import crossed, indented, short_labels, wrapped
 from salstats.display.text.format import MINUS
 from salstats.display.text.labels import Labels
 from salstats.display.text.models import model_note, term_names

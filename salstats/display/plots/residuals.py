@@ -8,12 +8,12 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import SalstatsError, check_by, check_columns, check_frame, check_numeric, quoted
-from salstats.display.plots.axis_ticks import number_axes
-from salstats.display.plots.captions import distinct, scope_note
-from salstats.display.plots.figure import figures
-from salstats.display.plots.panel_grid import group_titles, panel_grid
-from salstats.display.plots.points import CELL_POINTS, RASTER_POINTS, cell_layers
-from salstats.display.plots.theme import COLUMN_MM, GUIDE, PAGE_MM, PALETTE
+from salstats.display.plots.layout.axis_ticks import number_axes
+from salstats.display.plots.layout.captions import distinct, scope_note
+from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.panel_grid import group_titles, panel_grid
+from salstats.display.plots.layout.points import CELL_POINTS, RASTER_POINTS, cell_layers
+from salstats.display.plots.layout.theme import COLUMN_MM, GUIDE, PAGE_MM, PALETTE
 from salstats.display.text.format import counted, joined
 from salstats.display.text.labels import Labels
 from salstats.display.text.terms import model_text

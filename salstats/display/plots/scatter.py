@@ -10,16 +10,22 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import check_frame
-from salstats.display.plots.axis_ticks import axis_breaks, tick_texts
-from salstats.display.plots.captions import distinct, scope_note
-from salstats.display.plots.drawing import barred_rows
-from salstats.display.plots.figure import figures
-from salstats.display.plots.legends import group_scales
-from salstats.display.plots.panel_grid import PANEL_MM, PanelGrid, panel_grid
-from salstats.display.plots.points import CELL_POINTS, RASTER_POINTS, cell_layers
-from salstats.display.plots.scatter_data import Drawn, captions, correlation_texts, drawn_points, fitted_lines
-from salstats.display.plots.text_fit import text_mm
-from salstats.display.plots.theme import MM_PER_PT, REFERENCE, TEXT_PT, font
+from salstats.display.plots.layout.axis_ticks import axis_breaks, tick_texts
+from salstats.display.plots.layout.captions import distinct, scope_note
+from salstats.display.plots.layout.drawing import barred_rows
+from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.legends import group_scales
+from salstats.display.plots.layout.panel_grid import PANEL_MM, PanelGrid, panel_grid
+from salstats.display.plots.layout.points import CELL_POINTS, RASTER_POINTS, cell_layers
+from salstats.display.plots.layout.scatter_data import (
+    Drawn,
+    captions,
+    correlation_texts,
+    drawn_points,
+    fitted_lines,
+)
+from salstats.display.plots.layout.text_fit import text_mm
+from salstats.display.plots.layout.theme import MM_PER_PT, REFERENCE, TEXT_PT, font
 from salstats.display.text.labels import Labels
 from salstats.study import HUMAN
 

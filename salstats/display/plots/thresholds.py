@@ -9,14 +9,14 @@ import plotnine as p9
 from salstats.checks import SalstatsError, check_count, check_frame, check_numeric, quoted
 from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import interval_caption, not_drawn_sentence
-from salstats.display.plots.axis_ticks import number_axes, tick_texts
-from salstats.display.plots.captions import scope_note
-from salstats.display.plots.drawing import barred_rows, drawn_rows, quantity
-from salstats.display.plots.figure import figures
-from salstats.display.plots.legends import group_scales
-from salstats.display.plots.panel_grid import panel_grid
-from salstats.display.plots.text_fit import short_labels
-from salstats.display.plots.theme import COLUMN_MM, PAGE_MM, PALETTE
+from salstats.display.plots.layout.axis_ticks import number_axes, tick_texts
+from salstats.display.plots.layout.captions import scope_note
+from salstats.display.plots.layout.drawing import barred_rows, drawn_rows, quantity
+from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.legends import group_scales
+from salstats.display.plots.layout.panel_grid import panel_grid
+from salstats.display.plots.layout.text_fit import short_labels
+from salstats.display.plots.layout.theme import COLUMN_MM, PAGE_MM, PALETTE
 from salstats.display.text.format import joined
 from salstats.display.text.labels import Labels
 from salstats.metrics.registry import direction

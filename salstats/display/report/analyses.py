@@ -26,13 +26,13 @@ from salstats.frames import (
 )
 from salstats.jobs import not_counting
 from salstats.metrics.registry import has_true_zero, known_metric
-from salstats.stats.cautions import rows_by_caution
 from salstats.stats.contrasts import lowest_scores
-from salstats.stats.equivalence import check_margin, split_verdicts
-from salstats.stats.intervals import names_of
-from salstats.stats.label_columns import holds_labels
-from salstats.stats.paired_tests import TESTS
-from salstats.stats.units import Unit, resolve_unit
+from salstats.stats.engine.cautions import rows_by_caution
+from salstats.stats.engine.equivalence import check_margin, split_verdicts
+from salstats.stats.engine.intervals import names_of
+from salstats.stats.engine.label_columns import holds_labels
+from salstats.stats.engine.paired_tests import TESTS
+from salstats.stats.engine.units import Unit, resolve_unit
 from salstats.study import HUMAN
 
 #: Columns that are never covariates of a score.

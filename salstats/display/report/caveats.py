@@ -7,10 +7,10 @@ import pandas as pd
 
 from salstats.display.report.wording import Words, pooled_rows
 from salstats.display.text.format import count_text, counted, counted_range
-from salstats.stats.advice import FEW_UNITS, UNDEFINED_SHARE, beyond_range
-from salstats.stats.cautions import rows_by_caution
-from salstats.stats.few_units import FEW_DF
-from salstats.stats.intervals import find_interval
+from salstats.stats.engine.advice import FEW_UNITS, UNDEFINED_SHARE, beyond_range
+from salstats.stats.engine.cautions import rows_by_caution
+from salstats.stats.engine.few_units import FEW_DF
+from salstats.stats.engine.intervals import find_interval
 
 #: Closes a section in which something was not shown.
 NOT_EVIDENCE = (

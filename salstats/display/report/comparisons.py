@@ -21,7 +21,7 @@ from salstats.display.report.wording import (
 from salstats.display.text.format import joined
 from salstats.display.text.margins import has_margins, margin_text
 from salstats.display.text.vocabulary import TERMS
-from salstats.stats.equivalence import split_verdicts
+from salstats.stats.engine.equivalence import split_verdicts
 
 #: What a percentage decrease below 0 is.
 _INCREASE = "percentage increase"

@@ -18,13 +18,13 @@ from salstats.display.text.vocabulary import METRICS_IN_FULL
 from salstats.files.inputs import data_folder
 from salstats.metrics.records import Metric
 from salstats.metrics.registry import threshold_label
-from salstats.stats.carried import UNDEFINED
 from salstats.stats.case_flow import FILE
-from salstats.stats.fixed_factors import TRAININGS, fixed_nouns
-from salstats.stats.intervals import BOOTSTRAP, find_interval
+from salstats.stats.engine.carried import UNDEFINED
+from salstats.stats.engine.fixed_factors import TRAININGS, fixed_nouns
+from salstats.stats.engine.intervals import BOOTSTRAP, find_interval
+from salstats.stats.engine.paired_tests import RECORDS as TESTS
+from salstats.stats.engine.weighting import UNIT
 from salstats.stats.models.errors import ERRORS
-from salstats.stats.paired_tests import RECORDS as TESTS
-from salstats.stats.weighting import UNIT
 
 #: What a slice is.
 _SLICES = {

@@ -11,11 +11,11 @@ import pandas as pd
 from salstats.checks import InputFileError, SalstatsError, check_choice, check_count, check_level
 from salstats.display.text.format import STYLES
 from salstats.stats.adjust import check_procedure
-from salstats.stats.equivalence import Margin, check_tails
-from salstats.stats.intervals import choose_interval
-from salstats.stats.paired_tests import TESTS
-from salstats.stats.units import Unit
-from salstats.stats.weighting import Weighting
+from salstats.stats.engine.equivalence import Margin, check_tails
+from salstats.stats.engine.intervals import choose_interval
+from salstats.stats.engine.paired_tests import TESTS
+from salstats.stats.engine.units import Unit
+from salstats.stats.engine.weighting import Weighting
 
 #: Bootstrap replicates of a report: what is printed should not hang on the seed. Of 10,000 replicates the
 #: Monte-Carlo error of a 95 % limit is 3 % of the standard error, of 1,000 it is 8 %.

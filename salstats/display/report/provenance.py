@@ -15,7 +15,7 @@ from salstats.display.report.model import Settings
 from salstats.display.report.wording import Words
 from salstats.display.text.format import count_text, joined, level_text
 from salstats.stats.adjust import find_procedure
-from salstats.stats.intervals import RECOMMENDED
+from salstats.stats.engine.intervals import RECOMMENDED
 
 #: Packages whose numbers or pictures a report holds, in the order they are listed.
 PACKAGES = ("numpy", "pandas", "scipy", "statsmodels", "plotnine", "great-tables", "matplotlib")

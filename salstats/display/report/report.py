@@ -19,7 +19,7 @@ from salstats.display.report.wording import Words
 from salstats.display.text.format import count_text, plural
 from salstats.display.text.labels import Labels
 from salstats.jobs import counting
-from salstats.stats.carried import is_absent
+from salstats.stats.engine.carried import is_absent
 
 
 def write_report(

@@ -9,8 +9,8 @@ import plotnine as p9
 
 import salstats as ss
 from salstats.checks import SalstatsError
-from salstats.display.plots.figure import Figure
-from salstats.display.plots.theme import TEXT_PT
+from salstats.display.plots.layout.figure import Figure
+from salstats.display.plots.layout.theme import TEXT_PT
 from salstats.display.report.calls import COMPARED, LABELS, Named, assigned, beginning, call_text
 from salstats.display.report.comparisons import margin_sentences
 from salstats.display.report.contents import PARTS, Contents, Part, Show

@@ -18,8 +18,8 @@ from salstats.display.tables.placement import Placement, lay_out, place
 from salstats.display.tables.record import Table
 from salstats.display.text.correlation import covariates_note
 from salstats.display.text.labels import Labels
-from salstats.stats.coefficients import RECORDS as COEFFICIENTS
-from salstats.stats.coefficients import Record
+from salstats.stats.engine.coefficients import RECORDS as COEFFICIENTS
+from salstats.stats.engine.coefficients import Record
 
 
 def table_correlation(

@@ -28,8 +28,8 @@ from salstats.display.text.margins import (
 )
 from salstats.display.text.vocabulary import CONTRASTS, TERMS
 from salstats.metrics.registry import direction
-from salstats.stats.effect_sizes import RECORDS as EFFECT_SIZES
-from salstats.stats.equivalence import SIDES, split_verdicts
+from salstats.stats.engine.effect_sizes import RECORDS as EFFECT_SIZES
+from salstats.stats.engine.equivalence import SIDES, split_verdicts
 
 #: Methods that stand beside each other before they become groups of rows.
 _BESIDE = 3

@@ -21,7 +21,7 @@ from salstats.display.text.margins import margin_marks, margin_note
 from salstats.display.text.models import is_marginal, marginal_note, marginal_text
 from salstats.display.text.vocabulary import TERMS
 from salstats.stats.agreement.records import is_agreement, short_label
-from salstats.stats.fixed_factors import FIXED, NOUNS
+from salstats.stats.engine.fixed_factors import FIXED, NOUNS
 
 
 def table_estimates(

@@ -13,7 +13,7 @@ from salstats.display.text.format import star_note, star_text
 from salstats.display.text.margins import margin_marks
 from salstats.metrics.registry import direction
 from salstats.stats.adjust import INTERCEPT
-from salstats.stats.equivalence import SIDES, split_verdicts
+from salstats.stats.engine.equivalence import SIDES, split_verdicts
 
 
 def better_sign(metric: object, term: object, directions: Mapping[str, str] | None = None) -> int:

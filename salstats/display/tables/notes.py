@@ -30,10 +30,10 @@ from salstats.display.text.format import (
 from salstats.display.text.labels import Labels
 from salstats.display.text.vocabulary import ABBREVIATIONS, in_sentence
 from salstats.metrics.registry import METRICS
-from salstats.stats.carried import SEVERAL
-from salstats.stats.design import AVERAGE, OVERALL
+from salstats.stats.engine.carried import SEVERAL
+from salstats.stats.engine.design import AVERAGE, OVERALL
+from salstats.stats.engine.weighting import MEMBERS
 from salstats.stats.mrmc.designs import PAIRED
-from salstats.stats.weighting import MEMBERS
 
 
 def equal_note(estimates: Estimates, labels: Labels, style: str) -> str:

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.display.text.format import count_text, counted, counted_range
-from salstats.stats.cautions import DIFFERENT_CASES, rows_by_caution
+from salstats.stats.engine.cautions import DIFFERENT_CASES, rows_by_caution
 
 
 def caution_note(estimates: pd.DataFrame) -> str:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from salstats.checks import check_choice, check_columns, check_count, check_frame
 from salstats.display.text.vocabulary import limits_name
-from salstats.stats.monte_carlo import ROUNDING
+from salstats.stats.engine.monte_carlo import ROUNDING
 
 #: What stands for a missing value.
 MISSING = "—"

@@ -12,8 +12,8 @@ from salstats.checks import FormulaError, SalstatsError, quoted, warn
 from salstats.display.text.format import MISSING
 from salstats.metrics.registry import METRICS, known_metric
 from salstats.stats.agreement.records import LABELS as AGREEMENT
-from salstats.stats.carried import SEVERAL
-from salstats.stats.design import AVERAGE, OVERALL
+from salstats.stats.engine.carried import SEVERAL
+from salstats.stats.engine.design import AVERAGE, OVERALL
 from salstats.stats.models.formulas import parse_formula
 from salstats.study import HUMAN
 

@@ -7,7 +7,7 @@ from salstats.display.estimates import Estimates
 from salstats.display.text.format import MINUS, STYLES, joined
 from salstats.display.text.labels import Labels
 from salstats.display.text.vocabulary import CONTRASTS
-from salstats.stats.equivalence import CLAIMS, split_verdicts
+from salstats.stats.engine.equivalence import CLAIMS, split_verdicts
 
 #: Stands behind an estimate that lies inside its margin.
 MARK = "\N{DAGGER}"

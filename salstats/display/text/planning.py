@@ -18,8 +18,8 @@ from salstats.display.text.format import (
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import span_text
 from salstats.display.text.vocabulary import TERMS
-from salstats.stats.intervals import find_interval
-from salstats.stats.paired_tests import RECORDS as TESTS
+from salstats.stats.engine.intervals import find_interval
+from salstats.stats.engine.paired_tests import RECORDS as TESTS
 from salstats.stats.planning.spreads import LIMITS_LEVEL
 
 #: What a plan must have; what stands before `term` are the grouping columns.

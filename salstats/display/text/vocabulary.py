@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from salstats.metrics.registry import METRICS
-from salstats.stats.fixed_factors import FIXED, READERS, TRAININGS, fixed_nouns, in_general, these
+from salstats.stats.engine.fixed_factors import FIXED, READERS, TRAININGS, fixed_nouns, in_general, these
 
 #: Estimates whose limits say where replicates lie and are no interval for a true value; see `rank_stability`.
 _OF_REPLICATES = {"rank"}

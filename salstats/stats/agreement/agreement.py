@@ -9,16 +9,16 @@ import pandas as pd
 
 from salstats.checks import ValueRangeError, check_choice, check_level, warn
 from salstats.frames import estimates_frame, text_column
-from salstats.stats.advice import warn_rough, warn_unequal_units
 from salstats.stats.agreement.comparing import compared, read_by, readings_of
 from salstats.stats.agreement.readings import Found, Readings
 from salstats.stats.agreement.records import CONTINUOUS, KINDS, RECORDS, Agreement
-from salstats.stats.cautions import FEW_EVENTS, FEW_UNITS, caution_column
-from salstats.stats.design import group_label, named_groups
-from salstats.stats.few_units import FEW_DF, few_equal_units
-from salstats.stats.fixed_factors import NOUNS, in_general, inference_to, these
-from salstats.stats.intervals import RECOMMENDED, Interval, find_interval
-from salstats.stats.units import Unit
+from salstats.stats.engine.advice import warn_rough, warn_unequal_units
+from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS, caution_column
+from salstats.stats.engine.design import group_label, named_groups
+from salstats.stats.engine.few_units import FEW_DF, few_equal_units
+from salstats.stats.engine.fixed_factors import NOUNS, in_general, inference_to, these
+from salstats.stats.engine.intervals import RECOMMENDED, Interval, find_interval
+from salstats.stats.engine.units import Unit
 
 #: Units with another reading than the most frequent one below which limits of kappa run short.
 _FEW_TELLING = 8

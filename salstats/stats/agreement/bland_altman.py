@@ -18,7 +18,7 @@ from salstats.stats.agreement.readings import (
     two_sided,
     without_each_unit,
 )
-from salstats.stats.estimands import ratio
+from salstats.stats.engine.estimands import ratio
 
 #: Share of differences between the limits of agreement.
 _WITHIN = float(special.ndtri(0.975))

@@ -21,14 +21,14 @@ from salstats.checks import (
 from salstats.frames import DEFAULT_BY, KEY_COLUMNS, ColumnCodes, coded_scores
 from salstats.stats.agreement.readings import Readings
 from salstats.stats.agreement.records import CATEGORIES, CONTINUOUS, KINDS, Agreement
-from salstats.stats.design import (
+from salstats.stats.engine.design import (
     check_one_metric,
     group_label,
     index_groups,
     warn_pooled_by_default,
     warn_pooled_methods,
 )
-from salstats.stats.units import Unit, Units, resolve_unit
+from salstats.stats.engine.units import Unit, Units, resolve_unit
 
 #: What names a case, and what may tell several readings of it apart.
 _CASE, _REPEATS = KEY_COLUMNS[:5], KEY_COLUMNS[5:]

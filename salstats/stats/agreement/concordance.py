@@ -3,7 +3,7 @@
 import numpy as np
 
 from salstats.stats.agreement.readings import Found, Readings, Weights, from_z, once, student, to_z, two_sided
-from salstats.stats.estimands import ratio
+from salstats.stats.engine.estimands import ratio
 
 
 def moments(readings: Readings, weights: Weights) -> tuple[np.ndarray, ...]:

@@ -9,7 +9,6 @@ are missing they stay unbiased.
 import numpy as np
 from scipy import stats
 
-from salstats.stats.advice import ROUNDING
 from salstats.stats.agreement.readings import (
     Found,
     Readings,
@@ -24,7 +23,8 @@ from salstats.stats.agreement.readings import (
     two_sided,
     without_each_unit,
 )
-from salstats.stats.estimands import ratio
+from salstats.stats.engine.advice import ROUNDING
+from salstats.stats.engine.estimands import ratio
 
 
 def components(readings: Readings, weights: Weights) -> np.ndarray:

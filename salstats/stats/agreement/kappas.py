@@ -10,7 +10,7 @@ import numpy as np
 from scipy import special
 
 from salstats.stats.agreement.readings import Found, Readings, Weights, by_normal, once
-from salstats.stats.estimands import ratio
+from salstats.stats.engine.estimands import ratio
 
 #: How much a pair of readings disagrees, by their distance on the scale of the categories.
 WEIGHTINGS = {

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from salstats.stats.agreement.readings import Readings, Weights
-from salstats.stats.estimands import ratio
+from salstats.stats.engine.estimands import ratio
 
 SCALES = ("interval", "ordinal", "nominal", "ratio")
 

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse, special
 
-from salstats.stats.advice import ROUNDING
-from salstats.stats.cr2 import spread_df
-from salstats.stats.estimands import ratio
-from salstats.stats.limits import wilson
+from salstats.stats.engine.advice import ROUNDING
+from salstats.stats.engine.cr2 import spread_df
+from salstats.stats.engine.estimands import ratio
+from salstats.stats.engine.limits import wilson
 
 #: Numbers of a block of left-out units that are held at a time.
 _BLOCK = 10_000_000

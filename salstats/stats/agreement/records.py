@@ -1,7 +1,7 @@
 """Kinds of agreement as records: what each takes, its coefficients, and how its limits are made.
 
 To add one, write its kernel on `Readings` and its record here; its intervals are records of
-`stats/intervals.py`.
+`stats/engine/intervals.py`.
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from salstats.checks import ValueRangeError, check_choice, quoted
-from salstats.stats.intervals import RECOMMENDED
+from salstats.stats.engine.intervals import RECOMMENDED
+from salstats.stats.engine.units import Unit
 from salstats.stats.models.errors import CHOICES, CLUSTERED, OF_MIXED
 from salstats.stats.models.families import FAMILIES
 from salstats.stats.models.family import Family
 from salstats.stats.models.formulas import Formula
 from salstats.stats.models.gee import CORRELATIONS, correlated_family
 from salstats.stats.models.mixed_fits import MIXED
-from salstats.stats.units import Unit
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from salstats.stats.cautions import FEW_LEVERS, OUTLYING_UNITS, Caution
+from salstats.stats.engine.cautions import FEW_LEVERS, OUTLYING_UNITS, Caution
+from salstats.stats.engine.outlying_units import few_units_decide
 from salstats.stats.models.covariance import cluster_sums
 from salstats.stats.models.family import Solution
 from salstats.stats.models.models import Model
-from salstats.stats.outlying_units import few_units_decide
 
 #: Satterthwaite's degrees of freedom are a third of the units or more where covariates are spread evenly.
 _LEAST_DF_SHARE = 0.2

@@ -10,7 +10,7 @@ import pandas as pd
 
 from salstats.checks import ColumnError, FormulaError, ValueRangeError, check_numeric, quoted, warn
 from salstats.frames import IDENTIFIER_COLUMNS
-from salstats.stats.label_columns import holds_labels
+from salstats.stats.engine.label_columns import holds_labels
 from salstats.stats.models.formulas import Factor, Formula, alias
 
 MAX_COLUMNS = 2000

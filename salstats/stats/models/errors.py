@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from salstats.stats.intervals import RECOMMENDED
+from salstats.stats.engine.intervals import RECOMMENDED
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from typing import Any
 
 import pandas as pd
 
-from salstats.stats.equivalence import Margin
+from salstats.stats.engine.equivalence import Margin
+from salstats.stats.engine.units import Unit
 from salstats.stats.models.choices import Asked
 from salstats.stats.models.components import random_effects, variance_components
 from salstats.stats.models.fit_summaries import glance, observations
@@ -19,7 +20,6 @@ from salstats.stats.models.margins import (
 from salstats.stats.models.models import Fitted, fit_models
 from salstats.stats.models.predictions import predictions
 from salstats.stats.models.regression import coefficients
-from salstats.stats.units import Unit
 
 
 def fit(

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import ColumnError, ValueRangeError, quoted
+from salstats.stats.engine.units import Unit
 from salstats.stats.models.choices import Asked
 from salstats.stats.models.components import of_mixed_models
 from salstats.stats.models.family import Family, Solution
@@ -21,7 +22,6 @@ from salstats.stats.models.models import (
     model_options,
     warn_of,
 )
-from salstats.stats.units import Unit
 
 _STATISTICS = (
     "r_squared",

@@ -9,6 +9,7 @@ from scipy import special
 from salstats.checks import FormulaError, quoted
 from salstats.frames import estimates_frame
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
+from salstats.stats.engine.units import Unit
 from salstats.stats.models.choices import Asked
 from salstats.stats.models.covariance import hotelling_df, wald_statistic
 from salstats.stats.models.errors import CLUSTERED, ERRORS
@@ -25,7 +26,6 @@ from salstats.stats.models.models import (
     warn_of,
 )
 from salstats.stats.models.standard_errors import covariance, least_squares, note_few_clusters
-from salstats.stats.units import Unit
 
 _NOT_DETERMINED = (
     "no joint test (NaN) of a term that the data do not tell from others, since combinations of levels have "

@@ -10,8 +10,8 @@ import pandas as pd
 from salstats.checks import ColumnError, ValueRangeError, check_choice, check_level, quoted
 from salstats.frames import text_column
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
-from salstats.stats.comparisons import ALL
-from salstats.stats.equivalence import (
+from salstats.stats.engine.comparisons import ALL
+from salstats.stats.engine.equivalence import (
     Margin,
     check_margin,
     is_below,
@@ -19,6 +19,7 @@ from salstats.stats.equivalence import (
     p_of_tails,
     sides,
 )
+from salstats.stats.engine.tails import t_tails
 from salstats.stats.models.models import Fitted, Model, Notes, warn_of
 from salstats.stats.models.predictions import (
     Codes,
@@ -32,7 +33,6 @@ from salstats.stats.models.predictions import (
 )
 from salstats.stats.models.predictors import linear_at, steepness_at
 from salstats.stats.models.standard_errors import inferred, of_combinations
-from salstats.stats.tails import t_tails
 
 AVERAGES = ("grid", "rows")
 #: Column of the level that a contrast takes away.

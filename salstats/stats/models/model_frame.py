@@ -13,11 +13,11 @@ from salstats.checks import (
     quoted,
 )
 from salstats.frames import KEY_COLUMNS, ColumnCodes, valid_scores
-from salstats.stats.carried import ABSENT, absent_pairs
-from salstats.stats.comparisons import LACKING, pair_with_reference
+from salstats.stats.engine.carried import ABSENT, absent_pairs
+from salstats.stats.engine.comparisons import LACKING, pair_with_reference
+from salstats.stats.engine.shared_cases import flow_call, mark_incomplete_pairs
+from salstats.stats.engine.wide import metric_columns, metrics_among
 from salstats.stats.models.formulas import Formula
-from salstats.stats.shared_cases import flow_call, mark_incomplete_pairs
-from salstats.stats.wide import metric_columns, metrics_among
 
 
 def model_frame(data: pd.DataFrame, formula: Formula, reference: str | None) -> pd.DataFrame:

@@ -23,11 +23,14 @@ from salstats.frames import (
     coded_scores,
     whole_column,
 )
-from salstats.stats.carried import is_absent, nothing_there
-from salstats.stats.cautions import DIFFERENT_CASES, POOLED_TASKS, caution_column
-from salstats.stats.comparisons import ALWAYS
-from salstats.stats.design import group_list, pooled_by_default, row_groups, warn_pooled_methods
-from salstats.stats.fixed_factors import FACTORS, NOUNS, Factor, fixed_rows, inference_column
+from salstats.stats.engine.carried import is_absent, nothing_there
+from salstats.stats.engine.cautions import DIFFERENT_CASES, POOLED_TASKS, caution_column
+from salstats.stats.engine.comparisons import ALWAYS
+from salstats.stats.engine.design import group_list, pooled_by_default, row_groups, warn_pooled_methods
+from salstats.stats.engine.fixed_factors import FACTORS, NOUNS, Factor, fixed_rows, inference_column
+from salstats.stats.engine.shared_cases import lacking_cases, paired_call, shared_cases, shared_rows_call
+from salstats.stats.engine.units import Unit, Units, resolve_unit, says_units
+from salstats.stats.engine.weighting import UNIT
 from salstats.stats.models.choices import Asked, chosen_errors, chosen_family
 from salstats.stats.models.design import (
     Design,
@@ -44,9 +47,6 @@ from salstats.stats.models.gee import exchangeable
 from salstats.stats.models.mixed_fits import MixedInference, check_random, mixed_model
 from salstats.stats.models.model_frame import grouping_columns, model_frame
 from salstats.stats.models.sampling import check_weights, sampling_of
-from salstats.stats.shared_cases import lacking_cases, paired_call, shared_cases, shared_rows_call
-from salstats.stats.units import Unit, Units, resolve_unit, says_units
-from salstats.stats.weighting import UNIT
 
 Notes = defaultdict[str, list[str]]
 """What went wrong: the kind, and the models (or why) of each."""

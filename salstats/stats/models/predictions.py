@@ -10,6 +10,7 @@ from scipy import special
 
 from salstats.checks import ColumnError, ValueRangeError, check_count, check_level, quoted
 from salstats.frames import ESTIMATE_COLUMNS, estimates_frame
+from salstats.stats.engine.units import Unit
 from salstats.stats.models.choices import Asked
 from salstats.stats.models.components import effects_at
 from salstats.stats.models.design import is_categorical, level_name
@@ -27,7 +28,6 @@ from salstats.stats.models.models import (
 )
 from salstats.stats.models.predictors import linear_at
 from salstats.stats.models.standard_errors import of_combinations
-from salstats.stats.units import Unit
 
 #: First distance of the points that a slope is taken from, as a share of the range of the covariate.
 _STEP = 1e-4

@@ -10,12 +10,12 @@ from scipy import optimize, special
 from salstats.checks import FormulaError, check_level
 from salstats.frames import estimates_frame
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
+from salstats.stats.engine.units import Unit
 from salstats.stats.models.choices import Asked
 from salstats.stats.models.design import INTERCEPT
 from salstats.stats.models.formulas import parse_formula
 from salstats.stats.models.models import Model, Notes, fit_models, model_counts, model_keys, warn_of
 from salstats.stats.models.regression import of_variables
-from salstats.stats.units import Unit
 
 #: How often the distance is doubled in which a limit is looked for, and then halved.
 _DOUBLINGS, _HALVINGS = 40, 18

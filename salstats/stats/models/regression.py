@@ -9,7 +9,8 @@ import pandas as pd
 from salstats.checks import ValueRangeError, check_choice, check_level, quoted, warn
 from salstats.frames import estimates_frame, text_column
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
-from salstats.stats.cautions import Caution, add_caution
+from salstats.stats.engine.cautions import Caution, add_caution
+from salstats.stats.engine.units import Unit
 from salstats.stats.models.choices import Asked
 from salstats.stats.models.coefficient_cautions import coefficient_cautions
 from salstats.stats.models.components import of_mixed_models
@@ -26,7 +27,6 @@ from salstats.stats.models.models import (
     warn_of,
 )
 from salstats.stats.models.standard_errors import covariance, inferred
-from salstats.stats.units import Unit
 
 EFFECTS = ("coefficients", "marginal")
 _LOG_SCALE = ("log(", "log1p(", "logit(")

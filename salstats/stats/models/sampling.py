@@ -8,12 +8,12 @@ import pandas as pd
 
 from salstats.checks import SalstatsError, quoted
 from salstats.frames import ColumnCodes
+from salstats.stats.engine.units import Units
+from salstats.stats.engine.weighting import UNIT, row_weights
 from salstats.stats.models.errors import ERRORS
 from salstats.stats.models.families import FAMILIES
 from salstats.stats.models.family import Family
 from salstats.stats.models.formulas import Formula
-from salstats.stats.units import Units
-from salstats.stats.weighting import UNIT, row_weights
 
 #: Errors that are those of a likelihood, or of a working correlation, which weights of sampling have not.
 _NOT_WEIGHTED = tuple(e.name for e in ERRORS.values() if e.mixed or e.power == -1 or e.name == "classical")

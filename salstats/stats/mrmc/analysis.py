@@ -14,11 +14,11 @@ from salstats.checks import (
     check_generator,
     warn,
 )
-from salstats.stats.design import check_one_metric, coded_by, group_label, group_list, row_groups
+from salstats.stats.engine.design import check_one_metric, coded_by, group_label, group_list, row_groups
+from salstats.stats.engine.units import Unit, resolve_unit
 from salstats.stats.mrmc import covariances, figures
 from salstats.stats.mrmc.anova import ANALYSES, Analysis, Parts, parts_of, random_effects
 from salstats.stats.mrmc.designs import UNBALANCED, Study, check_readers, rows_of, study_of
-from salstats.stats.units import Unit, resolve_unit
 
 _BY = ("metric", "task")
 

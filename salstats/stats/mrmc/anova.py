@@ -7,7 +7,7 @@ import numpy as np
 from scipy import special
 
 from salstats.checks import SalstatsError, check_choice
-from salstats.stats.fixed_factors import THESE_READERS
+from salstats.stats.engine.fixed_factors import THESE_READERS
 
 #: What `readers=` and `cases=` take.
 EFFECTS = ("random", "fixed")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from salstats.stats.draws import weight_blocks
+from salstats.stats.engine.draws import weight_blocks
 from salstats.stats.mrmc.figures import Figure, Readings, comparisons
 
 

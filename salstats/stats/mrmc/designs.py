@@ -15,10 +15,10 @@ from salstats.checks import (
     quoted,
 )
 from salstats.frames import KEY_COLUMNS, ColumnCodes, case_key
-from salstats.stats.carried import is_absent
+from salstats.stats.engine.carried import is_absent
+from salstats.stats.engine.shared_cases import lacks_many
+from salstats.stats.engine.units import Units
 from salstats.stats.mrmc.figures import Figure, Readings
-from salstats.stats.shared_cases import lacks_many
-from salstats.stats.units import Units
 
 
 @dataclass(frozen=True)

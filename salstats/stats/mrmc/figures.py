@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from salstats.stats.roc import placements
+from salstats.stats.engine.roc import placements
 
 #: Entries of a block of comparisons: a few MB.
 _BLOCK = 1 << 19

@@ -13,10 +13,10 @@ from scipy import special
 from salstats.checks import SalstatsError, check_level, did_you_mean, quoted, warn
 from salstats.frames import estimates_frame, text_column
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
-from salstats.stats.advice import ROUNDING
-from salstats.stats.cautions import DIFFERENT_CASES, add_caution
-from salstats.stats.design import group_label, group_list, metrics_of
-from salstats.stats.equivalence import (
+from salstats.stats.engine.advice import ROUNDING
+from salstats.stats.engine.cautions import DIFFERENT_CASES, add_caution
+from salstats.stats.engine.design import group_label, group_list, metrics_of
+from salstats.stats.engine.equivalence import (
     Margin,
     check_margin,
     is_below,
@@ -25,7 +25,9 @@ from salstats.stats.equivalence import (
     sides,
     warn_of_units,
 )
-from salstats.stats.limits import t_limits
+from salstats.stats.engine.limits import t_limits
+from salstats.stats.engine.tails import t_tails
+from salstats.stats.engine.units import Unit
 from salstats.stats.mrmc.analysis import Found, asked_of, studies_of
 from salstats.stats.mrmc.anova import (
     ANALYSES,
@@ -35,8 +37,6 @@ from salstats.stats.mrmc.anova import (
     error_of_difference,
     error_of_mean,
 )
-from salstats.stats.tails import t_tails
-from salstats.stats.units import Unit
 
 #: The column `interval` of its rows, and `test`.
 INTERVAL, TEST = "obuchowski-rockette", "Obuchowski-Rockette"

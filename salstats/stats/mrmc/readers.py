@@ -8,10 +8,10 @@ import pandas as pd
 
 from salstats.checks import check_level
 from salstats.frames import estimates_frame, text_column
-from salstats.stats.limits import t_limits
+from salstats.stats.engine.limits import t_limits
+from salstats.stats.engine.units import Unit
 from salstats.stats.mrmc.analysis import asked_of, studies_of
 from salstats.stats.mrmc.anova import components
-from salstats.stats.units import Unit
 
 
 def mrmc_components(

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import special
 
 from salstats.checks import ValueRangeError
-from salstats.stats.limits import wilson
+from salstats.stats.engine.limits import wilson
 from salstats.stats.planning import formulas
 from salstats.stats.planning.populations import Draw
 from salstats.stats.planning.studies import Plan, simulate

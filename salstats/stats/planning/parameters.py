@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import SalstatsError, ValueRangeError, check_choice, quoted
-from salstats.stats.advice import ROUNDING
+from salstats.stats.engine.advice import ROUNDING
 from salstats.stats.planning.formulas import Components
 
 #: What `power` takes, with the least and the largest value.

@@ -6,8 +6,8 @@ import numpy as np
 
 from salstats.checks import ValueRangeError
 from salstats.metrics.registry import known_metric
+from salstats.stats.engine.units import Units
 from salstats.stats.planning.pilots import Pilot
-from salstats.stats.units import Units
 
 #: Share of the differences that may lie beyond the metric's range after the move.
 _BEYOND = 0.05

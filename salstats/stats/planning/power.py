@@ -18,13 +18,13 @@ from salstats.checks import (
     warn,
 )
 from salstats.frames import whole_column
-from salstats.stats.cautions import SMALL_PILOT, add_caution
-from salstats.stats.equivalence import Margin
+from salstats.stats.engine.cautions import SMALL_PILOT, add_caution
+from salstats.stats.engine.equivalence import Margin
+from salstats.stats.engine.units import Unit
 from salstats.stats.mrmc.anova import random_effects
 from salstats.stats.planning import sources
 from salstats.stats.planning.curves import Curve, Simulation, rows_by_formula, rows_by_simulation
 from salstats.stats.planning.studies import Plan
-from salstats.stats.units import Unit
 
 TERMS = ("difference", "percent_decrease", "mrmc")
 APPROACHES = ("simulation", "formula")

@@ -12,10 +12,12 @@ import pandas as pd
 
 from salstats.checks import SalstatsError, SalstatsWarning, ValueRangeError, check_by
 from salstats.frames import ColumnCodes, case_key
-from salstats.stats.advice import ROUNDING
-from salstats.stats.comparisons import pair_with_reference, reference_in_every_group
-from salstats.stats.design import group_label, row_groups
-from salstats.stats.equivalence import check_margin
+from salstats.stats.engine.advice import ROUNDING
+from salstats.stats.engine.comparisons import pair_with_reference, reference_in_every_group
+from salstats.stats.engine.design import group_label, row_groups
+from salstats.stats.engine.equivalence import check_margin
+from salstats.stats.engine.units import Unit, resolve_unit
+from salstats.stats.engine.wide import is_scores_frame
 from salstats.stats.mrmc.anova import ANALYSES
 from salstats.stats.mrmc.readers import mrmc_components
 from salstats.stats.planning import formulas, parameters
@@ -24,8 +26,6 @@ from salstats.stats.planning.pilots import Pilot
 from salstats.stats.planning.populations import Draw, population_of
 from salstats.stats.planning.spreads import error_limits_of, spread_of
 from salstats.stats.planning.studies import Plan
-from salstats.stats.units import Unit, resolve_unit
-from salstats.stats.wide import is_scores_frame
 
 #: Units of a pilot below which its spread is a guess.
 FEW_UNITS = 20

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from salstats.stats.limits import wilson
+from salstats.stats.engine.limits import wilson
 from salstats.stats.planning.populations import Population, line_of
 
 #: Level of the limits of an SD.

@@ -10,14 +10,14 @@ import pandas as pd
 
 from salstats.checks import SalstatsWarning
 from salstats.jobs import in_pieces
-from salstats.stats.comparisons import Comparison, compare_pairs
 from salstats.stats.contrast_rows import flipped_options, test_of_rows, tests_of_pairs, verdicts
 from salstats.stats.contrasts import difference, percent_decrease
-from salstats.stats.equivalence import CLAIMS, SIDES, Margin, is_below
-from salstats.stats.inference import check_options
+from salstats.stats.engine.comparisons import Comparison, compare_pairs
+from salstats.stats.engine.equivalence import CLAIMS, SIDES, Margin, is_below
+from salstats.stats.engine.inference import check_options
+from salstats.stats.engine.units import Units
 from salstats.stats.planning import formulas
 from salstats.stats.planning.populations import Draw
-from salstats.stats.units import Units
 
 #: Rows of one call, about, and its studies at most.
 _ROWS_AT_ONCE, _STUDIES_AT_ONCE = 60_000, 250

@@ -7,16 +7,16 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import SalstatsError
-from salstats.display.plots.axis_ticks import log_breaks, log_texts, tick_texts
-from salstats.display.plots.figure import figures
-from salstats.display.plots.legends import group_scales, method_labels
-from salstats.display.plots.panel_grid import panel_grid
-from salstats.display.plots.points import even_share
-from salstats.display.plots.text_fit import (
+from salstats.display.plots.layout.axis_ticks import log_breaks, log_texts, tick_texts
+from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.legends import group_scales, method_labels
+from salstats.display.plots.layout.panel_grid import panel_grid
+from salstats.display.plots.layout.points import even_share
+from salstats.display.plots.layout.text_fit import (
     plain,
     text_mm,
 )
-from salstats.display.plots.theme import (
+from salstats.display.plots.layout.theme import (
     COLUMN_MM,
     PAGE_MM,
     PALETTE,

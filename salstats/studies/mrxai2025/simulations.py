@@ -8,11 +8,11 @@ import pandas as pd
 import plotnine as p9
 from great_tables import GT
 
-from salstats.display.plots.axis_ticks import tick_texts
-from salstats.display.plots.legends import legend_columns
-from salstats.display.plots.panel_grid import panel_grid
-from salstats.display.plots.text_fit import caption, caption_chars, caption_mm, chars_in, wrapped
-from salstats.display.plots.theme import (
+from salstats.display.plots.layout.axis_ticks import tick_texts
+from salstats.display.plots.layout.legends import legend_columns
+from salstats.display.plots.layout.panel_grid import panel_grid
+from salstats.display.plots.layout.text_fit import caption, caption_chars, caption_mm, chars_in, wrapped
+from salstats.display.plots.layout.theme import (
     GUIDE,
     PAGE_MM,
     PALETTE,

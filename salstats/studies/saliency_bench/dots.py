@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.display.plots.axis_ticks import tick_texts
-from salstats.display.plots.legends import looks
-from salstats.display.plots.text_fit import caption, caption_chars, caption_mm
-from salstats.display.plots.theme import (
+from salstats.display.plots.layout.axis_ticks import tick_texts
+from salstats.display.plots.layout.legends import looks
+from salstats.display.plots.layout.text_fit import caption, caption_chars, caption_mm
+from salstats.display.plots.layout.theme import (
     GUIDE,
     PAGE_MM,
     figure_size,

@@ -9,11 +9,11 @@ from great_tables import GT
 
 import salstats as ss
 from salstats.checks import SalstatsError
-from salstats.display.plots.figure import figures
-from salstats.display.plots.gallery_plan import plan
+from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.gallery_plan import plan
+from salstats.display.plots.layout.overlay_sheet import EDGE_MM, GAP_MM, Placed
+from salstats.display.plots.layout.theme import COLUMN_MM, PAGE_MM
 from salstats.display.plots.overlay import image_note, overlay_figure
-from salstats.display.plots.overlay_sheet import EDGE_MM, GAP_MM, Placed
-from salstats.display.plots.theme import COLUMN_MM, PAGE_MM
 from salstats.display.tables.layout import Column
 from salstats.display.text.format import MISSING, interval_text
 from salstats.display.text.labels import Labels

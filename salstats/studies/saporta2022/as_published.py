@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import SalstatsError, SalstatsWarning
-from salstats.stats import limits
 from salstats.stats.contrasts import percent_decrease
 from salstats.stats.correlation import correlate
-from salstats.stats.design import AVERAGE
+from salstats.stats.engine import limits
+from salstats.stats.engine.design import AVERAGE
 from salstats.stats.summaries import bootstrap, summarize
 from salstats.study import HUMAN
 

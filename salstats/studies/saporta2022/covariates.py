@@ -6,7 +6,7 @@ import plotnine as p9
 from great_tables import GT
 
 import salstats as ss
-from salstats.display.plots.text_fit import wrapped
+from salstats.display.plots.layout.text_fit import wrapped
 from salstats.display.tables.record import Column
 from salstats.display.text.format import MISSING, interval_text
 from salstats.studies.engine import Made, table_of

@@ -11,7 +11,7 @@ import salstats as ss
 from salstats.checks import SalstatsError, SalstatsWarning
 from salstats.frames import ESTIMATE_COLUMNS
 from salstats.readers.case_images import ImageSource
-from salstats.stats.carried import NOTHING_THERE
+from salstats.stats.engine.carried import NOTHING_THERE
 from salstats.studies.engine import if_possible, not_made
 from salstats.studies.saporta2022.as_published import (
     correlate_as_published,

@@ -7,7 +7,7 @@ import plotnine as p9
 import salstats as ss
 from salstats.display.estimates import read_estimates
 from salstats.display.plots.decrease import loss_order
-from salstats.stats.design import AVERAGE
+from salstats.stats.engine.design import AVERAGE
 from salstats.studies.engine import Made
 from salstats.studies.saporta2022.frames import (
     FULL_LABELS,

@@ -7,11 +7,11 @@ import pandas as pd
 import plotnine as p9
 
 import salstats as ss
-from salstats.display.plots.gallery_plan import plan
+from salstats.display.plots.layout.gallery_plan import plan
+from salstats.display.plots.layout.overlay_picture import Picture
+from salstats.display.plots.layout.overlay_sheet import Placed
+from salstats.display.plots.layout.theme import COLUMN_MM
 from salstats.display.plots.overlay import image_note, overlay_figure
-from salstats.display.plots.overlay_picture import Picture
-from salstats.display.plots.overlay_sheet import Placed
-from salstats.display.plots.theme import COLUMN_MM
 from salstats.display.text.format import number_text
 from salstats.display.text.labels import Labels
 from salstats.images.masks import decode

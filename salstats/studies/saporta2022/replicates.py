@@ -9,7 +9,7 @@ import pandas as pd
 import salstats as ss
 from salstats.checks import ColumnError, InputFileError, SalstatsError, check_columns, quoted
 from salstats.readers.chexlocalize_maps import TASKS, task_name
-from salstats.stats.design import AVERAGE
+from salstats.stats.engine.design import AVERAGE
 from salstats.studies.engine import Item, Made
 from salstats.studies.options import check_replicates
 from salstats.studies.saporta2022.as_published import (

@@ -6,11 +6,11 @@ import plotnine as p9
 from salstats.display.estimates import read_estimates
 from salstats.display.facts import interval_caption, with_interval
 from salstats.display.plots.decrease import loss_order
-from salstats.display.plots.drawing import quantity
-from salstats.display.plots.figure import figures
-from salstats.display.plots.legends import group_scales, legend_mm, method_labels
-from salstats.display.plots.text_fit import caption, caption_chars, caption_mm, text_mm, wrapped
-from salstats.display.plots.theme import GUIDE, PAGE_MM, figure_size, theme_salstats
+from salstats.display.plots.layout.drawing import quantity
+from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.legends import group_scales, legend_mm, method_labels
+from salstats.display.plots.layout.text_fit import caption, caption_chars, caption_mm, text_mm, wrapped
+from salstats.display.plots.layout.theme import GUIDE, PAGE_MM, figure_size, theme_salstats
 from salstats.display.text.format import fixed_text
 from salstats.display.text.labels import LAST, Labels
 from salstats.study import HUMAN

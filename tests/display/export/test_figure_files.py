@@ -19,7 +19,7 @@ from tests_support import full_disk
 import salstats as ss
 from salstats.checks import InputFileError, SalstatsError
 from salstats.display.export.figure_files import FIGURE_SUFFIXES, FigureJobs, save_figure_as
-from salstats.display.plots.theme import figure_size, theme_salstats
+from salstats.display.plots.layout.theme import figure_size, theme_salstats
 from salstats.display.text.labels import Labels
 
 POINTS_PER_MM = 72 / 25.4

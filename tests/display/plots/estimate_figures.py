@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from salstats.display.plots.theme import MM_PER_INCH
+from salstats.display.plots.layout.theme import MM_PER_INCH
 
 #: A label of 120 characters, and labels that other programs would take for markup.
 LONG = "An opacity of the left lower lobe, seen in the lateral view only and described by one reader".ljust(

@@ -7,7 +7,7 @@ from display.plots.estimate_figures import caption, drawn_texts, nth_data, scale
 
 import salstats as ss
 from salstats.checks import SalstatsError, ValueRangeError
-from salstats.display.plots.theme import COLUMN_MM, MM_PER_INCH, PALETTE, REFERENCE
+from salstats.display.plots.layout.theme import COLUMN_MM, MM_PER_INCH, PALETTE, REFERENCE
 from salstats.stats.descriptions import box_values
 
 SCORES = ss.datasets.load_simulated()

@@ -10,8 +10,8 @@ from display.plots.estimate_figures import caption, layers, scale, size_mm
 
 import salstats as ss
 from salstats.checks import SalstatsError, ValueRangeError
-from salstats.display.plots.pages import PAGE_HEIGHT_MM
-from salstats.display.plots.theme import COLUMN_MM, DIVERGING, MM_PER_INCH, PAGE_MM
+from salstats.display.plots.layout.pages import PAGE_HEIGHT_MM
+from salstats.display.plots.layout.theme import COLUMN_MM, DIVERGING, MM_PER_INCH, PAGE_MM
 
 NAMES = ["iou", "prob", "elongation"]
 ESTIMATES = {("iou", "prob"): 0.62, ("iou", "elongation"): -0.31, ("prob", "elongation"): 0.04}

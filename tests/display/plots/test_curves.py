@@ -7,7 +7,7 @@ from display.plots.estimate_figures import caption, drawn_texts, layers, scale, 
 
 from salstats.checks import ColumnError, SalstatsError
 from salstats.display.plots.curves import plot_curves
-from salstats.display.plots.theme import COLUMN_MM, PAGE_MM
+from salstats.display.plots.layout.theme import COLUMN_MM, PAGE_MM
 from salstats.stats.summaries import mean_curves
 
 FRACTIONS = np.linspace(0, 1, 6)

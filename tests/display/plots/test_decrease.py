@@ -18,7 +18,7 @@ from scipy import ndimage
 
 import salstats as ss
 from salstats.checks import SalstatsError
-from salstats.display.plots.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM, PALETTE
+from salstats.display.plots.layout.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM, PALETTE
 
 VALUES = {"A": 20.0, "B": 3.0, "C": 60.0, "D": -40.0}
 

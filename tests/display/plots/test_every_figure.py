@@ -12,7 +12,7 @@ from matplotlib.offsetbox import OffsetBox
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError
 from salstats.display.plots.curves import plot_curves
-from salstats.display.plots.pages import PAGE_HEIGHT_MM
+from salstats.display.plots.layout.pages import PAGE_HEIGHT_MM
 
 SCORES = ss.datasets.load_simulated()
 COVERAGE = ss.datasets.load_coverage()

@@ -12,8 +12,8 @@ from display.plots.overlay_study import GRADCAM, PEOPLE, SHAPE, answer, box, hil
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError
-from salstats.display.plots.gallery_plan import LEAST_MM
-from salstats.display.plots.pages import PAGE_HEIGHT_MM
+from salstats.display.plots.layout.gallery_plan import LEAST_MM
+from salstats.display.plots.layout.pages import PAGE_HEIGHT_MM
 from salstats.scoring.figures import plot_gallery
 from salstats.stats.picking import pick_cases
 from salstats.study import Case, Series, Study

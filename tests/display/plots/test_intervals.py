@@ -20,7 +20,14 @@ from matplotlib.testing.compare import compare_images
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError
-from salstats.display.plots.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM, PALETTE, REFERENCE, REFERENCE_SHAPE
+from salstats.display.plots.layout.theme import (
+    COLUMN_MM,
+    MM_PER_INCH,
+    PAGE_MM,
+    PALETTE,
+    REFERENCE,
+    REFERENCE_SHAPE,
+)
 
 BASELINE = Path(__file__).parent / "baseline" / "intervals.png"
 #: Root mean square of grey levels: one mark or bar that is missing or stands elsewhere gives 3 or more,

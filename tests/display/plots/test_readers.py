@@ -7,7 +7,7 @@ from mrmc_readings import mrmc_frame
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError
-from salstats.display.plots.theme import COLUMN_MM
+from salstats.display.plots.layout.theme import COLUMN_MM
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from display.plots.estimate_figures import (
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError
-from salstats.display.plots.theme import REFERENCE, REFERENCE_SHAPE
+from salstats.display.plots.layout.theme import REFERENCE, REFERENCE_SHAPE
 
 
 def terms(

@@ -10,8 +10,8 @@ from display.plots.estimate_figures import caption, drawn_texts, layer_data, lay
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
-from salstats.display.plots.points import RASTER_POINTS
-from salstats.display.plots.theme import COLUMN_MM, PAGE_MM, PALETTE, REFERENCE
+from salstats.display.plots.layout.points import RASTER_POINTS
+from salstats.display.plots.layout.theme import COLUMN_MM, PAGE_MM, PALETTE, REFERENCE
 
 BY = ["method", "task"]
 

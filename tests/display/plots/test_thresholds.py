@@ -7,7 +7,7 @@ from display.plots.estimate_figures import caption, drawn_texts, layer_data, lay
 
 import salstats as ss
 from salstats.checks import ColumnError, SalstatsError, ValueRangeError
-from salstats.display.plots.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
+from salstats.display.plots.layout.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
 
 THRESHOLDS = [0.2, 0.3, 0.4, 0.5]
 

@@ -7,7 +7,7 @@ from report_text import analyses_of, frames_of, sentences_of, settings_of
 
 import salstats as ss
 from salstats.checks import ColumnError
-from salstats.stats.cautions import BASELINE_SHOWS_MUCH, add_caution
+from salstats.stats.engine.cautions import BASELINE_SHOWS_MUCH, add_caution
 
 #: Covariates of the embedded study.
 COVARIATES = {"n_instances", "area_ratio", "elongation", "irrectangularity"}

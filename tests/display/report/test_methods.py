@@ -24,7 +24,8 @@ from salstats.display.report.provenance import versions
 from salstats.display.report.template import TEMPLATE
 from salstats.display.report.wording import Words
 from salstats.display.text.labels import Labels
-from salstats.stats import adjust, intervals, paired_tests
+from salstats.stats import adjust
+from salstats.stats.engine import intervals, paired_tests
 from salstats.stats.models.errors import ERRORS
 
 REFERENCES = references()

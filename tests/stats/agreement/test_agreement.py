@@ -10,7 +10,7 @@ from salstats.frames import ESTIMATE_COLUMNS
 from salstats.stats.agreement import bland_altman, icc, kappas
 from salstats.stats.agreement.readings import WithoutEach, once
 from salstats.stats.agreement.records import KINDS, LABELS
-from salstats.stats.intervals import find_interval
+from salstats.stats.engine.intervals import find_interval
 
 ROUNDING = 1e-12
 

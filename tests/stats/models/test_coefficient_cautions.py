@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.stats.cautions import FEW_LEVERS, OUTLYING_UNITS
+from salstats.stats.engine.cautions import FEW_LEVERS, OUTLYING_UNITS
 
 
 def scores(n, n_failures):

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from salstats.checks import SalstatsError
-from salstats.display.plots.theme import MM_PER_INCH
+from salstats.display.plots.layout.theme import MM_PER_INCH
 from salstats.scoring.density_pictures import plot_pictures, share_per_pixel
 from salstats.studies.lanfredi2021.pictures import plot_samples, plot_spread
 

@@ -11,7 +11,7 @@ import pytest
 import salstats as ss
 from salstats.checks import SalstatsWarning
 from salstats.display.export.figure_files import size_inches
-from salstats.display.plots.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
+from salstats.display.plots.layout.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
 from salstats.studies.engine import make_items
 from salstats.studies.mrxai2025 import COMPARISON_ITEMS, REFERENCE, SECOND_TOOL, Data
 from salstats.studies.mrxai2025.cases import keep_cases

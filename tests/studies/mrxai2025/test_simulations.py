@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from salstats.display.export.figure_files import size_inches
-from salstats.display.plots.theme import MM_PER_INCH, PAGE_MM
+from salstats.display.plots.layout.theme import MM_PER_INCH, PAGE_MM
 from salstats.scoring.mask_simulation import SIMULATIONS
 from salstats.studies.engine import make_items
 from salstats.studies.mrxai2025 import SIMULATION_ITEMS, Data

@@ -1,0 +1,1 @@
+"""What figures share: panels, rows, texts and pages in millimetres, marks, legends, the theme."""

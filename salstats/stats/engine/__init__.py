@@ -1,0 +1,1 @@
+"""What statistics share: who is grouped, paired, resampled; draws, estimands, intervals, tests."""

@@ -1,0 +1,29 @@
+"""Numbers at an axis: round, told apart, and no more than have room."""
+
+import pytest
+
+from salstats.display.plots.layout.axis_ticks import axis_breaks, log_breaks, log_texts, tick_texts
+
+
+@pytest.mark.parametrize(
+    ("limits", "texts"),
+    [
+        ((-0.03, 0.58), ["0.0", "0.2", "0.4"]),
+        ((-2.5, 85.0), ["0", "25", "50", "75"]),
+        ((-0.06, 0.06), ["−0.05", "0.00", "0.05"]),
+        ((1e-9, 2.1e-9), ["0.000000001", "0.000000002"]),
+        ((1, 3), ["1", "2", "3"]),
+    ],
+)
+def test_ticks_are_round_numbers_with_the_same_decimals(limits, texts):
+    assert tick_texts(axis_breaks(limits, 28.0)) == texts
+
+
+def test_more_ticks_stand_where_there_is_more_room():
+    narrow, wide = (axis_breaks((0.0, 1.0), room) for room in (12.0, 60.0))
+    assert 1 < len(narrow) < len(wide)
+
+
+def test_ticks_of_logarithms_have_the_decimals_that_each_needs():
+    assert log_texts(log_breaks((0.01, 150.0))) == ["0.01", "0.1", "1", "10", "100"]
+    assert len(log_breaks((0.9, 1.2))) > 1

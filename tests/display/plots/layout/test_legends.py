@@ -1,0 +1,103 @@
+"""Colours and marks that belong to methods, and the room of a legend."""
+
+from itertools import combinations
+
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.checks import SalstatsError
+from salstats.display.plots.layout.legends import (
+    group_scales,
+    legend_columns,
+    legend_mm,
+    looks,
+    method_labels,
+)
+from salstats.display.plots.layout.theme import PALETTE, REFERENCE, REFERENCE_SHAPE
+from salstats.display.text.labels import Labels
+
+CAMS = ["gradcam", "gradcam++", "scorecam", "layercam", "eigencam", "xgradcam", "hirescam", "ablationcam"]
+DIGITS = [*CAMS[:2], "layercam", "eigencam", "integrated_gradients", "deeplift", "occlusion", "rise"]
+SAPORTA = [*CAMS[:2], "eigencam", "integrated_gradients", "deeplift", "lrp", "occlusion"]
+
+
+def colour_of(figure):
+    """Colour of each mark of a figure by its legend's text."""
+    scale = next(s for s in figure.scales if "color" in s.aesthetics)
+    return dict(zip(scale.limits, scale.palette(len(scale.limits)), strict=True))
+
+
+def test_references_stand_first_in_black_whatever_the_other_methods_are():
+    texts = method_labels(Labels(), ["gradcam", "human", "lime"], ["human"])
+    colour, shape = group_scales(texts, ["human"])[:2]
+    assert colour.limits == shape.limits == ["Human benchmark", "Grad-CAM", "LIME"]
+    assert colour.palette(3) == [REFERENCE, PALETTE[0], PALETTE[5]]
+
+
+@pytest.mark.parametrize("methods", [CAMS, DIGITS, SAPORTA])
+def test_a_well_known_method_looks_the_same_whatever_others_are_shown(methods):
+    whole = looks([*methods, "human"])
+    assert len({look.colour for look in whole.values()}) == len(methods) + 1
+    for few in combinations(reversed([*methods, "human"]), 2):
+        assert looks(few) == {name: whole[name] for name in few}
+    # however it is spelled
+    assert looks(["Grad-CAM"])["Grad-CAM"] == whole["gradcam"]
+
+
+def test_two_methods_of_one_place_have_two_colours():
+    found = looks(["lime", "eigencam"])
+    assert found["eigencam"].colour == PALETTE[5] != found["lime"].colour
+
+
+def test_other_methods_keep_their_colours_where_labels_name_them_all():
+    frame = pd.DataFrame({"method": ["ours", "theirs", "gradcam"]})
+    both = looks(frame["method"], labels=Labels(None, frame))
+    assert [both[m].colour for m in frame["method"]] == [PALETTE[1], PALETTE[2], PALETTE[0]]
+    given = {"method": {"gradcam": "Grad-CAM", "ours": "Ours", "theirs": "Theirs"}}
+    for labels in (Labels(given, frame.tail(1)), Labels(Labels(None, frame), frame.iloc[1:2])):
+        assert looks(["theirs"], labels=labels)["theirs"] == both["theirs"]
+
+
+def test_a_method_has_one_colour_in_figures_of_several_kinds_and_a_reference_its_diamond():
+    scores = ss.datasets.load_simulated()
+    means = ss.summarize(scores.query("method != 'gradcam'"), interval="t")
+    fit = ss.regress(scores, "iou ~ prob", by="method")
+    box = ss.plot_box(scores.query("method != 'human'"))
+    drawn = [ss.plot_intervals(means), ss.plot_regression(fit), box, ss.plot_scatter(scores, "prob", "iou")]
+    assert {colour_of(figure)["Occlusion"] for figure in drawn} == {PALETTE[1]}
+    assert looks(["human"])["human"].shape == REFERENCE_SHAPE
+
+
+def test_colours_can_be_chosen_and_what_is_no_colour_is_an_error():
+    scores = ss.datasets.load_simulated().query("metric == 'iou'")
+    chosen = {"colours": {"occlusion": PALETTE[0], "human": "grey"}}
+    found = colour_of(ss.plot_box(scores, labels=chosen))
+    # Grad-CAM leaves its place to what was chosen
+    assert found["Occlusion"] == PALETTE[0].lower()
+    assert found["Human benchmark"] == "#808080"
+    assert found["Grad-CAM"] in PALETTE[1:]
+    with pytest.raises(SalstatsError, match="gives 'occlusion' 'bluish', which is no colour"):
+        ss.plot_box(scores, labels={"colours": {"occlusion": "bluish"}})
+    with pytest.raises(SalstatsError, match=r"labels\['colours'\] must be a mapping"):
+        ss.plot_box(scores, labels={"colours": "red"})
+    with pytest.warns(UserWarning, match="did you mean 'occlusion'"):
+        ss.plot_box(scores, labels={"colours": {"oclusion": "red"}})
+
+
+def test_twenty_methods_differ_in_colour_or_mark():
+    colour, shape = group_scales({f"m{i}": f"m{i}" for i in range(20)})[:2]
+    assert len(set(zip(colour.palette(20), shape.palette(20), strict=True))) == 20
+
+
+def test_a_legend_has_as_many_columns_as_a_journal_column_holds():
+    assert legend_columns(["a", "b", "c"]) == 3
+    assert legend_columns(["x" * 40, "y" * 40]) == 1
+    assert legend_mm(["x" * 40, "y" * 40]) > legend_mm(["a", "b"]) > legend_mm([]) == 0
+
+
+def test_a_figure_of_a_page_has_as_many_keys_side_by_side_as_fit_it():
+    scores = ss.datasets.load_digits_scores().query("dataset == 'textured' and model == 'residual'")
+    scores = scores[scores["metric"].isin(["iou", "hit"]) & scores["task"].isin(["digit 0", "digit 1"])]
+    keys = ss.plot_box(scores, width=183).guides.fill
+    assert keys.ncol >= 5

@@ -1,0 +1,73 @@
+"""Colours and marks that every reader can tell apart, and a font that is there."""
+
+import numpy as np
+import pytest
+from skimage.color import deltaE_ciede2000, rgb2lab
+
+from salstats.display.plots.layout import theme
+from salstats.display.plots.layout.theme import HOMES, LINETYPES, PALETTE, REFERENCE, SHAPES, font
+from salstats.display.text.labels import METHODS
+
+
+def linear(hex_colour):
+    values = np.array([int(hex_colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
+
+
+def lightness(hex_colour):
+    """CIE L* of a colour: what is left of it in grey."""
+    y = linear(hex_colour) @ [0.2126, 0.7152, 0.0722]
+    return 116 * np.cbrt(y) - 16 if y > 0.008856 else 903.3 * y
+
+
+#: Machado, Oliveira and Fernandes (2009), doi:10.1109/TVCG.2009.113: deuteranopia and protanopia.
+BLINDNESS = {
+    "deuteranopia": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.011820, 0.042940, 0.968881],
+    ],
+    "protanopia": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+}
+
+
+def distances(kind):
+    """CIEDE2000 between every two colours and black, as readers of one kind of vision see them."""
+    matrix = np.eye(3) if kind == "normal" else np.array(BLINDNESS[kind])
+    light = np.clip([matrix @ linear(c) for c in (*PALETTE, REFERENCE)], 0, 1)
+    seen = np.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1 / 2.4) - 0.055)
+    lab = rgb2lab(seen[None])[0]
+    return deltaE_ciede2000(lab[:, None], lab[None])[np.triu_indices(len(lab), 1)]
+
+
+@pytest.mark.parametrize(("kind", "least"), [("normal", 20), ("deuteranopia", 14), ("protanopia", 14)])
+def test_every_two_colours_and_black_differ_for_every_reader(kind, least):
+    # found by search: 20.8, 14.7 and 14.7; a difference of 1 is just noticeable side by side
+    assert distances(kind).min() > least
+
+
+def test_every_colour_has_the_contrast_on_white_that_graphics_need():
+    # WCAG 2.2, 1.4.11: 3 to 1
+    luminance = np.array([linear(c) @ [0.2126, 0.7152, 0.0722] for c in PALETTE])
+    assert (1.05 / (luminance + 0.05)).min() >= 3
+
+
+def test_the_first_three_colours_and_the_reference_differ_in_grey():
+    greys = sorted(lightness(c) for c in (*PALETTE[:3], REFERENCE))
+    assert np.diff(greys).min() > 15
+
+
+def test_every_place_of_the_palette_has_a_mark_a_line_and_well_known_methods_of_its_own():
+    assert len(PALETTE) == len(SHAPES) == len(set(map(str, LINETYPES))) == len(HOMES)
+    known = [method for home in HOMES for method in home]
+    assert len(set(known)) == len(known)
+    # a name that the labels do not give would never be found
+    assert set(known) <= set(METHODS.values())
+
+
+def test_font_is_one_that_is_installed():
+    assert font() in {entry.name for entry in theme.font_manager.fontManager.ttflist}

@@ -1,0 +1,265 @@
+"""Which rows meet: scores of methods beside those of the reference."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.checks import SalstatsError, SalstatsWarning
+from salstats.stats.engine.comparisons import pair_with_reference
+
+
+def scores(rows, columns=("case", "method", "score")):
+    return pd.DataFrame(rows, columns=list(columns)).assign(metric="iou")
+
+
+def test_pairs_meet_by_key_whatever_the_order():
+    paired = pair_with_reference(
+        scores([("b", "human", 0.2), ("a", "cam", 0.7), ("a", "human", 0.9), ("b", "cam", 0.1)]), "human"
+    )
+    assert paired[["case", "score", "reference_score"]].to_numpy().tolist() == [
+        ["a", 0.7, 0.9],
+        ["b", 0.1, 0.2],
+    ]
+
+
+def test_an_absent_partner_is_an_explicit_row():
+    paired = pair_with_reference(
+        scores([("a", "human", 0.9), ("b", "human", 0.8), ("a", "cam", 0.5), ("c", "cam", 0.4)]), "human"
+    ).set_index("case")
+    assert np.isnan(paired.loc["c", "reference_score"])
+    assert np.isnan(paired.loc["b", "score"])
+    assert (paired["method"] == "cam").all()
+    assert len(paired) == 3
+
+
+def test_one_human_score_serves_every_seed_of_a_method():
+    rows = [("a", "human", 0.9, None), ("a", "cam", 0.5, "1"), ("a", "cam", 0.6, "2")]
+    paired = pair_with_reference(scores(rows, ("case", "method", "score", "seed")), "human")
+    assert paired["reference_score"].tolist() == [0.9, 0.9]
+
+
+def test_seed_meets_seed_where_both_have_them():
+    rows = [
+        ("a", m, s, seed)
+        for m, s, seed in (("human", 0.9, "1"), ("human", 0.8, "2"), ("cam", 0.5, "2"), ("cam", 0.4, "1"))
+    ]
+    paired = pair_with_reference(scores(rows, ("case", "method", "score", "seed")), "human")
+    assert dict(zip(paired["seed"], paired["reference_score"], strict=True)) == {"1": 0.9, "2": 0.8}
+
+
+def test_tasks_never_meet_each_other():
+    rows = [
+        ("a", "human", 0.9, "x"),
+        ("a", "human", 0.1, "y"),
+        ("a", "cam", 0.5, "y"),
+        ("a", "cam", 0.4, "x"),
+    ]
+    paired = pair_with_reference(scores(rows, ("case", "method", "score", "task")), "human").set_index("task")
+    assert (paired.loc["x", "reference_score"], paired.loc["y", "reference_score"]) == (0.9, 0.1)
+
+
+def test_the_gap_to_several_readers_is_that_of_each_of_them_mirrored():
+    rng = np.random.default_rng(5)
+    rows = [(f"c{i}", "human", rng.uniform(), reader) for i in range(12) for reader in ("1", "2")]
+    # one case that a method lacks
+    rows += [(f"c{i}", m, rng.uniform(), None) for m in ("cam", "ig") for i in range(m == "ig", 12)]
+    frame = scores(rows, ("case", "method", "score", "reader"))
+    gaps = ss.difference(frame, reference="human").set_index("method")
+    assert gaps.loc["cam", ["n_pairs", "n_units"]].tolist() == [24, 12]
+    assert set(gaps["inference_to"]) == {"these readers"}
+    means = frame.groupby("method")["score"].mean()
+    assert gaps.loc["cam", "reference_mean"] == pytest.approx(means["human"])
+    for method in ("cam", "ig"):
+        mirrored = ss.difference(frame, reference=method).set_index("method").loc["human"]
+        assert gaps.loc[method, ["estimate", "conf_low"]].tolist() == pytest.approx(
+            [-mirrored["estimate"], -mirrored["conf_high"]]
+        )
+    available = ss.difference(frame, reference="human", pairs="available").set_index("method")
+    assert available.loc["cam", "method_mean"] == pytest.approx(means["cam"])
+    # gaps are those of a regression, too
+    mean = ss.regress(frame, "iou ~ 1", reference="human").set_index("method")
+    assert mean.loc["ig", "estimate"] == pytest.approx(-gaps.loc["ig", "estimate"])
+
+
+@pytest.fixture
+def read_by():
+    """Tools without a reader, people and aided people with one to three, and another metric of tools."""
+    rng, rows = np.random.default_rng(1), []
+    for i in range(20):
+        rows += [(f"c{i}", "cam", None, "iou", rng.uniform()), (f"c{i}", "cam", None, "hit", i % 2)]
+        for reader in ("A", "B", "C")[: 1 + i % 3]:
+            rows += [(f"c{i}", m, reader, "iou", rng.uniform()) for m in ("human", "aided")]
+    return pd.DataFrame(rows, columns=["case", "method", "reader", "metric", "score"])
+
+
+def test_readers_meet_readers_and_tools_every_reader_in_one_frame(read_by):
+    iou = read_by[read_by["metric"] == "iou"]
+    with pytest.warns(SalstatsWarning, match="cases have 1 to 3 rows each"):
+        gaps = ss.difference(iou, reference="human", test="cr2", interval="cr2").set_index("method")
+    assert gaps["n_pairs"].tolist() == [39, 39]
+    of = {method: rows.drop(columns="method") for method, rows in iou.groupby("method")}
+    aided = of["aided"].merge(of["human"], on=["case", "reader"])
+    assert gaps.loc["aided", "estimate"] == pytest.approx((aided["score_x"] - aided["score_y"]).mean())
+    cam = of["cam"].merge(of["human"], on="case")
+    gap = cam["score_x"] - cam["score_y"]
+    assert gaps.loc["cam", "estimate"] == pytest.approx(gap.mean())
+    variance = 0.0
+    for _, own in gap.groupby(cam["case"]):
+        values, vectors = np.linalg.eigh(np.eye(len(own)) - np.ones((len(own),) * 2) / len(gap))
+        adjusted = vectors @ np.diag(values**-0.5) @ vectors.T @ (own - gap.mean())
+        variance += (adjusted.sum() / len(gap)) ** 2
+    assert gaps.loc["cam", "std_error"] == pytest.approx(variance**0.5)
+    # without a warning, as cases count alike
+    alike = ss.difference(iou, reference="human", weights="unit").set_index("method")
+    assert alike.loc["cam", "estimate"] == pytest.approx(gap.groupby(cam["case"]).mean().mean())
+    hits = iou.assign(score=iou["score"] > 0.5, metric="hit").astype({"score": float})
+    hits = hits[hits["method"] != "aided"]
+    with (
+        pytest.warns(SalstatsWarning),
+        pytest.raises(SalstatsError, match=r"needs independent pairs; .* has 39 in 20 units"),
+    ):
+        ss.difference(hits, reference="human", test="mcnemar")
+
+
+@pytest.mark.parametrize("readers", [["A"], ["A", "B", "C"]])
+def test_other_metrics_of_a_tool_stand_beside_its_gaps_to_each_reader(read_by, readers):
+    frame = read_by[read_by["reader"].isna() | read_by["reader"].isin(readers)]
+    frame = frame[frame["method"] != "aided"]
+    slope = ss.regress(frame, "iou ~ hit", reference="human").set_index("term").loc["hit"]
+    wide = frame[frame["method"] == "human"].merge(frame[frame["method"] == "cam"], on="case")
+    gaps = wide[wide["metric_y"] == "iou"].set_index(["case", "reader_x"]).eval("score_x - score_y")
+    hit = gaps.index.get_level_values("case").str[1:].astype(int) % 2
+    assert slope["n"] == len(gaps)
+    assert slope["estimate"] == pytest.approx(gaps[hit == 1].mean() - gaps[hit == 0].mean())
+
+
+def test_bounds_are_of_every_pair_or_refused(read_by):
+    scores = read_by[(read_by["metric"] == "iou") & (read_by["method"] != "aided")].reset_index(drop=True)
+    # of three readers
+    lost = (scores["method"] == "cam") & (scores["case"] == "c2")
+    scores.loc[lost, "score"] = np.nan
+    with pytest.warns(SalstatsWarning):
+        complete = ss.difference(scores, reference="human")
+    with pytest.warns(SalstatsWarning):
+        available = ss.difference(scores, reference="human", pairs="available")
+    filled = []
+    for score in (0.0, 1.0):
+        whole = scores.assign(score=scores["score"].mask(lost, score))
+        with pytest.warns(SalstatsWarning):
+            filled.append(ss.difference(whole, reference="human", interval="t")["estimate"].iloc[0])
+    bounds = ss.missing_bounds(complete, scores=scores).iloc[0]
+    assert bounds[["bound_low", "bound_high"]].tolist() == pytest.approx(filled)
+    with pytest.raises(SalstatsError, match="count a score once that stands beside several"):
+        ss.missing_bounds(available, scores=scores)
+
+
+def test_the_flow_counts_a_score_once_however_many_readers_it_meets(read_by):
+    iou = read_by[(read_by["metric"] == "iou")]
+    iou = iou[(iou["case"] != "c2") | (iou["method"] == "human")]
+    flow = ss.case_flow(iou, reference="human").set_index(["method", "stage", "excluded"])["n_rows"]
+    # c2 has three readers
+    assert flow["cam"].to_dict() == {
+        ("rows", True): 1, ("rows", False): 19, ("defined", False): 19, ("pairs", False): 19
+    }  # fmt: skip
+    assert flow["aided"].to_dict() == {
+        ("rows", True): 3, ("rows", False): 36, ("defined", False): 36, ("pairs", False): 36
+    }  # fmt: skip
+
+
+def test_gaps_to_fixed_readers_say_so_whatever_is_compared(read_by):
+    frame = read_by[(read_by["metric"] == "iou") & (read_by["method"] != "aided")]
+    label = frame["case"].str[1:].astype(int) % 2
+    counts = frame.assign(tp=(9 * frame["score"]).round(), fp=label, fn=1, tn=5)
+    for found in (
+        ss.auroc(frame.assign(label=label), "iou", "label", reference="human"),
+        ss.pooled_difference(counts, rates="iou", reference="human"),
+    ):
+        assert found["inference_to"].tolist() == ["these readers"]
+        assert found[["n", "n_units"]].to_numpy().tolist() == [[39, 20]]
+
+
+def test_an_unknown_reference_lists_the_methods():
+    with pytest.raises(SalstatsError, match=r"'human' is not a method.*'cam'"):
+        pair_with_reference(scores([("a", "cam", 0.5)]), "human")
+
+
+@pytest.fixture
+def three():
+    rng = np.random.default_rng(2)
+    rows = [
+        (f"c{case}", task, method, rng.beta(2, 3), case // 2)
+        for method in ("zeta", "human", "alpha")
+        for case in range(24)
+        for task in ("x", "y")
+        if (case, method) != (3, "alpha")
+    ]
+    return scores(rows, ("case", "task", "method", "score", "patient"))
+
+
+@pytest.mark.parametrize("pairs", ["complete", "available"])
+@pytest.mark.parametrize("kind", ["difference", "percent_decrease"])
+def test_all_pairs_are_those_of_each_reference(three, kind, pairs):
+    function = getattr(ss, kind)
+    options = {"average": "task", "overall": True, "interval": "cr2", "pairs": pairs}
+    options |= {"interval": "delta"} if kind == "percent_decrease" else {}
+    got = function(three, reference="all", **options)
+    # the order of appearance, not of the alphabet
+    parts = [
+        function(three[three["method"].isin([method, reference])], reference=reference, **options)
+        for method, reference in (("human", "zeta"), ("alpha", "zeta"), ("alpha", "human"))
+    ]
+    keys = ["task", "method", "reference"]
+    wanted = pd.concat(parts, ignore_index=True)
+    both = [frame.sort_values(keys, ignore_index=True) for frame in (got, wanted[got.columns])]
+    pd.testing.assert_frame_equal(*both, rtol=1e-12)
+    assert len(got) == 3 * 4
+    assert got["reference"].dtype == wanted["reference"].dtype
+
+
+def test_p_values_of_all_pairs_are_one_family(three):
+    got = ss.difference(three, reference="all", by="metric", interval="cr2", adjust="bonferroni")
+    assert (got["n_tests"] == 3).all()
+    np.testing.assert_allclose(got["p_adjusted"], np.minimum(3 * got["p_value"], 1))
+
+
+def test_a_method_called_all_is_the_reference(three):
+    renamed = three.replace({"method": {"human": "all"}})
+    got = ss.difference(renamed, reference="all", by="metric", interval="cr2")
+    assert got[["method", "reference"]].to_numpy().tolist() == [["alpha", "all"], ["zeta", "all"]]
+
+
+def test_one_score_of_a_human_serves_every_seed_in_all_pairs():
+    rng = np.random.default_rng(3)
+    rows = [
+        (f"c{case:02d}", method, seed, rng.beta(2, 3))
+        for method, seeds in (("cam", "12"), ("ig", "12"), ("human", [None]))
+        for case in range(20)
+        for seed in seeds
+    ]
+    frame = scores(rows, ("case", "method", "seed", "score"))
+    got = ss.difference(frame, reference="all", by="metric", interval="cr2")
+    assert got[["method", "reference"]].to_numpy().tolist() == [
+        ["cam", "human"], ["ig", "cam"], ["ig", "human"],
+    ]  # fmt: skip
+    by_seed = ss.difference(frame, reference="all", by=["metric", "seed"], interval="cr2")
+    assert len(by_seed) == 6
+    human = by_seed[by_seed["reference"] == "human"].reset_index(drop=True)
+    own = ss.difference(frame, reference="human", by=["metric", "seed"], interval="cr2")
+    pd.testing.assert_frame_equal(human, own)
+
+
+def test_a_single_method_has_no_pairs(three):
+    with pytest.raises(SalstatsError, match="'zeta' is the only method"):
+        ss.difference(three[three["method"] == "zeta"], reference="all", by="metric")
+
+
+@pytest.mark.parametrize("reference", [1, "1"])
+def test_methods_that_are_numbers_are_named_as_a_number_or_as_text(reference):
+    rows = [
+        (case, reader, method, case * method) for case in range(9) for reader in "rs" for method in (1, 2)
+    ]
+    frame = scores(rows, ("case", "reader", "method", "score")).assign(metric="depth")
+    assert ss.difference(frame[frame["reader"] == "r"], reference=reference)["estimate"].tolist() == [4.0]
+    found = ss.mrmc(frame, reference=reference).query("term == 'difference'")
+    assert found[["method", "reference", "estimate"]].to_numpy().tolist() == [["2", "1", 4.0]]

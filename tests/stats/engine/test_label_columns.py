@@ -1,0 +1,88 @@
+"""Numbers that are labels: which columns hold them, and what is asked where they are taken as numbers."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.checks import SalstatsWarning
+from salstats.stats.engine.label_columns import holds_labels
+
+LABELS = [
+    "site", "hospital", "centre", "center", "patient", "reader", "scanner", "fold", "seed", "model", "batch",
+    "group", "class", "id", "site_id", "image_id", "study_no", "siteNo", "SiteID", "hospital_number",
+    "imaging_site", "lesion_site",
+]  # fmt: skip
+QUANTITIES = [
+    "n_instances", "age", "grade", "BI-RADS", "n_readers", "number_of_sites", "batch_size", "age_group",
+    "log2_fold", "width", "grid", "valid", "class_weight", "n_site", "stage", "rating", "year", "humid",
+    "covid", "case_count", "reader_experience", "image_quality",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("column", LABELS)
+def test_a_name_of_labels(column):
+    assert holds_labels(column, np.array([1.0, 2, 3, np.nan]))
+
+
+@pytest.mark.parametrize("column", QUANTITIES)
+def test_a_name_of_a_quantity(column):
+    assert not holds_labels(column, np.array([1.0, 2, 3]))
+
+
+@pytest.mark.parametrize("values", [[0.0, 1.0, 1.0], [0.5, 1.5, 2.5], [np.nan, 1.0, 2.0]])
+def test_two_labels_and_fractions_are_numbers(values):
+    assert not holds_labels("site", np.array(values))
+
+
+@pytest.fixture
+def sites():
+    """IoU of 60 cases of five sites, whose numbers are in no order."""
+    rng = np.random.default_rng(0)
+    site = rng.integers(1, 6, 60)
+    mean = np.array([np.nan, 0.3, 0.6, 0.2, 0.5, 0.4])[site]
+    return pd.DataFrame(
+        {
+            "case": [f"c{i}" for i in range(60)],
+            "method": "gradcam",
+            "metric": "iou",
+            "score": mean + rng.uniform(-0.1, 0.1, 60),
+            "site": site,
+            "age": rng.integers(30, 80, 60),
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "remedy"),
+    [
+        (lambda f: ss.regress(f, "iou ~ age + site"), r"C\(site\)"),
+        (lambda f: ss.regress(f, "iou ~ age * site"), r"C\(site\)"),
+        (lambda f: ss.fit(f, "iou ~ site").tidy(), r"C\(site\)"),
+        (lambda f: ss.quantile_regress(f, "iou ~ site"), r"C\(site\)"),
+        (lambda f: ss.correlate(f, "iou", "site"), r"iou ~ C\(site\).*stratified='site'"),
+        (lambda f: ss.correlate(f, "iou", "age", covariates="site"), r"iou ~ C\(site\).*stratified='site'"),
+    ],
+)
+def test_a_slope_over_sites_is_asked_about_with_the_call_that_would_do(sites, call, remedy):
+    with pytest.warns(SalstatsWarning, match=rf"'site'.*by its name it holds labels.*{remedy}") as caught:
+        call(sites)
+    assert len(caught) == 1
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda f: ss.regress(f, "iou ~ age + C(site)"),
+        lambda f: ss.regress(f.astype({"site": "str"}), "iou ~ site"),
+        lambda f: ss.regress(f[f["site"] < 3], "iou ~ site"),
+        lambda f: ss.correlate(f, "iou", "age", stratified="site"),
+    ],
+)
+def test_levels_and_strata_are_not_asked_about(sites, call):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call(sites)
+    assert caught == []

@@ -1,0 +1,145 @@
+"""Tests of paired scores, against R."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.checks import SalstatsError, ValueRangeError
+from salstats.stats.engine import paired_tests as paired
+
+RTOL = 1e-9
+# R's sets are small on purpose
+pytestmark = pytest.mark.filterwarnings("ignore:.*fewer than (20|4) gives:salstats.checks.SalstatsWarning")
+
+
+@pytest.fixture(scope="session")
+def small_sets(r_data):
+    return dict(iter(r_data("paired_small").groupby("set")))
+
+
+def as_scores(x, y, metric="iou"):
+    cases = [f"c{i:04d}" for i in range(len(x))]
+    return pd.concat(
+        pd.DataFrame({"case": cases, "method": m, "metric": metric, "score": v})
+        for m, v in (("x", x), ("y", y))
+    )
+
+
+def test_paired_t_equals_r(small_sets, r_expected):
+    for want in r_expected("paired_t").itertuples():
+        if want.set not in small_sets:
+            continue
+        rows = small_sets[want.set]
+        got = ss.difference(as_scores(rows["x"], rows["y"]), reference="y", test="t", interval="t").iloc[0]
+        np.testing.assert_allclose(
+            [got["estimate"], got["std_error"], got["statistic"], got["df"], got["p_value"]],
+            [want.mean_diff, want.se, want.t, want.df, want.p],
+            rtol=RTOL,
+        )
+        np.testing.assert_allclose([got["conf_low"], got["conf_high"]], [want.lo, want.hi], rtol=RTOL)
+
+
+def test_wilcoxon_equals_the_default_of_r(small_sets, r_expected):
+    table = r_expected("paired_wilcoxon").query("variant == 'wilcox_default'")
+    tested = 0
+    for want in table.itertuples():
+        if want.set in small_sets:
+            rows = small_sets[want.set]
+            statistic, p = paired.wilcoxon((rows["x"] - rows["y"]).to_numpy())
+            np.testing.assert_allclose([statistic, p], [want.statistic, want.p], rtol=RTOL, err_msg=want.set)
+            tested += 1
+    assert tested == len(small_sets)
+
+
+def test_wilcoxon_of_the_real_readings_equals_r(r_data, r_expected):
+    means = r_data("gaze_case_means_ag_io")
+    table = r_expected("real_pairwise").query("a == 'interobserver' and b == 'ag'").set_index("metric")
+    for metric, rows in means.groupby("metric"):
+        scores = as_scores(rows["io"].to_numpy(), rows["ag"].to_numpy(), metric)
+        got = ss.difference(scores, reference="y", test="wilcoxon").iloc[0]
+        want = table.loc[metric]
+        np.testing.assert_allclose(
+            [got["statistic"], got["p_value"]], [want["V"], want["p_w_default"]], rtol=RTOL
+        )
+        got = ss.difference(scores, reference="y", test="t").iloc[0]
+        np.testing.assert_allclose([got["statistic"], got["p_value"]], [want["t"], want["p_t"]], rtol=RTOL)
+
+
+@pytest.mark.filterwarnings("ignore:unit='case' treats cases as independent:salstats.checks.SalstatsWarning")
+def test_exact_mcnemar_equals_r_on_every_set(synth1_scores, r_expected):
+    hits = synth1_scores[(synth1_scores["metric"] == "hit")]
+    got = ss.difference(hits, reference="human", test="mcnemar", unit="case").set_index("task")
+    table = r_expected("mcnemar").set_index("set")
+    tasks = [s for s in table.index if s in got.index]
+    assert len(tasks) == 6
+    np.testing.assert_allclose(got.loc[tasks, "p_value"], table.loc[tasks, "p_exact"], rtol=RTOL)
+    # the statistic counts pairs where only the method hits: R's n01 (human misses, saliency hits)
+    np.testing.assert_array_equal(got.loc[tasks, "statistic"], table.loc[tasks, "n01"])
+
+
+def test_mcnemar_refuses_several_pairs_per_unit(synth1_scores):
+    hits = synth1_scores[synth1_scores["metric"] == "hit"]
+    with pytest.raises(SalstatsError, match=r"independent pairs.*signflip"):
+        ss.difference(hits, reference="human", test="mcnemar")
+
+
+def test_mcnemar_refuses_scores_that_are_not_0_or_1(boot60):
+    with pytest.raises(ValueRangeError, match="0/1 scores"):
+        ss.difference(boot60[boot60["metric"] == "iou"], reference="human", test="mcnemar")
+
+
+def test_sign_flip_equals_r_on_its_signs(boot60, r_data, r_expected):
+    wide = boot60[boot60["metric"] == "iou"].pivot(index="case", columns="method", values="score")
+    signs = r_data("signflip_n60_R999").drop(columns="rep").to_numpy()
+    sums = ((wide["human"] - wide["gradcam"]) / 60).to_numpy()[:, None]
+    want = r_expected("signflip").iloc[0]
+    np.testing.assert_allclose(
+        paired.sign_flips(sums, [signs], np.ones(1)).p_values(), [want["p_plus1"]], rtol=1e-12
+    )
+    np.testing.assert_allclose(sums.sum(), want["t0"], rtol=1e-12)
+
+
+def test_sign_flip_keeps_the_pairs_of_a_unit_together():
+    # one patient, many cases: only two flips exist and neither is rarer than 1/2
+    scores = as_scores(np.linspace(0.7, 0.9, 12), np.full(12, 0.5)).assign(patient="p1")
+    scores.loc[scores["case"].isin(["c0000"]), "patient"] = "p2"
+    got = ss.difference(scores, reference="y", test="signflip", interval="t").iloc[0]
+    assert got["n_units"] == 2
+    assert got["p_value"] > 0.4
+
+
+def test_wilcoxon_takes_one_difference_per_unit():
+    rng = np.random.default_rng(5)
+    x, y = rng.random((2, 40))
+    scores = as_scores(x, y)
+    scores["patient"] = scores["case"].map(lambda c: f"p{int(c[1:]) // 2:02d}")
+    got = ss.difference(scores, reference="y", test="wilcoxon").iloc[0]
+    means = (x - y).reshape(20, 2).mean(axis=1)
+    np.testing.assert_allclose([got["statistic"], got["p_value"]], paired.wilcoxon(means), rtol=1e-12)
+
+
+def test_average_rows_have_p_values_only_where_the_test_is_defined(synth1_iou):
+    got = ss.difference(synth1_iou, reference="human", average="task", test="wilcoxon")
+    assert np.isnan(got.iloc[-1]["p_value"])
+    assert got.iloc[:-1]["p_value"].notna().all()
+    for test in ("bootstrap", "t", "signflip"):
+        got = ss.difference(synth1_iou, reference="human", average="task", test=test)
+        assert got["p_value"].notna().all()
+
+
+def test_tests_of_a_decrease_are_those_of_the_difference(synth1_iou):
+    for test in ("bootstrap", "t", "wilcoxon", "signflip"):
+        pd.testing.assert_series_equal(
+            ss.percent_decrease(synth1_iou, reference="human", test=test)["p_value"],
+            ss.difference(synth1_iou, reference="human", test=test)["p_value"],
+        )
+
+
+def test_mcnemar_tests_tasks_and_leaves_out_what_pools_them():
+    rng = np.random.default_rng(0)
+    scores = pd.concat(
+        [as_scores(*rng.integers(0, 2, (2, 30)).astype(float), "hit").assign(task=t) for t in "ab"]
+    )
+    got = ss.difference(scores, reference="y", test="mcnemar", overall=True, interval="t")
+    assert got["p_value"].isna().tolist() == [False, False, True]
