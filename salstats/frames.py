@@ -305,7 +305,12 @@ def check_nesting(frame: pd.DataFrame, name: str = "scores", codes: ColumnCodes 
         return
     codes = codes or ColumnCodes(frame)
     cases, patients = codes.combined(case_key(frame)), codes.column("patient")
-    # a patient of each case; most frames are done here
+    # most frames are done here: rows of a case follow each other, and have one patient
+    is_same_case = cases[1:] == cases[:-1]
+    is_sorted = not (cases[1:] < cases[:-1]).any()
+    if is_sorted and not (is_same_case & (patients.codes[1:] != patients.codes[:-1])).any():
+        return
+    # or they do not, and each row has the patient of some row of its case
     patient_of_case = np.zeros(len(cases), dtype=np.int64)
     patient_of_case[cases] = patients.codes
     if np.array_equal(patient_of_case[cases], patients.codes):

@@ -169,15 +169,18 @@ class Names:
         return [name for name in self.values.tolist() if isinstance(name, str)]
 
     @cached_property
+    def content(self) -> np.ndarray:
+        """The bytes of all names, one behind the other."""
+        if isinstance(self.values.dtype, pd.StringDtype):
+            return bytes_of_text(self.values)
+        return np.frombuffer("|".join(self.texts).encode("utf-8", "replace"), dtype=np.uint8)
+
+    @cached_property
     def bytes_used(self) -> np.ndarray:
-        """Which of the 256 bytes occur in the names, each of which begins and ends with a bar."""
+        """Which of the 256 bytes occur in the names, or between two of them."""
         used = np.zeros(256, dtype=bool)
         used[ord("|")] = True
-        if isinstance(self.values.dtype, pd.StringDtype):
-            used[bytes_of_text(self.values)] = True
-        else:
-            joined = "|".join(self.texts).encode("utf-8", "replace")
-            used[np.frombuffer(joined, dtype=np.uint8)] = True
+        used[self.content] = True
         return used
 
     def first_row(self, name: str) -> int | None:
@@ -254,6 +257,10 @@ def warn_of_near_names(names: Names, place: Place, frame: str = "scores") -> Non
 
 def _differ_in_capitals(names: Names) -> bool:
     """Whether two names may differ in capitals only; they do not where each letter is written in one way."""
+    content = names.content
+    # most columns of cases are done here, without a look at each byte's letter
+    if not ((content >= _DELETE) | ((content >= ord("A")) & (content <= ord("Z")))).any():
+        return False
     used = names.bytes_used
     capitals = used[ord("A") : ord("Z") + 1]
     small = used[ord("a") : ord("z") + 1]

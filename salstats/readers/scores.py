@@ -158,7 +158,7 @@ def read_scores(
     scores = below_each_other(parts, files) if len(parts) > 1 else parts[0]
     # of a large study the codes are freed as soon as they are not needed
     del parts, part
-    origin = pd.concat(origins, ignore_index=True)
+    origin = pd.concat(origins, ignore_index=True) if len(origins) > 1 else origins[0]
     codes = ColumnCodes(scores)
     _check_repeats(codes, origin)
     check_nesting(scores, ", ".join(f.name for f in files), codes)

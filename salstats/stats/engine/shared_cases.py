@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -22,12 +23,19 @@ MOST_LACKING = 0.1
 class SharedCases:
     """Cases of each method beside those of the others in its group."""
 
-    #: Grouping columns, `method` among them, of each method with a defined score.
-    keys: pd.DataFrame
+    #: The scores, their grouping columns, `method` among them, and a row of each method with a defined score.
+    frame: pd.DataFrame
+    by: Sequence[str]
+    rows: np.ndarray
     #: (n_rows,): Cases with a defined score of this method, of every method of its group, of any of them.
     n_cases: np.ndarray
     n_shared: np.ndarray
     n_any: np.ndarray
+
+    @cached_property
+    def keys(self) -> pd.DataFrame:
+        """Grouping columns of each method with a defined score."""
+        return self.frame[list(self.by)].iloc[self.rows].reset_index(drop=True)
 
     @property
     def n_lacking(self) -> np.ndarray:
@@ -104,7 +112,9 @@ def shared_cases(
     counted = counts[case_of_pair]
     n_cases = np.bincount(method_in_group[counted], minlength=n_groups * methods.n_codes)
     return SharedCases(
-        codes.frame[list(by)].iloc[first].reset_index(drop=True),
+        codes.frame,
+        by,
+        first,
         n_cases[group_of_series * methods.n_codes + methods.codes[first]],
         n_shared[group_of_series],
         n_any[group_of_series],
@@ -236,8 +246,10 @@ def mark_left_out_cases(
 
 def lacking_cases(found: SharedCases) -> list[str]:
     """Say of each method how many cases it lacks, where these are many; "" of the others."""
-    texts = [""] * len(found.keys)
+    texts = [""] * len(found.n_any)
     rows = np.flatnonzero(found.lacks_many)
+    if not rows.size:
+        return texts
     for row, label in zip(rows, group_labels(found.keys, rows), strict=True):
         cases = f"{found.n_lacking[row]} of {found.n_any[row]} ({found.n_shared[row]} shared)"
         texts[row] = f"{label} lacks {cases}"

@@ -99,6 +99,9 @@ def resolve_unit(codes: ColumnCodes, unit: Unit, name: str = "scores") -> Units:
         _propose_patients(frame, cases, first)
     check_columns(frame, asked, name)
     for column in asked:
+        coded = codes.column(column)
+        if not (coded.missing or coded.blank or _names_people(column)):
+            continue
         lacking = _lacking(frame, column)
         if lacking.any():
             row = int(np.flatnonzero(lacking)[0])
