@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from salstats.cli.doctor import doctor
 from salstats.cli.make_maps import make_maps
@@ -156,14 +157,39 @@ def in_flags(message: str, flags: Mapping[str, str]) -> str:
     return message.replace(_EQUALS, "=")
 
 
+def _without_types_of_switches(parameters: list[Any]) -> list[Any]:
+    """Return parameters of which switches show no type in the help, as they take no value."""
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = ""
+    return parameters
+
+
+class _Command(TyperCommand):
+    """A command of which switches show no type, those of typer's own among them."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """List the parameters."""
+        return _without_types_of_switches(super().get_params(ctx))
+
+
+class _Group(TyperGroup):
+    """The commands; options of which switches show no type."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """List the parameters."""
+        return _without_types_of_switches(super().get_params(ctx))
+
+
 def make_app(wanted: str, flags: dict[str, str] | None = None) -> typer.Typer:
     """Make the app; only the command that is wanted gets its options, as they import what they are of.
 
-    Where none is of that name, all have the first line of their help. Its parameters go into `flags`.
+    Its parameters go into `flags`.
     """
     from salstats.cli.commands import COMMANDS, GROUPS
 
     app = typer.Typer(
+        cls=_Group,
         help=_ABOUT, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="rich",
         context_settings={"help_option_names": ["--help", "-h"]},
     )  # fmt: skip
@@ -179,9 +205,9 @@ def make_app(wanted: str, flags: dict[str, str] | None = None) -> typer.Typer:
             with waiting("Loading"):
                 body, text = _made(command, flags)
         else:
-            body, text = _nothing, "" if wanted in commands else _summary(command)
+            body, text = _nothing, command.summary
         app.command(
-            command.name, help=text, rich_help_panel=GROUPS[command.group],
+            command.name, cls=_Command, help=text, rich_help_panel=GROUPS[command.group],
             epilog=f"Example: salstats {command.name} {command.example}".rstrip(),
             context_settings=_ALL_ITS_OWN | {"obj": flags} if command.name == "reproduce" else None,
         )(body)  # fmt: skip
@@ -193,7 +219,7 @@ def _made(command: Any, flags: dict[str, str] | None) -> tuple[Callable[..., Non
     import salstats as ss
     from salstats.checks import run_of_command
     from salstats.cli.commands import options
-    from salstats.cli.signatures import NOTHING, Option, argument, summary
+    from salstats.cli.signatures import NOTHING, Option, argument
     from salstats.cli.sources import Run
 
     function = getattr(ss, command.function)
@@ -227,21 +253,11 @@ def _made(command: Any, flags: dict[str, str] | None) -> tuple[Callable[..., Non
     parameters = [o.parameter for o in (path, *own, *reading)]
     body.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     body.__annotations__ = {p.name: p.annotation for p in parameters}
-    return body, summary(function)
+    return body, command.summary
 
 
 def _nothing() -> None:
     """Stand for a command that is not wanted."""
-
-
-def _summary(command: Any) -> str:
-    """Give the first line of help of a command whose function need not be imported for that."""
-    package = Path(__file__).parents[1]
-    stub = (package / "__init__.pyi").read_text("utf-8")
-    (module,) = re.findall(rf"^from \.(\S+) import {command.function} as", stub, re.M)
-    source = package.joinpath(*module.split(".")).with_suffix(".py").read_text("utf-8")
-    (line,) = re.findall(rf'^def {command.function}\(.*?"""(.*?)(?:"""|\n)', source, re.M | re.S)
-    return str(line).replace("`", "")
 
 
 def _top(
@@ -268,7 +284,7 @@ def demo(
         bool, typer.Option("--overwrite", help="Replace the folder of an earlier demo.")
     ] = False,
 ) -> None:
-    """Run the main job on the embedded study (digits and networks real, annotator simulated)."""
+    """Run the main job on an embedded study (real digits and networks, simulated annotator)."""
     with waiting("Loading"):
         from salstats.cli.demo import run_demo
 

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from salstats.cli import runs
+from salstats.cli.option_help import DISPLAY, FILES, MODELS, PLANNING, SCORING, STATISTICS
 from salstats.cli.showing import FIGURES, TABLES, run_plot, run_table
-from salstats.cli.signatures import Option, argument, descriptions, option, options_of, plain
+from salstats.cli.signatures import RARE, Option, argument, option, options_of
 from salstats.cli.sources import GAZE, SCORES, STUDY, TABLE, Run, Source, read_frame
 
 
@@ -26,8 +27,16 @@ class Command:
     #: The public function that it calls.
     function: str
     source: Source
-    #: What stands below its help.
+    #: Example below its help.
     example: str
+    #: First sentence of its help, which begins with a verb.
+    summary: str = ""
+    #: Parameters that most users need; the others stand below a heading of their own. By default all.
+    usual: tuple[str, ...] | None = None
+    #: Parameter -> help, where it differs from that of other commands.
+    texts: Mapping[str, str] = field(default_factory=dict)
+    #: Kind of estimate that names the choices of `interval`.
+    interval_of: str = ""
     #: Parameter -> metavar of those that are told by their place.
     arguments: Mapping[str, str] = field(default_factory=dict)
     #: Parameter -> option, where it is another word.
@@ -43,8 +52,8 @@ class Command:
 
 
 def _flag(name: str, help_text: str, kind: Any = str | None) -> Option:
-    """Make an option that the function does not have, without a value of its own."""
-    return option(name, kind, None, help_text)
+    """Make an option that the function does not have, without a value of its own, for few users."""
+    return option(name, kind, None, help_text, panel=RARE)
 
 
 #: Headings of the help, in the order in which a study goes through them.
@@ -57,6 +66,16 @@ GROUPS = {
     "report": "Report",
     "reproduce": "Reproduce",
 }
+#: Help of parameters in the commands of a group.
+_TEXTS = {
+    "read": FILES,
+    "score": SCORING,
+    "estimate": STATISTICS,
+    "model": {**STATISTICS, **MODELS},
+    "compare": {**STATISTICS, **PLANNING},
+    "report": {**STATISTICS, **DISPLAY},
+    "reproduce": {},
+}
 #: Options of tables of means and of gaps to a reference.
 _BOUNDS = (
     option(
@@ -67,7 +86,15 @@ _BOUNDS = (
 
 
 COMMANDS = (
-    Command("read", "read", "read_scores", SCORES, "scores.csv --sep , -o long.parquet", run=runs.run_read),
+    Command(
+        "read",
+        "read",
+        "read_scores",
+        SCORES,
+        "scores.csv --sep , -o long.parquet",
+        run=runs.run_read,
+        summary="Read files of scores, check them and write them as one table.",
+    ),
     Command(
         "score",
         "score",
@@ -86,6 +113,8 @@ COMMANDS = (
                 "pdc_beta", "pdc: penalty on a mask that is too large (default: 1; 0 is none).", float | None
             ),
         ),
+        summary="Score the maps and masks of a study against its truth.",
+        usual=("metrics", "threshold", "slice", "jobs"),
     ),
     Command(
         "gaze",
@@ -97,6 +126,12 @@ COMMANDS = (
         more=(
             _flag("recordings", "Also write the recordings, used and left out, to this file.", Path | None),
         ),
+        summary="Score maps against where readers looked.",
+        usual=("metrics", "jobs"),
+        texts={
+            "truth": "Compare with the mean over the other readers, or over all of them.",
+            "n_readers": "Score only images that exactly this number of readers looked at.",
+        },
     ),
     Command(
         "overlap",
@@ -104,6 +139,8 @@ COMMANDS = (
         "reader_overlap",
         STUDY,
         "study -o overlap.csv --metrics dice,iou",
+        summary="Score the overlap of every two readers' masks.",
+        usual=("metrics", "jobs"),
     ),
     Command(
         "features",
@@ -111,8 +148,19 @@ COMMANDS = (
         "features",
         STUDY,
         "study -o features.csv",
+        summary="Measure the size and shape of the annotated findings.",
     ),
-    Command("tune", "score", "tune", STUDY, "study -o thresholds.csv --what threshold", run=runs.run_tune),
+    Command(
+        "tune",
+        "score",
+        "tune",
+        STUDY,
+        "study -o thresholds.csv --what threshold",
+        run=runs.run_tune,
+        summary="Choose thresholds, cutoffs or filters on a validation set.",
+        usual=("what", "metric", "grid", "jobs"),
+        texts={"metric": "Metric whose mean is maximised."},
+    ),
     Command(
         "segment",
         "score",
@@ -122,8 +170,19 @@ COMMANDS = (
         flags={"method": "of"},
         out="Write .json, as the CheXlocalize release.",
         run=runs.run_segment,
+        summary="Write the masks that score derives from one method's maps.",
+        usual=("method", "threshold"),
+        texts={"method": "Method whose maps become masks."},
     ),
-    Command("describe", "estimate", "describe", SCORES, "scores.csv --by metric,method"),
+    Command(
+        "describe",
+        "estimate",
+        "describe",
+        SCORES,
+        "scores.csv --by metric,method",
+        summary="Describe the distribution of scores in each group.",
+        usual=("by",),
+    ),
     Command(
         "summarize",
         "estimate",
@@ -132,6 +191,9 @@ COMMANDS = (
         "scores.csv --by metric,method --unit patient -o means.csv",
         more=_BOUNDS,
         run=runs.run_bounded,
+        summary="Estimate mean scores with confidence intervals.",
+        interval_of="mean",
+        usual=("by", "unit", "average", "interval"),
     ),
     Command(
         "medians",
@@ -139,6 +201,9 @@ COMMANDS = (
         "medians",
         SCORES,
         "scores.csv --by metric,method --quantile 0.5 -o medians.csv",
+        summary="Estimate medians or other quantiles with confidence intervals.",
+        interval_of="median",
+        usual=("by", "unit", "quantile"),
     ),
     Command(
         "rates",
@@ -147,6 +212,9 @@ COMMANDS = (
         SCORES,
         "scores.csv --by method,task -o rates.csv",
         flags={"rates": "rate"},
+        summary="Estimate precision, recall and other rates of pixels pooled over cases.",
+        interval_of="pooled_rate",
+        usual=("rates", "by", "unit"),
     ),
     Command(
         "auroc",
@@ -155,6 +223,9 @@ COMMANDS = (
         TABLE,
         "scores.csv prob label --by task",
         arguments={"score": "SCORE", "label": "LABEL"},
+        summary="Estimate areas under ROC curves and compare them.",
+        usual=("by", "reference", "unit"),
+        texts={"reference": "Method or score to compare with."},
     ),
     Command(
         "agreement",
@@ -163,6 +234,8 @@ COMMANDS = (
         SCORES,
         "scores.csv --over method --kind krippendorff --measured ordinal -o alpha.csv",
         flags={"scale": "measured"},
+        summary="Estimate the agreement of readers, methods or repeated scores.",
+        usual=("over", "kind", "by", "unit"),
     ),
     Command(
         "regress",
@@ -182,6 +255,13 @@ COMMANDS = (
             ),
             _flag("joint", "Also write the test of every term as a whole to this file.", Path | None),
         ),
+        summary="Regress scores on covariates.",
+        usual=("by", "unit", "family", "reference", "adjust"),
+        texts={
+            "reference": "Model the gap to this method: reference minus method.",
+            "by": "Fit a model for each of these groups.",
+            "unit": "Column that defines the clusters, such as patient.",
+        },
     ),
     Command(
         "quantile-regress",
@@ -190,6 +270,12 @@ COMMANDS = (
         TABLE,
         'scores.csv "iou ~ area_ratio" --quantile 0.5 --by method',
         arguments={"formula": "FORMULA..."},
+        summary="Regress a quantile of scores on covariates.",
+        usual=("quantile", "by", "reference"),
+        texts={
+            "by": "Fit a model for each of these groups.",
+            "unit": "Column that defines the clusters, such as patient.",
+        },
     ),
     Command(
         "correlate",
@@ -198,6 +284,8 @@ COMMANDS = (
         TABLE,
         "scores.csv iou prob --by method,task --test spearman",
         arguments={"x": "X", "y": "Y"},
+        summary="Correlate two columns or metrics.",
+        usual=("by", "unit", "test", "covariates"),
     ),
     Command(
         "decrease",
@@ -207,6 +295,9 @@ COMMANDS = (
         "scores.csv --reference human --average task -o decrease.csv",
         more=_BOUNDS,
         run=runs.run_bounded,
+        summary="Estimate the percentage decrease of each method from a reference.",
+        interval_of="percent_decrease",
+        usual=("reference", "by", "unit", "average", "adjust", "margin"),
     ),
     Command(
         "difference",
@@ -216,6 +307,9 @@ COMMANDS = (
         "scores.csv --reference human --adjust holm --bounds",
         more=_BOUNDS,
         run=runs.run_bounded,
+        summary="Estimate the mean difference of each method from a reference.",
+        interval_of="difference",
+        usual=("reference", "by", "unit", "average", "adjust", "margin"),
     ),
     Command(
         "median-difference",
@@ -223,6 +317,9 @@ COMMANDS = (
         "median_difference",
         SCORES,
         "scores.csv --reference human --by metric -o gaps.csv",
+        summary="Estimate the difference of medians of each method from a reference.",
+        interval_of="median_difference",
+        usual=("reference", "by", "unit", "quantile"),
     ),
     Command(
         "mrmc",
@@ -235,11 +332,27 @@ COMMANDS = (
             _flag("components", "Also write variances and covariances, from which power plans.", Path | None),
             _flag("each_reader", "Also write the figure of each reader with each method.", Path | None),
         ),
+        summary="Compare methods over several readers and cases.",
+        usual=("reference", "figure", "label", "readers", "by"),
     ),
     Command(
-        "ranks", "compare", "rank_stability", SCORES, "scores.csv --scheme mean --unit patient -o ranks.csv"
+        "ranks",
+        "compare",
+        "rank_stability",
+        SCORES,
+        "scores.csv --scheme mean --unit patient -o ranks.csv",
+        summary="Rank methods and show how stable the ranks are.",
+        usual=("by", "unit", "scheme"),
     ),
-    Command("rank-agreement", "compare", "rank_agreement", SCORES, "scores.csv --over task -o tau.csv"),
+    Command(
+        "rank-agreement",
+        "compare",
+        "rank_agreement",
+        SCORES,
+        "scores.csv --over task -o tau.csv",
+        summary="Compare rankings between tasks, data sets or metrics.",
+        usual=("over", "by", "unit"),
+    ),
     Command(
         "significance-map",
         "compare",
@@ -248,6 +361,9 @@ COMMANDS = (
         "scores.csv --by metric --limits limits.csv -o tests.csv",
         more=(_flag("limits", "Also write the confidence limits of ranks to this file.", Path | None),),
         run=runs.run_significance_map,
+        summary="Test which methods are better than which others.",
+        usual=("by", "unit", "adjust"),
+        texts={"level": "Call a method better where its adjusted P value is below 1 - level."},
     ),
     Command(
         "power",
@@ -257,6 +373,13 @@ COMMANDS = (
         "pilot.csv --reference human --n-cases 50,100,200 --effect -0.05 --jobs 2",
         flags={"n_readers": "n-readers", "n_studies": "studies"},
         run=runs.run_power,
+        summary="Plan the number of cases of a study.",
+        usual=("reference", "n_cases", "effect", "margin", "by", "unit"),
+        texts={
+            "width": "Greatest width of the confidence interval.",
+            "n_readers": "Numbers of readers to plan for.",
+            "n_replicates": "Number of flips or replicates in each simulated study.",
+        },
     ),
     Command(
         "table",
@@ -267,6 +390,7 @@ COMMANDS = (
         run=run_table,
         out="Write .html, .tex, .docx, .csv or .png; else print it.",
         prints=True,
+        summary="Make a publication table from a command's output.",
     ),
     Command(
         "plot",
@@ -276,6 +400,7 @@ COMMANDS = (
         "decrease.csv -o fig.pdf --width 89",
         run=run_plot,
         out="Write .pdf, .svg, .png or .tif.",
+        summary="Make a figure from a command's output.",
     ),
     Command(
         "report",
@@ -287,26 +412,41 @@ COMMANDS = (
         without=("inputs", "code", "study", "images"),
         out="Folder to make.",
         run=runs.run_report,
+        summary="Write a report of a whole study as a web page.",
+        texts={"unit": STATISTICS["unit"]},
+        usual=("reference", "unit", "covariates", "labels", "title"),
     ),
 )
 
 
 def options(command: Command, function: Callable[..., Any]) -> list[Option]:
     """List the options of a command in the order of its help, with those for reading last."""
-    described = descriptions(function)
-    many = [str, list[str]]
-    places = [
-        argument(name, metavar, many[metavar.endswith("...")], plain(described.get(name, "")))
-        for name, metavar in command.arguments.items()
-    ]
+    from salstats.stats.engine.intervals import names_of
+
+    texts = {**_TEXTS[command.group], **command.texts}
+    places = []
+    for name, metavar in command.arguments.items():
+        kind = list[str] if metavar.endswith("...") else str
+        places.append(argument(name, metavar, kind, texts[name]))
     output = ("-o", "--output")
     text = command.out or "Write .csv, .parquet or .xlsx; else print a table."
     must = bool(command.out) and not command.prints
-    kind, default = (Path, inspect.Parameter.empty) if must else (Path | None, None)
-    out = option("out", kind, default, text, *output)
+    out = option("out", Path | None, None, text, *output)
+    if must:
+        out = option("out", Path, inspect.Parameter.empty, text, *output)
     replace = option("overwrite", bool, False, "Replace the output if it exists.", "--overwrite")
     without = ("overwrite", *command.without)
-    own = [] if command.name == "read" else options_of(function, without=without, flags=command.flags)
+    choices = {"interval": names_of(command.interval_of)} if command.interval_of else {}
+    own = []
+    if command.name != "read":
+        own = options_of(
+            function,
+            texts=texts,
+            choices=choices,
+            without=without,
+            flags=command.flags,
+            usual=command.usual,
+        )
     # `--wide` is an option for reading
     whole = option(
         "whole", bool, False, "Print every column and row, also those a terminal has no room for.", "--all"

@@ -16,7 +16,7 @@ _LATEX = ("lualatex", "xelatex", "pdflatex")
 
 
 def doctor() -> None:
-    """What is installed and what is missing: versions, optional parts, this machine, the embedded data."""
+    """Show what is installed and what is missing: versions, optional parts, embedded data."""
     import salstats
 
     print(f"salstats {salstats.__version__}, Python {platform.python_version()}, {platform.platform()}")

@@ -25,67 +25,78 @@ def make_maps(
         list[str],
         typer.Option(
             metavar="NAME|MODULE:FUNCTION",
-            help="A network of torchvision such as densenet121, with --weights; or the Python function that "
-            "returns a salstats.explain.Network, from this folder or from what is installed.",
+            help="Network of torchvision, such as densenet121, with --weights; or a Python function that "
+            "returns a salstats.explain.Network.",
         ),
     ],
-    out: Annotated[
-        Path, typer.Option("-o", "--output", help="Folder of maps to make, or one to go on with.")
-    ],
+    out: Annotated[Path, typer.Option("-o", "--output", help="Folder of maps to make or to complete.")],
     methods: Annotated[
         list[str] | None,
-        typer.Option("--methods", "--method", metavar="A,B,...", help="Saliency methods. (default: gradcam)"),
+        typer.Option("--methods", "--method", metavar="A,B,...", help="Saliency methods (default: gradcam)."),
     ] = None,
     tasks: Annotated[
         list[str] | None,
         typer.Option(
             metavar="A,B,...",
-            help="Tasks in the order of the outputs, or Edema=3,Effusion=7 with each's own.",
+            help="Tasks in the order of the outputs, or with their outputs, such as Edema=3,Effusion=7.",
         ),
     ] = None,
     option: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="Of one method, such as rise.n_masks=500; may be repeated."),
+        typer.Option(
+            metavar="NAME=VALUE", help="Option of one method, such as rise.n_masks=500; may be repeated."
+        ),
     ] = None,
     resolution: Annotated[
-        str, typer.Option(help="network (maps as small as they come) or image (at the image's).")
+        str, typer.Option(help="Size of the maps: network (as the network gives them) or image.")
     ] = "network",
-    seed: Annotated[str, typer.Option(metavar="<int>", help="Of methods that draw at random.")] = "0",
+    seed: Annotated[str, typer.Option(metavar="<int>", help="Seed of methods that draw at random.")] = "0",
     batch_size: Annotated[
-        str | None, typer.Option(metavar="<int>", help="Images in a forward pass; fewer need less memory.")
+        str | None,
+        typer.Option(metavar="<int>", help="Number of images in a forward pass; fewer need less memory."),
     ] = None,
-    device: Annotated[str | None, typer.Option(help="Such as cpu or cuda. (default: what is there)")] = None,
+    device: Annotated[
+        str | None, typer.Option(help="Device, such as cpu or cuda (default: a GPU where there is one).")
+    ] = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Make maps anew that are there; else a run goes on.")
+        bool, typer.Option("--overwrite", help="Make all maps again instead of the missing ones only.")
     ] = False,
     weights: Annotated[
-        Path | None, typer.Option(rich_help_panel=_NETWORK, help="What torch.save wrote.")
+        Path | None, typer.Option(rich_help_panel=_NETWORK, help="File of weights that torch.save wrote.")
     ] = None,
     outputs: Annotated[
         str | None,
-        typer.Option(metavar="<int>", rich_help_panel=_NETWORK, help="How many. (default: one per task)"),
+        typer.Option(
+            metavar="<int>", rich_help_panel=_NETWORK, help="Number of outputs (default: one per task)."
+        ),
     ] = None,
     probability: Annotated[
         str | None,
         typer.Option(
             rich_help_panel=_NETWORK,
-            help="What makes them of the outputs: sigmoid, softmax or none. (default: none where they sum to "
-            "1, else sigmoid)",
+            help="Function that turns outputs into probabilities: sigmoid, softmax or none (default: none "
+            "where they sum to 1, else sigmoid).",
         ),
     ] = None,
     layer: Annotated[
         str | None,
-        typer.Option(rich_help_panel=_NETWORK, help="Of CAMs, by its name. (default: the last grid)"),
+        typer.Option(
+            rich_help_panel=_NETWORK,
+            help="Name of the layer for class activation maps (default: the last grid).",
+        ),
     ] = None,
     size: Annotated[
         str | None,
-        typer.Option(rich_help_panel=_NETWORK, help="Of its input: 224x320 (height x width). (default: 224)"),
+        typer.Option(
+            rich_help_panel=_NETWORK,
+            help="Size of the input, such as 224x320 (height x width; default: 224).",
+        ),
     ] = None,
     fit: Annotated[
         str | None,
         typer.Option(
             rich_help_panel=_NETWORK,
-            help="How an image is laid in: stretch, inside or cover. (default: stretch)",
+            help="Way to fit an image into the input: stretch, inside or cover (default: stretch).",
         ),
     ] = None,
     mean: Annotated[
@@ -93,17 +104,19 @@ def make_maps(
         typer.Option(
             metavar="R,G,B",
             rich_help_panel=_NETWORK,
-            help="Taken off each channel; one number for all. (default: ImageNet's)",
+            help="Means subtracted from the channels (default: ImageNet's).",
         ),
     ] = None,
     std: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="R,G,B", rich_help_panel=_NETWORK, help="Each is divided by it. (default: ImageNet's)"
+            metavar="R,G,B",
+            rich_help_panel=_NETWORK,
+            help="Standard deviations that channels are divided by (default: ImageNet's).",
         ),
     ] = None,
 ) -> None:
-    """Saliency maps of a folder of images, from a network, into a folder that score reads; needs torch."""
+    """Make saliency maps of a folder of images, for score to read; needs torch."""
     explain = _explain()
     named = _tasks(tasks)
     cases = _cases(images)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from salstats.cli.option_help import DISPLAY, FILES
 from salstats.cli.signatures import Option, option, options_of, word_of
 from salstats.cli.sources import OF_TEXT, Run, Source, frame_of
 from salstats.cli.waiting import waiting
@@ -51,7 +52,9 @@ class Shown:
         made = [option("kind", str | None, None, asked, "--as", panel=panel)]
         found: dict[str, dict[str, Option]] = {}
         for kind, function in kinds.items():
-            for one in options_of(function, without=self.without, flags=_FLAGS, panel=panel, either=True):
+            for one in options_of(
+                function, texts=DISPLAY, without=self.without, flags=_FLAGS, panel=panel, either=True
+            ):
                 found.setdefault(one.name, {})[kind] = one
         for by_kind in found.values():
             first = next(iter(by_kind.values()))
@@ -61,7 +64,7 @@ class Shown:
             if len(by_kind) < len(kinds):
                 _told(first).help = " ".join(f"{', '.join(of)}: {text}" for text, of in texts.items())
             made.append(first)
-        reading = options_of(ss.read_data, panel="Reading the file")
+        reading = options_of(ss.read_data, texts=FILES, panel="Reading the file")
         return [*made, *(one for one in reading if one.name in OF_TEXT)]
 
     def kind_of(self, frame: "pd.DataFrame", path: Path) -> str:

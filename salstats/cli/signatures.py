@@ -1,9 +1,9 @@
 """Options made from the signature and docstring of the public function that a command calls."""
 
+import ast
 import inspect
-import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -11,8 +11,10 @@ from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
+import docstring_parser
 import typer
 
+from salstats.cli.option_help import CHOICES
 from salstats.cli.values import (
     by_method,
     by_metric,
@@ -63,6 +65,33 @@ _ONE_TEXT = {"spacing"}
 NOTHING = object()
 
 
+#: Heading of the help below which options stand that few users need.
+RARE = "More options"
+
+
+@dataclass(frozen=True)
+class Documentation:
+    """Documentation of a parameter: the first sentence, and the choices that its type lists."""
+
+    sentence: str
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class OptionText:
+    """Text of an option in the help: its sentence, its choices, the heading that it stands below."""
+
+    sentence: str
+    choices: tuple[str, ...] = ()
+    panel: str | None = None
+
+    def with_choices(self) -> str:
+        """Return the sentence followed by the choices."""
+        if not self.choices:
+            return self.sentence
+        return f"{self.sentence} One of {', '.join(self.choices)}."
+
+
 @dataclass(frozen=True)
 class Option:
     """One option of a command, and the keyword argument that it becomes."""
@@ -80,50 +109,60 @@ class Option:
 def options_of(
     function: Callable[..., Any],
     *,
+    texts: Mapping[str, str],
+    choices: Mapping[str, Sequence[str]] | None = None,
     without: Iterable[str] = (),
     flags: Mapping[str, str] | None = None,
     panel: str | None = None,
+    usual: Collection[str] | None = None,
     either: bool = False,
 ) -> list[Option]:
     """Make an option of each keyword-only parameter of a public function, but those `without`.
 
-    `flags` are by parameter, where one is another word; `panel` is a heading in the help, below which options
-    have no default of their own: only those given are passed on. With `either` what may be on or off can be
-    told to be off, whatever it is by default.
+    Parameters
+    ----------
+    function : callable
+        The public function.
+    texts : mapping of str to str
+        Help by parameter; by default the first sentence of the parameter's docstring.
+    choices : mapping of str to sequence of str, optional
+        Choices by parameter, where the docstring's type does not list them.
+    without : iterable of str
+        Parameters that are no options.
+    flags : mapping of str to str, optional
+        Flags by parameter, where one is another word.
+    panel : str, optional
+        Heading in the help, below which options have no default of their own: only those given are passed on.
+    usual : collection of str, optional
+        Parameters that most users need; the others stand below a heading of their own. By default all.
+    either : bool
+        Give every switch an option that turns it off, whatever its default.
     """
-    described, parameters = descriptions(function), inspect.signature(function).parameters
-    words = {name: f"--{word_of(name, flags)}" for name in parameters}
+    documented = documentation(function)
     made = []
-    for name, parameter in parameters.items():
+    for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind is not parameter.KEYWORD_ONLY or name in {*without, *_PYTHON_ONLY}:
             continue
-        text = for_shell(described.get(name, ""), words, optional=parameter.default is None)
-        # of metrics all are listed, from their records
-        known = getattr(sys.modules[function.__module__], "SCORED", ()) if name == "metrics" else ()
-        text = f"Of {', '.join(known)}." if known else text
-        if name == "adjust":
-            text = f"{', '.join(_procedures())}. {text}"
-        if name == "threshold" and isinstance(parameter.default, str):
-            text = f"{', '.join(_thresholds())} or a number. {text}"
-        flag = words[name]
+        described = documented.get(name, Documentation(""))
+        values = (choices or {}).get(name) or _known_choices(function, name) or described.choices
+        flag = f"--{word_of(name, flags)}"
         if bool in _members(parameter.annotation) and (either or parameter.default is not False):
             flag = f"{flag}/--no-{flag[2:]}"
-        made.append(_option(parameter, flag, text, panel))
+        is_rare = usual is not None and name not in usual
+        heading = RARE if is_rare and panel is None else panel
+        option_text = OptionText(texts.get(name) or described.sentence, tuple(values), heading)
+        made.append(_option(parameter, flag, option_text, has_default=panel is None))
     return made
 
 
-def _procedures() -> Sequence[str]:
-    """Procedures for multiple tests."""
-    from salstats.stats.adjust import PROCEDURES
-
-    return PROCEDURES
-
-
-def _thresholds() -> Sequence[str]:
-    """Names of thresholds, the default first."""
-    from salstats.images.thresholds import THRESHOLDS
-
-    return tuple(THRESHOLDS)
+def _known_choices(function: Callable[..., Any], name: str) -> Sequence[str]:
+    """List the choices of a parameter that stand in a record of the package."""
+    if name == "metrics":
+        return tuple(getattr(sys.modules[function.__module__], "SCORED", ()))
+    if name not in CHOICES:
+        return ()
+    module, attribute = CHOICES[name]
+    return tuple(getattr(import_module(module), attribute))
 
 
 def word_of(name: str, flags: Mapping[str, str] | None = None) -> str:
@@ -166,12 +205,13 @@ def _typed(kind: Any) -> dict[str, Any]:
     return {"metavar": "A,B,..."} if kind == list[str] | None else {}
 
 
-def _option(parameter: inspect.Parameter, flag: str, text: str, panel: str | None) -> Option:
+def _option(parameter: inspect.Parameter, flag: str, option_text: OptionText, *, has_default: bool) -> Option:
     """Make the option of one parameter."""
     name, default = parameter.name, parameter.default
     kinds = _members(parameter.annotation)
     value: Callable[[Any], Any] = lambda given: given  # noqa: E731
     kind: Any
+    text = option_text.with_choices()
     shown: dict[str, Any] = {}
     if bool in kinds:
         kind = bool | None if type(None) in kinds else bool
@@ -182,13 +222,9 @@ def _option(parameter: inspect.Parameter, flag: str, text: str, panel: str | Non
         reader, example = _FORMS[name]
         kind = str | None if name in _ONE_TEXT else list[str] | None
         value = partial(reader, flag=flag, example=example)
-        named = reader in (pairs, equations, score_columns, metric_options)
-        shown = {"metavar": "NAME=VALUE" if named else "VALUE"}
-        # of dicts the docstring says how they are written in Python
-        whole = reader in (by_method, by_name, spacing)
-        said = text.rstrip(".") if whole else re.split(r"[:;.](?: |$)", text)[0]
-        said = re.sub(r",? such as {.*$", "", said)
-        text = f"{said}; such as {example}."
+        is_named = reader in (pairs, equations, score_columns, metric_options)
+        shown = {"metavar": "NAME=VALUE" if is_named else "VALUE"}
+        text = f"{text} Example: {example}."
     elif listed := next((k for k in (int, float) if _is_list_of(kinds, k)), None):
         kind, value = list[str] | None, partial(numbers, flag=flag, kind=listed)
     elif _takes_many(kinds):
@@ -198,16 +234,17 @@ def _option(parameter: inspect.Parameter, flag: str, text: str, panel: str | Non
         if numeric := _number_of(kind):
             value = partial(number, flag=flag, kind=numeric)
         kind = kind | None if default is None else kind
-    if kind == list[str] | None and isinstance(default, tuple) and default and not panel:
+    if kind == list[str] | None and isinstance(default, tuple) and default and has_default:
         text = f"{text} (default: {','.join(map(str, default))})"
-    if panel or kind == list[str] | None:
+    if not has_default or kind == list[str] | None:
         default = None
         kind = kind | None
     if name == "reference" and default is parameter.empty:
         # where it is missing the function says which there are
         text, default, shown = f"{text} (required)", "", {"show_default": False}
     names = ("--metrics", "--metric") if name == "metrics" else (flag,)
-    told = typer.Option(*names, help=text, rich_help_panel=panel, **(_typed(kind) | shown))
+    help_text = text.replace("[", r"\[")
+    told = typer.Option(*names, help=help_text, rich_help_panel=option_text.panel, **(_typed(kind) | shown))
     made = inspect.Parameter(
         flag.partition("/")[0][2:].replace("-", "_"), inspect.Parameter.KEYWORD_ONLY,
         annotation=Annotated[kind, told], default=default,
@@ -217,7 +254,8 @@ def _option(parameter: inspect.Parameter, flag: str, text: str, panel: str | Non
         if name == "by" and given == ["none"]:
             # nothing is told apart: `by=()`, which is not the default
             return ()
-        if type(None) in kinds and _says_none(given, text):
+        says_none = given == "None" or (given == "none" and "none" not in option_text.choices)
+        if type(None) in kinds and says_none:
             # where None is the default nothing need be passed on
             return None if parameter.default is None else NOTHING
         return None if given is None else value(given)
@@ -228,11 +266,6 @@ def _option(parameter: inspect.Parameter, flag: str, text: str, panel: str | Non
 def _other_word(name: str, kinds: Sequence[Any]) -> bool:
     """Whether a parameter is no mapping of columns, but columns of a table."""
     return name == "columns" and not any(get_origin(kind) is Mapping for kind in kinds)
-
-
-def _says_none(given: Any, text: str) -> bool:
-    """Whether an option is told to be none, unless that is one of its choices."""
-    return given == "None" or (given == "none" and not re.search(r"\bnone[,.]", text))
 
 
 def _members(annotation: Any) -> list[Any]:
@@ -253,88 +286,24 @@ def _is_list_of(kinds: Sequence[Any], kind: type) -> bool:
     return any(get_origin(k) in (Sequence, Iterable) and get_args(k) == (kind,) for k in kinds)
 
 
-def summary(function: Callable[..., Any]) -> str:
-    """Give the first line of a docstring."""
-    return plain((inspect.getdoc(function) or "").split("\n")[0])
+def documentation(function: Callable[..., Any]) -> dict[str, Documentation]:
+    """Read the first sentence and the choices of each parameter from a function's docstring."""
+    parsed = docstring_parser.parse(
+        inspect.getdoc(function) or "", style=docstring_parser.DocstringStyle.NUMPYDOC
+    )
+    documented = {}
+    for parameter in parsed.params:
+        text = " ".join((parameter.description or "").split()).replace("`", "")
+        sentence = f"{text.partition('. ')[0].rstrip('.')}."
+        for name in parameter.arg_name.split(", "):
+            documented[name] = Documentation(sentence, _choices(parameter.type_name or ""))
+    return documented
 
 
-def descriptions(function: Callable[..., Any]) -> dict[str, str]:
-    """Give what a docstring says of each parameter, in one line, followed where it names another function."""
-    import salstats as ss
-
-    doc = inspect.getdoc(function) or ""
-    section = re.search(r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n-+\n|\Z)", doc, re.M | re.S)
-    described: dict[str, str] = {}
-    entries = r"^(\*{0,2}\w[^\n:]*?)(?: : ([^\n]*))?\n((?:[ \t]+[^\n]*\n|\n)*)"
-    for names, kind, body in re.findall(entries, section[1] if section else "", re.M):
-        text = " ".join(body.split())
-        elsewhere = re.match(r"As (?:for|in) `(\w+)`", text)
-        choices = re.match(r"{(.*)}", kind)
-        if choices:
-            text = f"{choices[1].replace(chr(34), '')}. {text}"
-        for name in names.split(", "):
-            of = getattr(ss, elsewhere[1], None) if elsewhere else None
-            described[name] = (of and of is not function and descriptions(of).get(name)) or named(text)
-    return described
-
-
-#: What a docstring says in Python -> what is said on the command line, one after the other.
-_SPOKEN = (
-    (r":func:", ""),
-    (r"(?:[,;] | \()see (?:Notes|`[\w.]+`)\)?", ""),
-    (r",? as in `\w+_\w+`", ""),
-    (r" \([^()]*`(?:read|write|join)_\w+`[^()]*\)", ""),
-    (r"; a (?:mapping|dict) [^;.]*", ""),
-    (r"(?:^|(?<=\. ))A (?:mapping|dict) [^;.]*(?:; or a |\. ?|$)", lambda m: "A " * m[0].endswith(" or a ")),
-    (r"(?<=\.) [^.]*\(None, [^.]*\.", ""),
-    (r",? (?:as in|of) `adjust`", ""),
-    (r" ?`\(\)` [^.]*\.", ""),
-    (r" \(None\)| None is the default\.", ""),
-    (r",? or `percentile` of `draws`", ""),
-    (r'\br"([^"]*)"', r"'\1'"),
-    (r'\(("\w+"(?:, "\w+")+)\)', lambda m: m[1].replace('"', "").replace(", ", ",")),
-    (r"\bSeed or generator", "Seed"),
-    (r"\b(\w+)\(\)", r"\1"),
-)  # fmt: skip
-
-
-def for_shell(text: str, words: Mapping[str, str], *, optional: bool = False) -> str:
-    """Say what a docstring says of a parameter as one says it to a shell.
-
-    `words` are flags by parameter; of an `optional` one None need not be spoken of.
-    """
-    for pattern, spoken in _SPOKEN:
-        text = re.sub(pattern, spoken, text)
-    if optional:
-        text = re.sub(r"^None, | ?\bNone\b.*?[.;](?= |$)", "", text)
-    text = re.sub(r"\bNone\b", "none", text)
-
-    def flag(found: re.Match[str]) -> str:
-        value = found[2].strip('"')
-        return f"{words[found[1]]} {value}".rstrip() if found[1] in words else found[0]
-
-    text = re.sub(r'`(\w+)=("?\w*"?)`', flag, text)
-    if "by" in words:
-        text = text.replace("`by`", words["by"])
-    return plain(text).strip()
-
-
-def named(text: str) -> str:
-    """Put the names of intervals, and of a model's families and errors, in the place of what gives them."""
-
-    def names(call: re.Match[str]) -> str:
-        from salstats.stats.engine.intervals import names_of
-
-        return f"One of {', '.join(names_of(call[1]))}"
-
-    def of_models(found: re.Match[str]) -> str:
-        records = getattr(import_module(f"salstats.stats.models.{found[1]}"), found[2])
-        return f"One of {', '.join(records)}"
-
-    text = re.sub(r'A name of `intervals\.names_of\("(\w+)"\)`', names, text)
-    return re.sub(r"A name of `(families|errors)\.([A-Z]+)`", of_models, text)
-
-
-def plain(text: str) -> str:
-    """Take the markup out of a docstring's text; typer would read brackets as markup of its own."""
-    return re.sub(r"`+", "", text).replace("[", r"\[")
+def _choices(type_name: str) -> tuple[str, ...]:
+    """List the choices that a parameter's type gives in braces, as in `{"mean", "median"}`."""
+    before, opening, after = type_name.partition("{")
+    if before or not opening:
+        return ()
+    values = ast.literal_eval(f"[{after.partition('}')[0]}]")
+    return tuple(str(value) for value in values if value is not None)

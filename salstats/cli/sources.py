@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from salstats.cli.option_help import FILES, STUDIES
 from salstats.cli.signatures import Option, option, options_of
 from salstats.cli.values import split
 from salstats.cli.waiting import waiting
@@ -100,7 +101,7 @@ def _score_options() -> list[Option]:
 
     panel = "Reading the file"
     also = option("also", list[str] | None, None, "A further file of scores.", panel=panel)
-    made = options_of(ss.read_scores, flags={"columns": "score"}, panel=panel)
+    made = options_of(ss.read_scores, texts=FILES, flags={"columns": "score"}, panel=panel)
     readers = {"sep": lambda given: "\t" if given in ("\\t", "tab") else given, "na": _missing}
     return [
         Option(also.name, also.flag, also.parameter, split),
@@ -126,7 +127,10 @@ def _study_options() -> list[Option]:
         # where the kernels of other commands have an option of the name, it is Python's alone
         parameters = inspect.signature(record.read).parameters
         for one in options_of(
-            record.read, without=("threshold", "shares", "rng", "without_truth"), panel=panel
+            record.read,
+            texts=STUDIES,
+            without=("threshold", "shares", "rng", "without_truth"),
+            panel=panel,
         ):
             # "none" can be said of the one with another default
             if one.name not in known or parameters[one.name].default is not None:
@@ -144,7 +148,7 @@ def _gaze_options() -> list[Option]:
     """Make the options for reading recordings."""
     import salstats as ss
 
-    return options_of(ss.read_gaze, panel="Reading the recordings")
+    return options_of(ss.read_gaze, texts=STUDIES, panel="Reading the recordings")
 
 
 def read_frame(run: Run) -> "pd.DataFrame":

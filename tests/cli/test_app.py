@@ -15,6 +15,8 @@ from tests_support import error_line, quick
 
 import salstats as ss
 from salstats.checks import SalstatsWarning
+from salstats.cli import commands as cli_commands
+from salstats.cli import option_help
 from salstats.cli.app import in_flags, make_app, run
 from salstats.cli.commands import GROUPS
 
@@ -111,6 +113,36 @@ def test_help_does_not_speak_python(capsys, monkeypatch, command):
     run([command, "--help"])
     shown = capsys.readouterr().out
     assert not re.findall(r'\bNone\b|see Notes|mapping|\("\w+", |--\S+ +<list|\br"|:func:|joblib', shown)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_shows_the_usual_options_on_one_screen_and_no_type_of_switches(capsys, monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "100")
+    run([command, "--help"])
+    shown = capsys.readouterr().out
+    # of a table or figure the options of every kind stand below a heading of their own
+    usual = re.split("─ (?:More options|Reading the|The table|The figure|Network)", shown)[0]
+    assert len(usual.splitlines()) <= 45
+    assert "<bool>" not in shown
+
+
+@pytest.mark.parametrize(
+    "command", [command for command in cli_commands.COMMANDS if command.usual], ids=lambda c: c.name
+)
+def test_usual_options_and_texts_of_a_command_are_options_that_it_has(command):
+    made = {option.name for option in cli_commands.options(command, getattr(ss, command.function))}
+    assert {*command.usual, *command.texts} <= made
+
+
+def test_every_sentence_of_the_help_is_one_of_an_option():
+    made = set()
+    for command in cli_commands.COMMANDS:
+        own = cli_commands.options(command, getattr(ss, command.function))
+        made |= {option.name for option in (*own, *command.source.options())}
+        made |= set(command.arguments)
+    groups = ("STATISTICS", "MODELS", "PLANNING", "SCORING", "FILES", "STUDIES", "DISPLAY")
+    listed = {name for group in groups for name in getattr(option_help, group)}
+    assert listed <= made
 
 
 @pytest.mark.parametrize("arguments", [["-h"], ["describe", "-h"]])

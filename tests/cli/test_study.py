@@ -410,5 +410,5 @@ def test_a_threshold_by_name_is_that_of_the_function_for_all_or_one_method(folde
 def test_help_names_every_threshold(capsys):
     for command in ("score", "segment", "tune"):
         assert run([command, "--help"]) == 0
-        words = capsys.readouterr().out.replace(",", " ").split()
+        words = re.findall(r"\w+", capsys.readouterr().out)
         assert set(THRESHOLDS) <= set(words), command
