@@ -1,8 +1,5 @@
 """Every check says what was wrong, what came, and what would do."""
 
-import re
-from types import SimpleNamespace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -186,53 +183,3 @@ def test_a_score_whose_square_no_number_holds_is_refused(score, tmp_path):
     frame.to_csv(tmp_path / "scores.csv", index=False)
     with pytest.raises(ColumnError, match=r"scores\.csv, row 3, column 'score': .* beyond 1e\+150"):
         ss.read_scores(tmp_path / "scores.csv")
-
-
-def test_the_limit_of_memory_is_in_proportion_to_the_file_and_half_of_what_is_free(monkeypatch):
-    gigabyte = 2**30
-    monkeypatch.delenv(checks.LIMIT, raising=False)
-    monkeypatch.setattr(checks, "_free_memory", lambda: 24 * gigabyte)
-    assert checks.limit() == gigabyte
-    assert checks.limit(file_bytes=75_000) == gigabyte
-    assert checks.limit(file_bytes=10_000_000) == 10_000_000_000
-    assert checks.limit(file_bytes=gigabyte) == 12 * gigabyte
-    monkeypatch.setattr(checks, "_free_memory", lambda: gigabyte)
-    assert checks.limit(file_bytes=gigabyte) == gigabyte / 2
-    monkeypatch.setenv(checks.LIMIT, "3")
-    assert checks.limit() == checks.limit(file_bytes=gigabyte) == 3 * gigabyte
-
-
-def test_the_limit_that_an_error_names_is_one_that_would_do(monkeypatch):
-    for n_bytes in (1.5 * 2**30, 2**33, 2**33 + 1):
-        monkeypatch.setenv(checks.LIMIT, "0.5")
-        with pytest.raises(InputFileError) as caught:
-            checks.check_size(n_bytes, "it")
-        allowed = re.search(rf"{checks.LIMIT}=(\d+)", str(caught.value))[1]
-        monkeypatch.setenv(checks.LIMIT, allowed)
-        checks.check_size(n_bytes, "it")
-        assert checks.limit() < n_bytes + 2**30
-
-
-def test_free_memory_is_looked_up_once_a_second(monkeypatch):
-    seconds = iter([100.0, 100.9, 101.0, 101.5])
-    n_bytes = iter([4.0, 8.0])
-    monkeypatch.setattr(checks, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
-    monkeypatch.setattr(checks, "_look_up_free_memory", lambda: next(n_bytes))
-    monkeypatch.setattr(checks, "_LAST_FREE_MEMORY", checks._FreeMemory())
-    assert [checks._free_memory() for _ in range(4)] == [4, 4, 8, 8]
-
-
-@pytest.mark.parametrize(
-    ("names", "inactive"),
-    [
-        (("memory.max", "memory.current"), "inactive_file"),
-        (("memory.limit_in_bytes", "memory.usage_in_bytes"), "total_inactive_file"),
-    ],
-)
-def test_a_container_has_what_its_limit_leaves(tmp_path, names, inactive):
-    for name, text in (*zip(names, ("1000", "700"), strict=True), ("memory.stat", f"anon 1\n{inactive} 200")):
-        (tmp_path / name).write_text(text)
-    assert checks._free_in_group(tmp_path) == 500
-    (tmp_path / names[0]).write_text("max")
-    assert checks._free_in_group(tmp_path) == np.inf
-    assert checks._free_in_group(tmp_path / "nowhere") == np.inf

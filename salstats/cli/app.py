@@ -217,10 +217,10 @@ def make_app(wanted: str, flags: dict[str, str] | None = None) -> typer.Typer:
 def _made(command: Any, flags: dict[str, str] | None) -> tuple[Callable[..., None], str]:
     """Make a command's function, whose signature typer reads, and its help."""
     import salstats as ss
-    from salstats.checks import run_of_command
     from salstats.cli.commands import options
     from salstats.cli.signatures import NOTHING, Option, argument
     from salstats.cli.sources import Run
+    from salstats.files.paths import run_of_command
 
     function = getattr(ss, command.function)
     path = argument("path", command.source.metavar, Path, command.source.help)

@@ -92,7 +92,7 @@ def _machine() -> Iterator[tuple[str, str]]:
     """Cores and memory, as far as this process may use them."""
     import joblib
 
-    from salstats.checks import LIMIT, limit
+    from salstats.memory_limit import LIMIT, limit
 
     yield "cores", f"{joblib.cpu_count()}, which --jobs -1 uses"
     table_gb = limit(file_bytes=math.inf) / 2**30

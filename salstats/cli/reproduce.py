@@ -30,7 +30,7 @@ def reproduce(
         return
     # imported late: pandas comes with these, and `--help` must not wait for that
     with waiting("Loading"):
-        from salstats.checks import run_of_command
+        from salstats.files.paths import run_of_command
         from salstats.studies import engine
 
     if key == "list":

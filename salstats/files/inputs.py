@@ -10,7 +10,9 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
-from salstats.checks import InputFileError, check_plain, limit, too_large
+from salstats.checks import InputFileError
+from salstats.files.paths import check_plain
+from salstats.memory_limit import limit, too_large
 
 #: A float holds every whole number of so many digits, if not exactly.
 _DIGITS_OF_A_FLOAT = sys.float_info.max_10_exp

@@ -12,17 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from salstats.checks import (
-    InputFileError,
-    SalstatsError,
-    ShapeError,
-    ValueRangeError,
-    check_plain,
-    hidden,
-    quoted,
-)
+from salstats.checks import InputFileError, SalstatsError, ShapeError, ValueRangeError, hidden, quoted
 from salstats.files.inputs import read_json
 from salstats.files.outputs import replacing
+from salstats.files.paths import check_plain
 from salstats.study import HUMAN, Series
 
 #: The table that makes a folder one of maps.

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from salstats.checks import InputFileError, check_path, mark_output
+from salstats.checks import InputFileError
 from salstats.files.outputs import A_DAY, check_parent, mode_of
+from salstats.files.paths import check_path, mark_output
 
 #: What a temporary folder holds: the new folder, and that whose place it takes.
 _MADE, _FORMER = "made", "former"

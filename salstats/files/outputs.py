@@ -12,7 +12,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from salstats.checks import InputFileError, check_path, mark_output, warn
+from salstats.checks import InputFileError, warn
+from salstats.files.paths import check_path, mark_output
 
 #: Seconds after which a temporary file is one that a killed run has left.
 A_DAY = 86_400.0

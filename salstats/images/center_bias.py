@@ -5,10 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from salstats.checks import PIXEL, SalstatsError, ValueRangeError, too_large
+from salstats.checks import SalstatsError, ValueRangeError
 from salstats.images.axes import Axis
 from salstats.images.fixations import check_density
 from salstats.images.run_lengths import check_shape
+from salstats.memory_limit import PIXEL, too_large
 
 
 class Box(NamedTuple):

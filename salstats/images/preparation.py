@@ -7,9 +7,10 @@ import cv2
 import numpy as np
 from PIL import Image
 
-from salstats.checks import PIXEL, ShapeError, ValueRangeError, check_choice, check_count, too_large
+from salstats.checks import ShapeError, ValueRangeError, check_choice, check_count
 from salstats.images.geometry import Geometry
 from salstats.images.run_lengths import check_shape
+from salstats.memory_limit import PIXEL, too_large
 
 #: How an image is laid into the network's input.
 FITS = ("stretch", "inside", "cover", "shorter")

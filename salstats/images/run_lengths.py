@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from pycocotools import mask as coco
 
-from salstats.checks import PIXEL, ValueRangeError, too_large
+from salstats.checks import ValueRangeError
+from salstats.memory_limit import PIXEL, too_large
 
 #: pycocotools keeps positions in 32 bits.
 MOST_PIXELS = 2**31 - 1

@@ -8,7 +8,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from salstats.checks import InputFileError, SalstatsError, check_choice, check_folder, quoted
+from salstats.checks import InputFileError, SalstatsError, check_choice, quoted
+from salstats.files.paths import check_folder
 from salstats.study import Study
 
 

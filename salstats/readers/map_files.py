@@ -6,19 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from salstats.checks import (
-    PIXEL,
-    InputFileError,
-    SalstatsError,
-    and_more,
-    check_folder,
-    check_size,
-    quoted,
-    warn,
-)
+from salstats.checks import InputFileError, SalstatsError, and_more, quoted, warn
 from salstats.files.inputs import opened, read_json
+from salstats.files.paths import check_folder
 from salstats.images import masks
 from salstats.images.masks import Rle
+from salstats.memory_limit import PIXEL, check_size
 from salstats.readers import pictures
 from salstats.readers.case_json import check_name
 from salstats.readers.pickles import read_pickle

@@ -6,8 +6,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from salstats.checks import InputFileError, SalstatsError, and_more, check_path, did_you_mean, quoted, warn
+from salstats.checks import InputFileError, SalstatsError, and_more, did_you_mean, quoted, warn
 from salstats.files.map_table import TABLE
+from salstats.files.paths import check_path
 from salstats.images.consensus import RULES
 from salstats.images.masks import Rle, empty
 from salstats.readers.answers import check_common, prediction

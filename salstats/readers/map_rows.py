@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import InputFileError, SalstatsError, check_folder, warn
+from salstats.checks import InputFileError, SalstatsError, warn
 from salstats.files.map_table import TABLE, UNKNOWN, MapKey, file_inside, read_rows
+from salstats.files.paths import check_folder
 from salstats.images.map_steps import may_cover
 from salstats.images.run_lengths import check_shape
 from salstats.readers.cells import NA_STRINGS

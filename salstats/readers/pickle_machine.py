@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import INSTRUCTION, InputFileError, limit, too_large
+from salstats.checks import InputFileError
+from salstats.memory_limit import INSTRUCTION, limit, too_large
 
 
 class UnsafePickleError(InputFileError):

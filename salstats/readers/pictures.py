@@ -13,8 +13,9 @@ from PIL.JpegImagePlugin import JpegImageFile
 from PIL.PngImagePlugin import PngImageFile
 from PIL.TiffImagePlugin import TiffImageFile
 
-from salstats.checks import PIXEL, InputFileError, check_size
+from salstats.checks import InputFileError
 from salstats.files.inputs import opened
+from salstats.memory_limit import PIXEL, check_size
 
 #: Endings of images that may be grey, as maps and masks are.
 SUFFIXES = (".png", ".tif", ".tiff")

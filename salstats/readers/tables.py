@@ -14,8 +14,6 @@ from salstats.checks import (
     ColumnError,
     InputFileError,
     SalstatsError,
-    check_plain,
-    check_size,
     did_you_mean,
     hidden,
     quoted,
@@ -31,7 +29,9 @@ from salstats.coded_text import (
     values_of,
 )
 from salstats.files.inputs import opened
+from salstats.files.paths import check_plain
 from salstats.frames import IDENTIFIER_COLUMNS
+from salstats.memory_limit import check_size
 from salstats.readers.cells import (
     EXACT,
     PathLike,

@@ -7,8 +7,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-from salstats.checks import CELL, InputFileError, check_size, too_large
+from salstats.checks import InputFileError
 from salstats.frames import IDENTIFIER_COLUMNS
+from salstats.memory_limit import CELL, check_size, too_large
 from salstats.readers.cells import TableOptions, check_header
 from salstats.readers.regular_text import cells_of_any_length, read_regular_text
 

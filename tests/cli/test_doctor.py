@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 import salstats as ss
-from salstats import checks
+from salstats import memory_limit
 from salstats.cli.app import run
 from salstats.files import inputs
 
@@ -29,10 +29,10 @@ def test_the_doctor_names_versions_and_finds_the_data_whole(capsys):
 def test_the_doctor_gives_the_limit_of_a_table_and_that_of_another_file(
     capsys, monkeypatch, free_gb, environment, table_gb, other_gb
 ):
-    monkeypatch.setattr(checks, "_free_memory", lambda: free_gb * 2**30)
-    monkeypatch.delenv(checks.LIMIT, raising=False)
+    monkeypatch.setattr(memory_limit, "_free_memory", lambda: free_gb * 2**30)
+    monkeypatch.delenv(memory_limit.LIMIT, raising=False)
     if environment is not None:
-        monkeypatch.setenv(checks.LIMIT, environment)
+        monkeypatch.setenv(memory_limit.LIMIT, environment)
     assert run(["doctor"]) == 0
     limits = re.findall(r"memory for .*?([\d.]+) GB", capsys.readouterr().out)
     assert limits == [table_gb, other_gb]

@@ -16,7 +16,7 @@ from study_files import write_study
 from tests_support import quick
 
 import salstats as ss
-from salstats import checks
+from salstats import memory_limit
 from salstats.checks import InputFileError, SalstatsError
 from salstats.cli.app import run
 from salstats.files import inputs
@@ -25,21 +25,21 @@ from salstats.readers.map_files import read_map
 
 
 def set_limit(monkeypatch, n_bytes):
-    monkeypatch.setenv(checks.LIMIT, repr(n_bytes / 2**30))
+    monkeypatch.setenv(memory_limit.LIMIT, repr(n_bytes / 2**30))
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "nan", "many", ""])
 def test_a_limit_that_is_none_is_an_error(monkeypatch, text):
-    monkeypatch.setenv(checks.LIMIT, text)
-    with pytest.raises(SalstatsError, match=checks.LIMIT):
-        checks.limit()
+    monkeypatch.setenv(memory_limit.LIMIT, text)
+    with pytest.raises(SalstatsError, match=memory_limit.LIMIT):
+        memory_limit.limit()
 
 
 def test_a_file_larger_than_the_limit_is_not_read(tmp_path, monkeypatch):
     (tmp_path / "a.json").write_text(json.dumps({"a": 1}))
     assert read_json(tmp_path / "a.json") == {"a": 1}
     set_limit(monkeypatch, 7)
-    with pytest.raises(InputFileError, match=rf"a\.json: its content would take .* {checks.LIMIT}="):
+    with pytest.raises(InputFileError, match=rf"a\.json: its content would take .* {memory_limit.LIMIT}="):
         read_json(tmp_path / "a.json")
 
 
@@ -59,7 +59,9 @@ def test_a_pipe_is_refused_whatever_option_names_it(tmp_path, capsys, option):
 def test_a_truth_that_says_it_is_huge_is_refused_before_it_is_made(tmp_path):
     truth = {"a": {"Edema": {"size": [46340, 46340], "counts": [46340 * 46340]}}}
     (tmp_path / "gt_segmentations.json").write_text(json.dumps(truth))
-    with pytest.raises(InputFileError, match=rf"case a, task Edema: .*46340 x 46340 would.*{checks.LIMIT}"):
+    with pytest.raises(
+        InputFileError, match=rf"case a, task Edema: .*46340 x 46340 would.*{memory_limit.LIMIT}"
+    ):
         ss.read_chexlocalize(tmp_path)
 
 
@@ -71,7 +73,7 @@ def test_rows_that_a_parquet_file_only_states_are_not_made(tmp_path, monkeypatch
     parquet.write_table(table, tmp_path / "a.parquet")
     assert (tmp_path / "a.parquet").stat().st_size < 3000
     assert len(ss.read_data(tmp_path / "a.parquet")) == 20_000
-    set_limit(monkeypatch, 30_000 * checks.CELL)
+    set_limit(monkeypatch, 30_000 * memory_limit.CELL)
     with pytest.raises(InputFileError, match="its 20000 rows of 2 columns would take"):
         ss.read_data(tmp_path / "a.parquet")
 
@@ -114,7 +116,7 @@ def test_cells_far_to_the_right_of_a_sheet_are_counted(tmp_path, monkeypatch):
         book.active.append(["a", row])
         book.active.cell(row, 16_384).number_format = "0.00"
     book.save(tmp_path / "wide.xlsx")
-    set_limit(monkeypatch, 30 * 16_384 * checks.SHEET_CELL)
+    set_limit(monkeypatch, 30 * 16_384 * memory_limit.SHEET_CELL)
     with pytest.raises(InputFileError, match="cells down to row 31 would take"):
         ss.read_data(tmp_path / "wide.xlsx")
 

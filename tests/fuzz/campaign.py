@@ -27,7 +27,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from fuzz.targets import TARGETS, Files, inputs
 
-from salstats.checks import LIMIT, SalstatsError, SalstatsWarning
+from salstats.checks import SalstatsError, SalstatsWarning
+from salstats.memory_limit import LIMIT
 
 #: What an input gives.
 READ, REFUSED, BROKEN = "read", "refused", "broken"

@@ -13,7 +13,8 @@ import pytest
 from fuzz.campaign import BROKEN, READ, REFUSED, run
 from fuzz.targets import TARGETS, inputs
 
-from salstats.checks import LIMIT, InputFileError
+from salstats.checks import InputFileError
+from salstats.memory_limit import LIMIT
 
 #: Inputs of each reader in an ordinary run.
 N_FEW = 25

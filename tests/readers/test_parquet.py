@@ -6,8 +6,9 @@ import pytest
 from pyarrow import parquet
 
 import salstats as ss
-from salstats.checks import LIMIT, ColumnError, InputFileError
+from salstats.checks import ColumnError, InputFileError
 from salstats.files.frame_files import write_frame
+from salstats.memory_limit import LIMIT
 
 N_ROWS = 3000
 LIMIT_BYTES = 40 * 2**20

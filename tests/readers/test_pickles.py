@@ -13,7 +13,8 @@ import pytest
 from tests_support import quick
 from torch_pickles import archive, call, entries, name, storage_id, stored, stream, tensor, value, whole
 
-from salstats.checks import INSTRUCTION, LIMIT, InputFileError
+from salstats.checks import InputFileError
+from salstats.memory_limit import INSTRUCTION, LIMIT
 from salstats.readers.pickles import UnsafePickleError, read_pickle
 
 NUMBERS = np.arange(12, dtype="<f4")

@@ -14,15 +14,9 @@ from pyarrow import parquet
 from tests_support import quick
 
 import salstats as ss
-from salstats.checks import (
-    LIMIT,
-    ColumnError,
-    InputFileError,
-    SalstatsError,
-    SalstatsWarning,
-    ValueRangeError,
-)
+from salstats.checks import ColumnError, InputFileError, SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.files.frame_files import write_frame
+from salstats.memory_limit import LIMIT
 from salstats.readers.tables import read_table
 
 HEADER = "case,task,method,metric,score"

@@ -5,7 +5,8 @@ import csv
 import pytest
 
 import salstats as ss
-from salstats.checks import LIMIT, InputFileError
+from salstats.checks import InputFileError
+from salstats.memory_limit import LIMIT
 
 LONG = "x" * 200_000
 

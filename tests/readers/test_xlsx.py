@@ -5,7 +5,8 @@ import zipfile
 import pytest
 
 import salstats as ss
-from salstats.checks import LIMIT, InputFileError
+from salstats.checks import InputFileError
+from salstats.memory_limit import LIMIT
 from salstats.readers.xlsx import sheet_names
 
 ROWS = [["case", "size"], ["a", 1.0], ["b", 2.0]]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from salstats.checks import check_size
+from salstats.memory_limit import check_size
 from salstats.stats.models.mixed.terms import RandomTerm
 
 #: Blocks of about the same size are padded to one, so that there are few sizes.

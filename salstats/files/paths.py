@@ -1,0 +1,72 @@
+"""Paths of files: what the system cannot look for, is no plain file, or is an output of the same command."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+
+from salstats.checks import InputFileError, printable
+
+#: Files that this run of a command is to replace, by device and number; None where no command runs.
+_OUTPUTS: ContextVar[dict[tuple[int, int], Path] | None] = ContextVar("outputs", default=None)
+
+
+@contextmanager
+def run_of_command() -> Iterator[None]:
+    """Keep what `mark_output` names from being read until the block ends, under whatever name."""
+    before = _OUTPUTS.set({})
+    try:
+        yield
+    finally:
+        _OUTPUTS.reset(before)
+
+
+def mark_output(file: Path) -> None:
+    """Say that the run of a command is to replace a file, if it is there."""
+    marked = _OUTPUTS.get()
+    if marked is not None and file.exists():
+        marked[_number(file)] = file
+
+
+def check_plain(file: Path) -> None:
+    """Raise where a path is a folder, a pipe that reading would wait for, or an output of the same run.
+
+    Every reader calls this before it opens a file.
+    """
+    check_path(file)
+    if not file.exists():
+        return
+    if not file.is_file():
+        raise InputFileError(f"{file}: {'a folder' if file.is_dir() else 'no plain file'}; give a file")
+    marked = _OUTPUTS.get()
+    if marked and (output := marked.get(_number(file))):
+        raise InputFileError(f"cannot write {output}: this command reads it; choose another file")
+
+
+def _number(file: Path) -> tuple[int, int]:
+    """Return the device and number of a file, the same behind a link or another spelling of its name."""
+    status = file.stat()
+    return status.st_dev, status.st_ino
+
+
+def check_path(path: Path, verb: str = "read") -> None:
+    """Raise where the system cannot look for a path, as where its name is too long or holds NUL.
+
+    `verb` is what is to be done with the file, "read" or "write". A link is followed where it is read; where
+    it is written the link itself is replaced.
+    """
+    try:
+        path.stat(follow_symlinks=verb == "read")
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        raise InputFileError(f"cannot {verb} {path}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise InputFileError(f"cannot {verb} {printable(str(path))}: no name of a file ({error})") from error
+
+
+def check_folder(folder: Path) -> None:
+    """Raise where a path is no folder."""
+    check_path(folder)
+    if not folder.is_dir():
+        raise InputFileError(f"{folder}: {'not a folder' if folder.exists() else 'no such folder'}")
