@@ -141,24 +141,27 @@ def read_scores(
     options = TableOptions(sep, decimal, encoding, na, sheet)
     files = _files(path)
     layout = check_layout(rename, case, patient_from, columns, wide, tasks)
-    methods, metrics = _per_file(method, files, "method"), _per_file(metric, files, "metric")
-    joined = [] if join is None else read_joined(join, options)
-    elsewhere = joined_columns(joined) if joined else ()
-    parts, origins = [], []
-    for file, its_method, its_metric in zip(files, methods, metrics, strict=True):
-        part, rows = shaped(read_coded(file, options), layout, its_method, its_metric, elsewhere)
+    methods = _per_file(method, files, "method")
+    metrics = _per_file(metric, files, "metric")
+    joined_tables = [] if join is None else read_joined(join, options)
+    columns_elsewhere = joined_columns(joined_tables)
+    frames = []
+    origins = []
+    for file, file_method, file_metric in zip(files, methods, metrics, strict=True):
+        table = read_coded(file, options)
+        frame, row_numbers = shaped(table, layout, file_method, file_metric, columns_elsewhere)
         if len(files) > 1:
-            make_text_plain(part)
-        parts.append(part)
-        # the name of a file may hold bytes that no text has, which only a column of objects keeps
-        name = pd.Index([str(file)], dtype=object)
-        origins.append(
-            pd.DataFrame({"file": pd.Categorical.from_codes(np.zeros(len(rows), np.int8), name), "row": rows})
-        )
-    scores = below_each_other(parts, files) if len(parts) > 1 else parts[0]
-    # of a large study the codes are freed as soon as they are not needed
-    del parts, part
-    origin = pd.concat(origins, ignore_index=True) if len(origins) > 1 else origins[0]
+            make_text_plain(frame)
+        frames.append(frame)
+        origins.append(_origin(file, row_numbers))
+    if len(files) > 1:
+        scores = below_each_other(frames, files)
+        origin = pd.concat(origins, ignore_index=True)
+    else:
+        scores = frames[0]
+        origin = origins[0]
+    # of a large study the cells and codes are freed as soon as they are not needed
+    del frames, frame, table
     codes = ColumnCodes(scores)
     _check_repeats(codes, origin)
     check_nesting(scores, ", ".join(f.name for f in files), codes)
@@ -174,7 +177,7 @@ def read_scores(
     warn_of_doubtful_scores(codes, place)
     del codes
     make_text_plain(scores)
-    return join_tables(scores, joined, layout) if joined else scores
+    return join_tables(scores, joined_tables, layout) if joined_tables else scores
 
 
 def read_data(
@@ -224,25 +227,35 @@ def read_data(
     options = TableOptions(sep, decimal, encoding, na, sheet)
     (file,) = _files(path)
     layout = check_layout(rename, case, patient_from)
-    joined = [] if join is None else read_joined(join, options)
-    table = named(read_table(file, options), layout, joined_columns(joined) if joined else ())
+    joined_tables = [] if join is None else read_joined(join, options)
+    table = named(read_table(file, options), layout, joined_columns(joined_tables))
     data = table.typed(layout.case)
     check_filled(data, table, table.rows)
-    return join_tables(data, joined, layout) if joined else data
+    return join_tables(data, joined_tables, layout) if joined_tables else data
+
+
+def _origin(file: Path, row_numbers: np.ndarray) -> pd.DataFrame:
+    """Return the file and the row number of each row of its scores."""
+    # the name of a file may hold bytes that no text has, which only a column of objects keeps
+    names = pd.Index([str(file)], dtype=object)
+    codes = np.zeros(len(row_numbers), dtype=np.int8)
+    return pd.DataFrame({"file": pd.Categorical.from_codes(codes, names), "row": row_numbers})
 
 
 def _files(path: PathLike | Sequence[PathLike]) -> list[Path]:
-    """Paths as a list."""
+    """Return one path or several as a list."""
     if isinstance(path, pd.DataFrame):
         raise SalstatsError("path must name a file; a DataFrame needs no reading")
-    files = [Path(p) for p in ([path] if isinstance(path, str | os.PathLike) else path)]
+    if isinstance(path, str | os.PathLike):
+        return [Path(path)]
+    files = [Path(each) for each in path]
     if not files:
         raise InputFileError("no file to read")
     return files
 
 
 def _per_file(value: str | Sequence[str] | None, files: list[Path], option: str) -> list[str | None]:
-    """One value per file."""
+    """Return one value per file."""
     if value is None or isinstance(value, str):
         return [value] * len(files)
     if len(value) == 1:
@@ -253,43 +266,51 @@ def _per_file(value: str | Sequence[str] | None, files: list[Path], option: str)
 
 
 def _check_repeats(coded: ColumnCodes, origin: pd.DataFrame) -> None:
-    """Raise when an observation stands twice, naming both places."""
+    """Raise ColumnError where an observation stands twice; the message names both rows."""
     scores = coded.frame
     keys = [c for c in KEY_COLUMNS if c in scores.columns]
     codes = coded.combined(keys)
     if np.bincount(codes).max(initial=0) <= 1:
         return
-    again = np.flatnonzero(pd.Series(codes).duplicated().to_numpy())
-    more = and_more(origin.iloc[again].drop_duplicates())
-    second = int(again[0])
+    repeats = np.flatnonzero(pd.Series(codes).duplicated().to_numpy())
+    more = and_more(origin.iloc[repeats].drop_duplicates())
+    second = int(repeats[0])
     first = int(np.flatnonzero(codes == codes[second])[0])
-    shown = named_row(scores, keys, first)
-    here, there = origin.iloc[second], origin.iloc[first]
-    place = f"row {there['row']}" if here["file"] == there["file"] else f"{there['file']}, row {there['row']}"
+    first_origin = origin.iloc[first]
+    second_origin = origin.iloc[second]
+    first_row = f"row {first_origin['row']}"
+    if first_origin["file"] != second_origin["file"]:
+        first_row = f"{first_origin['file']}, {first_row}"
+    second_row = f"{second_origin['file']}, row {second_origin['row']}{more}"
+    observation = named_row(scores, keys, first)
     hint = repeat_hint(scores, keys, first, second)
-    where = f"{here['file']}, row {here['row']}{more}"
-    raise ColumnError(f"{where}: the same observation as {place} ({shown}){hint}")
+    raise ColumnError(f"{second_row}: the same observation as {first_row} ({observation}){hint}")
 
 
 def _scaled(scores: pd.DataFrame, scale: float | Mapping[str, float]) -> pd.DataFrame:
-    """Scores multiplied by a number, or those of each metric by its own."""
+    """Return the scores multiplied by a number, or those of each metric by its own."""
     metrics = list(scores["metric"].unique())
     factors = dict(scale) if isinstance(scale, Mapping) else dict.fromkeys(metrics, scale)
     for metric, factor in factors.items():
         check_choice(metric, metrics, "scale: metric")
         if isinstance(factor, bool) or not isinstance(factor, Real) or not 0 < factor < np.inf:
             raise ValueRangeError(f"scale={scale!r} must be a number above 0, such as 0.01 for percentages")
-    values, by = scores["score"].to_numpy(dtype=np.float64, copy=True), scores["metric"].map(factors)
-    for factor in by.dropna().unique():
-        here, (above, below) = by.eq(factor).to_numpy(), _ratio(float(factor))
-        values[here] = [float(Decimal(repr(score)) * above / below) for score in values[here].tolist()]
+    values = scores["score"].to_numpy(dtype=np.float64, copy=True)
+    factor_of_row = scores["metric"].map(factors)
+    for factor in factor_of_row.dropna().unique():
+        numerator, denominator = _ratio(float(factor))
+        rows = factor_of_row.eq(factor).to_numpy()
+        values[rows] = [
+            float(Decimal(repr(score)) * numerator / denominator) for score in values[rows].tolist()
+        ]
     return scores.assign(score=values)
 
 
 def _ratio(factor: float) -> tuple[Decimal, Decimal]:
-    """A factor as a person means it: as written, or the fraction of small numbers that it stands for.
+    """Return a factor as numerator and denominator: as written, or the simple fraction that it stands for.
 
-    Neither 57 * 0.01 nor 22.4 / 100 is the number that is expected, nor 3 times the digits of 1 / 3.
+    In floating point neither 57 * 0.01 nor 22.4 / 100 is the number that a person expects, nor is 3 times the
+    digits of 1 / 3.
     """
     simple = Fraction(factor).limit_denominator(1000)
     if float(simple) == factor:

@@ -1,4 +1,4 @@
-"""The shapes that files of scores have: long, a score per column, a task per column."""
+"""Layouts of files of scores: long, a score per column, a task per column."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -14,17 +14,17 @@ from salstats.frames import IDENTIFIER_COLUMNS, SCORES_COLUMNS
 from salstats.readers.cells import covariate_text
 from salstats.readers.tables import REQUIRED_TEXT, Table
 
-#: What a column of scores is about: its method, metric and reader, but what other columns say.
+#: Method, metric and reader of a column of scores; None for those that other columns give.
 Targets = Mapping[str, tuple[str | None, ...]] | Mapping[str, str]
 Target = tuple[str | None, ...]
 _OF_TARGET = ("method", "metric", "reader")
-#: Identifiers that say whose a case is: given for every row, or for none.
+#: Identifiers of a case's owner, which are given for every row or for none.
 ALL_OR_NONE = ("patient", "dataset")
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Which of a file's columns are what; see `read_scores` for what each option means."""
+    """Meaning of a file's columns; `read_scores` documents each option."""
 
     rename: Mapping[str, str]
     columns: Mapping[str, Target]
@@ -42,7 +42,7 @@ def check_layout(
     wide: str | None = None,
     tasks: str | Sequence[str] | None = None,
 ) -> Layout:
-    """The options that say what a file's columns are, checked as far as they can be without it."""
+    """Return the options that say what a file's columns are, checked as far as they can be without it."""
     if columns and wide:
         raise SalstatsError("give columns= (a score per column) or wide= (a task per column), not both")
     if wide not in (None, "task"):
@@ -52,39 +52,42 @@ def check_layout(
     for old, new in (rename or {}).items():
         if not isinstance(new, str) or not new.strip():
             raise SalstatsError(f"rename={{{old!r}: {new!r}}} gives no name")
-    parts = [case] if isinstance(case, str) else list(case or ())
-    if case is not None and (not all(parts) or not parts or len(set(parts)) < len(parts)):
+    case_columns = [case] if isinstance(case, str) else list(case or ())
+    has_repeats = len(set(case_columns)) < len(case_columns)
+    if case is not None and (not case_columns or not all(case_columns) or has_repeats):
         raise SalstatsError(f"case={case!r} must name the columns that together name a case, each once")
     return Layout(
         rename=dict(rename or {}),
         columns=_check_targets(columns or {}),
         wide=wide is not None,
         tasks=[tasks] if isinstance(tasks, str) else tasks,
-        case=parts,
+        case=case_columns,
         patient_from=check_pattern(patient_from),
     )
 
 
 def _check_targets(columns: Targets) -> dict[str, Target]:
-    """Method, metric and reader of each column of scores; None for what is not given."""
+    """Return method, metric and reader of each column of scores, None for those that are not given."""
     targets: dict[str, Target] = {}
-    for name, given in columns.items():
-        parts: Any = (given, None) if isinstance(given, str) else given
-        named = isinstance(parts, tuple | list) and [p for p in parts if p is not None]
-        if not named or len(parts) not in (2, 3) or not all(isinstance(p, str) and p.strip() for p in named):
+    for name, option in columns.items():
+        if not _is_target(option):
             raise SalstatsError(
                 f"columns={{{name!r}: ...}} must be (method, metric), (method, metric, reader), or a method, "
-                f"not {given!r}"
+                f"not {option!r}"
             )
-        target = (*parts, None)[:3]
-        same = next((other for other in targets if targets[other] == target), None)
-        if same is not None:
-            part = ":".join(p or "" for p in parts[:2])
-            hint = f"; readers are told apart by a third part ({part}:A)" if parts[1] else ""
-            raise SalstatsError(f"columns= gives {same!r} and {name!r} the same, {given!r}{hint}")
+        names = (option, None) if isinstance(option, str) else tuple(option)
+        target = (*names, None)[:3]
+        for other, other_target in targets.items():
+            if other_target == target:
+                method, metric, _ = target
+                hint = ""
+                if metric:
+                    hint = f"; readers are told apart by a third part ({method or ''}:{metric}:A)"
+                raise SalstatsError(f"columns= gives {other!r} and {name!r} the same, {option!r}{hint}")
         targets[name] = target
-    # a tool has no reader
-    if len({tuple(part is None for part in target[:2]) for target in targets.values()}) > 1:
+    # the reader may be given for some columns only, as a tool has none
+    given = {(method is None, metric is None) for method, metric, _ in targets.values()}
+    if len(given) > 1:
         raise SalstatsError(
             "columns= gives some columns a method or a metric only and others (method, metric); give all of "
             "them the same"
@@ -92,8 +95,18 @@ def _check_targets(columns: Targets) -> dict[str, Target]:
     return targets
 
 
+def _is_target(option: Any) -> bool:
+    """Return whether an option is a method, (method, metric) or (method, metric, reader)."""
+    if isinstance(option, str):
+        return bool(option.strip())
+    if not isinstance(option, tuple | list) or len(option) not in (2, 3):
+        return False
+    names = [name for name in option if name is not None]
+    return bool(names) and all(isinstance(name, str) and name.strip() for name in names)
+
+
 def check_pattern(pattern: str | None) -> re.Pattern[str] | None:
-    """The regular expression of `patient_from=`, which must have one group."""
+    """Compile the regular expression of `patient_from=`, which must have one group."""
     if pattern is None:
         return None
     try:
@@ -109,7 +122,7 @@ def check_pattern(pattern: str | None) -> re.Pattern[str] | None:
 
 
 def named(table: Table, layout: Layout, elsewhere: Collection[str] = ()) -> Table:
-    """A table under the names that a layout gives, with its columns `case` and `patient`.
+    """Return a table under the names that a layout gives, with its columns `case` and `patient`.
 
     `elsewhere` are columns that `rename=` may name although this file lacks them.
     """
@@ -119,34 +132,35 @@ def named(table: Table, layout: Layout, elsewhere: Collection[str] = ()) -> Tabl
     return _with_patient(table, layout.patient_from)
 
 
-def combine_case(table: Table, parts: Sequence[str]) -> Table:
-    """A table with a column `case`, such as "1_2", before the columns that make it."""
-    if not parts:
+def combine_case(table: Table, columns: Sequence[str]) -> Table:
+    """Return a table with a column `case`, such as "1_2", before the columns that make it."""
+    if not columns:
         return table
-    table.check_named(parts, "case")
-    if "case" in table.columns and "case" not in parts:
+    table.check_named(columns, "case")
+    if "case" in table.columns and "case" not in columns:
         raise ColumnError(f"{table.file} has a column 'case' already; leave case= out or rename that column")
-    texts = pd.DataFrame({part: table.filled(part) for part in parts}, dtype="str")
-    case = texts[parts[0]]
-    for part in parts[1:]:
-        case = case + "_" + texts[part]
+    texts = pd.DataFrame({column: table.filled(column) for column in columns}, dtype="str")
+    case = texts[columns[0]]
+    for column in columns[1:]:
+        case = case + "_" + texts[column]
     distinct = texts.drop_duplicates()
     names = case.loc[distinct.index]
-    alike = names[names.duplicated()]
-    if len(alike):
-        first, second = distinct[names.eq(alike.iloc[0])].iloc[:2].to_numpy().tolist()
+    ambiguous = names[names.duplicated()]
+    if len(ambiguous):
+        name = ambiguous.iloc[0]
+        first, second = distinct[names.eq(name)].iloc[:2].to_numpy().tolist()
         raise ColumnError(
-            f"{table.file}: case {alike.iloc[0]!r} would stand for both {quoted(first)} and {quoted(second)} "
-            f"of columns {quoted(parts)}; rename the values that hold '_'"
+            f"{table.file}: case {name!r} would stand for both {quoted(first)} and {quoted(second)} "
+            f"of columns {quoted(columns)}; rename the values that hold '_'"
         )
     combined = table.cells.drop(columns="case", errors="ignore")
-    place = next(position for position, name in enumerate(table.columns) if name in parts)
-    combined.insert(place, "case", case)
+    position = min(table.columns.index(column) for column in columns)
+    combined.insert(position, "case", case)
     return table.with_cells(combined)
 
 
 def _with_patient(table: Table, pattern: re.Pattern[str] | None) -> Table:
-    """A table with a column `patient` after `case`, taken from the case id."""
+    """Return a table with a column `patient` after `case`, taken from the case id."""
     if pattern is None:
         return table
     if "patient" in table.columns:
@@ -161,19 +175,21 @@ def _with_patient(table: Table, pattern: re.Pattern[str] | None) -> Table:
 
 
 def find_patients(cases: Sequence[str], pattern: re.Pattern[str], source: object) -> list[str]:
-    """The patient in the name of each case."""
-    found = [pattern.search(case) for case in cases]
-    for case, match in zip(cases, found, strict=True):
+    """Return the patient in the name of each case."""
+    patients = []
+    for case in cases:
+        match = pattern.search(case)
         if match is None or not match[1]:
             raise ColumnError(
                 f"{source}: patient_from={pattern.pattern!r} finds no patient in case {case!r}; give a "
                 "pattern that fits every case, or leave it out (patient_from=None)"
             )
-    return [match[1] for match in found if match is not None]
+        patients.append(match[1])
+    return patients
 
 
 def lacks_case(table: Table, tasks: Sequence[str] = (), *, joined: bool = False) -> ColumnError:
-    """The error of a table without `case`, with the column that may be it: the first of text."""
+    """Return the error of a table without `case`, which proposes the first column of text."""
     guess = table.first_text_column(leave={*IDENTIFIER_COLUMNS, *tasks}) or "..."
     reaches = " (it reaches joined files too)" if joined else ""
     return ColumnError(
@@ -189,39 +205,46 @@ def shaped(
     metric: str | None,
     elsewhere: Collection[str] = (),
 ) -> tuple[pd.DataFrame, np.ndarray]:
-    """A file's scores, whatever its shape, with coded identifiers, and the file's row number of each."""
+    """Return a file's scores, whatever its layout, with coded identifiers, and the row number of each."""
     table = named(table, layout, elsewhere)
-    about = _score_columns(table, layout)
-    kept = table.with_cells(table.cells.drop(columns=list(about))).typed(layout.case, coded=True)
-    parts = [kept]
-    if about:
+    score_columns = _score_columns(table, layout)
+    other_columns = table.cells.drop(columns=list(score_columns))
+    identifiers = table.with_cells(other_columns).typed(layout.case, coded=True)
+    frames = [identifiers]
+    if score_columns:
         hint = "; if this column is no task, name the tasks with tasks=" if layout.wide else ""
-        parts = [
-            kept.assign(**_constants(kept, names), score=table.scores(column, hint))
-            for column, names in about.items()
+        frames = [
+            identifiers.assign(**_constants(identifiers, names), score=table.scores(column, hint))
+            for column, names in score_columns.items()
         ]
-    frame = pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]
+    frame = pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0]
     for name, value in (("method", method), ("metric", metric)):
-        if value is not None and name in frame.columns:
-            said = "columns=" if name in next(iter(about.values()), {}) else f"column {name!r}"
-            raise ColumnError(f"{table.file}: {said} says the {name} already; leave {name}={value!r} out")
-        if value is not None and not value.strip():
+        if value is None:
+            continue
+        if name in frame.columns:
+            is_of_option = any(name in names for names in score_columns.values())
+            source = "columns=" if is_of_option else f"column {name!r}"
+            raise ColumnError(f"{table.file}: {source} says the {name} already; leave {name}={value!r} out")
+        if not value.strip():
             raise ColumnError(f"{name}= is empty; name the {name} of {table.file}")
-        if value is not None:
-            frame = frame.assign(**_constants(frame, {name: value}))
-    rows = np.tile(table.rows, len(parts))
-    _check_complete(frame, table, rows)
-    lead = [c for c in ("case", "task", "method", "metric", "score") if c in frame.columns]
-    return frame[[*lead, *(c for c in frame.columns if c not in lead)]], rows
+        frame = frame.assign(**_constants(frame, {name: value}))
+    row_numbers = np.tile(table.rows, len(frames))
+    _check_complete(frame, table, row_numbers)
+    leading = [c for c in ("case", "task", "method", "metric", "score") if c in frame.columns]
+    trailing = [c for c in frame.columns if c not in leading]
+    return frame[[*leading, *trailing]], row_numbers
 
 
 def _constants(frame: pd.DataFrame, names: Mapping[str, str]) -> dict[str, pd.Series]:
-    """Columns that say the same of every row."""
+    """Return columns that have the same name in every row."""
     return {name: pd.Series(value, index=frame.index, dtype="str") for name, value in names.items()}
 
 
 def _score_columns(table: Table, layout: Layout) -> dict[str, dict[str, str]]:
-    """The columns of scores of a wide file, each with what it is about; none of a long one."""
+    """Return the columns of scores of a wide file, each with its task, method, metric or reader.
+
+    A long file has none.
+    """
     file = table.file
     if layout.wide:
         names = layout.tasks
@@ -233,12 +256,13 @@ def _score_columns(table: Table, layout: Layout) -> dict[str, dict[str, str]]:
                 f"{file}: tasks must name columns, each once, not {quoted(names) or 'none'} (columns: "
                 f"{quoted(table.columns)})"
             )
-        about = {task: {"task": task} for task in names}
-        option, hints = "wide='task'", {"task": "leave wide= out, or "}
+        score_columns = {task: {"task": task} for task in names}
+        option = "wide='task'"
+        hints = {"task": "leave wide= out, or "}
     elif layout.columns:
         table.check_named(layout.columns, "columns")
-        parts = pd.DataFrame(layout.columns, _OF_TARGET, dtype="object").dropna(how="all")
-        about = {name: parts[name].to_dict() for name in parts}
+        targets = pd.DataFrame(layout.columns, _OF_TARGET, dtype="object").dropna(how="all")
+        score_columns = {name: targets[name].to_dict() for name in targets}
         name, (method, metric, _) = next(iter(layout.columns.items()))
         option = "columns="
         hints = {
@@ -259,13 +283,11 @@ def _score_columns(table: Table, layout: Layout) -> dict[str, dict[str, str]]:
             f"{file} has no column 'score' (columns: {quoted(table.columns)}); rename= one to it; for "
             f"a wide file give columns={{'column': {way} or wide='task'"
         )
-    for clash in ("task", *_OF_TARGET, "score"):
-        said = clash == "score" or any(clash in names for names in about.values())
-        if said and clash in table.columns and clash not in about:
-            raise ColumnError(
-                f"{file} has a column {clash!r} beside {option}; {hints.get(clash, '')}rename it"
-            )
-    return about
+    for name in ("task", *_OF_TARGET, "score"):
+        is_made = name == "score" or any(name in names for names in score_columns.values())
+        if is_made and name in table.columns and name not in score_columns:
+            raise ColumnError(f"{file} has a column {name!r} beside {option}; {hints.get(name, '')}rename it")
+    return score_columns
 
 
 def _check_complete(frame: pd.DataFrame, table: Table, rows: np.ndarray) -> None:
@@ -299,24 +321,31 @@ def check_filled(frame: pd.DataFrame, table: Table, rows: np.ndarray) -> None:
             raise ColumnError(f"{table.file}, row {row}, column {name!r}: empty; every row needs one")
 
 
-def below_each_other(parts: list[pd.DataFrame], files: Sequence[object]) -> pd.DataFrame:
-    """The scores of several files as one frame; an error where they do not go together."""
-    for name in dict.fromkeys(c for part in parts for c in part.columns):
-        has = [name in part.columns for part in parts]
-        if not all(has):
-            owner, other = files[has.index(True)], files[has.index(False)]
+def below_each_other(frames: Sequence[pd.DataFrame], files: Sequence[object]) -> pd.DataFrame:
+    """Return the scores of several files as one frame; ColumnError where they do not fit together."""
+    frames = list(frames)
+    for name in dict.fromkeys(column for frame in frames for column in frame.columns):
+        having = [position for position, frame in enumerate(frames) if name in frame.columns]
+        if len(having) < len(frames):
+            lacking = next(position for position in range(len(frames)) if position not in having)
             if name in ("task", *ALL_OR_NONE):
                 raise ColumnError(
-                    f"{other} has no column {name!r}, but {owner} has; give it to both, or read them apart"
+                    f"{files[lacking]} has no column {name!r}, but {files[having[0]]} has; give it to both, "
+                    "or read them apart"
                 )
             if name not in IDENTIFIER_COLUMNS:
-                warn(f"column {name!r} is in {owner} but not in {other}, for whose scores it is empty")
-        texts = [isinstance(part[name].dtype, pd.StringDtype) for part in parts if name in part.columns]
-        if any(texts) and not all(texts):
-            with_it = [file for file, there in zip(files, has, strict=True) if there]
+                warn(
+                    f"column {name!r} is in {files[having[0]]} but not in {files[lacking]}, for whose scores "
+                    "it is empty"
+                )
+        with_text = [p for p in having if isinstance(frames[p][name].dtype, pd.StringDtype)]
+        with_numbers = [p for p in having if p not in with_text]
+        if with_text and with_numbers:
             warn(
-                f"column {name!r} holds text in {with_it[texts.index(True)]} and numbers in "
-                f"{with_it[texts.index(False)]}; it is read as text"
+                f"column {name!r} holds text in {files[with_text[0]]} and numbers in "
+                f"{files[with_numbers[0]]}; it is read as text"
             )
-            parts = [p.assign(**{name: covariate_text(p[name])}) if name in p.columns else p for p in parts]
-    return pd.concat(parts, ignore_index=True)
+            for position in having:
+                text = covariate_text(frames[position][name])
+                frames[position] = frames[position].assign(**{name: text})
+    return pd.concat(frames, ignore_index=True)
