@@ -1,4 +1,4 @@
-"""The frames everything speaks: their columns, what makes them valid, columns as codes."""
+"""Frames of scores and of estimates: their columns, their checks, their columns as codes."""
 
 import re
 import shlex
@@ -26,7 +26,7 @@ from salstats.score_checks import (
     warn_of_ranges,
 )
 
-#: What tells one observation from another, where the column is there.
+#: Columns that together identify an observation, those that a frame has.
 KEY_COLUMNS = ("dataset", "case", "task", "method", "metric", "reader", "other_reader", "model", "seed")
 #: Columns that are names, never numbers: "007" stays "007".
 IDENTIFIER_COLUMNS = (*KEY_COLUMNS, "patient")
@@ -62,14 +62,14 @@ ESTIMATE_COLUMNS = (
 )
 #: Columns by which the rows of a fit are known, as `augment` gives them.
 _AUGMENTED = {"formula", "fitted", "residual"}
-#: What people call the columns that we call `patient` and `case`.
+#: Other names for the columns `patient` and `case`.
 ID_NAME = re.compile(
     r"(patient|subject|pat|case|image|img|study)[ _.-]?(id|no|nr|number|uid|name)?", re.IGNORECASE
 )
 
 
 class CodedColumn(NamedTuple):
-    """A column as integers: sorted codes (missing last), their names, and what is lacking."""
+    """A column as integer codes of its sorted values, missing cells last."""
 
     codes: np.ndarray
     #: The values that are not missing, sorted; those of a Categorical also where no row has them.
@@ -88,7 +88,7 @@ class ColumnCodes:
         self._names: list[Names] | None = None
 
     def column(self, name: str) -> CodedColumn:
-        """Column as integers; `blank` says whether one of its values is an empty text."""
+        """Return a column as integers; `blank` is True where one of its values is an empty text."""
         if name in self._known:
             return self._known[name]
         column = self.frame[name]
@@ -117,14 +117,17 @@ class ColumnCodes:
         return self._known[name]
 
     def names(self) -> list[Names]:
-        """Names of every column of identifiers that the frame has."""
+        """Return the names in every column of identifiers that the frame has."""
         if self._names is None:
-            known = {c: self.column(c) for c in IDENTIFIER_COLUMNS if c in self.frame.columns}
-            self._names = [Names(column, coded.values, coded.codes) for column, coded in known.items()]
+            columns = [column for column in IDENTIFIER_COLUMNS if column in self.frame.columns]
+            coded = [self.column(column) for column in columns]
+            self._names = [
+                Names(column, codes.values, codes.codes) for column, codes in zip(columns, coded, strict=True)
+            ]
         return self._names
 
     def take(self, rows: np.ndarray, columns: Sequence[str] | None = None) -> "ColumnCodes":
-        """Codes of some rows (and columns) without coding them again."""
+        """Return the codes of some rows (and columns) without coding them again."""
         names = list(self.frame.columns if columns is None else columns)
         taken = ColumnCodes(self.frame[names].take(rows).reset_index(drop=True))
         for name in self._known.keys() & set(names):
@@ -136,10 +139,10 @@ class ColumnCodes:
         return taken
 
     def with_scores(self, scores: pd.Series) -> "ColumnCodes":
-        """Codes of the same rows with other scores."""
-        other = ColumnCodes(self.frame.assign(score=scores))
-        other._known = {name: known for name, known in self._known.items() if name != "score"}
-        return other
+        """Return the codes of the same rows with other scores."""
+        rescored = ColumnCodes(self.frame.assign(score=scores))
+        rescored._known = {name: column for name, column in self._known.items() if name != "score"}
+        return rescored
 
     def combined(self, columns: Sequence[str]) -> np.ndarray:
         """Return one dense integer code per row for columns combined, in sorted order; missing is a value.
@@ -149,21 +152,21 @@ class ColumnCodes:
         codes = np.zeros(len(self.frame), dtype=np.int64)
         n_codes = 1
         for column in columns:
-            part = self._known.get(column) or self.column(column)
+            coded = self.column(column)
             if n_codes == 1:
-                codes = part.codes
-            elif part.n_codes > 1:
+                codes = coded.codes
+            elif coded.n_codes > 1:
                 # in place, as the codes of a large study are much of what it takes in memory
-                codes = codes * part.n_codes
-                codes += part.codes
-            n_codes *= part.n_codes
+                codes = codes * coded.n_codes
+                codes += coded.codes
+            n_codes *= coded.n_codes
             if n_codes > 4 * len(self.frame):
                 codes, n_codes = _dense(codes, n_codes)
         return _dense(codes, n_codes)[0]
 
 
 def combined_codes(frame: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
-    """One dense integer code per row for a combination of columns; see `ColumnCodes.combined`."""
+    """Return one dense integer code per row for a combination of columns; see `ColumnCodes.combined`."""
     return ColumnCodes(frame).combined(columns)
 
 
@@ -205,7 +208,7 @@ def _dense(codes: np.ndarray, n_codes: int) -> tuple[np.ndarray, int]:
 
 
 def check_scores(scores: object, name: str = "scores") -> pd.DataFrame:
-    """The scores, checked to be a valid scores frame.
+    """Return the scores, checked to be a valid scores frame.
 
     ColumnError where a column is missing, a key or patient cell is empty, `score` is not numeric or is
     infinite, an observation key stands twice, a name begins or ends with a blank, or a case belongs to two
@@ -216,14 +219,14 @@ def check_scores(scores: object, name: str = "scores") -> pd.DataFrame:
 
 
 def coded_scores(scores: object, name: str = "scores") -> ColumnCodes:
-    """Frame that `check_scores` accepts, with the codes of its columns; doubtful scores are warned of."""
+    """Return a frame that `check_scores` accepts with the codes of its columns; warn of doubtful scores."""
     coded = valid_scores(scores, name)
     warn_of_doubtful_scores(coded, name=name)
     return coded
 
 
 def valid_scores(scores: object, name: str = "scores") -> ColumnCodes:
-    """Frame as `coded_scores` returns it, without a warning: for scores that were derived from others."""
+    """Return a frame as `coded_scores` does, without a warning: for scores that were derived from others."""
     frame = check_frame(scores, name)
     for column in SCORES_COLUMNS:
         if column in frame.columns:
@@ -243,9 +246,11 @@ def valid_scores(scores: object, name: str = "scores") -> ColumnCodes:
     codes = coded.combined(keys)
     if np.bincount(codes).max(initial=0) > 1:
         first, second = first_repeat(codes)
-        shown = named_row(frame, keys, first)
+        observation = named_row(frame, keys, first)
         hint = repeat_hint(frame, keys, first, second)
-        raise ColumnError(f"rows {first} and {second} of {name} are the same observation ({shown}){hint}")
+        raise ColumnError(
+            f"rows {first} and {second} of {name} are the same observation ({observation}){hint}"
+        )
     check_nesting(frame, name, coded)
     return coded
 
@@ -269,7 +274,7 @@ def warn_of_doubtful_scores(coded: ColumnCodes, place: Place | None = None, name
 
 
 def check_table(table: pd.DataFrame, columns: Sequence[str], name: str = "data") -> ColumnCodes:
-    """Codes of a table that need not be a scores frame, with its names and some columns' ranges checked.
+    """Return the codes of a table that need not be a scores frame, with names and some ranges checked.
 
     A name with a blank around it is a ColumnError. A warning says which names are nearly others, and which
     of `columns`, called as a known metric is, holds numbers outside its range.
@@ -327,35 +332,42 @@ def check_nesting(frame: pd.DataFrame, name: str = "scores", codes: ColumnCodes 
 
 
 def named_row(frame: pd.DataFrame, keys: Iterable[str], row: int) -> str:
-    """What a row is of, by those of its keys that are filled."""
+    """Write the keys of a row that are filled: "case 017, task Edema"."""
     return ", ".join(f"{c} {frame[c].iloc[row]}" for c in keys if pd.notna(frame[c].iloc[row]))
 
 
 def repeat_hint(frame: pd.DataFrame, keys: Iterable[str], first: int, second: int) -> str:
-    """What would tell two rows apart that are the same observation by its keys."""
+    """Propose what would tell two rows apart that are the same observation by its keys."""
     for column in frame.columns:
         if column in keys or not ID_NAME.fullmatch(str(column)):
             continue
-        here, there = frame[column].iloc[[first, second]]
-        if here != there:
-            return f"; the first is of {column} {here}, the second of {there}: {_named_by_both(column)}"
+        first_value, second_value = frame[column].iloc[[first, second]]
+        if first_value != second_value:
+            return (
+                f"; the first is of {column} {first_value}, the second of {second_value}: "
+                f"{_named_by_both(column)}"
+            )
     if frame.iloc[first].equals(frame.iloc[second]):
         return "; score and all else are equal, too: drop one"
-    lacking = [c for c in ("task", "reader", "model", "seed", "dataset") if c not in keys]
-    differ = [
+    unused_keys = [c for c in ("task", "reader", "model", "seed", "dataset") if c not in keys]
+    differing = [
         c
         for c in frame.columns
         if c not in (*IDENTIFIER_COLUMNS, "score")
         and frame[c].dtype.kind not in "fcb"
         and frame[c].iloc[first] != frame[c].iloc[second]
     ]
-    if differ and lacking:
-        return f"; they differ in {quoted(differ[:2])}: rename it to what it is, {' or '.join(lacking)}"
-    return f"; if they differ by {' or '.join(lacking)}, add that column" if lacking else "; drop one"
+    if not unused_keys:
+        return "; drop one"
+    if differing:
+        return (
+            f"; they differ in {quoted(differing[:2])}: rename it to what it is, {' or '.join(unused_keys)}"
+        )
+    return f"; if they differ by {' or '.join(unused_keys)}, add that column"
 
 
 def _named_by_both(column: str) -> str:
-    """How a case is named by another column too."""
+    """Write the options that name a case by another column, too."""
     return (
         f"where case ids repeat over {column!r}, read with case={[column, 'case']} "
         f"(--case {shlex.quote(column + ',case')})"
@@ -363,12 +375,12 @@ def _named_by_both(column: str) -> str:
 
 
 def case_key(frame: pd.DataFrame) -> list[str]:
-    """Columns that name a case: `case`, with `dataset` where there is one."""
+    """Return the columns that name a case: `case`, with `dataset` where there is one."""
     return [c for c in ("dataset", "case") if c in frame.columns]
 
 
 def first_repeat(codes: np.ndarray) -> tuple[int, int]:
-    """Positions of the first row that repeats an earlier one, earlier row first."""
+    """Return the first row that repeats an earlier one, the earlier row before it."""
     repeated = pd.Series(codes).duplicated().to_numpy()
     second = int(np.flatnonzero(repeated)[0])
     return int(np.flatnonzero(codes == codes[second])[0]), second
@@ -380,7 +392,10 @@ def estimates_frame(
     special: Mapping[str, Any] | None = None,
     order: np.ndarray | None = None,
 ) -> pd.DataFrame:
-    """Estimates frame: grouping columns, those of ESTIMATE_COLUMNS given, special ones; rows in `order`."""
+    """Make an estimates frame: grouping columns, those of ESTIMATE_COLUMNS given, special ones.
+
+    Its rows stand in `order`, by default in that of `keys`.
+    """
     unknown = set(columns) - set(ESTIMATE_COLUMNS)
     assert not unknown, f"not columns of an estimates frame: {unknown}"
     ordered = {name: columns[name] for name in ESTIMATE_COLUMNS if name in columns} | dict(special or {})
@@ -401,10 +416,10 @@ def insert_column(estimates: pd.DataFrame, name: str, values: Any) -> pd.DataFra
 
 
 def text_column(values: Iterable[str | None]) -> Any:
-    """Names as a column of text, None as missing."""
+    """Return names as a column of text, None as missing."""
     return pd.array(list(values), dtype="str")
 
 
 def whole_column(values: Iterable[int | None]) -> Any:
-    """Whole numbers as a column that may have missing ones."""
+    """Return whole numbers as a column that may have missing ones."""
     return pd.array(list(values), dtype="Int64")

@@ -1,4 +1,4 @@
-"""Checks of what a scores frame may legally hold and hardly means: ranges, scales and names of scores."""
+"""Checks for probable mistakes in scores: values out of range, mixed scales, misspelt names."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ from salstats.metrics.records import Metric
 from salstats.metrics.registry import known_metric
 
 Place = Callable[[int], str]
-"""Says for a message where a row of the frame stands, such as "scores.csv, row 3"."""
+"""Writes where a row of the frame stands, such as "scores.csv, row 3"."""
 
 #: How far outside its range a score may lie by rounding alone, also in single precision.
 RANGE_ROUNDING = 1e-6
@@ -69,7 +69,7 @@ class MetricScores:
         return f"{self.metric.low:g} ... {self.metric.high:g}"
 
     def remedy(self) -> str:
-        """What to do about the scores outside, by what they look like."""
+        """Propose what to do about the scores outside the range, by what they look like."""
         outside = self.values[self.outside]
         if self.is_share and outside.min() > 1 and _LEAST_PERCENTAGE < outside.max() <= 100:
             if np.median(self.values[self.values > 0]) > 1:
@@ -77,29 +77,32 @@ class MetricScores:
                     f"a percentage? divide by 100, or read with scale={{{self.name!r}: 0.01}} "
                     f"(--scale {self.name}=0.01)"
                 )
-            return f"percentages among fractions? divide these by 100, or leave them out with {self._kept()}"
-        several = len(np.unique(outside)) > 1
-        many = len(outside) >= _SHARE_OF_DIFFERENCES * np.isfinite(self.values).sum()
-        if self.metric.low == 0 and outside.max() < 0 and several and many:
-            return f"differences? give them a name of their own with {self._renamed()}"
-        return f"correct them, or leave them out with {self._kept()}"
+            return (
+                "percentages among fractions? divide these by 100, or leave them out with "
+                f"{self._filter_call()}"
+            )
+        are_distinct = len(np.unique(outside)) > 1
+        are_many = len(outside) >= _SHARE_OF_DIFFERENCES * np.isfinite(self.values).sum()
+        if self.metric.low == 0 and outside.max() < 0 and are_distinct and are_many:
+            return f"differences? give them a name of their own with {self._rename_call()}"
+        return f"correct them, or leave them out with {self._filter_call()}"
 
-    def _kept(self) -> str:
-        """Call that leaves the scores outside the range out, and undefined ones in."""
-        sides = []
+    def _filter_call(self) -> str:
+        """Write the call that leaves out the scores outside the range, and keeps undefined ones."""
+        conditions = []
         column = self.column if self.column.isidentifier() else f"`{self.column}`"
         outside = self.values[self.outside]
         if outside.min() < self.metric.low:
-            sides.append(f"{column} < {self.metric.low:g}")
+            conditions.append(f"{column} < {self.metric.low:g}")
         if outside.max() > self.metric.high:
-            sides.append(f"{column} > {self.metric.high:g}")
-        condition = f"not ({' or '.join(sides)})"
+            conditions.append(f"{column} > {self.metric.high:g}")
+        condition = f"not ({' or '.join(conditions)})"
         if self.column == "score":
             condition = f"metric != {self.name!r} or {condition}"
         return f'{self.frame}.query("{condition}")'
 
-    def _renamed(self) -> str:
-        """Call that gives the scores a name of which the package knows no range."""
+    def _rename_call(self) -> str:
+        """Write the call that gives the scores a name of which the package knows no range."""
         new = f"{self.name}_difference"
         if self.column == "score":
             return f"{self.frame}.replace({{'metric': {{{self.name!r}: {new!r}}}}})"
@@ -177,19 +180,19 @@ class Names:
 
     @cached_property
     def bytes_used(self) -> np.ndarray:
-        """Which of the 256 bytes occur in the names, or between two of them."""
+        """Mark which of the 256 bytes occur in the names, or between two of them."""
         used = np.zeros(256, dtype=bool)
         used[ord("|")] = True
         used[self.content] = True
         return used
 
     def first_row(self, name: str) -> int | None:
-        """First row of a name; None where there is none."""
+        """Return the first row of a name; None where there is none."""
         rows = np.flatnonzero(self.codes == self.values.get_loc(name))
         return int(rows[0]) if rows.size else None
 
     def n_rows(self) -> dict[str, int]:
-        """Number of rows of each name that is text and has any."""
+        """Count the rows of each name that is text and has any."""
         counts = np.bincount(self.codes, minlength=len(self.values)).tolist()
         pairs = zip(self.values.tolist(), counts, strict=False)
         return {name: count for name, count in pairs if isinstance(name, str) and count}
@@ -256,11 +259,12 @@ def warn_of_near_names(names: Names, place: Place, frame: str = "scores") -> Non
 
 
 def _differ_in_capitals(names: Names) -> bool:
-    """Whether two names may differ in capitals only; they do not where each letter is written in one way."""
+    """Return whether two names differ in capitals only."""
     content = names.content
-    # most columns of cases are done here, without a look at each byte's letter
+    # without capitals, and without letters beyond ASCII, no two do
     if not ((content >= _DELETE) | ((content >= ord("A")) & (content <= ord("Z")))).any():
         return False
+    # nor do they where each letter is a capital everywhere, or nowhere
     used = names.bytes_used
     capitals = used[ord("A") : ord("Z") + 1]
     small = used[ord("a") : ord("z") + 1]
@@ -271,7 +275,7 @@ def _differ_in_capitals(names: Names) -> bool:
 
 
 def _near_pairs(n_rows: Mapping[str, int]) -> list[tuple[str, str]]:
-    """Pairs of names of which the first may be the second, misspelt."""
+    """Return pairs of names of which the first may be the second, misspelt."""
     letters = {name: re.sub(r"[\s_-]+", "", name).casefold() for name in n_rows}
     return [
         (rare, often)
@@ -282,7 +286,7 @@ def _near_pairs(n_rows: Mapping[str, int]) -> list[tuple[str, str]]:
 
 
 def _pairs_but_for_capitals(n_rows: Mapping[str, int]) -> list[tuple[str, str]]:
-    """Pairs of names that differ in capitals only, the one with fewer rows first."""
+    """Return pairs of names that differ in capitals only, the one with fewer rows first."""
     groups: dict[str, list[str]] = {}
     for name in n_rows:
         groups.setdefault(name.casefold(), []).append(name)
@@ -309,18 +313,25 @@ def warn_of_two_scales(scores: pd.DataFrame, place: Place) -> None:
     """
     for name in scores["metric"].unique():
         metric = known_metric(name)
-        own = scores[scores["metric"].eq(name) & scores["score"].gt(0)]
-        if metric is None or (metric.low, metric.high) != (0, 1) or not 30 < own["score"].max() <= 100:
+        if metric is None or (metric.low, metric.high) != (0, 1):
             continue
-        small = own["score"].le(1)
-        by = [own[c].fillna("") for c in ("method", "reader") if c in own]
-        whole = small.groupby(by).transform("all") & (small.groupby(by).transform("size") >= 3)
-        many = small.sum() > max(own["score"].between(1, 10, inclusive="right").sum(), _SHARE * len(own), 2)
-        rows = own.index[whole if whole.any() else small & many]
+        positive = scores[scores["metric"].eq(name) & scores["score"].gt(0)]
+        largest = positive["score"].max()
+        if not 30 < largest <= 100:
+            continue
+        is_small = positive["score"].le(1)
+        groups = [positive[column].fillna("") for column in ("method", "reader") if column in positive]
+        n_of_group = is_small.groupby(groups).transform("size")
+        suspicious = is_small.groupby(groups).transform("all") & (n_of_group >= 3)
+        if not suspicious.any():
+            n_low_percentages = positive["score"].between(1, 10, inclusive="right").sum()
+            are_many = is_small.sum() > max(n_low_percentages, _SHARE * len(positive), 2)
+            suspicious = is_small & are_many
+        rows = positive.index[suspicious]
         if len(rows):
-            first = own.loc[rows[0]]
+            first = positive.loc[rows[0]]
             warn(
                 f"{place(int(rows[0]))}: {name} {first['score']:g} of {first['method']}, and {len(rows)} of "
-                f"{len(own)} scores above 0 are at most 1, where others are up to {own['score'].max():g}: "
+                f"{len(positive)} scores above 0 are at most 1, where others are up to {largest:g}: "
                 "fractions among percentages? bring them to one scale in the file"
             )
