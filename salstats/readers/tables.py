@@ -1,4 +1,4 @@
-"""Tables of files, read strictly: every cell as it stands, and each column as what it is asked for."""
+"""Tables of files, read strictly: every cell as it stands, each column as text, numbers or scores."""
 
 import os
 import re
@@ -49,7 +49,7 @@ from salstats.readers.xlsx import read_xlsx
 from salstats.score_checks import bytes_of_text
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".xlsx")
-#: First bytes of files that are not what a name may say: bytes, the right ending, what it is.
+#: First bytes of files whose names may be wrong: bytes, the right ending, the name of the format.
 _SIGNATURES = (
     (b"PK\x03\x04", ".xlsx", "a zip archive, such as an XLSX workbook; name it .xlsx if it is one"),
     (b"PAR1", ".parquet", "a Parquet file; name it .parquet"),
@@ -62,20 +62,20 @@ _SIGNATURES = (
 )
 #: Identifiers of which no cell may be empty.
 REQUIRED_TEXT = ("case", "method", "metric", "task")
-#: Beyond this they are measurements: no name has so many digits.
+#: Larger numbers are measurements: no name has so many digits.
 _NO_NAME = 2.0**64
-#: What a spreadsheet makes of a long number when it writes text.
+#: Form in which a spreadsheet writes a long number as text.
 _ROUNDED = re.compile(r"\d(?:\.\d+)?[eE]\+\d\d")
-#: A name that has to be looked at: blanks around it, other than printable ASCII, a power of ten.
+#: A name to check by itself: blanks around it, other than printable ASCII, a power of ten.
 _DOUBTFUL = r"^\s|\s$|[^ -~]|[eE]\+\d\d$"
 #: Bytes that tell whether there may be such a name.
 _BLANK, _LAST_PRINTED, _PLUS = b" ~+"
 #: Digits that are no number, as they begin with zeros.
 _NAME = r"^0\d+$"
-#: A return that ends no line, and all characters of which one may be a control.
+#: A return that ends no line, and the characters among which controls are.
 _LONE_RETURN = re.compile(r"\r(?!\n)")
 _MAYBE_CONTROL = r"[\x00-\x08\x0b-\x1f\x7f-\x{9f}\x{feff}]"
-#: From this share of numbers on, other cells of a column are more likely slips than names.
+#: Share of numbers from which other cells of a column are more likely slips than names.
 _MOSTLY = 0.5
 
 
@@ -108,21 +108,21 @@ class Table:
         return self.cells.index.to_numpy() + self.first_row
 
     def place(self, position: int, column: str | None = None) -> str:
-        """What a row or a cell is called in messages."""
-        named = "" if column is None else f", column {column!r}"
-        return f"{self.file}, row {self.rows[position]}{named}"
+        """Write where a row or a cell stands, for a message."""
+        row = f"{self.file}, row {self.rows[position]}"
+        return row if column is None else f"{row}, column {column!r}"
 
     def with_cells(self, cells: pd.DataFrame) -> "Table":
-        """The same file with other columns."""
+        """Return the same file with other columns."""
         return replace(self, cells=cells)
 
     def renamed(self, rename: Mapping[str, str], elsewhere: Collection[str] = ()) -> "Table":
-        """The table with columns renamed; `elsewhere` are columns that it may lack."""
+        """Return the table with columns renamed; `elsewhere` are columns that it may lack."""
         self.check_named(rename, "rename", elsewhere)
         cells = self.cells.rename(columns=dict(rename))
-        twice = cells.columns[cells.columns.duplicated()]
-        if len(twice):
-            raise ColumnError(f"{self.file}: after rename, column {twice[0]!r} is there twice")
+        repeated = cells.columns[cells.columns.duplicated()]
+        if len(repeated):
+            raise ColumnError(f"{self.file}: after rename, column {repeated[0]!r} is there twice")
         return self.with_cells(cells)
 
     def check_named(self, names: Iterable[str], option: str, elsewhere: Collection[str] = ()) -> None:
@@ -138,14 +138,14 @@ class Table:
         """Raise where a column is missing; `wanted` says what the table has."""
         missing = [column for column in columns if column not in self.cells.columns]
         if missing:
-            also = f", nor {quoted(missing[1:])}" if len(missing) > 1 else ""
+            more = f", nor {quoted(missing[1:])}" if len(missing) > 1 else ""
             hint = f"; {wanted}" if wanted else ""
             raise self.error(
-                f"{self.file} has no column {missing[0]!r}{also} (columns: {quoted(self.columns)}){hint}"
+                f"{self.file} has no column {missing[0]!r}{more} (columns: {quoted(self.columns)}){hint}"
             )
 
     def text(self, column: str) -> pd.Series:
-        """A column of names, cell by cell as it stands, "" where one is missing; 7.0 is "7".
+        """Return a column of names, cell by cell as it stands, "" where one is missing; 7.0 is "7".
 
         Raises ColumnError for a date (a spreadsheet turns an id such as 1-2 into one), for a number too large
         to be exact (or written like 1.2E+16, with its digits lost), for blanks and characters nobody sees.
@@ -164,7 +164,7 @@ class Table:
         return names.astype("str")
 
     def coded(self, column: str) -> pd.Series:
-        """A column of names, see `text`, coded, missing where one is empty."""
+        """Return a column of names as `text` does, but coded, and missing where one is empty."""
         cells = self.cells[column]
         if pd.api.types.is_integer_dtype(cells):
             return coded_text(_digits(cells))
@@ -177,86 +177,95 @@ class Table:
         return names
 
     def _check_names(self, column: str, names: pd.Series, doubtful: Iterable[str]) -> None:
-        """Raise for the first cell of those names that are none."""
+        """Raise ColumnError for the first cell that is no name, of the distinct names in doubt."""
         for name in doubtful:
-            if _no_name(name):
-                same = [each == name for each in names]
-                raise self._refusal(np.array(same), column, _no_name(name), ColumnError)
+            reason = _no_name(name)
+            if reason:
+                is_bad = np.array([each == name for each in names])
+                raise self._cell_error(is_bad, column, reason, ColumnError)
 
-    def _refusal(
-        self, bad: np.ndarray, column: str, said: str, error: type[SalstatsError] | None = None
+    def _cell_error(
+        self, is_bad: np.ndarray, column: str, reason: str, error: type[SalstatsError] | None = None
     ) -> SalstatsError:
-        """The error of the first bad cell of a column."""
-        position = int(np.argmax(bad))
+        """Return the error of the first bad cell of a column."""
+        position = int(np.argmax(is_bad))
         cell = str(self.cells[column].iloc[position])
-        return (error or self.error)(f"{self.place(position, column)}: {cell!r} {said}")
+        error_class = error or self.error
+        return error_class(f"{self.place(position, column)}: {cell!r} {reason}")
 
     def filled(self, column: str) -> list[str]:
-        """A column of names, none of them empty."""
+        """Return a column of names, none of them empty."""
         names = self.text(column).to_list()
         if "" in names:
             raise self.error(f"{self.place(names.index(''), column)}: empty; every row needs one")
         return names
 
     def cases(self) -> list[str]:
-        """The column `case`, no case of which is empty or stands twice."""
+        """Return the column `case`, no case of which is empty or stands twice."""
         names = self.text("case")
-        for bad, what in ((names.eq(""), "is empty"), (names.duplicated(), "stands twice")):
-            if bad.any():
-                position = int(np.flatnonzero(bad.to_numpy())[0])
-                raise self.error(f"{self.place(position)}: case {names.iloc[position]!r} {what}")
+        for is_bad, reason in ((names.eq(""), "is empty"), (names.duplicated(), "stands twice")):
+            if is_bad.any():
+                position = int(np.flatnonzero(is_bad.to_numpy())[0])
+                raise self.error(f"{self.place(position)}: case {names.iloc[position]!r} {reason}")
         return names.to_list()
 
     def numbers(
         self,
         column: str,
-        wrong: Callable[[np.ndarray], np.ndarray] | None = None,
-        said: str = "is not a number",
+        is_wrong: Callable[[np.ndarray], np.ndarray] | None = None,
+        reason: str = "is not a number",
     ) -> np.ndarray:
-        """A column as float64, NaN where it is empty; what is no number, or a wrong one, is an error."""
-        numbers, _, odd = parse_numbers(self.cells[column], self.options)
+        """Return a column as float64, NaN where it is empty.
+
+        A cell that is no number, or a number that `is_wrong`, is an error, which gives the `reason`.
+        """
+        numbers, _, is_bad = parse_numbers(self.cells[column], self.options)
         values = numbers.to_numpy(copy=True)
-        bad = odd if wrong is None else odd | wrong(values)
-        if bad.any():
-            raise self._refusal(bad, column, said)
+        if is_wrong is not None:
+            is_bad = is_bad | is_wrong(values)
+        if is_bad.any():
+            raise self._cell_error(is_bad, column, reason)
         return values
 
     def finite(self, columns: Sequence[str]) -> np.ndarray:
-        """Columns of which every cell is a finite number, as (rows, columns)."""
+        """Return columns of which every cell is a finite number, as an array (n_rows, n_columns)."""
         self.check_columns(columns)
-        n = len(self)
+        n_rows = len(self)
         # all columns at once: a call for each takes longer than reading a small file
         cells = pd.concat([self.cells[column] for column in columns], ignore_index=True)
-        numbers, _, odd = parse_numbers(cells, self.options)
+        numbers, _, is_no_number = parse_numbers(cells, self.options)
         values = numbers.to_numpy()
-        bad = np.flatnonzero(odd | ~np.isfinite(values))
+        bad = np.flatnonzero(is_no_number | ~np.isfinite(values))
         if bad.size:
-            place = self.place(int(bad[0]) % n, columns[int(bad[0]) // n])
-            raise self.error(f"{place}: {str(cells.iloc[bad[0]])!r} is no number")
-        return np.ascontiguousarray(values.reshape(len(columns), n).T)
+            column, row = divmod(int(bad[0]), n_rows)
+            cell = str(cells.iloc[bad[0]])
+            raise self.error(f"{self.place(row, columns[column])}: {cell!r} is no number")
+        return np.ascontiguousarray(values.reshape(len(columns), n_rows).T)
 
     def scores(self, column: str, hint: str = "") -> pd.Series:
-        """A column of scores: finite, or NaN where undefined."""
-        cells, options = plain_text(self.cells[column]), self.options
-        numbers, _, odd = parse_numbers(cells, options)
-        far = np.abs(numbers.to_numpy()) > LARGEST
-        if far.any():
-            said = f"is infinite or beyond {LARGEST:g}; an undefined score is an empty cell"
-            raise self._refusal(far, column, said, ColumnError)
-        if odd.any():
-            if options.decimal == "." and have_decimal_commas(cells[odd].iloc[[0]]):
+        """Return a column of scores: finite, or NaN where undefined."""
+        cells = plain_text(self.cells[column])
+        options = self.options
+        numbers, _, is_no_number = parse_numbers(cells, options)
+        is_too_large = np.abs(numbers.to_numpy()) > LARGEST
+        if is_too_large.any():
+            reason = f"is infinite or beyond {LARGEST:g}; an undefined score is an empty cell"
+            raise self._cell_error(is_too_large, column, reason, ColumnError)
+        if is_no_number.any():
+            first = cells[is_no_number].iloc[[0]]
+            if options.decimal == "." and have_decimal_commas(first):
                 hint = "; for decimal commas read it with decimal=','"
-            elif options.decimal == "," and "." in str(cells[odd].iloc[0]):
+            elif options.decimal == "," and "." in str(first.iloc[0]):
                 hint = "; with decimal=',' it may hold no point (nor thousands separators)"
-            elif "%" in str(cells[odd].iloc[0]):
+            elif "%" in str(first.iloc[0]):
                 hint = "; take the % signs out of the file and read it with scale=0.01"
             missing = ", ".join(map(repr, options.na))
-            said = f"is not a number{hint} (missing is one of {missing}; na= says others)"
-            raise self._refusal(odd, column, said, ColumnError)
+            reason = f"is not a number{hint} (missing is one of {missing}; na= says others)"
+            raise self._cell_error(is_no_number, column, reason, ColumnError)
         return numbers
 
     def covariate(self, column: str) -> pd.Series:
-        """A column as numbers where every cell is one, else as text with NA strings as missing.
+        """Return a column as numbers where every cell is one, else as text with NA strings as missing.
 
         A column with a cell such as "007" is text: a number would lose its zeros; so is one of whole numbers
         of which one is beyond 2^53 and would lose its last digits (a warning says where a workbook has lost
@@ -265,42 +274,47 @@ class Table:
         fractions and loses digits. A number too large for a float is text.
         """
         cells = plain_text(self.cells[column])
-        numbers, missing, odd = parse_numbers(cells, self.options)
+        numbers, missing, is_no_number = parse_numbers(cells, self.options)
         if is_number(cells):
-            far = np.flatnonzero(np.abs(numbers.to_numpy()) >= EXACT)
+            inexact = np.flatnonzero(np.abs(numbers.to_numpy()) >= EXACT)
+            if not inexact.size:
+                return numbers
             if pd.api.types.is_integer_dtype(cells):
-                return covariate_text(cells).mask(missing) if far.size else numbers
-            if far.size and abs(numbers.iloc[far[0]]) < _NO_NAME and (numbers.dropna() % 1 == 0).all():
+                return covariate_text(cells).mask(missing)
+            first = inexact[0]
+            if abs(numbers.iloc[first]) < _NO_NAME and (numbers.dropna() % 1 == 0).all():
                 warn(
-                    f"{self.place(far[0], column)}: {cells.iloc[far[0]]} is rounded, as whole numbers beyond "
+                    f"{self.place(first, column)}: {cells.iloc[first]} is rounded, as whole numbers beyond "
                     "2^53 are; if it is a name, store the column as text"
                 )
             return numbers
-        odd = odd | _are_too_large(cells, numbers)
-        is_name = _are_names(cells, numbers)
-        if not odd.any() and not is_name:
+        is_no_number = is_no_number | _are_too_large(cells, numbers)
+        are_names = _are_names(cells, numbers)
+        if not is_no_number.any() and not are_names:
             self._warn_of_lost_digits(column, cells, numbers)
             return numbers
         words = covariate_text(cells).mask(missing)
         self._check_characters(column, words)
-        if not odd.any():
+        if not is_no_number.any():
             return words
-        if self.options.decimal == "." and have_decimal_commas(cells[odd]):
-            said = "has a decimal comma; read the file with decimal=','"
-            raise self._refusal(odd, column, said, ColumnError)
+        if self.options.decimal == "." and have_decimal_commas(cells[is_no_number]):
+            reason = "has a decimal comma; read the file with decimal=','"
+            raise self._cell_error(is_no_number, column, reason, ColumnError)
         n_present = int((~missing).sum())
-        n_numbers = n_present - int(odd.sum())
-        if n_numbers >= _MOSTLY * n_present and not is_name:
-            said = f"is not a number, though {n_numbers} of {n_present} cells are; the column is read as text"
-            warn(f"{self._refusal(odd, column, said)} (na= says what stands for missing)")
+        n_numbers = n_present - int(is_no_number.sum())
+        if n_numbers >= _MOSTLY * n_present and not are_names:
+            reason = (
+                f"is not a number, though {n_numbers} of {n_present} cells are; the column is read as text"
+            )
+            warn(f"{self._cell_error(is_no_number, column, reason)} (na= says what stands for missing)")
         warn_of_blanks(words, self.file)
         return words
 
     def _warn_of_lost_digits(self, column: str, cells: pd.Series, numbers: pd.Series) -> None:
         """Warn of a whole number of a text column that is read as another, as no float is so exact."""
         values = numbers.to_numpy()
-        sizes = np.abs(values)
-        for position in np.flatnonzero((sizes >= EXACT) & (sizes < _NO_NAME)).tolist():
+        magnitudes = np.abs(values)
+        for position in np.flatnonzero((magnitudes >= EXACT) & (magnitudes < _NO_NAME)).tolist():
             text = str(cells.iloc[position]).strip()
             # 7.221648081421175e+17 is how a float is written
             if text.lstrip("+-").isdigit() and int(text) != int(values[position]):
@@ -319,36 +333,37 @@ class Table:
         for text in distinct.filter(compute.match_substring_regex(distinct, _MAYBE_CONTROL)).to_pylist():
             control = CONTROL.search(text) or _LONE_RETURN.search(text)
             if control:
-                said = f"holds the control character U+{ord(control.group()):04X}; remove it in the file"
-                raise self._refusal(words.eq(text).to_numpy(), column, said, ColumnError)
+                reason = f"holds the control character U+{ord(control.group()):04X}; remove it in the file"
+                raise self._cell_error(words.eq(text).to_numpy(), column, reason, ColumnError)
 
     def typed(self, names: Sequence[str] = (), *, coded: bool = False) -> pd.DataFrame:
-        """Identifiers and `names` as text as it stands, scores as finite numbers, others as covariates.
+        """Return identifiers and `names` as text, scores as finite numbers, other columns as covariates.
 
-        The text of identifiers and `names` is `coded` where that is asked for.
+        With `coded` the text of identifiers and `names` is coded.
         """
-        made = {}
+        typed_columns = {}
         for column in self.cells.columns:
             is_name = column in IDENTIFIER_COLUMNS or column in names
             if is_name and coded:
-                made[column] = self.coded(column)
+                typed_columns[column] = self.coded(column)
             elif is_name:
                 text = self.text(column)
                 # an empty reader or seed is one that does not apply; the other keys are checked later
-                made[column] = text if column in REQUIRED_TEXT else text.where(text.ne(""))
+                typed_columns[column] = text if column in REQUIRED_TEXT else text.where(text.ne(""))
             elif column == "score" and "case" in self.cells.columns:
-                made[column] = self.scores(column)
+                typed_columns[column] = self.scores(column)
             else:
-                made[column] = self.covariate(column)
-        return pd.DataFrame(made, index=self.cells.index)
+                typed_columns[column] = self.covariate(column)
+        return pd.DataFrame(typed_columns, index=self.cells.index)
 
     def first_text_column(self, leave: Collection[str] = ()) -> str | None:
-        """The first column that holds text, not numbers (also with decimal commas)."""
+        """Return the first column that holds text, not numbers (also with decimal commas)."""
         for name in self.columns:
-            if name not in leave:
-                _, _, odd = parse_numbers(self.cells[name], self.options)
-                if odd.any() and not have_decimal_commas(self.cells[name][odd]):
-                    return name
+            if name in leave:
+                continue
+            _, _, is_no_number = parse_numbers(self.cells[name], self.options)
+            if is_no_number.any() and not have_decimal_commas(self.cells[name][is_no_number]):
+                return name
         return None
 
 
@@ -361,20 +376,21 @@ def _digits(cells: pd.Series) -> pd.Series:
 
 
 def _are_names(cells: pd.Series, numbers: pd.Series) -> bool:
-    """Whether digits are names: one has leading zeros, or all are whole and one is too long for a float."""
+    """Return whether digits are names: one has leading zeros, or all are whole and one is beyond 2^53."""
     import pyarrow as pa
     from pyarrow import compute
 
     values = numbers.to_numpy()
-    whole = np.isfinite(values) & (np.floor(values) == values)
-    if not whole.any():
+    is_whole = np.isfinite(values) & (np.floor(values) == values)
+    if not is_whole.any():
         return False
-    text = pa.array((cells if whole.all() else cells[whole]).astype("str"))
+    whole_cells = cells if is_whole.all() else cells[is_whole]
+    text = pa.array(whole_cells.astype("str"))
     if compute.any(compute.match_substring_regex(compute.utf8_trim_whitespace(text), _NAME)).as_py():
         return True
-    sizes = np.abs(values)
-    is_far = (sizes >= EXACT) & (sizes < _NO_NAME)
-    return bool(is_far.any() and whole[~np.isnan(values)].all())
+    magnitudes = np.abs(values)
+    is_inexact = (magnitudes >= EXACT) & (magnitudes < _NO_NAME)
+    return bool(is_inexact.any() and is_whole[~np.isnan(values)].all())
 
 
 def _are_too_large(cells: pd.Series, numbers: pd.Series) -> np.ndarray:
@@ -386,7 +402,7 @@ def _are_too_large(cells: pd.Series, numbers: pd.Series) -> np.ndarray:
 
 
 def _doubtful_names(names: pd.Series | pd.Index) -> list[str]:
-    """Distinct names of a column of text that have more than plain characters, or look rounded."""
+    """Return the distinct names in doubt: with more than plain characters, or that look rounded."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -399,7 +415,7 @@ def _doubtful_names(names: pd.Series | pd.Index) -> list[str]:
 
 
 def _no_name(name: str | None) -> str:
-    """Why a cell is no name; "" where it is one."""
+    """Say why a cell is no name; "" where it is one."""
     if name is None:
         return "is a date or time, or a number too large to be exact, not a name; store the column as text"
     if _ROUNDED.fullmatch(name):
