@@ -11,7 +11,7 @@ from salstats.images.consensus import RULES
 from salstats.readers.case_json import check_name
 from salstats.readers.cells import PathLike
 from salstats.readers.chexlocalize_maps import SUFFIX, task_name
-from salstats.readers.chexlocalize_study import PATIENT, read_parts, study_of
+from salstats.readers.chexlocalize_study import PATIENT, read_files, study_of
 from salstats.readers.map_files import files_below
 from salstats.readers.series_names import Sources, series_of, sources
 from salstats.readers.shapes import check_pattern
@@ -179,7 +179,7 @@ def read_chexlocalize(
             f"{folder if folder is not None else 'the study'} has no truth; it is in gt_segmentations*.json "
             "or gt_annotations*.json, or give it as truth= or annotations="
         )
-    parts = read_parts(files, people, sources(masks, method, "masks"), map_files, wanted)
+    parts = read_files(files, people, sources(masks, method, "masks"), map_files, wanted)
     first = [*files.values(), *(file for own in people.values() for file in own.values())]
     study = study_of(parts, str(folder if folder is not None else first[0]), wanted, pattern)
     return study if agreed is None else study.with_truth(agreed)

@@ -1,10 +1,10 @@
-"""Put the files of a study in the CheXlocalize format together: what each case is, and who answers."""
+"""Make a study of files in the CheXlocalize format: its cases, their truth, the predictions."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial
-from itertools import product
+from itertools import chain, product
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -47,88 +47,126 @@ _READERS = {
 }
 #: Case -> task -> 0, 1, or NaN where it is not known.
 Labels = dict[str, dict[str, float]]
-#: Size of an image, and the file that says it.
+#: Size of an image (height, width), and the file that gives it.
 Size = tuple[tuple[int, int], Path]
 
 
-class Parts(NamedTuple):
-    """The files of a study, read but for its maps; segmentations before outlines."""
+class StudyFiles(NamedTuple):
+    """Files of a study, read except for its maps; segmentations stand before outlines."""
 
     truth: list[CaseFile]
-    #: What people drew, by reader (None where nobody says who), and the points that they marked.
-    drawn: dict[str | None, list[CaseFile]]
+    #: Masks that people drew, by reader (None where the reader is not named).
+    readings: dict[str | None, list[CaseFile]]
+    #: Points that people marked.
     points: list[CaseFile]
     labels: Labels
     masks: dict[Series, list[CaseFile]]
     maps: dict[Series, dict[tuple[str, str], Path]]
 
     @property
-    def others(self) -> list[CaseFile]:
-        """The files that are not the truth, those of people first."""
-        drawn = [file for own in self.drawn.values() for file in own]
-        return [*drawn, *self.points, *(file for own in self.masks.values() for file in own)]
+    def reading_files(self) -> list[CaseFile]:
+        """Files of masks that people drew."""
+        return list(chain.from_iterable(self.readings.values()))
+
+    @property
+    def answer_files(self) -> list[CaseFile]:
+        """Files that are not the truth, those of people first."""
+        return [*self.reading_files, *self.points, *chain.from_iterable(self.masks.values())]
 
 
-def read_parts(
+def read_files(
     files: Mapping[str, Path],
     people: Mapping[str, Mapping[str | None, Path]],
     mask_files: Mapping[Series, PathLike],
     map_files: Mapping[Series, Sequence[Path]],
-    wanted: Sequence[str] | None,
-) -> Parts:
-    """The files of a study, those of people by reader; every task of maps and masks must be known."""
-    truth, points = (
-        [_READERS[kind](files[kind], task_name) for kind in kinds if kind in files]
-        for kinds in (("truth", "annotations"), ("points",))
-    )
-    drawn: dict[str | None, list[CaseFile]] = {}
-    for kind, by_reader in people.items():
-        for reader, file in by_reader.items():
-            drawn.setdefault(reader, []).append(_READERS[kind](file, task_name))
+    tasks: Sequence[str] | None,
+) -> StudyFiles:
+    """Read the files of a study except for its maps; every task of maps and masks must be known.
+
+    Parameters
+    ----------
+    files : mapping of str to path
+        Files of the truth, of points and of labels, by kind.
+    people : mapping of str to mapping
+        Files of people, by kind and reader.
+    mask_files : mapping of Series to path
+        Files of masks, by series.
+    map_files : mapping of Series to sequence of path
+        Maps, by series.
+    tasks : sequence of str or None
+        Tasks to read; None for all.
+    """
+    truth = _read_kinds(files, ("truth", "annotations"))
+    points = _read_kinds(files, ("points",))
+    readings: dict[str | None, list[CaseFile]] = {}
+    for kind, file_of_reader in people.items():
+        for reader, file in file_of_reader.items():
+            readings.setdefault(reader, []).append(_READERS[kind](file, task_name))
     labels = read_labels(files["labels"]) if "labels" in files else {}
-    known = {*CLASSES, *(wanted or ()), *next(iter(labels.values()), {})}
-    known = known.union(
-        *(part.tasks() for part in (*truth, *points, *(f for own in drawn.values() for f in own)))
-    )
     masks = {series: [read_segmentations(Path(file), task_name)] for series, file in mask_files.items()}
-    named = [(task, file.file) for own in masks.values() for file in own for task in file.tasks()]
-    maps: dict[Series, dict[tuple[str, str], Path]] = {}
-    for series, found in map_files.items():
-        maps[series] = {}
-        for path in found:
-            case, task = split_name(path, known)
-            named.append((task, path))
-            other = maps[series].setdefault((case, task), path)
-            if other != path:
-                raise InputFileError(
-                    f"case {case}, task {task} has two maps, {other} and {path}; remove one, or give each "
-                    "method its folder: maps={'gradcam': DIR, 'ig': DIR} (--maps gradcam=DIR --maps ig=DIR)"
-                )
-    for task, path in named:
-        if task not in known and wanted is None:
-            close = get_close_matches(task, sorted(known), n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"known are {quoted(sorted(known))}."
+    labelled_tasks = next(iter(labels.values()), {})
+    known_tasks = {*CLASSES, *(tasks or ()), *labelled_tasks}
+    for case_file in (*truth, *points, *chain.from_iterable(readings.values())):
+        known_tasks |= set(case_file.tasks())
+    maps = {series: _map_paths(paths, known_tasks) for series, paths in map_files.items()}
+    if tasks is None:
+        for case_file in chain.from_iterable(masks.values()):
+            _check_tasks(case_file.tasks(), case_file.file, known_tasks)
+        for path_of_map in maps.values():
+            for (_, task), path in path_of_map.items():
+                _check_tasks([task], path, known_tasks)
+    return StudyFiles(truth, readings, points, labels, masks, maps)
+
+
+def _read_kinds(files: Mapping[str, Path], kinds: Sequence[str]) -> list[CaseFile]:
+    """Read the files of some kinds, those that are there."""
+    return [_READERS[kind](files[kind], task_name) for kind in kinds if kind in files]
+
+
+def _map_paths(paths: Sequence[Path], known_tasks: Collection[str]) -> dict[tuple[str, str], Path]:
+    """Return the path of the map of each case and task; InputFileError where one has two."""
+    path_of_map: dict[tuple[str, str], Path] = {}
+    for path in paths:
+        case, task = split_name(path, known_tasks)
+        first_path = path_of_map.setdefault((case, task), path)
+        if first_path != path:
             raise InputFileError(
-                f"{path}: task {task!r} is not known; {hint} Name it in tasks=, with all others that are to "
-                "be read, if it is one"
+                f"case {case}, task {task} has two maps, {first_path} and {path}; remove one, or give each "
+                "method its folder: maps={'gradcam': DIR, 'ig': DIR} (--maps gradcam=DIR --maps ig=DIR)"
             )
-    return Parts(truth, drawn, points, labels, masks, maps)
+    return path_of_map
+
+
+def _check_tasks(tasks: Iterable[str], path: Path, known_tasks: Collection[str]) -> None:
+    """Raise InputFileError where a file has a task that is not known."""
+    for task in tasks:
+        if task in known_tasks:
+            continue
+        close = get_close_matches(task, sorted(known_tasks), n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"known are {quoted(sorted(known_tasks))}."
+        raise InputFileError(
+            f"{path}: task {task!r} is not known; {hint} Name it in tasks=, with all others that are to "
+            "be read, if it is one"
+        )
 
 
 def case_of(path: str) -> str:
-    """The case that an image's path stands for: patient, study and view."""
-    place = PurePosixPath(path.replace("\\", "/"))
-    return "_".join([*place.parts[-3:-1], place.stem])
+    """Return the case of an image's path: patient, study and view."""
+    posix_path = PurePosixPath(path.replace("\\", "/"))
+    return "_".join([*posix_path.parts[-3:-1], posix_path.stem])
 
 
 def read_labels(path: Path) -> Labels:
-    """Image-level labels of a table with a column `Path` or `case` and one column for each task.
+    """Read image-level labels from a table with a column `Path` or `case` and one column for each task.
 
-    An empty cell is not known, and so is -1 (uncertain), of which a warning tells the number.
+    Labels of empty cells are not known, nor are those of -1 (uncertain), whose number a warning gives.
     """
     table = read_known(path, ColumnError)
-    name = next((n for n in ("Path", "case") if n in table.columns), None)
-    if name is None:
+    if "Path" in table.columns:
+        name = "Path"
+    elif "case" in table.columns:
+        name = "case"
+    else:
         raise ColumnError(f"{path} has no column 'Path' (of images) or 'case'; labels need one")
     cells = table.cells.rename(columns={name: "case"})
     if name == "Path":
@@ -145,110 +183,132 @@ def read_labels(path: Path) -> Labels:
             lambda v: ~np.isin(v, (0, 1, -1)) & ~np.isnan(v),
             "is no label; labels are 0, 1, -1 (uncertain) or empty",
         )
-        n_uncertain += int((values == -1).sum())
-        for own, value in zip(labels.values(), np.where(values == -1, np.nan, values).tolist(), strict=True):
-            own[task_name(column)] = value
+        is_uncertain = values == -1
+        n_uncertain += int(is_uncertain.sum())
+        values[is_uncertain] = np.nan
+        for label_of_task, value in zip(labels.values(), values.tolist(), strict=True):
+            label_of_task[task_name(column)] = value
     if n_uncertain:
         warn(f"{path}: {n_uncertain} labels are uncertain (-1) and count as not known")
     return labels
 
 
 def study_of(
-    parts: Parts, source: str, wanted: Sequence[str] | None, pattern: re.Pattern[str] | None
+    files: StudyFiles, source: str, tasks: Sequence[str] | None, pattern: re.Pattern[str] | None
 ) -> Study:
-    """The study that the files make together."""
-    annotated = {case for part in parts.truth for case in part.values}
-    reference = parts.truth[0].file if parts.truth else Path(source)
-    mapped = {case: file for maps in parts.maps.values() for (case, _), file in maps.items()}
-    for part in parts.others:
-        check_common(part.values, annotated, part.file, reference)
-    for maps in parts.maps.values():
-        check_common({c for c, _ in maps}, annotated, next(iter(maps.values())).parent, reference)
-    cases = sorted(annotated.union(mapped, *(part.values for part in parts.others)))
+    """Make a study of its files, with the patients that a pattern finds in the names of cases."""
+    annotated = {case for case_file in files.truth for case in case_file.values}
+    reference = files.truth[0].file if files.truth else Path(source)
+    for case_file in files.answer_files:
+        check_common(case_file.values, annotated, case_file.file, reference)
+    # a map of each case, whose size is that of the case where no file gives it
+    map_of_case: dict[str, Path] = {}
+    for path_of_map in files.maps.values():
+        folder = next(iter(path_of_map.values())).parent
+        check_common({case for case, _ in path_of_map}, annotated, folder, reference)
+        map_of_case |= {case: path for (case, _), path in path_of_map.items()}
+    cases = sorted(annotated.union(map_of_case, *(case_file.values for case_file in files.answer_files)))
     if not cases:
         raise InputFileError(f"{reference}: holds no case")
-    tasks = _tasks(parts, wanted, source)
-    sizes = _sizes([*parts.truth, *parts.others])
-    for part in parts.points:
-        warn_of_points(part, {case: shape for case, (shape, _) in sizes.items()})
+    study_tasks = _tasks(files, tasks, source)
+    sizes = _sizes([*files.truth, *files.answer_files])
+    for case_file in files.points:
+        warn_of_points(case_file, {case: shape for case, (shape, _) in sizes.items()})
     patients: dict[str, str] = {}
     # the default's pattern may fit nowhere
     if pattern is not None and (pattern.pattern != PATIENT or any(map(pattern.search, cases))):
         patients = dict(zip(cases, find_patients(cases, pattern, source), strict=True))
-    made = []
+    study_cases = []
     for case in cases:
-        size, labels = sizes.get(case), parts.labels.get(case, {})
-        made.append(
+        size = sizes.get(case)
+        labels = files.labels.get(case, {})
+        of_methods = _method_predictions(files, case, study_tasks, size)
+        of_people = _human_predictions(files, case, study_tasks, size, map_of_case.get(case))
+        study_cases.append(
             Case(
                 case=case,
                 shape=size[0] if size else None,
-                truths=_truths(parts, case, tasks),
-                predictions=(
-                    *_answers(parts, case, tasks, size),
-                    *_people_say(parts, case, tasks, size, mapped.get(case)),
-                ),
+                truths=_truths(files, case, study_tasks),
+                predictions=(*of_methods, *of_people),
                 annotated=case in annotated,
                 patient=patients.get(case),
-                labels={t: labels[t] for t in tasks if t in labels},
+                labels={task: labels[task] for task in study_tasks if task in labels},
             )
         )
-    people = [Series(HUMAN, reader=reader) for reader in _readers(parts)]
-    return Study(tuple(made), tasks, tuple(dict.fromkeys([*parts.maps, *parts.masks, *people])), source)
+    people = [Series(HUMAN, reader=reader) for reader in _readers(files)]
+    series = dict.fromkeys([*files.maps, *files.masks, *people])
+    return Study(tuple(study_cases), study_tasks, tuple(series), source)
 
 
-def _readers(parts: Parts) -> list[str | None]:
-    """The readers, None for people of whom nobody says who they are."""
-    return [*parts.drawn, *([None] if parts.points and None not in parts.drawn else [])]
+def _readers(files: StudyFiles) -> list[str | None]:
+    """List the readers, None for people who are not named."""
+    readers = list(files.readings)
+    if files.points and None not in readers:
+        readers.append(None)
+    return readers
 
 
-def _tasks(parts: Parts, wanted: Sequence[str] | None, source: str) -> tuple[str, ...]:
-    """The study's tasks in the release's order, then others by name."""
-    drawn = [file for own in parts.drawn.values() for file in own]
-    marked = {task for part in (*parts.truth, *drawn, *parts.points) for task in part.tasks()}
-    there = marked.union(*(part.tasks() for part in parts.others))
-    there |= {task for maps in parts.maps.values() for _, task in maps}
-    if wanted is not None:
-        return chosen_names(wanted, sorted(there), "task", source, some=True)
-    left_out = sorted(there - marked - set(TASKS))
+def _tasks(files: StudyFiles, tasks: Sequence[str] | None, source: str) -> tuple[str, ...]:
+    """Return the tasks to read, or all: the release's in its order, then others by name."""
+    annotated: set[str] = set()
+    for case_file in (*files.truth, *files.reading_files, *files.points):
+        annotated.update(case_file.tasks())
+    available = set(annotated)
+    for case_file in files.answer_files:
+        available.update(case_file.tasks())
+    for path_of_map in files.maps.values():
+        available.update(task for _, task in path_of_map)
+    if tasks is not None:
+        return chosen_names(tasks, sorted(available), "task", source, some=True)
+    left_out = sorted(available - annotated - set(TASKS))
     if left_out:
         warn(
             f"no truth has task {quoted(left_out)}, whose maps are left out; tasks= names what is to be read"
         )
-    return (*(t for t in TASKS if t in there), *sorted(marked - set(TASKS)))
+    of_release = [task for task in TASKS if task in available]
+    return (*of_release, *sorted(annotated - set(TASKS)))
 
 
 def _sizes(files: Iterable[CaseFile]) -> dict[str, Size]:
-    """The size of each image and the file that says it; all files that say it must agree."""
+    """Return the size of each image and the file that gives it; all files that give it must agree."""
     sizes: dict[str, Size] = {}
-    for part in files:
-        for case, shape in part.shapes.items():
-            known, file = sizes.setdefault(case, (shape, part.file))
-            if known != shape:
+    for case_file in files:
+        for case, shape in case_file.shapes.items():
+            first_shape, first_file = sizes.setdefault(case, (shape, case_file.file))
+            if first_shape != shape:
+                first_size = f"{first_shape[0]} x {first_shape[1]} (height x width)"
                 raise InputFileError(
-                    f"case {case} is {known[0]} x {known[1]} (height x width) in {file} and "
-                    f"{shape[0]} x {shape[1]} in {part.file}; they must be of one image"
+                    f"case {case} is {first_size} in {first_file} and {shape[0]} x {shape[1]} in "
+                    f"{case_file.file}; they must be of one image"
                 )
     return sizes
 
 
-def _truths(parts: Parts, case: str, tasks: Sequence[str]) -> dict[str, Truth]:
-    """The truth of each task that the files hold for a case."""
-    outlines = next((f.values[case] for f in parts.truth if f.outlines and case in f.values), None)
-    masks = {task: _mask_reader(parts.truth, case, task) for task in tasks}
-    return {
-        task: Truth(read, None if outlines is None else len(outlines.get(task, ())))
-        for task, read in masks.items()
-        if read is not None
-    }
+def _truths(files: StudyFiles, case: str, tasks: Sequence[str]) -> dict[str, Truth]:
+    """Return the truth of each task that the files hold for a case."""
+    outlines = None
+    for case_file in files.truth:
+        if case_file.outlines and case in case_file.values:
+            outlines = case_file.values[case]
+            break
+    truths = {}
+    for task in tasks:
+        read_mask = _mask_reader(files.truth, case, task)
+        if read_mask is not None:
+            n_instances = None if outlines is None else len(outlines.get(task, ()))
+            truths[task] = Truth(read_mask, n_instances)
+    return truths
 
 
-def _answers(parts: Parts, case: str, tasks: Sequence[str], size: Size | None) -> Iterator[Prediction]:
-    """What methods answer: a map, a mask or both."""
-    for series in dict.fromkeys([*parts.maps, *parts.masks]):
-        files = parts.masks.get(series, [])
+def _method_predictions(
+    files: StudyFiles, case: str, tasks: Sequence[str], size: Size | None
+) -> Iterator[Prediction]:
+    """Yield the predictions of methods: a map, a mask or both."""
+    for series in dict.fromkeys([*files.maps, *files.masks]):
+        mask_files = files.masks.get(series, [])
         for task in tasks:
-            map_file = parts.maps.get(series, {}).get((case, task))
-            mask = _mask_reader(files, case, task)
+            map_file = files.maps.get(series, {}).get((case, task))
+            mask = _mask_reader(mask_files, case, task)
             if map_file is None and mask is None:
                 continue
             read = partial(
@@ -261,25 +321,29 @@ def _answers(parts: Parts, case: str, tasks: Sequence[str], size: Size | None) -
                 shape=size[0] if size else None,
                 shape_source=str(size[1]) if size else "",
             )
-            source = str(map_file or files[0].file)
+            source = str(map_file or mask_files[0].file)
             yield Prediction(task, series, read, source, has_saliency=map_file is not None)
 
 
-def _people_say(
-    parts: Parts, case: str, tasks: Sequence[str], size: Size | None, some_map: Path | None
+def _human_predictions(
+    files: StudyFiles, case: str, tasks: Sequence[str], size: Size | None, map_of_case: Path | None
 ) -> Iterator[Prediction]:
-    """What people answer: nothing where files hold nothing, unless one of several did not read it."""
-    for reader, task in product(_readers(parts), tasks):
-        drawn = parts.drawn.get(reader, [])
-        if reader is not None and not any(case in file.values for file in drawn):
+    """Yield the predictions of people: an empty mask where files hold none.
+
+    A named reader whose files lack the case did not read it, and has no prediction.
+    """
+    for reader, task in product(_readers(files), tasks):
+        mask_files = files.readings.get(reader, [])
+        if reader is not None and not any(case in file.values for file in mask_files):
             continue
-        mask = _mask_reader(drawn, case, task)
-        if mask is None and drawn and size is not None:
+        mask = _mask_reader(mask_files, case, task)
+        if mask is None and mask_files and size is not None:
             mask = partial(empty, size[0])
-        elif mask is None and drawn and some_map is not None:
-            mask = partial(nothing_marked, some_map, case)
-        marks = parts.points if reader is None else []
-        points = [part.values.get(case, {}).get(task, np.empty((0, 2))) for part in marks]
+        elif mask is None and mask_files and map_of_case is not None:
+            mask = partial(nothing_marked, map_of_case, case)
+        point_files = files.points if reader is None else []
+        no_points = np.empty((0, 2))
+        points = [case_file.values.get(case, {}).get(task, no_points) for case_file in point_files]
         read = partial(
             read_answer,
             task,
@@ -288,18 +352,22 @@ def _people_say(
             points=points[0] if points else None,
             shape=size[0] if size else None,
         )
-        source = str([*drawn, *marks][0].file)
+        source = str([*mask_files, *point_files][0].file)
         yield Prediction(task, Series(HUMAN, reader=reader), read, source, has_saliency=False)
 
 
 def _mask_reader(files: Sequence[CaseFile], case: str, task: str) -> Callable[[], Rle] | None:
-    """What reads the mask of a case and task in the first file that holds the case: stored, or drawn."""
+    """Return the function that reads the mask of a case and task, from the first file that holds the case.
+
+    The mask is stored there, or is drawn from its outlines.
+    """
     for file in files:
-        if case in file.values:
-            entry = file.values[case].get(task)
-            if entry is None:
-                return None
-            if file.outlines:
-                return partial(polygons_rle, entry, file.shapes[case])
-            return partial(Rle.from_coco, entry, file.where(case, task))
+        if case not in file.values:
+            continue
+        entry = file.values[case].get(task)
+        if entry is None:
+            return None
+        if file.outlines:
+            return partial(polygons_rle, entry, file.shapes[case])
+        return partial(Rle.from_coco, entry, file.where(case, task))
     return None
