@@ -1,8 +1,9 @@
 """Read a study from a map folder: a table of maps, a file each, and masks of the truth and of people."""
 
+import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -106,53 +107,52 @@ def read_map_folder(
     ...     study.cases[0].shape, study.cases[0].predictions[0].read().saliency.shape
     ((8, 8), (2, 2))
     """
-    here = Path(folder)
+    root = Path(folder)
     if isinstance(truth, str) and truth in RULES:
-        read = partial(read_map_folder, folder, human=human, tasks=tasks, patient_from=patient_from)
-        return read(without_truth=True).with_truth(truth)
+        readings = read_map_folder(
+            folder, human=human, tasks=tasks, patient_from=patient_from, without_truth=True
+        )
+        return readings.with_truth(truth)
     pattern = check_pattern(patient_from)
-    people = _people(here, human)
-    rows = read_map_rows(here) if len(people) < 2 or (here / TABLE).exists() else []
-    reference = _masks(here, "truth", truth)
-    if reference is None and not without_truth and len(people) < 2:
-        raise InputFileError(
-            f"{here} has no truth: neither truth.json nor a folder truth with TASK/CASE.png; give it as "
-            "truth="
-        )
-    reference = reference or CaseFile(here, {}, {})
-    drawn = [*people.values()]
-    _check_cases(rows, reference, drawn, here)
-    if tasks is None:
-        _check_tasks(rows, reference, here)
-    wanted = _wanted(tasks, rows, [reference, *drawn], here)
-    by_case: dict[str, list[MapRow]] = {name: [] for name in reference.values}
-    for row in rows:
-        by_case.setdefault(row.key.case, []).append(row)
-    for name in (name for masks in drawn for name in masks.values):
-        by_case.setdefault(name, [])
-    cases = tuple(_case(name, own, reference, people, wanted, here) for name, own in sorted(by_case.items()))
-    without = next((case for case in cases if by_case[case.case] and case.patient is None), None)
-    if without is not None and any(case.patient for case in cases):
-        raise InputFileError(
-            f"{_where(here, by_case[without.case][0])}, column 'patient': empty for case {without.case!r}, "
-            "though other cases have one"
-        )
-    if pattern is not None:
-        if any(case.patient for case in cases):
+    masks_of_readers = _human_masks(root, human)
+    rows = []
+    if len(masks_of_readers) < 2 or (root / TABLE).exists():
+        rows = read_map_rows(root)
+    true_masks = _masks(root, "truth", truth)
+    if true_masks is None:
+        if not without_truth and len(masks_of_readers) < 2:
             raise InputFileError(
-                f"{here / TABLE} has patients in its column 'patient'; leave patient_from= out"
+                f"{root} has no truth: neither truth.json nor a folder truth with TASK/CASE.png; give it as "
+                "truth="
             )
-        patients = find_patients([case.case for case in cases], pattern, here)
-        cases = tuple(replace(case, patient=p) for case, p in zip(cases, patients, strict=True))
-    scored = {*wanted}
-    series = tuple(dict.fromkeys(row.key.series for row in rows if row.key.task in scored))
-    study = Study(cases, wanted, (*series, *(Series(HUMAN, reader=r) for r in people)), str(here))
-    warn_turned(rows, {case.case: case.shape for case in study}, here)
+        true_masks = CaseFile(root, {}, {})
+    human_masks = list(masks_of_readers.values())
+    _check_cases(rows, true_masks, human_masks, root)
+    if tasks is None:
+        _check_tasks(rows, true_masks, root)
+    study_tasks = _tasks(tasks, rows, [true_masks, *human_masks], root)
+    rows_of_case: dict[str, list[MapRow]] = {case: [] for case in true_masks.values}
+    for row in rows:
+        rows_of_case.setdefault(row.key.case, []).append(row)
+    for masks in human_masks:
+        for case in masks.values:
+            rows_of_case.setdefault(case, [])
+    cases = [
+        _case(case, case_rows, true_masks, masks_of_readers, study_tasks, root)
+        for case, case_rows in sorted(rows_of_case.items())
+    ]
+    _check_patients(cases, rows_of_case, root)
+    if pattern is not None:
+        cases = _with_patients(cases, pattern, root)
+    series = [row.key.series for row in rows if row.key.task in study_tasks]
+    series += [Series(HUMAN, reader=reader) for reader in masks_of_readers]
+    study = Study(tuple(cases), study_tasks, tuple(dict.fromkeys(series)), str(root))
+    warn_turned(rows, {case.case: case.shape for case in study}, root)
     return study
 
 
 def recognise(folder: Path) -> bool:
-    """Whether a folder has the table of a map folder, or readers' masks."""
+    """Return whether a folder has the table of a map folder, or readers' masks."""
     return (folder / TABLE).is_file() or (folder / READERS).is_dir()
 
 
@@ -160,173 +160,234 @@ def _case(
     name: str,
     rows: Sequence[MapRow],
     truth: CaseFile,
-    people: Mapping[str | None, CaseFile],
+    masks_of_readers: Mapping[str | None, CaseFile],
     tasks: Sequence[str],
     folder: Path,
 ) -> Case:
-    """A case, of whose size, label and patient all that say them must agree."""
-    places = {row.number: _where(folder, row) for row in rows}
-    sizes = [
-        (masks.shapes[name], str(masks.file)) for masks in (truth, *people.values()) if name in masks.shapes
-    ]
-    sizes += [(row.shape, places[row.number]) for row in rows if row.shape is not None]
-    shape = _agreed(sizes, f"the (height, width) of the image of case {name!r}")
-    if shape is None:
-        raise InputFileError(
-            f"{places[rows[0].number]}: nothing says how large the image of case {name!r} is; give height "
-            "and width, or the case a mask in the truth"
-        )
-    wanted = {*tasks}
-    stated: dict[str, list[tuple[float, str]]] = {}
-    for row in rows:
-        if row.key.task in wanted and row.label == row.label:
-            place = f"{places[row.number]}, column 'label'"
-            stated.setdefault(row.key.task, []).append((row.label, place))
-    labels = {
-        task: _agreed(said, f"the label of case {name!r}, task {task!r},") for task, said in stated.items()
-    }
-    patients = [(row.patient, f"{places[row.number]}, column 'patient'") for row in rows if row.patient]
-    marked = truth.values.get(name, {})
-    answers = [
+    """Return a case; all rows and masks that give its size, a label or its patient must agree."""
+    shape = _shape(name, rows, [truth, *masks_of_readers.values()], folder)
+    true_masks = truth.values.get(name, {})
+    predictions = [
         prediction(
             row.key.task, row.key.series, shape, row.file, map_file=row.file, prob=row.prob, label=row.label
         )
         for row in rows
-        if row.key.task in wanted
+        if row.key.task in tasks
     ]
-    for reader, file in people.items():
-        if name in file.values:
-            drawn, series = file.values[name], Series(HUMAN, reader=reader)
-            answers += [
-                prediction(task, series, shape, file.file, mask=drawn.get(task, empty(shape)))
-                for task in tasks
-            ]
+    for reader, masks in masks_of_readers.items():
+        if name not in masks.values:
+            continue
+        human_masks = masks.values[name]
+        series = Series(HUMAN, reader=reader)
+        # a task that a reader marked nothing for has an empty mask
+        predictions += [
+            prediction(task, series, shape, masks.file, mask=human_masks.get(task, empty(shape)))
+            for task in tasks
+        ]
+    patients = [(row.patient, f"{_row_name(folder, row)}, column 'patient'") for row in rows if row.patient]
     return Case(
         case=name,
         shape=shape,
-        truths={t: Truth.of(marked[t]) for t in tasks if t in marked},
-        predictions=tuple(answers),
+        truths={task: Truth.of(true_masks[task]) for task in tasks if task in true_masks},
+        predictions=tuple(predictions),
         annotated=name in truth.values,
-        patient=_agreed(patients, f"the patient of case {name!r}"),
-        labels=labels,
+        patient=_common_value(patients, f"the patient of case {name!r}"),
+        labels=_labels(name, rows, tasks, folder),
     )
 
 
-def _where(folder: Path, row: MapRow) -> str:
-    """What a row is called."""
+def _shape(
+    case: str, rows: Sequence[MapRow], mask_files: Sequence[CaseFile], folder: Path
+) -> tuple[int, int]:
+    """Return the size of a case's image, which masks or rows give; InputFileError where none does."""
+    sizes = [(masks.shapes[case], str(masks.file)) for masks in mask_files if case in masks.shapes]
+    sizes += [(row.shape, _row_name(folder, row)) for row in rows if row.shape is not None]
+    shape: tuple[int, int] | None = _common_value(sizes, f"the (height, width) of the image of case {case!r}")
+    if shape is None:
+        raise InputFileError(
+            f"{_row_name(folder, rows[0])}: nothing says how large the image of case {case!r} is; give "
+            "height and width, or the case a mask in the truth"
+        )
+    return shape
+
+
+def _labels(case: str, rows: Sequence[MapRow], tasks: Sequence[str], folder: Path) -> dict[str, float]:
+    """Return the label of each task that rows give one for."""
+    labels: dict[str, list[tuple[float, str]]] = {}
+    for row in rows:
+        if row.key.task in tasks and not math.isnan(row.label):
+            source = f"{_row_name(folder, row)}, column 'label'"
+            labels.setdefault(row.key.task, []).append((row.label, source))
+    return {
+        task: _common_value(values, f"the label of case {case!r}, task {task!r},")
+        for task, values in labels.items()
+    }
+
+
+def _check_patients(
+    cases: Sequence[Case], rows_of_case: Mapping[str, Sequence[MapRow]], folder: Path
+) -> None:
+    """Raise InputFileError where some cases with maps have a patient and others have none."""
+    if not any(case.patient for case in cases):
+        return
+    for case in cases:
+        case_rows = rows_of_case[case.case]
+        if case_rows and case.patient is None:
+            raise InputFileError(
+                f"{_row_name(folder, case_rows[0])}, column 'patient': empty for case {case.case!r}, "
+                "though other cases have one"
+            )
+
+
+def _with_patients(cases: Sequence[Case], pattern: re.Pattern[str], folder: Path) -> list[Case]:
+    """Return cases with the patients that a pattern finds in their names."""
+    if any(case.patient for case in cases):
+        raise InputFileError(
+            f"{folder / TABLE} has patients in its column 'patient'; leave patient_from= out"
+        )
+    patients = find_patients([case.case for case in cases], pattern, folder)
+    return [replace(case, patient=patient) for case, patient in zip(cases, patients, strict=True)]
+
+
+def _row_name(folder: Path, row: MapRow) -> str:
+    """Write where a row of the table of maps stands."""
     return f"{folder / TABLE}, row {row.number}"
 
 
-def _agreed(said: Sequence[tuple[Any, str]], what: str) -> Any:
-    """What all places say, None where there is none; an error where two differ."""
-    for value, place in said:
-        if value != said[0][0]:
-            raise InputFileError(f"{place}: {what} is {value}, in {said[0][1]} it is {said[0][0]}")
-    return said[0][0] if said else None
-
-
-def _masks(folder: Path, name: str, given: PathLike | None) -> CaseFile | None:
-    """The masks that an option names, or that lie in the folder; None where there are none."""
-    places = [folder / f"{name}.json", folder / name]
-    there = [Path(given)] if given is not None else [place for place in places if place.exists()]
-    if len(there) > 1:
-        raise InputFileError(f"{there[0]} and {there[1]} are both there; remove one, or say {name}=")
-    if not there:
+def _common_value(values: Sequence[tuple[Any, str]], description: str) -> Any:
+    """Return the value that all sources give, None where there is none; InputFileError where two differ."""
+    if not values:
         return None
-    source = there[0]
+    first_value, first_source = values[0]
+    for value, source in values:
+        if value != first_value:
+            raise InputFileError(f"{source}: {description} is {value}, in {first_source} it is {first_value}")
+    return first_value
+
+
+def _masks(folder: Path, name: str, path: PathLike | None) -> CaseFile | None:
+    """Read the masks of a path, or those that lie in the folder; None where there are none."""
+    if path is not None:
+        paths = [Path(path)]
+    else:
+        paths = [file for file in (folder / f"{name}.json", folder / name) if file.exists()]
+    if len(paths) > 1:
+        raise InputFileError(f"{paths[0]} and {paths[1]} are both there; remove one, or say {name}=")
+    if not paths:
+        return None
+    source = paths[0]
     check_path(source)
     if source.is_dir():
         return _masks_of_files(source)
     if source.suffix.lower() != ".json":
-        what = "no such file or folder" if not source.exists() else "neither a .json nor a folder"
-        raise InputFileError(f"{source}: {what}; masks are in NAME.json, or in TASK/CASE.png")
-    found = read_segmentations(source, str)
-    values = {
-        case: {task: Rle.from_coco(code, found.where(case, task)) for task, code in by_task.items()}
-        for case, by_task in found.values.items()
-    }
-    return replace(found, values=values)
+        reason = "no such file or folder" if not source.exists() else "neither a .json nor a folder"
+        raise InputFileError(f"{source}: {reason}; masks are in NAME.json, or in TASK/CASE.png")
+    codes = read_segmentations(source, str)
+    masks: dict[str, dict[str, Rle]] = {}
+    for case, code_of_task in codes.values.items():
+        masks[case] = {
+            task: Rle.from_coco(code, codes.where(case, task)) for task, code in code_of_task.items()
+        }
+    return replace(codes, values=masks)
 
 
-def _people(folder: Path, given: PathLike | Mapping[str, PathLike] | None) -> dict[str | None, CaseFile]:
-    """The masks that people drew, by reader; one without a name where nobody says who it was."""
-    among = folder / READERS
-    if given is None and among.is_dir():
-        if any(place.exists() for place in (folder / f"{HUMAN}.json", folder / HUMAN)):
-            raise InputFileError(f"{among} and {HUMAN} are both there; remove one, or say human=")
-        there = sorted(p for p in among.iterdir() if p.is_dir() or p.suffix.lower() == ".json")
-        given = {p.name if p.is_dir() else p.stem: p for p in there if not p.name.startswith(".")}
-        if len(given) < len(there) or not given:
-            raise InputFileError(f"{among}: holds no READER.json or READER/TASK/CASE.png, or a reader twice")
-    if not isinstance(given, Mapping):
-        own = _masks(folder, HUMAN, given)
-        return {} if own is None else {None: own}
-    if not given:
+def _human_masks(folder: Path, human: PathLike | Mapping[str, PathLike] | None) -> dict[str | None, CaseFile]:
+    """Read the masks that people drew, by reader; None is the reader of a file that names nobody."""
+    if human is None and (folder / READERS).is_dir():
+        human = _reader_paths(folder)
+    if not isinstance(human, Mapping):
+        masks = _masks(folder, HUMAN, human)
+        return {} if masks is None else {None: masks}
+    if not human:
         raise SalstatsError("human= names no reader")
-    found = {
-        check_name(name, "human=: a reader"): _masks(folder, name, place) for name, place in given.items()
-    }
-    return {name: masks for name, masks in found.items() if masks is not None}
+    masks_of_readers: dict[str | None, CaseFile] = {}
+    for name, path in human.items():
+        reader = check_name(name, "human=: a reader")
+        masks = _masks(folder, name, path)
+        if masks is not None:
+            masks_of_readers[reader] = masks
+    return masks_of_readers
+
+
+def _reader_paths(folder: Path) -> dict[str, Path]:
+    """Return the files or folders of masks in the folder of readers, by reader."""
+    readers = folder / READERS
+    if (folder / f"{HUMAN}.json").exists() or (folder / HUMAN).exists():
+        raise InputFileError(f"{readers} and {HUMAN} are both there; remove one, or say human=")
+    paths = sorted(path for path in readers.iterdir() if path.is_dir() or path.suffix.lower() == ".json")
+    visible = [path for path in paths if not path.name.startswith(".")]
+    path_of_reader = {path.name if path.is_dir() else path.stem: path for path in visible}
+    if len(path_of_reader) < len(paths) or not path_of_reader:
+        raise InputFileError(f"{readers}: holds no READER.json or READER/TASK/CASE.png, or a reader twice")
+    return path_of_reader
 
 
 def _masks_of_files(folder: Path) -> CaseFile:
-    """The masks of a folder TASK/CASE.png."""
-    values: dict[str, dict[str, Rle]] = {}
+    """Read the masks of a folder TASK/CASE.png."""
+    masks: dict[str, dict[str, Rle]] = {}
     shapes: dict[str, tuple[int, int]] = {}
-    for place in sorted(p for p in folder.iterdir() if not p.name.startswith(".")):
-        if not place.is_dir():
-            if place.suffix.lower() in MASK_SUFFIXES:
+    for path in sorted(path for path in folder.iterdir() if not path.name.startswith(".")):
+        if not path.is_dir():
+            if path.suffix.lower() in MASK_SUFFIXES:
                 raise InputFileError(
-                    f"{place}: a mask lies in a folder of its task, {folder.name}/TASK/CASE.png"
+                    f"{path}: a mask lies in a folder of its task, {folder.name}/TASK/CASE.png"
                 )
             continue
-        task = check_name(place.name, f"{folder}: the task")
-        for case, file in find_case_files(place, MASK_SUFFIXES).items():
+        task = check_name(path.name, f"{folder}: the task")
+        for case, file in find_case_files(path, MASK_SUFFIXES).items():
             mask = read_rle(file)
-            _agreed([(shapes.setdefault(case, mask.shape), "another"), (mask.shape, str(file))], "its mask")
-            values.setdefault(case, {})[task] = mask
-    if not values:
+            first_shape = shapes.setdefault(case, mask.shape)
+            _common_value([(first_shape, "another"), (mask.shape, str(file))], "its mask")
+            masks.setdefault(case, {})[task] = mask
+    if not masks:
         raise InputFileError(f"{folder}: holds no TASK/CASE.png")
-    return CaseFile(folder, values, shapes)
+    return CaseFile(folder, masks, shapes)
 
 
-def _wanted(
-    tasks: Sequence[str] | None, rows: Sequence[MapRow], masks: Sequence[CaseFile], folder: Path
+def _tasks(
+    tasks: Sequence[str] | None, rows: Sequence[MapRow], mask_files: Sequence[CaseFile], folder: Path
 ) -> tuple[str, ...]:
-    """The tasks asked for; by default those of the table in its order, then others by name."""
-    mapped = dict.fromkeys(row.key.task for row in rows)
-    there = (*mapped, *sorted({task for each in masks for task in each.tasks()} - set(mapped)))
-    return chosen_names(tasks, there, "task", folder)
+    """Return the tasks to read; by default those of the table in its order, then others by name."""
+    tasks_of_maps = list(dict.fromkeys(row.key.task for row in rows))
+    tasks_of_masks = {task for masks in mask_files for task in masks.tasks()}
+    available = (*tasks_of_maps, *sorted(tasks_of_masks.difference(tasks_of_maps)))
+    return chosen_names(tasks, available, "task", folder)
 
 
 def _check_tasks(rows: Sequence[MapRow], truth: CaseFile, folder: Path) -> None:
     """Raise where no task of the maps is in the truth, warn where some are not: names may be misspelt."""
-    known = truth.tasks()
-    unknown = [row for row in rows if row.key.task not in known]
-    if not unknown or not known:
+    true_tasks = truth.tasks()
+    unknown = [row for row in rows if row.key.task not in true_tasks]
+    if not unknown or not true_tasks:
         return
     task = unknown[0].key.task
-    hint = did_you_mean(task, known) or f"; its tasks are {quoted(sorted(known))}"
-    said = f"{_where(folder, unknown[0])}: task {task!r} is on no image of {truth.file}{hint}"
+    hint = did_you_mean(task, true_tasks) or f"; its tasks are {quoted(sorted(true_tasks))}"
+    message = f"{_row_name(folder, unknown[0])}: task {task!r} is on no image of {truth.file}{hint}"
     if len(unknown) == len(rows):
-        raise InputFileError(said)
-    warn(said)
+        raise InputFileError(message)
+    warn(message)
 
 
-def _check_cases(rows: Sequence[MapRow], truth: CaseFile, people: Sequence[CaseFile], folder: Path) -> None:
+def _check_cases(
+    rows: Sequence[MapRow], truth: CaseFile, mask_files: Sequence[CaseFile], folder: Path
+) -> None:
     """Raise where maps or people have no case in common with the truth; warn of cases without a map."""
-    mapped = {row.key.case for row in rows}
-    for place, cases in ((folder / TABLE, mapped), *((each.file, each.values) for each in people)):
-        check_common(cases, truth.values, place, truth.file)
-    without = [case for case in truth.values if case not in mapped] if rows else []
-    if without:
-        more = and_more(without)
-        warn(f"{truth.file}: case {min(without)!r}{more} has no map in {folder / TABLE}")
-    # a row that says its image's size is of an image known to be without the findings
-    drawn = {case for each in people for case in each.values} - {*truth.values}
-    lost = sorted(drawn & {row.key.case for row in rows if row.shape is None})
-    if lost and truth.values:
+    table = folder / TABLE
+    cases_with_map = {row.key.case for row in rows}
+    check_common(cases_with_map, truth.values, table, truth.file)
+    for masks in mask_files:
+        check_common(masks.values, truth.values, masks.file, truth.file)
+    if rows:
+        without_map = [case for case in truth.values if case not in cases_with_map]
+        if without_map:
+            warn(f"{truth.file}: case {min(without_map)!r}{and_more(without_map)} has no map in {table}")
+    # a row that gives its image's size is of an image known to be without the findings
+    cases_without_size = {row.key.case for row in rows if row.shape is None}
+    cases_of_people = {case for masks in mask_files for case in masks.values}
+    without_truth = sorted((cases_of_people - set(truth.values)) & cases_without_size)
+    if without_truth and truth.values:
         warn(
-            f"{folder / TABLE}: case {lost[0]!r}{and_more(lost)} has maps and no mask in {truth.file}: left "
-            "out of scores where the finding is there; height and width in its rows say that it shows none"
+            f"{table}: case {without_truth[0]!r}{and_more(without_truth)} has maps and no mask in "
+            f"{truth.file}: left out of scores where the finding is there; height and width in its rows say "
+            "that it shows none"
         )
