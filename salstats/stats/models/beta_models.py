@@ -100,7 +100,7 @@ def starting_values(
 
 
 def all_predictors(predictors: np.ndarray, present: list[int], defaults: np.ndarray) -> np.ndarray:
-    """Predictors (n, k) of the full model, from those in the columns `present` and defaults (k,) of the others."""
+    """Predictors (n, k) of the full model: those in the columns `present`, and defaults (k,) of the rest."""
     full = np.tile(defaults, (len(predictors), 1))
     full[:, present] = predictors
     return full
