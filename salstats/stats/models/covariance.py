@@ -21,7 +21,7 @@ _UNSEEN_SHARE = 1e-12
 _ZERO_VARIANCE = 1e-20
 #: Variance, in units of bread times the mean square of the fit, up to which it is zero but for rounding.
 _ROUNDING = 1e-30
-#: Smallest over largest eigenvalue of a covariance, in units of the classical one, up to which it is singular.
+#: Smallest over largest eigenvalue of a covariance in units of the classical one, up to which it is singular.
 _SINGULAR = 1e-10
 
 
@@ -74,7 +74,7 @@ def cluster_rows(clusters: np.ndarray) -> list[np.ndarray]:
 def heteroscedastic(
     scores: np.ndarray, bread: np.ndarray, leverage: np.ndarray, df_residual: float, kind: str
 ) -> np.ndarray:
-    """Covariance (k, k) of coefficients when errors differ in variance, hc0 ... hc3 (MacKinnon and White 1985).
+    """Covariance (k, k) of coefficients when errors differ in variance, hc0 ... hc3 of MacKinnon and White.
 
     `scores` (n, k) are what each row adds to the equations that the coefficients solve. Squared residuals
     count once (hc0), times n / (n - k) (hc1), over 1 - h (hc2) or (1 - h)^2 (hc3).
