@@ -74,13 +74,13 @@ def _mean(predictors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return mean, slopes, curves
 
 
-def _check_open_interval(response: np.ndarray) -> str | None:
+def _open_interval_error_message(response: np.ndarray) -> str | None:
     """The message for an outcome that is not strictly between 0 and 1, None where all are."""
-    bad = response[(response <= 0) | (response >= 1)]
-    if not len(bad):
+    invalid = response[(response <= 0) | (response >= 1)]
+    if len(invalid) == 0:
         return None
     return (
-        f"needs an outcome strictly between 0 and 1, not {bad[0]:g}; family='ordered-beta' and "
+        f"needs an outcome strictly between 0 and 1, not {invalid[0]:g}; family='ordered-beta' and "
         "family='fractional' take exact 0 and 1"
     )
 
@@ -90,7 +90,7 @@ BETA = Family(
     label="beta",
     link=LOGIT,
     variance=bernoulli_variance,
-    check=_check_open_interval,
+    check=_open_interval_error_message,
     solve=beta_regression,
     errors=OF_BETA,
     normal=True,

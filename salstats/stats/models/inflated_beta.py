@@ -17,7 +17,7 @@ from salstats.stats.models.beta_models import (
 )
 from salstats.stats.models.errors import OF_BETA
 from salstats.stats.models.family import Family, NotEstimableError, Solution, estimable_columns
-from salstats.stats.models.logit import FRACTIONAL, LOGIT, bernoulli_variance, receding
+from salstats.stats.models.logit import FRACTIONAL, LOGIT, bernoulli_variance, recession_direction
 from salstats.stats.models.predictors import Told, maximum
 
 #: Columns of the predictors of a full model, with zeros and ones.
@@ -145,7 +145,7 @@ def _has_infinite_logits(matrix: np.ndarray, boundaries: list[np.ndarray]) -> np
         constraint[:, alternative] -= rows
         without_baseline = constraint[:, :n_boundaries]
         constraints.append(without_baseline.reshape(len(rows), -1))
-    direction = receding(np.concatenate(constraints)).reshape(n_boundaries, rank)
+    direction = recession_direction(np.concatenate(constraints)).reshape(n_boundaries, rank)
     return np.asarray((np.abs(direction) > 1e-6).any(axis=1))
 
 
