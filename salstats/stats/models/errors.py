@@ -1,4 +1,4 @@
-"""Standard errors of coefficients as records: what each is called, and how a Methods section describes it."""
+"""Kinds of standard errors of coefficients, as records with their names and descriptions."""
 
 from dataclasses import dataclass
 
@@ -7,21 +7,22 @@ from salstats.stats.engine.intervals import RECOMMENDED
 
 @dataclass(frozen=True)
 class Errors:
-    """Standard errors of coefficients; in their texts `{unit}` is what the clusters are."""
+    """A kind of standard errors of coefficients; `{unit}` in its texts is the name of the clusters."""
 
-    #: What `errors=` takes.
+    #: Its name as a value of `errors=`.
     name: str
     #: Its name in a figure's caption.
     brief: str
     #: Its name in a table's note.
     label: str
-    #: How a Methods section describes it.
+    #: Its description in a Methods section.
     note: str
-    #: Whether rows of a cluster may depend on each other.
+    #: True where rows of a cluster may depend on each other.
     clustered: bool = False
-    #: Power of I - H_gg that residuals of a cluster are multiplied by against the fit's pull on them.
+    #: Power of I - H_gg by which residuals of a cluster are multiplied, as the fit makes them too small; None
+    #: without this correction.
     power: float | None = None
-    #: Whether random effects are what rows depend by.
+    #: True for errors of mixed models.
     mixed: bool = False
 
 
@@ -80,13 +81,16 @@ _KINDS = (
         mixed=True,
     ),
 )  # fmt: skip
-#: Every kind by its name, and those of models without random effects and with them.
+#: Every kind by its name.
 ERRORS = {kind.name: kind for kind in _KINDS}
+#: Kinds of models without random effects.
 OF_FIXED = tuple(kind.name for kind in _KINDS if not kind.mixed)
+#: Kinds of mixed models.
 OF_MIXED = tuple(kind.name for kind in _KINDS if kind.mixed)
-#: Those of beta models, whose parameters are several more than a line's: with ten units, or two huge ones,
-#: limits by CR2 held in 84 to 92 % of simulated studies.
+#: Kinds of beta models, the recommended first. These have more parameters than a linear model, and with ten
+#: units, or two huge ones, limits by CR2 covered the truth in only 84 to 92 % of simulated studies.
 OF_BETA = ("mancl-derouen", "cr2", "cluster", "cr0", "hc0", "hc1", "classical")
-#: What `errors=` takes.
+#: Values of `errors=`.
 CHOICES = (RECOMMENDED, *ERRORS)
+#: Kinds for rows of a cluster that depend on each other.
 CLUSTERED = tuple(kind.name for kind in _KINDS if kind.clustered)
