@@ -44,7 +44,7 @@ def chosen_family(name: str, correlation: str | None, formulas: Sequence[Formula
         return family
     check_choice(correlation, CORRELATIONS, "correlation")
     if not family.correlated:
-        correlated = quoted(known.name for known in FAMILIES.values() if known.correlated)
+        correlated = quoted(record.name for record in FAMILIES.values() if record.correlated)
         raise ValueRangeError(
             f"correlation={correlation!r} is there for family={correlated}; family={name!r} has none, and "
             "takes rows of a unit as they depend on each other with errors='cr2'"
@@ -112,5 +112,5 @@ def _unsupported_reason(family: Family, kind: str) -> str:
             "goes without correlation=, which takes rows to hang together; use one of "
             f"{supported}, or leave correlation= out"
         )
-    supporting = quoted(known.name for known in FAMILIES.values() if kind in known.errors)
+    supporting = quoted(record.name for record in FAMILIES.values() if kind in record.errors)
     return f"is there for family={supporting}; with family={family.name!r} use one of {supported}"

@@ -34,11 +34,11 @@ class Variable:
             return [level_name(value) for value in values]
         return [self.levels[int(code)] for code in values]
 
-    def names_of(self, given: pd.Series) -> list[str]:
+    def names_of(self, values: pd.Series) -> list[str]:
         """Printed names of values as users write them, spelled as by `names`."""
         if self.levels is not None:
-            return [level_name(value) for value in given]
-        return [level_name(value if isinstance(value, str) else float(value)) for value in given]
+            return [level_name(value) for value in values]
+        return [level_name(value if isinstance(value, str) else float(value)) for value in values]
 
 
 Variables = Mapping[str, Variable]
@@ -147,14 +147,14 @@ def warn_of_label_slopes(formula: Formula, variables: Variables) -> None:
 
 
 def build_design(formula: Formula, variables: Variables, rows: np.ndarray) -> Design:
-    """The model matrix of `rows`, none of which may miss a column of the formula, columns in R's order.
+    """Build the model matrix of `rows`, with columns in R's order; `rows` have no missing values.
 
-    Levels, means (`center`) and standard deviations (`scale`) are those of `rows`. R's rule
-    (`terms.formula`): a categorical variable in a term is coded by treatment contrasts, first level the
-    reference, where the rest of the term is part of an earlier term, and by indicators of all its levels
-    elsewhere; without an intercept the first categorical variable has all. formulaic's own rule gives a
-    matrix of full rank where R's has columns that depend on others (`y ~ a:b` of two factors, say), and so
-    other terms.
+    Levels, means (`center`) and standard deviations (`scale`) are those of `rows`. Categorical variables are
+    coded by R's rule (`terms.formula`): by treatment contrasts, the first level being the reference, in a
+    term of which the other factors are part of an earlier term, and by indicators of all levels in other
+    terms. Without an intercept the first categorical variable has indicators of all levels. formulaic's own
+    rule gives a matrix of full rank where R's has columns that depend on others (as in `y ~ a:b` of two
+    factors), and so other terms.
     """
     factors = tuple(dict.fromkeys(factor for term in formula.terms for factor in term))
     levels = {
@@ -210,7 +210,7 @@ class _CodedFactor:
 
 
 def _coding(formula: Formula, variables: Variables, levels: Mapping[Factor, np.ndarray]) -> _Coding:
-    """The columns of the model matrix, in R's order."""
+    """The columns of the model matrix in R's order, with their names, terms and reference levels."""
     fully_coded = _fully_coded(formula, levels)
     coding = _Coding()
     if formula.intercept:

@@ -165,21 +165,21 @@ class Fit(Fitted):
         Parameters
         ----------
         at : mapping or DataFrame
-            A value or several of variables on the right side, `{"prob": [0.2, 0.8], "task": "Edema"}`, which
-            are crossed; or a table with a row for each mean. Variables that are not named are held: numbers
-            at their mean over the model's rows, text and `C(...)` at their reference level.
+            Values of variables on the right side, one or several of each, as `{"prob": [0.2, 0.8], "task":
+            "Edema"}`, in all combinations; or a table with a row for each mean. Other variables are held
+            constant: numbers at their mean over the model's rows, text and `C(...)` at their reference level.
         level : float
             Confidence level of each pair of limits.
         random : bool
-            Of mixed models: add the random effects of groups that `at` names, as `{"reader": "R1"}`; groups
-            that are not named, or not known, have none. Such predictions have no limits.
+            For mixed models: add the random effects of groups that `at` names, as `{"reader": "R1"}`. Groups
+            that are not named or not in the data have the effect 0. Such predictions have no limits.
 
         Returns
         -------
         DataFrame
             In order of model and value, with `by..., reference, formula` as in `regress`, then the
-            variables of the right side, then `estimate` and what follows as in `fit_line`. Means at a level
-            that the models of some groups lack are NaN, with a warning.
+            variables of the right side, then `estimate` and the columns after it as in `fit_line`. Means at a
+            level that the models of some groups lack are NaN, with a warning.
 
         Raises
         ------
@@ -205,7 +205,7 @@ class Fit(Fitted):
         by : str or sequence of str
             Other such columns, whose levels are taken one at a time.
         average : {"grid", "rows"}
-            Over what the means are averaged; see `fit`.
+            Kind of average; see `fit`.
         level : float
             Confidence level.
 
@@ -242,21 +242,21 @@ class Fit(Fitted):
         term, by, average, level
             As for `means`.
         reference : str or number, optional
-            The level that is taken away from each other one; by default, or by "all" where no level is
-            called so, every pair, the later level minus the earlier.
+            The level to subtract from every other level. By default, and for "all" where no level has this
+            name, all pairs of levels are compared, the later minus the earlier.
         adjust : str
-            `none`, or a procedure of `adjust()`; the family is the rows shown.
+            `none`, or a procedure of `adjust()`; the family of tests is all rows of the result.
         margin : float, pair or dict, optional
             As for `difference`, on the scale of the score; a dict is by the left sides of the formulas.
 
         Returns
         -------
         DataFrame
-            As `means`, a row for each difference: `reference_level` behind the level says what was taken
-            away, and `statistic, p_value` (`p_adjusted`) stand where they do in `regress`. Where a group
-            lacks the reference its rows are NaN, with a warning. With `margin` last come `verdict,
-            margin_low, margin_high, p_margin` (`p_margin_adjusted`) as in `difference`; a difference is
-            "lower" or "higher" by its P value.
+            As `means`, a row for each difference: the column after the level, `reference_level`, is the level
+            that was subtracted, and `statistic, p_value` (`p_adjusted`) stand where they do in `regress`.
+            Where a group lacks the reference its rows are NaN, with a warning. With `margin` the last columns
+            are `verdict, margin_low, margin_high, p_margin` (`p_margin_adjusted`) as in `difference`; a
+            difference is "lower" or "higher" by its P value.
 
         Raises
         ------
@@ -295,14 +295,14 @@ class Fit(Fitted):
 
         Notes
         -----
-        Derivatives are differences at 1 and 2 steps on either side, weighted so that they are exact for
-        polynomials of degree four. A step is 1/10,000 of the covariate's range, and shorter at values where
-        one a tenth as long gives another slope, as near the end of a logarithm's domain.
+        Derivatives are central differences at 1 and 2 steps on either side, weighted so that they are exact
+        for polynomials of degree four. A step is 1/10,000 of the covariate's range, and shorter at values
+        where a step of a tenth of its length gives another slope, as near the end of a logarithm's domain.
         """
         return marginal_slopes(self, covariate, _columns(by), average, level, adjust)
 
     def effects(self, *, level: float = 0.95, adjust: str = "none") -> pd.DataFrame:
-        """Average marginal effect of every variable, on the scale of the score: a linear model's table.
+        """Average marginal effect of every variable on the scale of the score, in the columns of `regress`.
 
         Parameters
         ----------
@@ -312,9 +312,9 @@ class Fit(Fitted):
         Returns
         -------
         DataFrame
-            As `regress`, without intercepts and interactions: a number's row is its slope, the level of a
-            factor has the difference from its reference level, both averaged over the model's rows as by
-            `slopes` and `contrasts(average="rows")`. `average` says so; `table_regression` takes it.
+            As `regress`, without intercepts and interactions: the effect of a number is its slope, that of a
+            level the difference from the reference level, both averaged over the model's rows as by `slopes`
+            and `contrasts(average="rows")`, with a column `average`. `table_regression` takes this frame.
         """
         return marginal_effects(self, level, adjust)
 
@@ -334,25 +334,24 @@ class Fit(Fitted):
             `by`, reference, formula
                 As in `regress`.
             group, term
-                What the groups are ("case", "patient:case", "Residual") and what differs between them:
-                "(Intercept)", "methodhuman", or two of these for a correlation, "(Intercept), methodhuman".
+                The grouping ("case", "patient:case", "Residual") and the coefficient that differs between
+                groups: "(Intercept)", "methodhuman", or two for a correlation, "(Intercept), methodhuman".
             parameter, estimate
                 "variance" or "correlation", and its estimate.
             std_dev
                 Root of a variance, in units of the score.
             statistic, df, p_value
                 Likelihood-ratio test that the effect has no variance: twice the difference of the log
-                likelihoods of models with it and without it, and the number of variances and correlations
-                these differ by.
+                likelihoods of models with and without it, and the number of variances and correlations by
+                which these differ.
             conf_low, conf_high, conf_level, interval
                 Profile-likelihood limits of the estimate.
             share, share_low, share_high
-                What the random effect adds to the variance of a score over all that is added, with limits:
-                of cases the intraclass correlation (ICC), that of two scores of one case. Where several
-                things differ between groups it is theirs together, on average over the rows, and stands in
-                the first.
+                The random effect's share of the variance of a score, with limits: for cases the intraclass
+                correlation (ICC) of two scores of one case. Where several coefficients differ between groups
+                the first row has their joint share, averaged over the rows of the model.
             n_groups, n, reml
-                Groups of the random effect, and rows of the model; whether the likelihood is the restricted.
+                Number of groups, and of rows of the model; True for the restricted likelihood.
 
         Raises
         ------

@@ -133,15 +133,16 @@ def glance(fitted: Fitted) -> pd.DataFrame:
     """The frame of `fit_statistics`, from fitted models."""
     notes: Notes = defaultdict(list)
     rows: list[dict[str, float]] = []
-    estimates: dict[str, None] = {}
+    parameter_names: list[str] = []
     for model in fitted.models:
         if model.solution is None:
             rows.append({})
             continue
         rows.append(_statistics(model.solution, fitted.family) | _f_test(model, notes))
-        estimates |= dict.fromkeys(model.solution.parameters)
+        new_names = [name for name in model.solution.parameters if name not in parameter_names]
+        parameter_names.extend(new_names)
     warn_of(notes)
-    columns = [*_STATISTICS, *estimates]
+    columns = [*_STATISTICS, *parameter_names]
     statistics = pd.DataFrame(rows, columns=columns, index=range(len(rows)), dtype=np.float64)
     counts = model_counts(fitted)
     count_columns = {
@@ -154,7 +155,7 @@ def glance(fitted: Fitted) -> pd.DataFrame:
         nobs=counts["n"],
         **count_columns,
         **options,
-        **{name: statistics[name] for name in estimates},
+        **{name: statistics[name] for name in parameter_names},
         **of_mixed_models(fitted),
     )
 
@@ -206,9 +207,10 @@ def augment(
     coefficients: std_residual = e_i / sqrt(phi v_i (1 - h_i)) and
     cooks_distance = std_residual^2 h_i / ((1 - h_i) r). These are R's `rstandard` and `cooks.distance` of a
     linear model, and `rstandard(type = "pearson")` and `cooks.distance` of a glm. Both are NaN where a row
-    has leverage 1. Of models with lumps phi v_i is the variance of the whole distribution, and the leverage
-    that of the fitted mean over it. Of mixed models and with `correlation` no leverage is known (NaN), and
-    residuals are over sqrt(phi v_i); fitted values of mixed models have the random effects.
+    has leverage 1. In models with a share of zeros or ones phi v_i is the variance of the whole distribution,
+    and the leverage is the variance of the fitted mean over it. In mixed models and with `correlation` the
+    leverage is unknown (NaN), and residuals are over sqrt(phi v_i); fitted values of mixed models include the
+    random effects.
 
     Examples
     --------

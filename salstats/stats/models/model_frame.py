@@ -87,8 +87,8 @@ def _response_scores(
     data: pd.DataFrame, response: str, metrics: Sequence[str], reference: str
 ) -> pd.DataFrame:
     """Scores of the metric on the left side, with the other metrics as columns."""
-    # Other metrics join the rows of their method before it is paired with the reference: gaps have the reader of
-    # the reference, with which these metrics would match no gap.
+    # Other metrics join the rows of their method before it is paired with the reference: gaps have the reader
+    # of the reference, with which these metrics would match no gap.
     is_response = data["metric"].eq(response)
     is_covariate = data["metric"].isin(metrics) & data["method"].ne(reference)
     covariates = [metric for metric in metrics if metric != response]
