@@ -197,7 +197,7 @@ def bias_reduced(
 def _hat_factors(
     matrix: np.ndarray, bread: np.ndarray, sampling: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows Z (n, m) and core K (m, m), such that I - Z K Z' is the covariance of residuals (errors' being I).
+    """Rows Z (n, m) and core K (m, m), such that residuals of errors with covariance I have I - Z K Z'.
 
     Without `sampling` Z K Z' is the hat matrix, Z = X and K = M. With it Z = (X, WX), and K has the blocks
     -S, M, M and 0 in the notation of `bias_reduced`.
@@ -255,7 +255,8 @@ def _adjusted_rows(
             elif variances is None or not has_model_root or (np.ptp(variances[rows], axis=1) == 0).all():
                 adjusted = _times_symmetric_root(matrix[rows], basis[rows], power)
             else:
-                adjusted = _times_model_root(matrix[rows], basis[rows], variances[rows])
+                covariance = np.eye(size) - basis[rows] @ basis[rows].transpose(0, 2, 1)
+                adjusted = _times_model_root(matrix[rows], covariance, variances[rows])
             yield batch, rows, adjusted
 
 
@@ -272,13 +273,11 @@ def _times_symmetric_root(design: np.ndarray, basis: np.ndarray, power: float) -
     return np.asarray(design + left @ (factors[:, :, None] * (left.transpose(0, 2, 1) @ design)))
 
 
-def _times_model_root(design: np.ndarray, basis: np.ndarray, variances: np.ndarray) -> np.ndarray:
-    """V_g (V_g (I - H_gg) V_g)^(-1/2) X_g of clusters, from X_g and Q_g (g, i, k) and V_g (g, i)."""
-    size = design.shape[1]
-    # the units of V cancel
+def _times_model_root(design: np.ndarray, covariance: np.ndarray, variances: np.ndarray) -> np.ndarray:
+    """V (V C V)^(-1/2) X of clusters, from X (g, i, k), covariances of residuals C (g, i, i) and V (g, i)."""
+    # a factor of V cancels
     relative = (variances / variances.max(axis=1, keepdims=True))[:, :, None]
-    form = relative * (np.eye(size) - basis @ basis.transpose(0, 2, 1)) * relative.transpose(0, 2, 1)
-    values, vectors = np.linalg.eigh(form)
+    values, vectors = np.linalg.eigh(relative * covariance * relative.transpose(0, 2, 1))
     factors = _pseudo_power(values, _NULL_EIGENVALUE, -0.5)[:, :, None]
     return np.asarray(relative * (vectors @ (factors * (vectors.transpose(0, 2, 1) @ design))))
 
@@ -292,12 +291,10 @@ def _adjusted_weighted_rows(
     hat_rows, hat_core = _hat_factors(matrix, bread, sampling)
     for g, rows in enumerate(groups):
         z = hat_rows[rows]
+        design = weighted[rows]
         if variances is not None and 1 < len(rows) <= _MAX_ROOT_ROWS and np.ptp(variances[rows]) > 0:
-            relative = (variances[rows] / variances[rows].max())[:, None]
-            free = np.eye(len(rows)) - z @ hat_core @ z.T
-            values, vectors = np.linalg.eigh(relative * free * relative.T)
-            factors = _pseudo_power(values, _NULL_EIGENVALUE, -0.5)[:, None]
-            adjusted = relative * (vectors @ (factors * (vectors.T @ weighted[rows])))
+            covariance = np.eye(len(rows)) - z @ hat_core @ z.T
+            adjusted = _times_model_root(design[None], covariance[None], variances[None, rows])[0]
         else:
             # V_g differs from I in the span of Z_g only, so that its root is computed there
             basis = np.linalg.qr(z)[0]
@@ -306,8 +303,8 @@ def _adjusted_weighted_rows(
                 np.eye(len(coordinates)) - coordinates @ hat_core @ coordinates.T
             )
             vectors = basis @ vectors
-            factors = (_pseudo_power(values, _SATURATED, -0.5) - 1)[:, None]
-            adjusted = weighted[rows] + vectors @ (factors * (vectors.T @ weighted[rows]))
+            factors = _pseudo_power(values, _SATURATED, -0.5) - 1
+            adjusted = design + vectors @ (factors[:, None] * (vectors.T @ design))
         yield np.array([g]), rows[None], adjusted[None]
 
 

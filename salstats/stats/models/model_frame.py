@@ -39,16 +39,19 @@ def model_frame(data: pd.DataFrame, formula: Formula, reference: str | None) -> 
 def _metrics_as_columns(scores: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
     """One row per combination of keys, with a column per metric; the other columns are the first metric's."""
     rows = scores[scores["metric"].isin(metrics)]
+    # rows of the first metric come first, so that the first row of each combination is one of its rows
     rank_of_metric = {metric: rank for rank, metric in enumerate(metrics)}
     ranks = rows["metric"].astype("str").map(rank_of_metric).to_numpy()
     ordered = rows.iloc[np.argsort(ranks, kind="stable")]
     keys = [column for column in KEY_COLUMNS if column in scores.columns and column != "metric"]
     codes = ColumnCodes(ordered).combined(keys)
-    first_rows = np.sort(np.unique(codes, return_index=True)[1])
+    _, first_rows = np.unique(codes, return_index=True)
+    first_rows = np.sort(first_rows)
     frame = ordered.iloc[first_rows].drop(columns="score").reset_index(drop=True)
-    values_by_metric = metric_columns(ordered, codes, metrics)
-    columns = {metric: values[codes[first_rows]] for metric, values in values_by_metric.items()}
-    return frame.assign(**columns, metric=metrics[0])
+    for metric, values in metric_columns(ordered, codes, metrics).items():
+        frame[metric] = values[codes[first_rows]]
+    frame["metric"] = metrics[0]
+    return frame
 
 
 def _gap_frame(data: pd.DataFrame, formula: Formula, metrics: Sequence[str], reference: str) -> pd.DataFrame:
@@ -106,13 +109,18 @@ def _gap_reasons(paired: pd.DataFrame) -> pd.Series:
 
 def _warn_incomplete_gaps(paired: pd.DataFrame, complete: pd.Series, reference: str) -> None:
     """Warn where a method or the reference has no score for many cases of the other."""
-    is_one_sided = paired["reference_score"].isna() != paired["score"].isna()
-    is_one_sided &= ~absent_pairs(paired)
-    missing_side = np.where(paired["score"].isna(), "method", "reference")
-    one_sided = pd.DataFrame({"method": paired["method"], LACKING: missing_side})[is_one_sided]
-    n_pairs = paired.loc[complete, "method"].value_counts()
-    methods = pd.DataFrame({"method": paired["method"].unique()})
-    comparisons = methods.assign(n_pairs=methods["method"].map(n_pairs).fillna(0).astype(np.int64))
+    method_is_missing = paired["score"].isna()
+    reference_is_missing = paired["reference_score"].isna()
+    is_one_sided = (reference_is_missing != method_is_missing) & ~absent_pairs(paired)
+    one_sided = pd.DataFrame(
+        {
+            "method": paired["method"],
+            LACKING: np.where(method_is_missing, "method", "reference"),
+        }
+    )[is_one_sided]
+    comparisons = pd.DataFrame({"method": paired["method"].unique()})
+    n_pairs = comparisons["method"].map(paired.loc[complete, "method"].value_counts())
+    comparisons["n_pairs"] = n_pairs.fillna(0).astype(np.int64)
     mark_incomplete_pairs(comparisons, one_sided, paired, remedy=flow_call(reference))
 
 
