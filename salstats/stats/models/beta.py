@@ -12,7 +12,7 @@ from salstats.stats.models.beta_models import (
     solution_at_maximum,
     starting_values,
 )
-from salstats.stats.models.errors import OF_BETA
+from salstats.stats.models.errors import BETA_ERRORS
 from salstats.stats.models.family import Family, Solution, decomposed
 from salstats.stats.models.logit import LOGIT, bernoulli_variance
 from salstats.stats.models.predictors import Told, maximum
@@ -67,11 +67,11 @@ def _shares(predictors: np.ndarray) -> ScoreShares:
 def _mean(predictors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The mean (n,), its first (n, 2) and second (n, 2, 2) derivatives by its logit and log phi."""
     mean = special.expit(predictors[:, 0])
-    slopes = np.zeros((len(mean), 2))
-    curves = np.zeros((len(mean), 2, 2))
-    slopes[:, 0] = bernoulli_variance(mean)
-    curves[:, 0, 0] = slopes[:, 0] * (1 - 2 * mean)
-    return mean, slopes, curves
+    gradient = np.zeros((len(mean), 2))
+    hessian = np.zeros((len(mean), 2, 2))
+    gradient[:, 0] = bernoulli_variance(mean)
+    hessian[:, 0, 0] = gradient[:, 0] * (1 - 2 * mean)
+    return mean, gradient, hessian
 
 
 def _open_interval_error_message(response: np.ndarray) -> str | None:
@@ -92,7 +92,7 @@ BETA = Family(
     variance=bernoulli_variance,
     check=_open_interval_error_message,
     solve=beta_regression,
-    errors=OF_BETA,
+    errors=BETA_ERRORS,
     normal=True,
     n_spread=0,
 )

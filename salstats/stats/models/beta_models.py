@@ -124,8 +124,8 @@ def mean_of_present(mean_function: MeanFunction, present: list[int], defaults: n
 
     def mean_and_derivatives(predictors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         full = all_predictors(predictors, present, defaults)
-        mean, slopes, curves = mean_function(full)
-        return mean, slopes[:, present], curves[:, present][:, :, present]
+        mean, gradient, hessian = mean_function(full)
+        return mean, gradient[:, present], hessian[:, present][:, :, present]
 
     return mean_and_derivatives
 

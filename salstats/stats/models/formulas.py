@@ -109,7 +109,7 @@ def parse_formula(text: object) -> Formula:
     response = _response(left, excerpt)
     random: list[RandomEffect] = []
     try:
-        terms = _by_order(_terms(right, excerpt))
+        terms = _sorted_terms(_terms(right, excerpt))
         intercept = _has_intercept(right)
         for effects, correlated, groups in random_parts:
             random.extend(_random_effects(effects, correlated, groups, excerpt))
@@ -161,7 +161,7 @@ def _parsing_hint(formula: str) -> str:
     )
 
 
-def _by_order(terms: Terms) -> tuple[tuple[Factor, ...], ...]:
+def _sorted_terms(terms: Terms) -> tuple[tuple[Factor, ...], ...]:
     """Terms without the intercept, sorted by their order (the number of their factors)."""
     return tuple(term for term in sorted(terms.values(), key=len) if term)
 
@@ -169,7 +169,7 @@ def _by_order(terms: Terms) -> tuple[tuple[Factor, ...], ...]:
 def _random_effects(effects: str, correlated: bool, groups: str, excerpt: str) -> list[RandomEffect]:
     """The random effects of `(effects|groups)`; `patient/case` gives two, of patients and of their cases."""
     right = _tree(f"y ~ {effects}", excerpt).args[1]
-    terms = _by_order(_terms(right, excerpt))
+    terms = _sorted_terms(_terms(right, excerpt))
     intercept = _has_intercept(right)
     if not terms and not intercept:
         raise FormulaError(
@@ -177,7 +177,7 @@ def _random_effects(effects: str, correlated: bool, groups: str, excerpt: str) -
         )
     groupings: tuple[tuple[Factor, ...], ...] = ()
     if not set("+-*^") & set(QUOTED.sub("", groups)):
-        groupings = _by_order(_terms(_tree(f"y ~ {groups}", excerpt).args[1], excerpt))
+        groupings = _sorted_terms(_terms(_tree(f"y ~ {groups}", excerpt).args[1], excerpt))
     if not groupings or not all(factor.is_column for grouping in groupings for factor in grouping):
         raise FormulaError(
             f"({effects}|{groups}) in {excerpt} needs columns as its groups, such as reader, patient/case or "
@@ -292,14 +292,15 @@ def _products(left: Terms, right: Terms) -> Terms:
 
 def _power(terms: Terms, exponent: Any, excerpt: str) -> Terms:
     """The terms of (a + b + ...)^n: all interactions of up to n of them."""
+    digits = exponent.token if _operator(exponent) is None else ""
     # a power stops growing at the number of factors, so that nine digits of a longer exponent are enough
-    digits = getattr(exponent, "token", "")[:9]
-    if _operator(exponent) is not None or not exponent.token.isdecimal() or int(digits) < 1:
+    n = int(digits[:9]) if digits.isdecimal() else 0
+    if n < 1:
         raise FormulaError(
             f"a power in {excerpt} must be a whole number from 1; for the power of a column write I(x ** 2)"
         )
     power = terms
-    for _ in range(int(digits) - 1):
+    for _ in range(n - 1):
         n_terms = len(power)
         power = _union(_products(power, terms), excerpt=excerpt)
         if len(power) == n_terms:

@@ -15,7 +15,7 @@ from salstats.stats.models.beta_models import (
     solution_at_maximum,
     starting_values,
 )
-from salstats.stats.models.errors import OF_BETA
+from salstats.stats.models.errors import BETA_ERRORS
 from salstats.stats.models.family import Family, NotEstimableError, Solution, estimable_columns
 from salstats.stats.models.logit import FRACTIONAL, LOGIT, bernoulli_variance, recession_direction
 from salstats.stats.models.predictors import Told, maximum
@@ -170,25 +170,25 @@ def _mean(predictors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     mu_slope = bernoulli_variance(mu)
     mean = interior * mu + one
 
-    slopes = np.zeros((len(mean), _N_PREDICTORS))
-    slopes[:, _LOGIT_MEAN] = interior * mu_slope
-    slopes[:, _LOG_ODDS_ZERO] = -zero * mean
-    slopes[:, _LOG_ODDS_ONE] = one * (1 - mean)
+    gradient = np.zeros((len(mean), _N_PREDICTORS))
+    gradient[:, _LOGIT_MEAN] = interior * mu_slope
+    gradient[:, _LOG_ODDS_ZERO] = -zero * mean
+    gradient[:, _LOG_ODDS_ONE] = one * (1 - mean)
 
     mean_by_zero = -zero * interior * mu_slope
     mean_by_one = -one * interior * mu_slope
     zero_by_one = zero * one * (2 * mean - 1)
-    curves = np.zeros((len(mean), _N_PREDICTORS, _N_PREDICTORS))
-    curves[:, _LOGIT_MEAN, _LOGIT_MEAN] = interior * mu_slope * (1 - 2 * mu)
-    curves[:, _LOGIT_MEAN, _LOG_ODDS_ZERO] = mean_by_zero
-    curves[:, _LOG_ODDS_ZERO, _LOGIT_MEAN] = mean_by_zero
-    curves[:, _LOGIT_MEAN, _LOG_ODDS_ONE] = mean_by_one
-    curves[:, _LOG_ODDS_ONE, _LOGIT_MEAN] = mean_by_one
-    curves[:, _LOG_ODDS_ZERO, _LOG_ODDS_ZERO] = -zero * mean * (1 - 2 * zero)
-    curves[:, _LOG_ODDS_ZERO, _LOG_ODDS_ONE] = zero_by_one
-    curves[:, _LOG_ODDS_ONE, _LOG_ODDS_ZERO] = zero_by_one
-    curves[:, _LOG_ODDS_ONE, _LOG_ODDS_ONE] = one * (1 - mean) * (1 - 2 * one)
-    return mean, slopes, curves
+    hessian = np.zeros((len(mean), _N_PREDICTORS, _N_PREDICTORS))
+    hessian[:, _LOGIT_MEAN, _LOGIT_MEAN] = interior * mu_slope * (1 - 2 * mu)
+    hessian[:, _LOGIT_MEAN, _LOG_ODDS_ZERO] = mean_by_zero
+    hessian[:, _LOG_ODDS_ZERO, _LOGIT_MEAN] = mean_by_zero
+    hessian[:, _LOGIT_MEAN, _LOG_ODDS_ONE] = mean_by_one
+    hessian[:, _LOG_ODDS_ONE, _LOGIT_MEAN] = mean_by_one
+    hessian[:, _LOG_ODDS_ZERO, _LOG_ODDS_ZERO] = -zero * mean * (1 - 2 * zero)
+    hessian[:, _LOG_ODDS_ZERO, _LOG_ODDS_ONE] = zero_by_one
+    hessian[:, _LOG_ODDS_ONE, _LOG_ODDS_ZERO] = zero_by_one
+    hessian[:, _LOG_ODDS_ONE, _LOG_ODDS_ONE] = one * (1 - mean) * (1 - 2 * one)
+    return mean, gradient, hessian
 
 
 INFLATED_BETA = Family(
@@ -198,7 +198,7 @@ INFLATED_BETA = Family(
     variance=bernoulli_variance,
     check=FRACTIONAL.check,
     solve=inflated_beta,
-    errors=OF_BETA,
+    errors=BETA_ERRORS,
     normal=True,
     n_spread=0,
 )

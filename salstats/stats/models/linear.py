@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from salstats.stats.models.errors import OF_FIXED
+from salstats.stats.models.errors import FIXED_EFFECTS_ERRORS
 from salstats.stats.models.family import Family, Link, Solution
 
 #: Residual variance over mean square of the fit, up to which a fit is perfect but for rounding, as in R's
@@ -77,7 +77,7 @@ GAUSSIAN = Family(
     variance=np.ones_like,
     check=_no_error_message,
     solve=least_squares,
-    errors=OF_FIXED,
+    errors=FIXED_EFFECTS_ERRORS,
     normal=False,
     n_spread=1,
     correlated=True,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import optimize, special
 
-from salstats.stats.models.errors import OF_FIXED
+from salstats.stats.models.errors import FIXED_EFFECTS_ERRORS
 from salstats.stats.models.family import Family, Link, NotEstimableError, Solution, decomposed
 
 #: Pearson's dispersion (residual variance over mu (1 - mu)) up to which a fit is perfect but for rounding.
@@ -178,7 +178,7 @@ BINOMIAL = Family(
     variance=bernoulli_variance,
     check=_binary_error_message,
     solve=logit,
-    errors=OF_FIXED,
+    errors=FIXED_EFFECTS_ERRORS,
     normal=True,
     n_spread=0,
     correlated=True,
@@ -192,7 +192,7 @@ FRACTIONAL = Family(
     variance=bernoulli_variance,
     check=_fraction_error_message,
     solve=partial(logit, quasi=True),
-    errors=OF_FIXED,
+    errors=FIXED_EFFECTS_ERRORS,
     normal=False,
     n_spread=0,
     correlated=True,

@@ -13,7 +13,7 @@ from salstats.stats.models.beta_models import (
     solution_at_maximum,
     starting_values,
 )
-from salstats.stats.models.errors import OF_BETA
+from salstats.stats.models.errors import BETA_ERRORS
 from salstats.stats.models.family import Family, NotEstimableError, Solution
 from salstats.stats.models.logit import FRACTIONAL, LOGIT, bernoulli_variance, separates
 from salstats.stats.models.predictors import Told, maximum
@@ -178,24 +178,24 @@ def _mean(predictors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     t_second = t_first * (1 - 2 * t)
     between = a - t
 
-    slopes = np.zeros((len(eta), _N_PREDICTORS))
-    slopes[:, _ETA] = (a_first - t_first) * mu + between * mu_first + t_first
-    slopes[:, _CUTPOINT_ZERO] = -a_first * mu
-    slopes[:, _CUTPOINT_ONE] = -t_first * (1 - mu)
+    gradient = np.zeros((len(eta), _N_PREDICTORS))
+    gradient[:, _ETA] = (a_first - t_first) * mu + between * mu_first + t_first
+    gradient[:, _CUTPOINT_ZERO] = -a_first * mu
+    gradient[:, _CUTPOINT_ONE] = -t_first * (1 - mu)
 
     eta_by_zero = -a_second * mu - a_first * mu_first
     eta_by_one = t_first * mu_first - t_second * (1 - mu)
-    curves = np.zeros((len(eta), _N_PREDICTORS, _N_PREDICTORS))
-    curves[:, _ETA, _ETA] = (
+    hessian = np.zeros((len(eta), _N_PREDICTORS, _N_PREDICTORS))
+    hessian[:, _ETA, _ETA] = (
         (a_second - t_second) * mu + 2 * (a_first - t_first) * mu_first + between * mu_second + t_second
     )
-    curves[:, _ETA, _CUTPOINT_ZERO] = eta_by_zero
-    curves[:, _CUTPOINT_ZERO, _ETA] = eta_by_zero
-    curves[:, _ETA, _CUTPOINT_ONE] = eta_by_one
-    curves[:, _CUTPOINT_ONE, _ETA] = eta_by_one
-    curves[:, _CUTPOINT_ZERO, _CUTPOINT_ZERO] = a_second * mu
-    curves[:, _CUTPOINT_ONE, _CUTPOINT_ONE] = t_second * (1 - mu)
-    return between * mu + t, slopes, curves
+    hessian[:, _ETA, _CUTPOINT_ZERO] = eta_by_zero
+    hessian[:, _CUTPOINT_ZERO, _ETA] = eta_by_zero
+    hessian[:, _ETA, _CUTPOINT_ONE] = eta_by_one
+    hessian[:, _CUTPOINT_ONE, _ETA] = eta_by_one
+    hessian[:, _CUTPOINT_ZERO, _CUTPOINT_ZERO] = a_second * mu
+    hessian[:, _CUTPOINT_ONE, _CUTPOINT_ONE] = t_second * (1 - mu)
+    return between * mu + t, gradient, hessian
 
 
 ORDERED_BETA = Family(
@@ -205,7 +205,7 @@ ORDERED_BETA = Family(
     variance=bernoulli_variance,
     check=FRACTIONAL.check,
     solve=ordered_beta,
-    errors=OF_BETA,
+    errors=BETA_ERRORS,
     normal=True,
     n_spread=0,
 )
