@@ -71,9 +71,9 @@ _KINDS = (
         brief="cluster-robust (Mancl-DeRouen)",
         label="bias-corrected standard errors clustered by {unit} (Mancl and DeRouen)",
         note=(
-            "Standard errors were clustered by {unit}, with the correction of Mancl and DeRouen 2001; P values "
-            "and confidence intervals were from Student's t distribution with Satterthwaite's degrees of "
-            "freedom."
+            "Standard errors were clustered by {unit}, with the correction of Mancl and DeRouen 2001; P "
+            "values and confidence intervals were from Student's t distribution with Satterthwaite's "
+            "degrees of freedom."
         ),
         clustered=True,
         power=-1.0,
@@ -93,8 +93,8 @@ _KINDS = (
         brief="by the model, with Satterthwaite's degrees of freedom",
         label="t tests with Satterthwaite's degrees of freedom",
         note=(
-            "P values and confidence intervals were from Student's t distribution with Satterthwaite's degrees "
-            "of freedom (Kuznetsova et al. 2017)."
+            "P values and confidence intervals were from Student's t distribution with Satterthwaite's "
+            "degrees of freedom (Kuznetsova et al. 2017)."
         ),
         mixed=True,
     ),
@@ -103,8 +103,8 @@ _KINDS = (
         brief="Kenward and Roger's",
         label="Kenward and Roger's standard errors and degrees of freedom",
         note=(
-            "Standard errors and the degrees of freedom of Student's t distribution were those of Kenward and "
-            "Roger 1997."
+            "Standard errors and the degrees of freedom of Student's t distribution were those of Kenward "
+            "and Roger 1997."
         ),
         mixed=True,
     ),
