@@ -92,11 +92,11 @@ def _likelihood(response: np.ndarray, interior: np.ndarray, predictors: np.ndarr
     prob_zero = np.exp(log_odds_zero - log_total)
     prob_one = np.exp(log_odds_one - log_total)
     prob_interior = np.exp(-log_total)
+    beta_columns = [_LOGIT_MEAN, _LOG_PRECISION]
     slopes = np.empty((n_rows, _N_PREDICTORS))
-    slopes[:, _LOGIT_MEAN] = beta.slopes[:, 0]
+    slopes[:, beta_columns] = beta.slopes
     slopes[:, _LOG_ODDS_ZERO] = zero - prob_zero
     slopes[:, _LOG_ODDS_ONE] = one - prob_one
-    slopes[:, _LOG_PRECISION] = beta.slopes[:, 1]
 
     # diag(p) - pp', the covariance of the indicators of 0 and 1
     covariance = -prob_zero * prob_one
@@ -105,7 +105,6 @@ def _likelihood(response: np.ndarray, interior: np.ndarray, predictors: np.ndarr
     information[:, _LOG_ODDS_ZERO, _LOG_ODDS_ONE] = covariance
     information[:, _LOG_ODDS_ONE, _LOG_ODDS_ZERO] = covariance
     information[:, _LOG_ODDS_ONE, _LOG_ODDS_ONE] = prob_one * (1 - prob_one)
-    beta_columns = [_LOGIT_MEAN, _LOG_PRECISION]
     beta_block = np.ix_(range(n_rows), beta_columns, beta_columns)
     information[beta_block] = prob_interior[:, None, None] * beta.information
     return Told(float(likelihood), slopes, information)
