@@ -5,15 +5,21 @@ from dataclasses import replace
 import numpy as np
 from scipy import special
 
-from salstats.stats.models.errors import OF_BETA
+from salstats.stats.models.beta_models import (
+    ScoreShares,
+    beta_likelihood,
+    interior_rows,
+    solution_at_maximum,
+    starting_values,
+)
+from salstats.stats.models.errors import BETA_ERRORS
 from salstats.stats.models.family import Family, Solution, decomposed
 from salstats.stats.models.logit import LOGIT, bernoulli_variance
-from salstats.stats.models.lumps import Shares, beta_told, between, solved, start_of_beta
-from salstats.stats.models.predictors import maximum
+from salstats.stats.models.predictors import Told, maximum
 
 
 def beta_regression(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> Solution:
-    """A model of scores strictly between 0 and 1 by maximum likelihood, with one precision for all.
+    """Fit beta regression of scores strictly between 0 and 1 by maximum likelihood, with one precision.
 
     y has the beta distribution of mean mu, logit mu = x'b, and variance mu (1 - mu) / (1 + phi). The
     information is the expected one and the leverage that of its weights, as in R's betareg (statsmodels'
@@ -23,39 +29,58 @@ def beta_regression(matrix: np.ndarray, response: np.ndarray, intercept: bool) -
     2004;31:799-815. https://doi.org/10.1080/0266476042000214501
     """
     label = BETA.label
-    inside = between(response, label)
-    start = np.append(*start_of_beta(matrix, response, inside))
+    interior = interior_rows(response, label)
+    coefficients, log_precision = starting_values(matrix, response, interior)
+    start = np.append(coefficients, log_precision)
     designs = [matrix, np.ones((len(response), 1))]
-    found = maximum(designs, start, lambda p: beta_told(response, inside, *p.T), label)
-    precision = {"precision": float(np.exp(found.parameters[-1]))}
-    solution = solved(found, matrix, response, intercept, ("",), _mean, _shares, precision)
-    predictors = matrix @ solution.coefficients, np.repeat(solution.others, len(response))
-    weights = beta_told(response, inside, *predictors).information[:, 0, 0]
-    return replace(solution, leverage=decomposed(matrix * np.sqrt(weights)[:, None])[3])
+
+    def likelihood(predictors: np.ndarray) -> Told:
+        logit_mean, log_precision = predictors.T
+        return beta_likelihood(response, interior, logit_mean, log_precision)
+
+    mle = maximum(designs, start, likelihood, label)
+    solution = solution_at_maximum(
+        mle,
+        matrix,
+        response,
+        intercept,
+        parts=("",),
+        mean_function=_mean,
+        shares=_shares,
+        parameters={"precision": float(np.exp(mle.parameters[-1]))},
+    )
+    logit_mean = matrix @ solution.coefficients
+    log_precisions = np.repeat(solution.others, len(response))
+    information = beta_likelihood(response, interior, logit_mean, log_precisions).information
+    weights = information[:, 0, 0]
+    leverage = decomposed(matrix * np.sqrt(weights)[:, None])[3]
+    return replace(solution, leverage=leverage)
 
 
-def _shares(predictors: np.ndarray) -> Shares:
-    """P(0), P(1) and the mean in between."""
+def _shares(predictors: np.ndarray) -> ScoreShares:
+    """The distribution of the score at predictors (n, 2): no zeros, no ones."""
     mean = special.expit(predictors[:, 0])
-    return 0 * mean, 0 * mean, mean
+    never = np.zeros_like(mean)
+    return ScoreShares(zero=never, one=never, interior_mean=mean)
 
 
 def _mean(predictors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The mean, and its derivatives by its logit and log phi."""
+    """The mean (n,), its first (n, 2) and second (n, 2, 2) derivatives by its logit and log phi."""
     mean = special.expit(predictors[:, 0])
-    slopes, curves = np.zeros((len(mean), 2)), np.zeros((len(mean), 2, 2))
-    slopes[:, 0] = bernoulli_variance(mean)
-    curves[:, 0, 0] = slopes[:, 0] * (1 - 2 * mean)
-    return mean, slopes, curves
+    gradient = np.zeros((len(mean), 2))
+    hessian = np.zeros((len(mean), 2, 2))
+    gradient[:, 0] = bernoulli_variance(mean)
+    hessian[:, 0, 0] = gradient[:, 0] * (1 - 2 * mean)
+    return mean, gradient, hessian
 
 
-def _not_between(response: np.ndarray) -> str | None:
-    """What is not strictly between 0 and 1."""
-    bad = response[(response <= 0) | (response >= 1)]
-    if not len(bad):
+def _open_interval_error_message(response: np.ndarray) -> str | None:
+    """The message for an outcome that is not strictly between 0 and 1, None where all are."""
+    invalid = response[(response <= 0) | (response >= 1)]
+    if len(invalid) == 0:
         return None
     return (
-        f"needs an outcome strictly between 0 and 1, not {bad[0]:g}; family='ordered-beta' and "
+        f"needs an outcome strictly between 0 and 1, not {invalid[0]:g}; family='ordered-beta' and "
         "family='fractional' take exact 0 and 1"
     )
 
@@ -65,9 +90,9 @@ BETA = Family(
     label="beta",
     link=LOGIT,
     variance=bernoulli_variance,
-    check=_not_between,
+    check=_open_interval_error_message,
     solve=beta_regression,
-    errors=OF_BETA,
+    errors=BETA_ERRORS,
     normal=True,
     n_spread=0,
 )

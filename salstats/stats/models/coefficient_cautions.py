@@ -1,4 +1,4 @@
-"""Cautions of a model's coefficients: units that decide alone by their outcomes, or by their covariates."""
+"""Cautions about coefficients of a model that few units determine, by their outcomes or covariates."""
 
 import numpy as np
 
@@ -8,43 +8,48 @@ from salstats.stats.models.covariance import cluster_sums
 from salstats.stats.models.family import Solution
 from salstats.stats.models.models import Model
 
-#: Satterthwaite's degrees of freedom are a third of the units or more where covariates are spread evenly.
-_LEAST_DF_SHARE = 0.2
+#: Share of the number of units below which Satterthwaite's degrees of freedom are few. Where covariates are
+#: spread evenly they are a third of the units or more.
+_MIN_DF_SHARE = 0.2
 #: Degrees of freedom that are enough, however many units there are.
-_ENOUGH_DF = 10
+_SUFFICIENT_DF = 10
 
 
 def coefficient_cautions(model: Model, df: np.ndarray) -> dict[Caution, np.ndarray]:
-    """Find the coefficients (r,) of a model that each caution concerns; `df` (r,) are theirs."""
+    """Masks (r,) of the coefficients that each caution concerns; `df` (r,) are their degrees of freedom."""
     solution = model.solution
     assert solution is not None
     if solution.inference is not None or not np.isfinite(solution.dispersion):
-        # mixed models have random effects for units that differ; a perfect fit has no variance
+        # random effects of mixed models describe units that differ, and a perfect fit has no variance
         return {}
-    clusters = np.arange(solution.n) if model.clusters is None else model.clusters
+    clusters = model.clusters
+    if clusters is None:
+        clusters = np.arange(solution.n)
     n_units = int(clusters.max()) + 1
     cautions = {}
     if model.errors == "cr2":
-        cautions[FEW_LEVERS] = df < min(_LEAST_DF_SHARE * n_units, _ENOUGH_DF)
+        cautions[FEW_LEVERS] = df < min(_MIN_DF_SHARE * n_units, _SUFFICIENT_DF)
     if not np.isin(solution.response, (0, 1)).all():
-        influence = (cluster_sums(solution.scores, clusters) @ solution.bread)[:, : solution.rank]
-        cautions[OUTLYING_UNITS] = few_units_decide(influence, _positions(solution, clusters))
+        influence = cluster_sums(solution.scores, clusters) @ solution.bread
+        residuals = _unit_residuals(solution, clusters)
+        cautions[OUTLYING_UNITS] = few_units_decide(influence[:, : solution.rank], residuals)
     return cautions
 
 
-def _positions(solution: Solution, clusters: np.ndarray) -> np.ndarray:
-    """Residual of each unit (n_units, r) in the direction in which it moves each coefficient.
+def _unit_residuals(solution: Solution, clusters: np.ndarray) -> np.ndarray:
+    """Residual (n_units, r) of each unit along the direction in which it moves each coefficient.
 
-    Of a unit with one row it is its residual, of a difference within units the difference of residuals,
-    whatever the covariates; NaN of a unit that does not move a coefficient. Of a model with several linear
-    predictors it is the mean residual.
+    For a unit with one row it is the residual of the row, for a coefficient of a difference within units the
+    difference of residuals, whatever the covariates. It is NaN for a unit that does not move a coefficient.
+    In a model with several linear predictors it is the sum of the unit's residuals over the root of their
+    number.
     """
     residual = (solution.response - solution.fitted)[:, None]
     directions = np.ones((solution.n, solution.rank))
     if len(solution.parts) == 1:
         bread = solution.bread[: solution.rank, : solution.rank]
         directions = (solution.matrix * solution.weights[:, None]) @ bread
-    moved = cluster_sums(directions * residual, clusters)
-    lengths = cluster_sums(directions**2, clusters)
+    projections = cluster_sums(directions * residual, clusters)
+    squared_lengths = cluster_sums(directions**2, clusters)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(lengths > 0, moved / np.sqrt(lengths), np.nan)
+        return np.where(squared_lengths > 0, projections / np.sqrt(squared_lengths), np.nan)

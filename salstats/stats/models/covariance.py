@@ -1,31 +1,32 @@
 """Covariance matrices of regression coefficients, on arrays."""
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-#: What rows leave free of a direction (1 - leverage), below which they determine it by themselves.
+#: 1 - leverage, or 1 - squared singular value, up to which rows determine a direction by themselves.
 _SATURATED = 1e-10
-#: Clusters up to which the degrees of freedom come from the matrix written out, which cancels nothing.
-_DIRECT = 100
-#: Numbers of a block of clusters.
-_BLOCK = 1 << 18
-#: Rows of a cluster up to which the root of a matrix of its rows is taken.
-_ROOTED = 500
-#: Share of the largest eigenvalue of such a matrix that is zero but for rounding.
-_NULL = 1e-13
-#: Share of a coefficient's classical variance in such directions that is more than rounding.
-_LOADING = 1e-12
-#: Variance over the classical one, below which it is zero but for rounding.
-_ZERO = 1e-20
-#: The same over the mean square of the fit, to which residuals are rounded.
+#: Largest number of clusters for which degrees of freedom come from the G x G matrix, where nothing cancels.
+_MAX_DIRECT_CLUSTERS = 100
+#: Numbers in a batch of clusters that are worked on together; as many stay in the processor's cache.
+_BATCH_NUMBERS = 1 << 18
+#: Largest number of rows of a cluster for which the root of a matrix of rows by rows is computed.
+_MAX_ROOT_ROWS = 500
+#: Eigenvalue over the largest one, up to which it is zero but for rounding.
+_NULL_EIGENVALUE = 1e-13
+#: Share of a coefficient's classical variance in saturated directions that is more than rounding.
+_UNSEEN_SHARE = 1e-12
+#: Variance over the classical one, up to which it is zero but for rounding.
+_ZERO_VARIANCE = 1e-20
+#: Variance, in units of bread times the mean square of the fit, up to which it is zero but for rounding.
 _ROUNDING = 1e-30
-#: Smallest over largest eigenvalue of a covariance (in units of the classical one) that is not singular.
+#: Smallest over largest eigenvalue of a covariance in units of the classical one, up to which it is singular.
 _SINGULAR = 1e-10
 
 
 def unidentified(matrix: np.ndarray, bread: np.ndarray, clusters: np.ndarray | None) -> np.ndarray:
-    """Which coefficients depend on errors that residuals cannot show: no sandwich is defined for them.
+    """Mask (k,) of the coefficients without a sandwich: they depend on errors that residuals cannot show.
 
     `matrix` is that of a linear model, or rows times the root of their weights; `clusters` are codes 0
     ... G - 1, None for independent rows. A coefficient is w'y with w = X M c, and a sandwich adds up
@@ -38,32 +39,34 @@ def unidentified(matrix: np.ndarray, bread: np.ndarray, clusters: np.ndarray | N
     basis = np.linalg.qr(matrix)[0]
     influence = matrix @ bread
     leverage = (basis**2).sum(axis=1)
+    classical = np.diag(bread)
     if clusters is None:
         unseen = (influence[leverage > 1 - _SATURATED] ** 2).sum(axis=0)
-        return np.asarray(unseen > _LOADING * np.diag(bread))
+        return np.asarray(unseen > _UNSEEN_SHARE * classical)
     unseen = np.zeros(len(bread))
     groups = cluster_rows(clusters)
-    # the singular values' squares sum to the leverages' sum
+    # Leverages of a cluster add up to its squared singular values, so that one of them can only be 1 where
+    # the leverages reach 1.
     for g in np.flatnonzero(np.bincount(clusters, leverage) > 1 - _SATURATED):
         left, singular, _ = np.linalg.svd(basis[groups[g]], full_matrices=False)
-        own = left[:, 1 - singular**2 <= _SATURATED]
-        unseen += ((own.T @ influence[groups[g]]) ** 2).sum(axis=0)
-    return np.asarray(unseen > _LOADING * np.diag(bread))
+        saturated = left[:, 1 - singular**2 <= _SATURATED]
+        unseen += ((saturated.T @ influence[groups[g]]) ** 2).sum(axis=0)
+    return np.asarray(unseen > _UNSEEN_SHARE * classical)
 
 
 def zero_variances(
     variances: np.ndarray, bread: np.ndarray, dispersion: float, mean_square: float
 ) -> np.ndarray:
-    """Which variances are zero but for rounding, on the scale of the classical ones; NaN is not zero.
+    """Mask (k,) of the variances that are zero but for rounding, relative to the classical ones; not of NaN.
 
-    `mean_square` is that of the fitted means, to which residuals are rounded.
+    `mean_square` is that of the fitted means, whose size determines the rounding of residuals.
     """
-    floor = max(_ZERO * dispersion, _ROUNDING * mean_square)
+    floor = max(_ZERO_VARIANCE * dispersion, _ROUNDING * mean_square)
     return np.asarray(variances <= floor * np.diag(bread))
 
 
 def cluster_rows(clusters: np.ndarray) -> list[np.ndarray]:
-    """The positions of each cluster's rows."""
+    """Positions of the rows of each cluster, in order of their codes."""
     ends = np.cumsum(np.bincount(clusters))
     return np.split(np.argsort(clusters, kind="stable"), ends[:-1])
 
@@ -71,7 +74,7 @@ def cluster_rows(clusters: np.ndarray) -> list[np.ndarray]:
 def heteroscedastic(
     scores: np.ndarray, bread: np.ndarray, leverage: np.ndarray, df_residual: float, kind: str
 ) -> np.ndarray:
-    """A covariance that holds when errors differ in variance, hc0 ... hc3 of MacKinnon and White (1985).
+    """Covariance (k, k) of coefficients when errors differ in variance, hc0 ... hc3 of MacKinnon and White.
 
     `scores` (n, k) are what each row adds to the equations that the coefficients solve. Squared residuals
     count once (hc0), times n / (n - k) (hc1), over 1 - h (hc2) or (1 - h)^2 (hc3).
@@ -83,18 +86,21 @@ def heteroscedastic(
     MacKinnon JG, White H. Some heteroskedasticity-consistent covariance matrix estimators with improved
     finite sample properties. J Econometrics 1985;29:305-325. https://doi.org/10.1016/0304-4076(85)90158-7
     """
-    own = 1 - leverage <= _SATURATED
-    squared = np.where(own, 0.0, 1.0)
+    saturated = 1 - leverage <= _SATURATED
+    factors = np.where(saturated, 0.0, 1.0)
     if kind in ("hc2", "hc3"):
-        squared = squared / (1 - np.where(own, 0.0, leverage)) ** (1 if kind == "hc2" else 2)
-    covariance = bread @ (scores.T * squared) @ scores @ bread
-    return np.asarray(covariance * (len(scores) / df_residual) if kind == "hc1" else covariance)
+        exponent = 1 if kind == "hc2" else 2
+        factors = factors / (1 - np.where(saturated, 0.0, leverage)) ** exponent
+    covariance = bread @ (scores.T * factors) @ scores @ bread
+    if kind == "hc1":
+        covariance = covariance * (len(scores) / df_residual)
+    return np.asarray(covariance)
 
 
 def cluster_robust(
     scores: np.ndarray, bread: np.ndarray, clusters: np.ndarray, df_residual: float, *, corrected: bool = True
 ) -> np.ndarray:
-    """The covariance when rows of one cluster depend on each other; NaN for a single cluster.
+    """Covariance (k, k) of coefficients when rows of a cluster are dependent; NaN for a single cluster.
 
     The sandwich of cluster sums (CR0), times Stata's G / (G - 1) * (n - 1) / (n - k) if `corrected` (CR1).
 
@@ -104,13 +110,15 @@ def cluster_robust(
     n_clusters = int(clusters.max()) + 1
     if n_clusters < 2:
         return np.full_like(bread, np.nan)
-    half = bread @ cluster_sums(scores, clusters).T
-    factor = n_clusters / (n_clusters - 1) * (len(scores) - 1) / df_residual if corrected else 1.0
-    return np.asarray(factor * (half @ half.T))
+    factor = 1.0
+    if corrected:
+        factor = n_clusters / (n_clusters - 1) * (len(scores) - 1) / df_residual
+    influence = bread @ cluster_sums(scores, clusters).T
+    return np.asarray(factor * (influence @ influence.T))
 
 
 def cluster_sums(rows: np.ndarray, clusters: np.ndarray) -> np.ndarray:
-    """The sum of the rows of each cluster, shape (G, k)."""
+    """Sums (G, k) of the rows of each cluster."""
     sums = np.zeros((int(clusters.max()) + 1, rows.shape[1]))
     np.add.at(sums, clusters, rows)
     return sums
@@ -121,30 +129,31 @@ def bias_reduced(
     residual: np.ndarray,
     bread: np.ndarray,
     clusters: np.ndarray,
-    spread: np.ndarray | None = None,
+    variances: np.ndarray | None = None,
     sampling: np.ndarray | None = None,
     *,
     contrasts: np.ndarray | None = None,
     power: float = -0.5,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """CR2 of least squares, and Satterthwaite degrees of freedom of combinations.
+    """CR2 covariance (k, k) of least squares, and Satterthwaite degrees of freedom (q,) of combinations.
 
-    `contrasts` are the combinations, by default the coefficients; NaN for a single cluster. Of other
-    models `matrix` and `residual` are rows of X and of y - mu over their standard deviation, that is times
-    and over the root of their weights, so that bread is (X'X)^-1 of them too.
+    The combinations are the rows of `contrasts` (q, k), by default each coefficient. Both results are NaN
+    for a single cluster. For models other than linear ones, `matrix` and `residual` are sqrt(W) X and
+    (y - mu) / sqrt(W) with the weights W of the fit, so that bread is (X'X)^-1 of these rows, too.
 
     Residuals of cluster g are multiplied by A = (I - H_gg)^(-1/2), the symmetric root, with the
     pseudo-inverse where a cluster determines a direction by itself (`unidentified` coefficients have no
     CR2). From the singular values s and left vectors U of Q_g, X = QR, this is
     I + U diag((1 - s^2)^(-1/2) - 1) U', so that only k x k work is done however large a cluster is. Where
-    the `spread` V (n,), variances by the model, differs within a cluster, A is the other root
+    the model's `variances` V (n,) differ within a cluster, A is the other root
     V (V (I - H_gg) V)^(-1/2), which R's clubSandwich takes; either is unbiased under the model, and clusters
-    of more than 500 rows have the first. With p_g = A X_g M c for a combination c, the variance is a
-    quadratic form in independent errors with B_gh = p_g'(I - H)_gh p_h, and df = tr(B)^2 / tr(B^2).
+    of more than 500 rows have the first. With p_g = A X_g M c for a combination c and M the bread, the
+    variance is a quadratic form in independent errors with B_gh = p_g'(I - H)_gh p_h, and df =
+    tr(B)^2 / tr(B^2).
 
-    With weights of `sampling` W (n,) M is (X'WX)^-1 and a cluster's residuals, of errors with variance 1 as
-    before, have the covariance V_g = I - X_g M X_g'W_g - W_g X_g M X_g' + X_g S X_g', S = M X'W^2 X M, where
-    I - H_gg stands without; scores are X_g'W_g A e_g with A = V_g^(-1/2). This is clubSandwich's CR2 of
+    With weights of `sampling` W (n,) M is (X'WX)^-1. The residuals of a cluster, of errors with variance 1 as
+    before, then have the covariance V_g = I - X_g M X_g'W_g - W_g X_g M X_g' + X_g S X_g', S = M X'W^2 X M,
+    in place of I - H_gg; scores are X_g'W_g A e_g with A = V_g^(-1/2). This is clubSandwich's CR2 of
     lm(weights=), whose weights say how many cases a row stands for, not how precise it is.
 
     With the `power` -1 instead of -1/2 this is the covariance of Mancl and DeRouen (CR3 without the factor
@@ -166,108 +175,141 @@ def bias_reduced(
     groups = cluster_rows(clusters)
     if len(groups) < 2:
         return np.full((k, k), np.nan), np.full(q, np.nan)
+    hat_rows, hat_core = _hat_factors(matrix, bread, sampling)
     scores = np.empty((len(groups), k))
-    shown, between = _between(matrix, bread, sampling)
-    # sums over the rows of a cluster: p'p and X'p, for every combination
-    own = np.empty((len(groups), q))
-    crossed = np.empty((len(groups), len(between), q))
-    for which, rows, adjusted in _adjusted(matrix, groups, spread, power, sampling):
-        scores[which] = np.einsum("gik,gi->gk", adjusted, residual[rows])
-        weights = adjusted @ directions
-        own[which] = (weights**2).sum(axis=1)
-        crossed[which] = shown[rows].transpose(0, 2, 1) @ weights
-    half = bread @ scores.T
+    # p_g'p_g and Z_g'p_g of each cluster and combination
+    squares = np.empty((len(groups), q))
+    projections = np.empty((len(groups), len(hat_core), q))
+    for batch, rows, adjusted in _adjusted_rows(matrix, groups, variances, power, sampling):
+        scores[batch] = np.einsum("gik,gi->gk", adjusted, residual[rows])
+        p = adjusted @ directions
+        squares[batch] = (p**2).sum(axis=1)
+        projections[batch] = hat_rows[rows].transpose(0, 2, 1) @ p
+    influence = bread @ scores.T
+    df = np.empty(q)
+    # the traces are 0 / 0 where saturated clusters determine all of a combination
     with np.errstate(invalid="ignore"):
-        # 0 / 0 where single clusters determine all of a combination
-        df = np.array([_satterthwaite(own[:, j], crossed[:, :, j], between) for j in range(q)])
-    return np.asarray(half @ half.T), df
+        for j in range(q):
+            df[j] = _satterthwaite_df(squares[:, j], projections[:, :, j], hat_core)
+    return np.asarray(influence @ influence.T), df
 
 
-def _between(
+def _hat_factors(
     matrix: np.ndarray, bread: np.ndarray, sampling: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows Z and a matrix K with Z_g K Z_h' = H_gh, or what of the residuals' covariance stands for it."""
+    """Rows Z (n, m) and core K (m, m), such that residuals of errors with covariance I have I - Z K Z'.
+
+    Without `sampling` Z K Z' is the hat matrix, Z = X and K = M. With it Z = (X, WX), and K has the blocks
+    -S, M, M and 0 in the notation of `bias_reduced`.
+    """
     if sampling is None:
         return matrix, bread
     weighted = matrix * sampling[:, None]
-    both = bread @ (weighted.T @ weighted) @ bread
-    return np.hstack([matrix, weighted]), np.block([[-both, bread], [bread, np.zeros_like(bread)]])
+    s = bread @ (weighted.T @ weighted) @ bread
+    core = np.block([[-s, bread], [bread, np.zeros_like(bread)]])
+    return np.hstack([matrix, weighted]), core
 
 
-def _satterthwaite(own: np.ndarray, sums: np.ndarray, between: np.ndarray) -> float:
-    """tr(B)^2 / tr(B^2) of B = diag(own) - sums K sums', `own` (G,) and `sums` (G, k)."""
-    if len(own) <= _DIRECT:
-        form = np.diag(own) - sums @ between @ sums.T
+def _satterthwaite_df(squares: np.ndarray, projections: np.ndarray, hat_core: np.ndarray) -> float:
+    """tr(B)^2 / tr(B^2) of B = diag(d) - C K C', d the `squares` (G,) and C the `projections` (G, m)."""
+    if len(squares) <= _MAX_DIRECT_CLUSTERS:
+        form = np.diag(squares) - projections @ hat_core @ projections.T
         return float(np.trace(form) ** 2 / (form**2).sum())
-    # the same without a matrix of clusters by clusters: |Z K Z'|^2 = tr(K Z'Z K Z'Z)
-    product = sums @ between
-    diagonal, gram = (product * sums).sum(axis=1), sums.T @ product
-    left = own - diagonal
-    return float(left.sum() ** 2 / ((left**2).sum() + (gram * gram.T).sum() - (diagonal**2).sum()))
+    # With many clusters the matrix of clusters by clusters is avoided: the squares of all its elements are
+    # those of C K C', |C K C'|^2 = tr(K C'C K C'C), except on the diagonal.
+    product = projections @ hat_core
+    hat_diagonal = (product * projections).sum(axis=1)
+    gram = projections.T @ product
+    diagonal = squares - hat_diagonal
+    sum_of_squares = (diagonal**2).sum() + (gram * gram.T).sum() - (hat_diagonal**2).sum()
+    return float(diagonal.sum() ** 2 / sum_of_squares)
 
 
-def _adjusted(
+def _adjusted_rows(
     matrix: np.ndarray,
     groups: Sequence[np.ndarray],
-    spread: np.ndarray | None,
+    variances: np.ndarray | None,
     power: float,
     sampling: np.ndarray | None = None,
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """A X_g, or A W_g X_g, of clusters of one size: their numbers, rows and values (g, i, k)."""
+    """A X_g, or A W_g X_g with `sampling`, of batches of clusters of equal size.
+
+    Yields the numbers (g,) of the clusters, their rows (g, i) and the adjusted rows (g, i, k).
+    """
     if sampling is not None:
-        yield from _adjusted_by_weights(matrix, groups, spread, sampling)
+        yield from _adjusted_weighted_rows(matrix, groups, variances, sampling)
         return
     basis = np.linalg.qr(matrix)[0]
     sizes = np.array([len(rows) for rows in groups])
     for size in np.unique(sizes):
-        alike = np.flatnonzero(sizes == size)
-        # a power of -1 has one meaning, whatever the root
-        rooted = spread is not None and size <= _ROOTED and power == -0.5
-        numbers = len(alike) * size * max(matrix.shape[1], size if rooted else 1)
-        # some thousand numbers at a time stay in the processor's cache
-        for which in np.array_split(alike, min(len(alike), -(-numbers // _BLOCK))):
-            rows = np.array([groups[g] for g in which])
-            part, own = matrix[rows], basis[rows]
+        # the power -1 is the inverse, which is the same whatever the root
+        has_model_root = variances is not None and size <= _MAX_ROOT_ROWS and power == -0.5
+        width = matrix.shape[1]
+        if has_model_root:
+            width = max(width, size)
+        for batch in _batches(np.flatnonzero(sizes == size), size * width):
+            rows = np.array([groups[g] for g in batch])
             if size == 1:
-                free = 1 - (own**2).sum(axis=2, keepdims=True)
-                yield which, rows, part * _inverse(free, _SATURATED, power)
-            elif not rooted or spread is None or (np.ptp(spread[rows], axis=1) == 0).all():
-                left, singular, _ = np.linalg.svd(own, full_matrices=False)
-                factor = _inverse(1 - singular**2, _SATURATED, power) - 1
-                yield which, rows, part + left @ (factor[:, :, None] * (left.transpose(0, 2, 1) @ part))
+                free = 1 - (basis[rows] ** 2).sum(axis=2, keepdims=True)
+                adjusted = matrix[rows] * _pseudo_power(free, _SATURATED, power)
+            elif variances is None or not has_model_root or (np.ptp(variances[rows], axis=1) == 0).all():
+                adjusted = _times_symmetric_root(matrix[rows], basis[rows], power)
             else:
-                relative = (spread[rows] / spread[rows].max(axis=1, keepdims=True))[:, :, None]
-                form = relative * (np.eye(size) - own @ own.transpose(0, 2, 1)) * relative.transpose(0, 2, 1)
-                values, vectors = np.linalg.eigh(form)
-                turned = _inverse(values, _NULL, power)[:, :, None] * (vectors.transpose(0, 2, 1) @ part)
-                yield which, rows, relative * (vectors @ turned)
+                covariance = np.eye(size) - basis[rows] @ basis[rows].transpose(0, 2, 1)
+                adjusted = _times_model_root(matrix[rows], covariance, variances[rows])
+            yield batch, rows, adjusted
 
 
-def _adjusted_by_weights(
-    matrix: np.ndarray, groups: Sequence[np.ndarray], spread: np.ndarray | None, sampling: np.ndarray
+def _batches(clusters: np.ndarray, numbers_each: int) -> list[np.ndarray]:
+    """Clusters in batches of about `_BATCH_NUMBERS`, where each cluster has `numbers_each`."""
+    n_batches = math.ceil(len(clusters) * numbers_each / _BATCH_NUMBERS)
+    return np.array_split(clusters, min(len(clusters), n_batches))
+
+
+def _times_symmetric_root(design: np.ndarray, basis: np.ndarray, power: float) -> np.ndarray:
+    """(I - H_gg)^power X_g of clusters, from X_g and Q_g (g, i, k)."""
+    left, singular, _ = np.linalg.svd(basis, full_matrices=False)
+    factors = _pseudo_power(1 - singular**2, _SATURATED, power) - 1
+    return np.asarray(design + left @ (factors[:, :, None] * (left.transpose(0, 2, 1) @ design)))
+
+
+def _times_model_root(design: np.ndarray, covariance: np.ndarray, variances: np.ndarray) -> np.ndarray:
+    """V (V C V)^(-1/2) X of clusters, from X (g, i, k), covariances of residuals C (g, i, i) and V (g, i)."""
+    # a factor of V cancels
+    relative = (variances / variances.max(axis=1, keepdims=True))[:, :, None]
+    values, vectors = np.linalg.eigh(relative * covariance * relative.transpose(0, 2, 1))
+    factors = _pseudo_power(values, _NULL_EIGENVALUE, -0.5)[:, :, None]
+    return np.asarray(relative * (vectors @ (factors * (vectors.transpose(0, 2, 1) @ design))))
+
+
+def _adjusted_weighted_rows(
+    matrix: np.ndarray, groups: Sequence[np.ndarray], variances: np.ndarray | None, sampling: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """A W_g X_g of each cluster: its number, rows and values (1, i, k)."""
+    """A W_g X_g of each cluster, as `_adjusted_rows` yields them: a batch is one cluster."""
     weighted = matrix * sampling[:, None]
-    shown, between = _between(matrix, np.linalg.inv(matrix.T @ weighted), sampling)
+    bread = np.linalg.inv(matrix.T @ weighted)
+    hat_rows, hat_core = _hat_factors(matrix, bread, sampling)
     for g, rows in enumerate(groups):
-        if spread is not None and 1 < len(rows) <= _ROOTED and np.ptp(spread[rows]) > 0:
-            relative = (spread[rows] / spread[rows].max())[:, None]
-            free = np.eye(len(rows)) - shown[rows] @ between @ shown[rows].T
-            values, vectors = np.linalg.eigh(relative * free * relative.T)
-            turned = _inverse(values, _NULL, -0.5)[:, None] * (vectors.T @ weighted[rows])
-            yield np.array([g]), rows[None], (relative * (vectors @ turned))[None]
-            continue
-        # but for I the covariance acts on the columns of X_g and W_g X_g alone
-        basis = np.linalg.qr(shown[rows])[0]
-        inside = basis.T @ shown[rows]
-        values, vectors = np.linalg.eigh(np.eye(len(inside)) - inside @ between @ inside.T)
-        vectors = basis @ vectors
-        turned = (_inverse(values, _SATURATED, -0.5) - 1)[:, None] * (vectors.T @ weighted[rows])
-        yield np.array([g]), rows[None], (weighted[rows] + vectors @ turned)[None]
+        z = hat_rows[rows]
+        design = weighted[rows]
+        if variances is not None and 1 < len(rows) <= _MAX_ROOT_ROWS and np.ptp(variances[rows]) > 0:
+            covariance = np.eye(len(rows)) - z @ hat_core @ z.T
+            adjusted = _times_model_root(design[None], covariance[None], variances[None, rows])[0]
+        else:
+            # V_g differs from I in the span of Z_g only, so that its root is computed there
+            basis = np.linalg.qr(z)[0]
+            coordinates = basis.T @ z
+            values, vectors = np.linalg.eigh(
+                np.eye(len(coordinates)) - coordinates @ hat_core @ coordinates.T
+            )
+            vectors = basis @ vectors
+            factors = _pseudo_power(values, _SATURATED, -0.5) - 1
+            adjusted = design + vectors @ (factors[:, None] * (vectors.T @ design))
+        yield np.array([g]), rows[None], adjusted[None]
 
 
-def _inverse(values: np.ndarray, floor: float, power: float) -> np.ndarray:
-    """A negative power of values, 0 up to a floor."""
+def _pseudo_power(values: np.ndarray, floor: float, power: float) -> np.ndarray:
+    """A negative power of values, 0 for values up to the floor: that of a pseudo-inverse."""
     return np.where(values > floor, np.maximum(values, floor) ** power, 0.0)
 
 
@@ -276,11 +318,11 @@ def hotelling_df(
     bread: np.ndarray,
     clusters: np.ndarray,
     contrasts: np.ndarray,
-    spread: np.ndarray | None = None,
+    variances: np.ndarray | None = None,
     power: float = -0.5,
     sampling: np.ndarray | None = None,
 ) -> float:
-    """The degrees of freedom eta of the Wishart distribution closest to CR2's of combinations (q, k).
+    """Degrees of freedom eta of the Wishart distribution closest to CR2's of combinations (q, k).
 
     Q = b' V^-1 b is then taken for Hotelling's T^2, (eta - q + 1) / (eta q) Q for F(q, eta - q + 1); NaN
     for a single cluster. With Omega = C M C' of the `contrasts` C (their covariance but for sigma^2, if
@@ -290,61 +332,97 @@ def hotelling_df(
     tr(N_gh)^2 + tr(N_gh^2) over pairs of clusters. For q = 1 this is Satterthwaite's df of
     `bias_reduced`. Any root of Omega gives the same eta; it is Cholesky's here. With another `power` Omega
     is the sum of P_g'(I - H)_gg P_g, which V has on average under the model. With weights of `sampling` Omega
-    is S of `bias_reduced`.
+    is C S C', S of `bias_reduced`.
     """
     q, k = contrasts.shape
     groups = cluster_rows(clusters)
     if len(groups) < 2:
         return float("nan")
-    shown, between = _between(matrix, bread, sampling)
-    by_model = bread if sampling is None else -between[:k, :k]
-    omega = contrasts @ by_model @ contrasts.T
+    hat_rows, hat_core = _hat_factors(matrix, bread, sampling)
     directions = contrasts @ bread
     if power != -0.5:
-        omega = np.zeros_like(omega)
-        for _, rows, adjusted in _adjusted(matrix, groups, spread, power):
-            weights = adjusted @ directions.T
-            shared = matrix[rows].transpose(0, 2, 1) @ weights
-            omega += np.einsum("gis,git->st", weights, weights)
-            omega -= np.einsum("gks,kl,glt->st", shared, bread, shared)
-    root = np.linalg.cholesky(omega)
-    standard = np.linalg.solve(root, directions).T
-    own = np.empty((len(groups), q, q))
-    crossed = np.empty((len(groups), len(between), q))
-    for which, rows, adjusted in _adjusted(matrix, groups, spread, power, sampling):
-        weights = adjusted @ standard
-        own[which] = weights.transpose(0, 2, 1) @ weights
-        crossed[which] = shown[rows].transpose(0, 2, 1) @ weights
-    if len(groups) > _DIRECT:
-        # N_gh = -C_g'K C_h but for g = h: sums over pairs are products of sums over clusters
-        product = crossed.transpose(0, 2, 1) @ between @ crossed
-        gram = np.einsum("gks,gjt->ksjt", crossed, crossed, optimize=True)
-        left = np.einsum("lk,ksjt->lsjt", between, gram, optimize=True)
-        pairs = np.einsum("lsjt,jtls->", left, left) + np.einsum("lsjt,jslt->", left, left)
-        return float(q * (q + 1) / (pairs - _squares(product) + _squares(own - product)))
-    variance = 0.0
-    for g in range(len(groups)):
-        # a row of blocks at a time: all of them may not fit into memory
-        blocks = -np.einsum("ks,hkt->hst", between @ crossed[g], crossed)
-        blocks[g] += own[g]
-        variance += _squares(blocks)
-    return float(q * (q + 1) / variance)
+        omega = _mean_covariance(matrix, bread, groups, directions, variances, power)
+    elif sampling is not None:
+        s = -hat_core[:k, :k]
+        omega = contrasts @ s @ contrasts.T
+    else:
+        omega = contrasts @ bread @ contrasts.T
+    standardised = np.linalg.solve(np.linalg.cholesky(omega), directions).T
+    # P_g'P_g and Z_g'P_g of each cluster
+    squares = np.empty((len(groups), q, q))
+    projections = np.empty((len(groups), len(hat_core), q))
+    for batch, rows, adjusted in _adjusted_rows(matrix, groups, variances, power, sampling):
+        p = adjusted @ standardised
+        squares[batch] = p.transpose(0, 2, 1) @ p
+        projections[batch] = hat_rows[rows].transpose(0, 2, 1) @ p
+    if len(groups) > _MAX_DIRECT_CLUSTERS:
+        total_variance = _variance_from_sums(squares, projections, hat_core)
+    else:
+        total_variance = _variance_from_pairs(squares, projections, hat_core)
+    return float(q * (q + 1) / total_variance)
 
 
-def _squares(blocks: np.ndarray) -> float:
-    """The sum of tr(N)^2 + tr(N^2) over matrices N."""
-    return float((np.trace(blocks, axis1=1, axis2=2) ** 2).sum() + np.einsum("hst,hts->", blocks, blocks))
+def _mean_covariance(
+    matrix: np.ndarray,
+    bread: np.ndarray,
+    groups: Sequence[np.ndarray],
+    directions: np.ndarray,
+    variances: np.ndarray | None,
+    power: float,
+) -> np.ndarray:
+    """Mean (q, q), by the model, of the adjusted covariance of combinations with `directions` C M (q, k)."""
+    q = len(directions)
+    mean = np.zeros((q, q))
+    for _, rows, adjusted in _adjusted_rows(matrix, groups, variances, power):
+        p = adjusted @ directions.T
+        projection = matrix[rows].transpose(0, 2, 1) @ p
+        mean += np.einsum("gis,git->st", p, p)
+        mean -= np.einsum("gks,kl,glt->st", projection, bread, projection)
+    return mean
+
+
+def _variance_from_sums(squares: np.ndarray, projections: np.ndarray, hat_core: np.ndarray) -> float:
+    """Sum of tr(N_gh)^2 + tr(N_gh^2) over pairs of clusters, from sums over clusters.
+
+    N_gh is -C_g'K C_h with C the `projections` (G, m, q), plus the `squares` (G, q, q) where g = h. The sum
+    over pairs of -C_g'K C_h is a product of sums over clusters, in which the terms of g = h are replaced.
+    """
+    hat_blocks = projections.transpose(0, 2, 1) @ hat_core @ projections
+    gram = np.einsum("gks,gjt->ksjt", projections, projections, optimize=True)
+    core_gram = np.einsum("lk,ksjt->lsjt", hat_core, gram, optimize=True)
+    squared_traces = np.einsum("lsjt,jtls->", core_gram, core_gram)
+    traces_of_squares = np.einsum("lsjt,jslt->", core_gram, core_gram)
+    all_pairs = squared_traces + traces_of_squares
+    return float(all_pairs - _sum_of_traces(hat_blocks) + _sum_of_traces(squares - hat_blocks))
+
+
+def _variance_from_pairs(squares: np.ndarray, projections: np.ndarray, hat_core: np.ndarray) -> float:
+    """The sum of `_variance_from_sums`, pair by pair, so that nothing cancels."""
+    total = 0.0
+    # one cluster against all at a time, as all pairs may not fit into memory
+    for g in range(len(squares)):
+        blocks = -np.einsum("ks,hkt->hst", hat_core @ projections[g], projections)
+        blocks[g] += squares[g]
+        total += _sum_of_traces(blocks)
+    return total
+
+
+def _sum_of_traces(blocks: np.ndarray) -> float:
+    """The sum of tr(N)^2 + tr(N^2) over matrices N, shape (G, q, q)."""
+    squared_traces = (np.trace(blocks, axis1=1, axis2=2) ** 2).sum()
+    traces_of_squares = np.einsum("hst,hts->", blocks, blocks)
+    return float(squared_traces + traces_of_squares)
 
 
 def wald_statistic(coefficients: np.ndarray, covariance: np.ndarray, classical: np.ndarray) -> float:
-    """B' V^-1 b / q; NaN where V is undefined, or singular in units of `classical`."""
+    """The Wald statistic b' V^-1 b / q; NaN where V is undefined, or singular in units of `classical`."""
     q = len(coefficients)
     if q == 0 or not np.isfinite(covariance).all():
         return float("nan")
     root = np.linalg.cholesky(classical)
     whitened = np.linalg.solve(root, np.linalg.solve(root, covariance).T)
     values, vectors = np.linalg.eigh((whitened + whitened.T) / 2)
-    if values[0] <= max(_SINGULAR * values[-1], _ZERO):
+    if values[0] <= max(_SINGULAR * values[-1], _ZERO_VARIANCE):
         return float("nan")
     projected = vectors.T @ np.linalg.solve(root, coefficients)
     return float((projected**2 / values).sum() / q)

@@ -1,8 +1,8 @@
-"""From a formula and columns to a model matrix, with R's choice of columns and R's names."""
+"""Model matrices from formulas and columns, with R's coding and names of the columns."""
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,25 +15,30 @@ from salstats.stats.models.formulas import Factor, Formula, alias
 
 MAX_COLUMNS = 2000
 INTERCEPT = "(Intercept)"
-#: What a column of a model matrix is the product of: factors, and of a categorical one its level.
+#: A column of a model matrix as a product of factors: a number's values where the level is None, else the
+#: indicator of a level.
 Product = tuple[tuple[Factor, float | None], ...]
 
 
 @dataclass(frozen=True)
 class Variable:
-    """One column, ready for a model: numbers, or the codes of levels; NaN where missing."""
+    """One column as numbers for a model: its values, or the codes of its levels; NaN where missing."""
 
     values: np.ndarray
     #: The levels in their order, None for a numeric column.
     levels: tuple[str, ...] | None
 
     def names(self, values: np.ndarray) -> list[str]:
-        """Values as they are printed."""
-        return [level_name(v) if self.levels is None else self.levels[int(v)] for v in values]
+        """Printed names of values or codes."""
+        if self.levels is None:
+            return [level_name(value) for value in values]
+        return [self.levels[int(code)] for code in values]
 
-    def names_of(self, given: pd.Series) -> list[str]:
-        """Values that were given, spelled as `names` spells them."""
-        return [level_name(float(v) if self.levels is None and not isinstance(v, str) else v) for v in given]
+    def names_of(self, values: pd.Series) -> list[str]:
+        """Printed names of values as users write them, spelled as by `names`."""
+        if self.levels is not None:
+            return [level_name(value) for value in values]
+        return [level_name(value if isinstance(value, str) else float(value)) for value in values]
 
 
 Variables = Mapping[str, Variable]
@@ -41,69 +46,76 @@ Variables = Mapping[str, Variable]
 
 @dataclass(frozen=True)
 class Design:
-    """The model matrix of some rows, a column for each coefficient."""
+    """The model matrix of some rows, with a column for each coefficient."""
 
     formula: Formula
+    #: (n, columns)
     matrix: np.ndarray
     #: The names of the columns, as R and broom write them.
     names: tuple[str, ...]
     #: The position of each column's term in the formula; -1 for the intercept.
     assign: tuple[int, ...]
-    #: The left side.
+    #: (n,): The left side.
     response: np.ndarray
-    #: Of each categorical factor the values that occur in these rows, the reference first.
+    #: The values of each categorical factor in these rows, the reference first.
     levels: dict[Factor, np.ndarray]
-    #: The level that each categorical variable's treatment contrasts are against, where there are any.
+    #: The reference level of each factor that is coded by treatment contrasts.
     references: dict[str, str]
-    #: What the columns are made of: products of factors of these rows' variables.
+    #: The columns as products of factors.
     products: tuple[Product, ...]
-    own: dict[str, np.ndarray]
+    #: (n,) each: The values of every column of the formula in these rows.
+    values: dict[str, np.ndarray]
 
     @property
     def single_level(self) -> tuple[str, ...]:
-        """Categorical variables that have one level only in these rows, and so no column."""
+        """Categorical variables that have a single level in these rows, and so no column."""
         return tuple(factor.name for factor, values in self.levels.items() if len(values) == 1)
 
     def at(self, values: Mapping[str, np.ndarray]) -> np.ndarray:
-        """The model matrix at other values, with the levels, means and deviations of the model's own."""
+        """The model matrix at other values, with the levels, means and deviations of this design's rows."""
         if not values:
             return np.ones((1, len(self.products)))
-        n_own = len(self.response)
-        both = {c: np.concatenate([self.own[c], v]) for c, v in values.items()}
-        return _matrix(self.products, both, n_own)[n_own:]
+        # transforms such as center() take their statistics from the first n_rows values
+        n_rows = len(self.response)
+        extended = {column: np.concatenate([self.values[column], new]) for column, new in values.items()}
+        return _matrix(self.products, extended, n_rows)[n_rows:]
 
 
 def read_variable(frame: pd.DataFrame, column: str) -> Variable:
-    """A column of numbers as it is, and one of text, or of identifiers, as the codes of its levels.
+    """The variable of a column: numbers as they are, text and identifiers as the codes of their levels.
 
-    The levels of a Categorical keep their order, other text is sorted by code point (R's C locale). Readers
-    that are called 1, 2 and 3 are no quantity.
+    The levels of a Categorical keep their order, other text is sorted by code point (R's C locale).
+    Identifiers that are numbers, such as readers called 1, 2 and 3, are levels, too.
     """
     series = frame[column]
-    numeric = pd.api.types.is_numeric_dtype(series)
+    is_numeric = pd.api.types.is_numeric_dtype(series)
+    is_text = pd.api.types.is_string_dtype(series) or pd.api.types.is_object_dtype(series)
     if isinstance(series.dtype, pd.CategoricalDtype):
         codes = series.cat.codes.to_numpy(dtype=np.float64)
-        levels = tuple(level_name(v) for v in series.cat.categories)
-    elif numeric and column not in IDENTIFIER_COLUMNS:
-        return Variable(check_numeric(frame, column, "the data"), None)
-    elif numeric or pd.api.types.is_string_dtype(series) or pd.api.types.is_object_dtype(series):
-        texts = series.map(level_name, na_action="ignore") if series.dtype == object else series
-        raw, uniques = pd.factorize(texts, sort=True)
-        codes, levels = np.asarray(raw, dtype=np.float64), tuple(level_name(v) for v in uniques)
+        categories = series.cat.categories
+    elif is_numeric and column not in IDENTIFIER_COLUMNS:
+        return Variable(check_numeric(frame, column, "the data"), levels=None)
+    elif is_numeric or is_text:
+        if series.dtype == object:
+            series = series.map(level_name, na_action="ignore")
+        integer_codes, categories = pd.factorize(series, sort=True)
+        codes = np.asarray(integer_codes, dtype=np.float64)
     else:
         raise ColumnError(f"column {column!r} is {series.dtype}; a model takes numbers or text")
+    levels = tuple(level_name(category) for category in categories)
+    # pandas codes missing values as -1
     return Variable(np.where(codes < 0, np.nan, codes), levels)
 
 
 def level_name(value: object) -> str:
-    """A level as R prints it: 1, not 1.0."""
+    """Name of a level as R prints it: 1, not 1.0."""
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
     return str(value)
 
 
 def complete_rows(formula: Formula, variables: Variables, rows: np.ndarray) -> np.ndarray:
-    """Those of `rows` in which no column of the formula is missing (R's na.omit)."""
+    """The `rows` in which no column of the formula is missing (R's na.omit)."""
     complete = np.ones(len(rows), dtype=bool)
     for column in formula.columns:
         complete &= ~np.isnan(variables[column].values[rows])
@@ -111,35 +123,38 @@ def complete_rows(formula: Formula, variables: Variables, rows: np.ndarray) -> n
 
 
 def is_categorical(factor: Factor, variables: Variables) -> bool:
-    """Whether a factor is coded by its levels: `C(...)`, or a column of text as it stands."""
-    return factor.categorical or (factor.is_column and variables[factor.columns[0]].levels is not None)
+    """True for a factor that is coded by its levels: `C(...)`, or a column of text as it stands."""
+    if factor.categorical:
+        return True
+    return factor.is_column and variables[factor.columns[0]].levels is not None
 
 
 def warn_of_label_slopes(formula: Formula, variables: Variables) -> None:
-    """Warn where a formula takes a column of labels as a number, which gives it a slope."""
-    terms = [*formula.terms, *(term for effect in formula.random for term in effect.terms)]
+    """Warn where a formula takes a column of labels, such as seeds, as a number, which gives it a slope."""
+    terms = list(formula.terms)
+    for effect in formula.random:
+        terms.extend(effect.terms)
     factors = dict.fromkeys(factor for term in terms for factor in term if factor.is_column)
     for factor in factors:
-        variable = variables[factor.columns[0]]
-        if factor.categorical or variable.levels is not None:
+        if is_categorical(factor, variables):
             continue
-        if holds_labels(factor.name, variable.values):
-            written = factor.name if factor.name.isidentifier() else f'Q("{factor.name}")'
+        if holds_labels(factor.name, variables[factor.columns[0]].values):
+            name = factor.name if factor.name.isidentifier() else f'Q("{factor.name}")'
             warn(
                 f"{factor.name!r} in {formula.text!r} is taken as a number and gets a slope, though by its "
-                f"name it holds labels; write C({written}) for a level each"
+                f"name it holds labels; write C({name}) for a level each"
             )
 
 
 def build_design(formula: Formula, variables: Variables, rows: np.ndarray) -> Design:
-    """The model matrix of `rows`, none of which may miss a column of the formula, columns in R's order.
+    """Build the model matrix of `rows`, with columns in R's order; `rows` have no missing values.
 
-    Levels, means (`center`) and standard deviations (`scale`) are those of `rows`. R's rule
-    (`terms.formula`): a categorical variable in a term is coded by treatment contrasts, first level the
-    reference, where the rest of the term is part of an earlier term, and by indicators of all its levels
-    elsewhere; without an intercept the first categorical variable has all. formulaic's own rule gives a
-    matrix of full rank where R's has columns that depend on others (`y ~ a:b` of two factors, say), and so
-    other terms.
+    Levels, means (`center`) and standard deviations (`scale`) are those of `rows`. Categorical variables are
+    coded by R's rule (`terms.formula`): by treatment contrasts, the first level being the reference, in a
+    term of which the other factors are part of an earlier term, and by indicators of all levels in other
+    terms. Without an intercept the first categorical variable has indicators of all levels. formulaic's own
+    rule gives a matrix of full rank where R's has columns that depend on others (as in `y ~ a:b` of two
+    factors), and so other terms.
     """
     factors = tuple(dict.fromkeys(factor for term in formula.terms for factor in term))
     levels = {
@@ -147,45 +162,87 @@ def build_design(formula: Formula, variables: Variables, rows: np.ndarray) -> De
         for factor in factors
         if is_categorical(factor, variables)
     }
-    for factor in (formula.response, *factors):
-        text = [c for c in factor.columns if variables[c].levels is not None]
-        if text and factor not in levels:
-            raise ColumnError(f"column {text[0]!r} holds text; it can be a term, or C(...), but not a number")
+    numeric_factors = [factor for factor in (formula.response, *factors) if factor not in levels]
+    for factor in numeric_factors:
+        _check_numbers(factor, variables)
     _check_size(formula, levels)
-    full = _fully_coded(formula, levels)
-    names, assign = ([INTERCEPT], [-1]) if formula.intercept else ([], [])
-    products: list[Product] = [()] if formula.intercept else []
-    references: dict[str, str] = {}
-    for position, term in enumerate(formula.terms):
-        parts: list[list[tuple[str, tuple[Factor, float | None]]]] = []
-        for factor in term:
-            if factor not in levels:
-                parts.append([(factor.name, (factor, None))])
-                continue
-            shown = variables[factor.columns[0]].names(levels[factor])
-            coded = [(factor.name + s, (factor, v)) for s, v in zip(shown, levels[factor], strict=True)]
-            whole = (position, factor) in full
-            parts.append(coded if whole else coded[1:])
-            if not whole and len(coded) > 1:
-                references[factor.name] = shown[0]
-        # R's order: the levels of the first factor vary fastest
-        for combination in itertools.product(*reversed(parts)):
-            names.append(":".join(name for name, _ in reversed(combination)))
-            products.append(tuple(part for _, part in reversed(combination)))
-            assign.append(position)
-    own = {column: variables[column].values[rows] for column in formula.columns}
-    for factor in (formula.response, *factors):
-        if factor not in levels:
-            _check_defined(factor, own)
-    response = _matrix((((formula.response, None),),), own, len(rows))[:, 0]
-    matrix = _matrix(products, own, len(rows))
+    coding = _coding(formula, variables, levels)
+    values = {column: variables[column].values[rows] for column in formula.columns}
+    for factor in numeric_factors:
+        _check_defined(factor, values)
+    response_product: Product = ((formula.response, None),)
     return Design(
-        formula, matrix, tuple(names), tuple(assign), response, levels, references, tuple(products), own
+        formula=formula,
+        matrix=_matrix(coding.products, values, len(rows)),
+        names=tuple(coding.names),
+        assign=tuple(coding.assign),
+        response=_matrix([response_product], values, len(rows))[:, 0],
+        levels=levels,
+        references=coding.references,
+        products=tuple(coding.products),
+        values=values,
     )
 
 
+@dataclass
+class _Coding:
+    """The columns of a model matrix; fields as in `Design`."""
+
+    names: list[str] = field(default_factory=list)
+    assign: list[int] = field(default_factory=list)
+    products: list[Product] = field(default_factory=list)
+    references: dict[str, str] = field(default_factory=dict)
+
+    def add(self, name: str, position: int, product: Product) -> None:
+        """Add a column of the term at `position`."""
+        self.names.append(name)
+        self.assign.append(position)
+        self.products.append(product)
+
+
+@dataclass(frozen=True)
+class _CodedFactor:
+    """One of the columns that code a factor: a number, or the indicator of a level."""
+
+    name: str
+    factor: Factor
+    level: float | None
+
+
+def _coding(formula: Formula, variables: Variables, levels: Mapping[Factor, np.ndarray]) -> _Coding:
+    """The columns of the model matrix in R's order, with their names, terms and reference levels."""
+    fully_coded = _fully_coded(formula, levels)
+    coding = _Coding()
+    if formula.intercept:
+        coding.add(INTERCEPT, position=-1, product=())
+    for position, term in enumerate(formula.terms):
+        factor_columns = []
+        for factor in term:
+            if factor not in levels:
+                factor_columns.append([_CodedFactor(factor.name, factor, level=None)])
+                continue
+            names = variables[factor.columns[0]].names(levels[factor])
+            indicators = [
+                _CodedFactor(factor.name + name, factor, level)
+                for name, level in zip(names, levels[factor], strict=True)
+            ]
+            if (position, factor) not in fully_coded:
+                if len(indicators) > 1:
+                    coding.references[factor.name] = names[0]
+                # treatment contrasts leave out the reference, which is first
+                indicators = indicators[1:]
+            factor_columns.append(indicators)
+        # The levels of the first factor vary fastest in R, and those of the last one in itertools.product.
+        for reversed_combination in itertools.product(*reversed(factor_columns)):
+            combination = reversed_combination[::-1]
+            name = ":".join(coded.name for coded in combination)
+            product = tuple((coded.factor, coded.level) for coded in combination)
+            coding.add(name, position, product)
+    return coding
+
+
 def _levels(factor: Factor, variable: Variable, rows: np.ndarray) -> np.ndarray:
-    """The values of a categorical factor that occur in `rows`, the reference first."""
+    """The codes or values of a categorical factor that occur in `rows`, the reference first."""
     present = np.unique(variable.values[rows])
     if factor.reference is None or not len(present):
         return present
@@ -194,79 +251,116 @@ def _levels(factor: Factor, variable: Variable, rows: np.ndarray) -> np.ndarray:
         raise ColumnError(
             f"{factor.name!r} has no level {factor.reference!r} in these rows (levels: {quoted(names)})"
         )
-    first = names.index(factor.reference)
-    return np.concatenate([present[[first]], np.delete(present, first)])
+    position = names.index(factor.reference)
+    return np.concatenate([present[[position]], np.delete(present, position)])
+
+
+def _check_numbers(factor: Factor, variables: Variables) -> None:
+    """Raise where a numeric factor is made of a column of text."""
+    for column in factor.columns:
+        if variables[column].levels is not None:
+            raise ColumnError(f"column {column!r} holds text; it can be a term, or C(...), but not a number")
 
 
 def _check_size(formula: Formula, levels: Mapping[Factor, np.ndarray]) -> None:
-    """Raise where a model matrix would have more columns than anyone fits."""
+    """Raise where a term of the model matrix would have more than `MAX_COLUMNS` columns."""
+
+    def n_levels(factor: Factor) -> int:
+        return len(levels[factor]) if factor in levels else 1
+
     for term in formula.terms:
-        if np.prod([float(len(levels.get(f, "1"))) for f in term]) > MAX_COLUMNS:
-            many = max(term, key=lambda f: len(levels.get(f, "")))
+        # products of floats do not overflow
+        n_columns = np.prod([float(n_levels(factor)) for factor in term])
+        if n_columns > MAX_COLUMNS:
+            largest = max(term, key=n_levels)
             raise FormulaError(
-                f"{formula.text!r} would make more than {MAX_COLUMNS} columns; {many.name!r} has "
-                f"{len(levels.get(many, '1'))} levels: take a column with fewer, or fit groups with by="
+                f"{formula.text!r} would make more than {MAX_COLUMNS} columns; {largest.name!r} has "
+                f"{n_levels(largest)} levels: take a column with fewer, or fit groups with by="
             )
 
 
 def _fully_coded(formula: Formula, levels: Mapping[Factor, np.ndarray]) -> set[tuple[int, Factor]]:
-    """The (term, factor) pairs that R codes by all levels instead of contrasts."""
+    """The (term position, factor) pairs that R codes by indicators of all levels instead of contrasts.
+
+    Pairs of numeric factors, for which this makes no difference, may be among them.
+    """
     terms = [frozenset(term) for term in formula.terms]
-    full = {
-        (position, factor)
-        for position, own in enumerate(terms)
-        for factor in own
-        if len(own) > 1 and not any(own - {factor} <= earlier for earlier in terms[:position])
-    }
-    categorical = [(i, factor) for i, term in enumerate(formula.terms) for factor in term if factor in levels]
-    return full if formula.intercept else full | set(categorical[:1])
+    fully_coded = set()
+    for position, term in enumerate(terms):
+        for factor in term:
+            margin = term - {factor}
+            is_nested = any(margin <= earlier for earlier in terms[:position])
+            if margin and not is_nested:
+                fully_coded.add((position, factor))
+    if not formula.intercept:
+        first = _first_categorical(formula, levels)
+        if first is not None:
+            fully_coded.add(first)
+    return fully_coded
+
+
+def _first_categorical(formula: Formula, levels: Mapping[Factor, np.ndarray]) -> tuple[int, Factor] | None:
+    """The first categorical factor of a formula with its term's position, None where there is none."""
+    for position, term in enumerate(formula.terms):
+        for factor in term:
+            if factor in levels:
+                return position, factor
+    return None
 
 
 def _check_defined(factor: Factor, values: Mapping[str, np.ndarray]) -> None:
     """Raise where an expression has no finite value in some row."""
-    first = values[factor.columns[0]]
-    bad = ~np.isfinite(_evaluated(factor, values, len(first)))
-    if bad.any():
+    column = values[factor.columns[0]]
+    undefined = ~np.isfinite(_evaluate(factor, values, len(column)))
+    if undefined.any():
         raise ValueRangeError(
-            f"{factor.name} is undefined or infinite in {int(bad.sum())} of {len(bad)} rows "
-            f"(first where {factor.columns[0]} is {first[bad][0]:g}); leave them out or choose another "
-            "transform"
+            f"{factor.name} is undefined or infinite in {int(undefined.sum())} of {len(undefined)} rows "
+            f"(first where {factor.columns[0]} is {column[undefined][0]:g}); leave them out or choose "
+            "another transform"
         )
 
 
-def _matrix(products: Sequence[Product], values: Mapping[str, np.ndarray], n_own: int) -> np.ndarray:
-    """Products of factors, a column each; the first `n_own` rows are the model's own."""
-    n = len(next(iter(values.values())))
-    matrix = np.ones((n, len(products)))
-    known: dict[Factor, np.ndarray] = {}
+def _matrix(products: Sequence[Product], values: Mapping[str, np.ndarray], n_fitted: int) -> np.ndarray:
+    """Products of factors at `values`, as columns; the first `n_fitted` rows are those of the model."""
+    n_rows = len(next(iter(values.values())))
+    matrix = np.ones((n_rows, len(products)))
+    evaluated: dict[Factor, np.ndarray] = {}
     for column, product in enumerate(products):
         for factor, level in product:
             if level is not None:
                 matrix[:, column] *= values[factor.columns[0]] == level
                 continue
-            if factor not in known:
-                known[factor] = _evaluated(factor, values, n_own)
-            matrix[:, column] *= known[factor]
+            if factor not in evaluated:
+                evaluated[factor] = _evaluate(factor, values, n_fitted)
+            matrix[:, column] *= evaluated[factor]
     return matrix
 
 
-def _evaluated(factor: Factor, values: Mapping[str, np.ndarray], n_own: int) -> np.ndarray:
-    """An expression, which `parse_formula` has checked, of columns."""
+def _evaluate(factor: Factor, values: Mapping[str, np.ndarray], n_fitted: int) -> np.ndarray:
+    """Values (n,) of an expression of columns, whose code `parse_formula` has checked.
+
+    `center` and `scale` take mean and standard deviation from the first `n_fitted` rows.
+    """
 
     def center(x: np.ndarray) -> np.ndarray:
-        return x - x[:n_own].mean()
+        return x - x[:n_fitted].mean()
 
     def scale(x: np.ndarray) -> np.ndarray:
-        # n - 1 as R's scale; a constant stays constant (0): its coefficient is the one not estimated
-        deviation = x[:n_own].std(ddof=1) if n_own > 1 else 0.0
-        return center(x) / (deviation or 1.0)
+        deviation = 0.0
+        if n_fitted > 1:
+            # with n - 1, as R's scale
+            deviation = x[:n_fitted].std(ddof=1)
+        if deviation == 0:
+            # a constant becomes 0, whose coefficient is then reported as not estimable
+            deviation = 1.0
+        return center(x) / deviation
 
     if factor.is_column:
         return values[factor.columns[0]]
-    names = {alias(column): values[column] for column in factor.columns} | _TRANSFORMS
-    names |= {"center": center, "scale": scale, "__builtins__": {}}
-    if not n_own:
+    if n_fitted == 0:
         return np.empty(len(values[factor.columns[0]]))
+    names: dict[str, Any] = {alias(column): values[column] for column in factor.columns}
+    names |= _TRANSFORMS | {"center": center, "scale": scale, "__builtins__": {}}
     try:
         with np.errstate(all="ignore"):
             return np.asarray(eval(factor.code, names), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Standard errors of coefficients as records: what each is called, and how a Methods section describes it."""
+"""Kinds of standard errors of coefficients, as records with their names and descriptions."""
 
 from dataclasses import dataclass
 
@@ -7,86 +7,118 @@ from salstats.stats.engine.intervals import RECOMMENDED
 
 @dataclass(frozen=True)
 class Errors:
-    """Standard errors of coefficients; in their texts `{unit}` is what the clusters are."""
+    """A kind of standard errors of coefficients; `{unit}` in its texts is the name of the clusters."""
 
-    #: What `errors=` takes.
+    #: Its name as a value of `errors=`.
     name: str
     #: Its name in a figure's caption.
     brief: str
     #: Its name in a table's note.
     label: str
-    #: How a Methods section describes it.
+    #: Its description in a Methods section.
     note: str
-    #: Whether rows of a cluster may depend on each other.
+    #: True where rows of a cluster may depend on each other.
     clustered: bool = False
-    #: Power of I - H_gg that residuals of a cluster are multiplied by against the fit's pull on them.
+    #: Power of I - H_gg by which residuals of a cluster are multiplied, as the fit makes them too small; None
+    #: without this correction.
     power: float | None = None
-    #: Whether random effects are what rows depend by.
+    #: True for errors of mixed models.
     mixed: bool = False
 
 
 _KINDS = (
     Errors(
-        "cr2", "cluster-robust (CR2)", "bias-reduced standard errors clustered by {unit} (CR2)",
-        "Standard errors were clustered by {unit}, with the bias-reduced linearization (CR2) of Bell and "
-        "McCaffrey 2002; P values and confidence intervals were from Student's t distribution with "
-        "Satterthwaite's degrees of freedom (Pustejovsky and Tipton 2018).",
-        clustered=True, power=-0.5,
+        name="cr2",
+        brief="cluster-robust (CR2)",
+        label="bias-reduced standard errors clustered by {unit} (CR2)",
+        note=(
+            "Standard errors were clustered by {unit}, with the bias-reduced linearization (CR2) of Bell and "
+            "McCaffrey 2002; P values and confidence intervals were from Student's t distribution with "
+            "Satterthwaite's degrees of freedom (Pustejovsky and Tipton 2018)."
+        ),
+        clustered=True,
+        power=-0.5,
     ),
     Errors(
-        "cluster", "cluster-robust (CR1)", "standard errors clustered by {unit} (CR1)",
-        "Standard errors were clustered by {unit} (CR1, with the factor G/(G \N{MINUS SIGN} 1) "
-        "\N{MULTIPLICATION SIGN} (n \N{MINUS SIGN} 1)/(n \N{MINUS SIGN} k) for G clusters, n rows and k "
-        "coefficients; Cameron and Miller 2015); P values and confidence intervals were from Student's t "
-        "distribution with G \N{MINUS SIGN} 1 degrees of freedom.",
+        name="cluster",
+        brief="cluster-robust (CR1)",
+        label="standard errors clustered by {unit} (CR1)",
+        note=(
+            "Standard errors were clustered by {unit} (CR1, with the factor G/(G \N{MINUS SIGN} 1) "
+            "\N{MULTIPLICATION SIGN} (n \N{MINUS SIGN} 1)/(n \N{MINUS SIGN} k) for G clusters, n rows and k "
+            "coefficients; Cameron and Miller 2015); P values and confidence intervals were from Student's t "
+            "distribution with G \N{MINUS SIGN} 1 degrees of freedom."
+        ),
         clustered=True,
     ),
     *(
         Errors(
-            f"hc{i}", f"robust (HC{i})", f"heteroscedasticity-robust standard errors (HC{i})",
-            f"Standard errors were heteroscedasticity-consistent (HC{i}).",
+            name=f"hc{i}",
+            brief=f"robust (HC{i})",
+            label=f"heteroscedasticity-robust standard errors (HC{i})",
+            note=f"Standard errors were heteroscedasticity-consistent (HC{i}).",
         )
         for i in range(4)
     ),
     Errors(
-        "classical", "classical", "classical standard errors",
-        "Standard errors were those for independent errors of equal variance.",
+        name="classical",
+        brief="classical",
+        label="classical standard errors",
+        note="Standard errors were those for independent errors of equal variance.",
     ),
     Errors(
-        "mancl-derouen", "cluster-robust (Mancl-DeRouen)",
-        "bias-corrected standard errors clustered by {unit} (Mancl and DeRouen)",
-        "Standard errors were clustered by {unit}, with the correction of Mancl and DeRouen 2001; P values "
-        "and confidence intervals were from Student's t distribution with Satterthwaite's degrees of "
-        "freedom.",
-        clustered=True, power=-1.0,
+        name="mancl-derouen",
+        brief="cluster-robust (Mancl-DeRouen)",
+        label="bias-corrected standard errors clustered by {unit} (Mancl and DeRouen)",
+        note=(
+            "Standard errors were clustered by {unit}, with the correction of Mancl and DeRouen 2001; P "
+            "values and confidence intervals were from Student's t distribution with Satterthwaite's "
+            "degrees of freedom."
+        ),
+        clustered=True,
+        power=-1.0,
     ),
     Errors(
-        "cr0", "cluster-robust (CR0)", "standard errors clustered by {unit} (CR0)",
-        "Standard errors were clustered by {unit}, without a correction for their number (CR0; Liang and "
-        "Zeger 1986); P values and confidence intervals were from the normal distribution.",
+        name="cr0",
+        brief="cluster-robust (CR0)",
+        label="standard errors clustered by {unit} (CR0)",
+        note=(
+            "Standard errors were clustered by {unit}, without a correction for their number (CR0; Liang and "
+            "Zeger 1986); P values and confidence intervals were from the normal distribution."
+        ),
         clustered=True,
     ),
     Errors(
-        "satterthwaite", "by the model, with Satterthwaite's degrees of freedom",
-        "t tests with Satterthwaite's degrees of freedom",
-        "P values and confidence intervals were from Student's t distribution with Satterthwaite's degrees "
-        "of freedom (Kuznetsova et al. 2017).",
+        name="satterthwaite",
+        brief="by the model, with Satterthwaite's degrees of freedom",
+        label="t tests with Satterthwaite's degrees of freedom",
+        note=(
+            "P values and confidence intervals were from Student's t distribution with Satterthwaite's "
+            "degrees of freedom (Kuznetsova et al. 2017)."
+        ),
         mixed=True,
     ),
     Errors(
-        "kenward-roger", "Kenward and Roger's", "Kenward and Roger's standard errors and degrees of freedom",
-        "Standard errors and the degrees of freedom of Student's t distribution were those of Kenward and "
-        "Roger 1997.",
+        name="kenward-roger",
+        brief="Kenward and Roger's",
+        label="Kenward and Roger's standard errors and degrees of freedom",
+        note=(
+            "Standard errors and the degrees of freedom of Student's t distribution were those of Kenward "
+            "and Roger 1997."
+        ),
         mixed=True,
     ),
-)  # fmt: skip
-#: Every kind by its name, and those of models without random effects and with them.
+)
+#: Every kind by its name.
 ERRORS = {kind.name: kind for kind in _KINDS}
-OF_FIXED = tuple(kind.name for kind in _KINDS if not kind.mixed)
+#: Kinds of models without random effects.
+FIXED_EFFECTS_ERRORS = tuple(kind.name for kind in _KINDS if not kind.mixed)
+#: Kinds of mixed models.
 OF_MIXED = tuple(kind.name for kind in _KINDS if kind.mixed)
-#: Those of beta models, whose parameters are several more than a line's: with ten units, or two huge ones,
-#: limits by CR2 held in 84 to 92 % of simulated studies.
-OF_BETA = ("mancl-derouen", "cr2", "cluster", "cr0", "hc0", "hc1", "classical")
-#: What `errors=` takes.
+#: Kinds of beta models, the recommended first. These have more parameters than a linear model, and with ten
+#: units, or two huge ones, limits by CR2 covered the truth in only 84 to 92 % of simulated studies.
+BETA_ERRORS = ("mancl-derouen", "cr2", "cluster", "cr0", "hc0", "hc1", "classical")
+#: Values of `errors=`.
 CHOICES = (RECOMMENDED, *ERRORS)
+#: Kinds for rows of a cluster that depend on each other.
 CLUSTERED = tuple(kind.name for kind in _KINDS if kind.clustered)

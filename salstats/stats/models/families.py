@@ -1,4 +1,4 @@
-"""The families of models by name; adding one is a kernel with its record, and a line here."""
+"""The families of models by name. To add a family, write its kernel and record, and list it here."""
 
 from salstats.checks import check_choice
 from salstats.stats.models.beta import BETA
@@ -14,6 +14,6 @@ FAMILIES = {
 
 
 def family_of(name: str) -> Family:
-    """The family of a name."""
+    """The family called `name`; ValueRangeError for an unknown name."""
     check_choice(name, tuple(FAMILIES), "family")
     return FAMILIES[name]

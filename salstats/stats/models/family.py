@@ -1,4 +1,4 @@
-"""What a family of models is: a record beside its kernel, what a kernel gives, and how it is asked for it."""
+"""Families of models: their records, the solution that a kernel returns, and fitting a model of a family."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -8,7 +8,8 @@ import numpy as np
 
 from salstats.checks import SalstatsError
 
-#: A column is aliased where what the earlier ones leave of it is smaller than this share: R's `lm`.
+#: A column is aliased (depends on earlier ones) where the part of it that is orthogonal to these is shorter
+#: than this share of its length, as in R's `lm`.
 RANK_TOLERANCE = 1e-7
 
 
@@ -16,61 +17,64 @@ class NotEstimableError(SalstatsError):
     """A model has no estimates from these rows; the message says why."""
 
 
-Surface = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
+#: The mean (n,) at predictors (n, k), its first (n, k) and second (n, k, k) derivatives by the predictors.
+MeanFunction = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True)
 class Link:
-    """How the mean hangs on the linear predictor."""
+    """A link function: the mean of the outcome as a function of the linear predictor."""
 
     #: `identity` or `logit`.
     name: str
-    #: The mean at values of the linear predictor.
+    #: The mean at values of the linear predictor (the inverse link).
     mean: Callable[[np.ndarray], np.ndarray]
-    #: Its derivative there.
+    #: First derivative of the mean by the linear predictor.
     slope: Callable[[np.ndarray], np.ndarray]
-    #: Its second derivative there.
+    #: Second derivative of the mean by the linear predictor.
     curve: Callable[[np.ndarray], np.ndarray]
-    #: What a coefficient is called in tables and figures, and what an exponentiated one is.
+    #: Name of a coefficient in tables and figures.
     effect: str
+    #: Name of an exponentiated coefficient.
     ratio: str
 
 
 class Inference(Protocol):
-    """Errors and tests of a model that brings its own, by their names."""
+    """Standard errors and tests of a model that has its own, as mixed models do; `errors` names the kind."""
 
     @property
     def n_variances(self) -> int:
-        """Parameters of the likelihood beside coefficients and the residuals' variance."""
+        """Number of likelihood parameters besides the coefficients and the residual variance."""
 
     def covariance(self, errors: str) -> np.ndarray:
-        """The covariance of the coefficients."""
+        """Covariance (r, r) of the coefficients."""
 
     def df(self, errors: str, contrasts: np.ndarray) -> np.ndarray:
-        """Degrees of freedom of combinations (q, r) of the coefficients."""
+        """Degrees of freedom (q,) of linear combinations (q, r) of the coefficients."""
 
     def joint(self, errors: str, contrasts: np.ndarray) -> tuple[float, int, float]:
-        """F test that all combinations are zero: F and its two degrees of freedom."""
+        """F test that all combinations are zero: F, its numerator and its denominator degrees of freedom."""
 
 
 @dataclass(frozen=True)
 class Solution:
-    """A fitted model, as a family's kernel gives it."""
+    """A fitted model, as a family's kernel returns it."""
 
-    #: (r,): Of the columns that can be estimated, in each part.
+    #: (r,): Coefficients of the columns that can be estimated; with several linear predictors, those of one
+    #: predictor after the other.
     coefficients: np.ndarray
-    #: (n, columns): The model matrix of those columns.
+    #: (n, columns): The model matrix of the columns that can be estimated.
     matrix: np.ndarray
-    #: (n,): Outcome and fitted mean.
+    #: (n,): The outcome.
     response: np.ndarray
+    #: (n,): The fitted mean.
     fitted: np.ndarray
-    #: (n,): W: 1, or what stands for it in a model that is fitted by weights.
+    #: (n,): Diagonal of W, the weights of iteratively reweighted least squares; 1 in a linear model.
     weights: np.ndarray
-    #: (r, r): The classical covariance over the dispersion: the inverse of X'WX, if nothing else is
-    #: estimated.
+    #: (p, p): The classical covariance over the dispersion; (X'WX)^-1 where only coefficients are estimated.
     bread: np.ndarray
-    #: (n, r): What each row adds to the equations that the coefficients solve, such that bread times their
-    #: sum of squares is the robust covariance: X (y - mu) for least squares and the logit.
+    #: (n, p): Contribution of each row to the estimating equations; bread times the sum of their squares
+    #: times bread is the robust covariance. X (y - mu) for least squares and the logit.
     scores: np.ndarray
     #: (n,): Diagonal of the (weighted) hat matrix.
     leverage: np.ndarray
@@ -82,28 +86,29 @@ class Solution:
     deviance: float
     null_deviance: float
     log_likelihood: float
-    #: Whether the first column is one.
+    #: True where the first column is the intercept.
     intercept: bool
-    #: What is estimated beside the coefficients, such as a precision.
+    #: Estimates besides the coefficients by name, such as a precision.
     parameters: Mapping[str, float] = field(default_factory=dict)
-    #: Rows and errors of the least squares that a last step of scoring solves, the errors' variance being 1
-    #: by the model: (m, p) and (m,), m / n for each row, parameters behind the coefficients. None where they
-    #: are X and y - mu times and over the root of W.
+    #: Rows (m, p) and errors (m,) of the least squares problem that the last step of Fisher's scoring solves,
+    #: scaled to errors of variance 1, with m / n of them for each row. None where they are sqrt(W) X and
+    #: (y - mu) / sqrt(W).
     step: tuple[np.ndarray, np.ndarray] | None = None
-    #: Of a model with several linear predictors: the names of those that are made of the columns, whose
-    #: coefficients stand one after the other; (p - r,) the parameters behind them in `bread`, `scores` and
-    #: `step`; the mean at predictors (m, k), one for each part and for each other parameter, with its first
-    #: and second derivatives; and (n,) the variance of each outcome.
+    #: Names of the linear predictors that are made of the columns.
     parts: tuple[str, ...] = ("",)
+    #: (p - r,): Parameters besides the coefficients, behind these in `bread`, `scores` and `step`.
     others: np.ndarray = field(default_factory=lambda: np.empty(0))
-    surface: Surface | None = None
+    #: The mean as a function of all predictors, one for each of `parts` and of `others`; None where it is the
+    #: family's link of a single linear predictor.
+    surface: MeanFunction | None = None
+    #: (n,): Variance of each outcome, where it is not the dispersion times the family's variance function.
     variances: np.ndarray | None = None
-    #: What infers, of a model whose errors are none of least squares.
+    #: Standard errors and tests of a model to which those of least squares do not apply.
     inference: Inference | None = None
-    #: (n,): How many cases each row stands for, 1 on average, where rows were taken with unequal probability;
-    #: bread, scores and leverage know it.
+    #: (n,): Number of cases that each row stands for, 1 on average, where rows were sampled with unequal
+    #: probability; `bread`, `scores` and `leverage` take it into account.
     sampling: np.ndarray | None = None
-    #: Where the columns stand in the whole model matrix.
+    #: Positions of the columns in the full model matrix.
     kept: np.ndarray = field(default_factory=lambda: np.arange(0))
 
     @property
@@ -124,72 +129,78 @@ class Solution:
 
 @dataclass(frozen=True)
 class Family:
-    """A family of models; all that is said or checked of one is read from its record."""
+    """A family of models: its kernel, and all that checks, tables and texts need to know of it."""
 
-    #: What `family=` calls it.
+    #: Its name as a value of `family=`.
     name: str
-    #: What a table calls a regression of it, such as "linear".
+    #: Its name in a table, such as "linear" of linear regression.
     label: str
-    #: How its mean hangs on the linear predictor.
     link: Link
     #: Variance of an outcome at a mean, over the dispersion.
     variance: Callable[[np.ndarray], np.ndarray]
-    #: What is wrong with an outcome, None where nothing is.
+    #: Returns the fault of an outcome as the end of a message, None where it has none.
     check: Callable[[np.ndarray], str | None]
     #: The kernel: model matrix of full rank, outcome, and whether the first column is an intercept.
     solve: Callable[..., Solution]
-    #: The `errors=` that it has; the first is recommended.
+    #: Values of `errors=` that it supports; the first is recommended.
     errors: tuple[str, ...]
-    #: Whether classical and heteroscedastic errors go with the normal distribution instead of Student's t.
+    #: True where classical and heteroscedastic errors go with the normal distribution instead of Student's t.
     normal: bool
-    #: Parameters that AIC counts beside the coefficients.
+    #: Number of dispersion parameters, which AIC counts besides the coefficients.
     n_spread: int
-    #: Whether rows may have a working correlation: the mean alone is modelled, its variance follows.
+    #: True where `correlation=` (GEE) is supported: the mean determines the variance up to the dispersion.
     correlated: bool = False
-    #: Whether the kernel takes `sampling`.
+    #: True where the kernel takes `sampling`.
     weighted: bool = False
 
     @property
     def linear(self) -> bool:
-        """Whether the mean is the linear predictor itself."""
+        """True where the mean is the linear predictor itself."""
         return self.link.name == "identity"
 
 
 def decomposed(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Q, R, (X'X)^-1 and the leverages."""
+    """Q and R of the QR decomposition of X, (X'X)^-1, and the leverages (n,)."""
     q, r = np.linalg.qr(matrix)
-    inverse = np.linalg.solve(r, np.eye(len(r)))
-    return q, r, inverse @ inverse.T, (q**2).sum(axis=1)
+    r_inverse = np.linalg.solve(r, np.eye(len(r)))
+    gram_inverse = r_inverse @ r_inverse.T
+    leverage = (q**2).sum(axis=1)
+    return q, r, gram_inverse, leverage
 
 
 def fit_model(
     matrix: np.ndarray, response: np.ndarray, names: Sequence[str], family: Family, *, intercept: bool
 ) -> Solution:
-    """A model of one family; columns that depend on earlier ones are left out (R gives them NA)."""
-    n, k = matrix.shape
-    if n == 0:
+    """Fit a model of one family, without the columns that depend on earlier ones (R gives them NA)."""
+    n_rows, n_columns = matrix.shape
+    if n_rows == 0:
         raise NotEstimableError("no complete rows")
-    kept = estimable_columns(matrix)
-    if n <= len(kept) or not len(kept):
-        raise NotEstimableError(f"{n} complete row{'s' * (n != 1)} for {k} coefficient{'s' * (k != 1)}")
+    estimable = estimable_columns(matrix)
+    if n_rows <= len(estimable) or len(estimable) == 0:
+        rows = "row" if n_rows == 1 else "rows"
+        coefficients = "coefficient" if n_columns == 1 else "coefficients"
+        raise NotEstimableError(f"{n_rows} complete {rows} for {n_columns} {coefficients}")
     try:
-        solution = family.solve(matrix[:, kept], response, intercept)
+        solution = family.solve(matrix[:, estimable], response, intercept)
     except NotEstimableError as error:
-        raise NotEstimableError(f"{error} ({', '.join(names[i] for i in kept)})") from None
-    return replace(solution, kept=kept)
+        terms = ", ".join(names[i] for i in estimable)
+        raise NotEstimableError(f"{error} ({terms})") from None
+    return replace(solution, kept=estimable)
 
 
 def estimable_columns(matrix: np.ndarray) -> np.ndarray:
-    """The positions of the columns that do not depend linearly on earlier ones."""
-    kept = list(range(matrix.shape[1]))
+    """Positions of the columns that do not depend linearly on earlier ones."""
+    positions = list(range(matrix.shape[1]))
     lengths = np.sqrt((matrix**2).sum(axis=0))
-    while kept:
-        triangle = np.linalg.qr(matrix[:, kept], mode="r")
-        left_over = np.zeros(len(kept))
-        left_over[: len(triangle)] = np.abs(np.diag(triangle))
-        dependent = np.flatnonzero(left_over <= RANK_TOLERANCE * lengths[kept])
-        if not len(dependent):
+    while positions:
+        # |r_jj| of the QR decomposition is the length of column j orthogonal to all earlier columns
+        r = np.linalg.qr(matrix[:, positions], mode="r")
+        orthogonal_lengths = np.zeros(len(positions))
+        orthogonal_lengths[: len(r)] = np.abs(np.diag(r))
+        dependent = np.flatnonzero(orthogonal_lengths <= RANK_TOLERANCE * lengths[positions])
+        if len(dependent) == 0:
             break
-        # only the first is sure: what follows it was measured against a direction that is noise
-        del kept[int(dependent[0])]
-    return np.asarray(kept, dtype=np.int64)
+        # Later diagonal elements were computed against this column's direction, which is rounding error, so
+        # that only the first dependent column is certain.
+        del positions[int(dependent[0])]
+    return np.asarray(positions, dtype=np.int64)

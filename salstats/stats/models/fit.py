@@ -1,4 +1,4 @@
-"""A fit: models that are fitted once and asked many things."""
+"""Models that are fitted once, with methods for coefficients, tests, means and predictions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -36,7 +36,7 @@ def fit(
     reml: bool = True,
     weights: str | None = None,
 ) -> "Fit":
-    """Regression models of a formula in every group, fitted once and asked many things.
+    """Fit regression models of a formula in every group, for coefficients, tests, means and predictions.
 
     Parameters
     ----------
@@ -46,9 +46,9 @@ def fit(
     Returns
     -------
     Fit
-        It gives frames: `Fit.tidy`, `Fit.glance`, `Fit.augment`, `Fit.joint`, `Fit.predict`, `Fit.means`,
-        `Fit.contrasts`, `Fit.slopes`, `Fit.effects`; of mixed models also `Fit.variance_components` and
-        `Fit.random_effects`. It never changes.
+        Its methods return frames: `Fit.tidy`, `Fit.glance`, `Fit.augment`, `Fit.joint`, `Fit.predict`,
+        `Fit.means`, `Fit.contrasts`, `Fit.slopes`, `Fit.effects`; of mixed models also
+        `Fit.variance_components` and `Fit.random_effects`. It is immutable.
 
     Raises
     ------
@@ -58,20 +58,20 @@ def fit(
     Warns
     -----
     SalstatsWarning
-        Models without estimates, or with terms that cannot be told apart. What is in doubt where something
-        is inferred is told by what infers it.
+        Models without estimates, or with terms that cannot be told apart. Methods of the fit that infer
+        something warn of doubts about it.
 
     Notes
     -----
-    Marginal means, contrasts and slopes are on the scale of the score: of the logit families they are
-    averages of fitted probabilities or fractions, not of logits, and neither are they made at an average
-    case. Over what is averaged says `average`:
+    Marginal means, contrasts and slopes are on the scale of the score: in the logit families they are
+    averages of fitted probabilities or fractions, not of logits, and not predictions for an average case.
+    The option `average` chooses the rows that are averaged over:
 
     - `"grid"`: every combination of the levels of the other factors counts alike, numbers are held at their
       mean over the model's rows. This is R's emmeans, for the logit families after
       `regrid(transform = "response")`.
-    - `"rows"`: the model's own rows as they are, but for the variable in question, which each is given in
-      turn (with `by`, the rows of that level), weighted where the model is. This is R's
+    - `"rows"`: the rows of the model, with the variable in question set to each of its levels in turn (with
+      `by`, the rows of that level), weighted where the model is. This is R's
       `marginaleffects::avg_predictions`, `avg_comparisons` and `avg_slopes`, Stata's `margins`.
 
     For a linear model of one factor without interactions the two agree. Standard errors are by the delta
@@ -103,67 +103,83 @@ def fit(
     1      human     0.481      0.006     0.469      0.493
     2  occlusion     0.269      0.006     0.257      0.281
     """
-    asked = Asked(by, family, errors, unit, reference, overall, correlation, reml, weights)
-    return Fit(**vars(fit_models(data, formula, asked)))
+    options = Asked(
+        by=by,
+        family=family,
+        errors=errors,
+        unit=unit,
+        reference=reference,
+        overall=overall,
+        correlation=correlation,
+        reml=reml,
+        weights=weights,
+    )
+    fitted = fit_models(data, formula, options)
+    return Fit(**vars(fitted))
 
 
 class Fit(Fitted):
     """Models of one formula or several, one in each group, as `fit` makes them."""
 
     def __repr__(self) -> str:
-        formulas = list(dict.fromkeys(m.formula.text for m in self.models))
-        kind = self.family.name if self.reml is None else "mixed"
-        models = f"{len(self.models)} {kind} model{'s' * (len(self.models) > 1)}"
-        by = f" by {', '.join(self.by)}" if self.by else ""
-        within = "" if self.correlation is None else f", correlation={self.correlation!r}"
-        return f"Fit of {', '.join(map(repr, formulas))}: {models}{by}, errors={self.errors!r}{within}"
+        formulas = dict.fromkeys(repr(model.formula.text) for model in self.models)
+        kind = "mixed" if self.reml is not None else self.family.name
+        plural = "s" if len(self.models) > 1 else ""
+        text = f"Fit of {', '.join(formulas)}: {len(self.models)} {kind} model{plural}"
+        if self.by:
+            text += f" by {', '.join(self.by)}"
+        text += f", errors={self.errors!r}"
+        if self.correlation is not None:
+            text += f", correlation={self.correlation!r}"
+        return text
 
     def tidy(self, *, level: float = 0.95, exponentiate: bool = False, adjust: str = "none") -> pd.DataFrame:
         """Coefficients, one row per term, with the options and columns of `regress`."""
         return coefficients(self, level=level, exponentiate=exponentiate, adjust=adjust)
 
     def glance(self) -> pd.DataFrame:
-        """How well the models fit, one row per model, with the columns of `fit_statistics`."""
+        """Goodness of fit, one row per model, with the columns of `fit_statistics`."""
         return glance(self)
 
     def augment(self) -> pd.DataFrame:
-        """The rows used, with fitted values, residuals and influence: the columns of `augment`."""
+        """The rows used, with fitted values, residuals and influence, as `augment` returns them."""
         return observations(self)
 
     def joint(
         self, terms: str | Sequence[str] | None = None, *, adjust: str = "none", each: bool = False
     ) -> pd.DataFrame:
-        """Wald test that some terms have no effect, with the columns of `joint_test`.
+        """Wald tests that some terms have no effect, with the columns of `joint_test`.
 
-        With `each` every term is tested by itself: P of a whole factor, as `table_regression(joint=)` has it.
-        A term that is in an interaction is tested on average over the levels of the other factors, whatever
-        the reference levels: type III on sum contrasts, as R's lmerTest and car have it.
+        With `each` every term is tested by itself, which gives P of a whole factor as in
+        `table_regression(joint=)`. A term that is in an interaction is tested on average over the levels of
+        the other factors, whatever the reference levels: type III tests on sum contrasts, as in R's lmerTest
+        and car.
         """
         return joint_tests(self, terms, adjust=adjust, each=each)
 
     def predict(
         self, at: Mapping[str, Any] | pd.DataFrame, *, level: float = 0.95, random: bool = False
     ) -> pd.DataFrame:
-        """Fitted means at values of the variables, with limits for each mean by itself.
+        """Fitted means at values of the variables, with pointwise confidence limits.
 
         Parameters
         ----------
         at : mapping or DataFrame
-            A value or several of variables on the right side, `{"prob": [0.2, 0.8], "task": "Edema"}`, which
-            are crossed; or a table with a row for each mean. Variables that are not named are held: numbers
-            at their mean over the model's rows, text and `C(...)` at their reference level.
+            Values of variables on the right side, one or several of each, as `{"prob": [0.2, 0.8], "task":
+            "Edema"}`, in all combinations; or a table with a row for each mean. Other variables are held
+            constant: numbers at their mean over the model's rows, text and `C(...)` at their reference level.
         level : float
             Confidence level of each pair of limits.
         random : bool
-            Of mixed models: add the random effects of groups that `at` names, as `{"reader": "R1"}`; groups
-            that are not named, or not known, have none. Such predictions have no limits.
+            For mixed models: add the random effects of groups that `at` names, as `{"reader": "R1"}`. Groups
+            that are not named or not in the data have the effect 0. Such predictions have no limits.
 
         Returns
         -------
         DataFrame
             In order of model and value, with `by..., reference, formula` as in `regress`, then the
-            variables of the right side, then `estimate` and what follows as in `fit_line`. Means at a level
-            that the models of some groups lack are NaN, with a warning.
+            variables of the right side, then `estimate` and the columns after it as in `fit_line`. Means at a
+            level that the models of some groups lack are NaN, with a warning.
 
         Raises
         ------
@@ -189,7 +205,7 @@ class Fit(Fitted):
         by : str or sequence of str
             Other such columns, whose levels are taken one at a time.
         average : {"grid", "rows"}
-            Over what the means are averaged; see `fit`.
+            Kind of average; see `fit`.
         level : float
             Confidence level.
 
@@ -226,21 +242,21 @@ class Fit(Fitted):
         term, by, average, level
             As for `means`.
         reference : str or number, optional
-            The level that is taken away from each other one; by default, or by "all" where no level is
-            called so, every pair, the later level minus the earlier.
+            The level to subtract from every other level. By default, and for "all" where no level has this
+            name, all pairs of levels are compared, the later minus the earlier.
         adjust : str
-            `none`, or a procedure of `adjust()`; the family is the rows shown.
+            `none`, or a procedure of `adjust()`; the family of tests is all rows of the result.
         margin : float, pair or dict, optional
             As for `difference`, on the scale of the score; a dict is by the left sides of the formulas.
 
         Returns
         -------
         DataFrame
-            As `means`, a row for each difference: `reference_level` behind the level says what was taken
-            away, and `statistic, p_value` (`p_adjusted`) stand where they do in `regress`. Where a group
-            lacks the reference its rows are NaN, with a warning. With `margin` last come `verdict,
-            margin_low, margin_high, p_margin` (`p_margin_adjusted`) as in `difference`; a difference is
-            "lower" or "higher" by its P value.
+            As `means`, a row for each difference: the column after the level, `reference_level`, is the level
+            that was subtracted, and `statistic, p_value` (`p_adjusted`) stand where they do in `regress`.
+            Where a group lacks the reference its rows are NaN, with a warning. With `margin` the last columns
+            are `verdict, margin_low, margin_high, p_margin` (`p_margin_adjusted`) as in `difference`; a
+            difference is "lower" or "higher" by its P value.
 
         Raises
         ------
@@ -258,7 +274,7 @@ class Fit(Fitted):
         level: float = 0.95,
         adjust: str = "none",
     ) -> pd.DataFrame:
-        """Marginal slope along a covariate: how the mean score moves with one unit more of it.
+        """Marginal slope along a covariate: the change of the mean score for one unit more of it.
 
         Parameters
         ----------
@@ -279,14 +295,14 @@ class Fit(Fitted):
 
         Notes
         -----
-        Derivatives are differences at 1 and 2 steps on either side, weighted so that they are exact for
-        polynomials of degree four. A step is 1/10,000 of the covariate's range, and shorter at values where
-        one a tenth as long gives another slope, as near the end of a logarithm's domain.
+        Derivatives are central differences at 1 and 2 steps on either side, weighted so that they are exact
+        for polynomials of degree four. A step is 1/10,000 of the covariate's range, and shorter at values
+        where a step of a tenth of its length gives another slope, as near the end of a logarithm's domain.
         """
         return marginal_slopes(self, covariate, _columns(by), average, level, adjust)
 
     def effects(self, *, level: float = 0.95, adjust: str = "none") -> pd.DataFrame:
-        """Average marginal effect of every variable, on the scale of the score: a linear model's table.
+        """Average marginal effect of every variable on the scale of the score, in the columns of `regress`.
 
         Parameters
         ----------
@@ -296,14 +312,14 @@ class Fit(Fitted):
         Returns
         -------
         DataFrame
-            As `regress`, without intercepts and interactions: a number's row is its slope, the level of a
-            factor has the difference from its reference level, both averaged over the model's rows as by
-            `slopes` and `contrasts(average="rows")`. `average` says so; `table_regression` takes it.
+            As `regress`, without intercepts and interactions: the effect of a number is its slope, that of a
+            level the difference from the reference level, both averaged over the model's rows as by `slopes`
+            and `contrasts(average="rows")`, with a column `average`. `table_regression` takes this frame.
         """
         return marginal_effects(self, level, adjust)
 
     def variance_components(self, *, level: float = 0.95) -> pd.DataFrame:
-        """Variances of random effects and their shares, one row for each.
+        """Variances and correlations of random effects, and their shares of the total variance.
 
         Parameters
         ----------
@@ -318,25 +334,24 @@ class Fit(Fitted):
             `by`, reference, formula
                 As in `regress`.
             group, term
-                What the groups are ("case", "patient:case", "Residual") and what differs between them:
-                "(Intercept)", "methodhuman", or two of these for a correlation, "(Intercept), methodhuman".
+                The grouping ("case", "patient:case", "Residual") and the coefficient that differs between
+                groups: "(Intercept)", "methodhuman", or two for a correlation, "(Intercept), methodhuman".
             parameter, estimate
                 "variance" or "correlation", and its estimate.
             std_dev
                 Root of a variance, in units of the score.
             statistic, df, p_value
                 Likelihood-ratio test that the effect has no variance: twice the difference of the log
-                likelihoods of models with it and without it, and the number of variances and correlations
-                these differ by.
+                likelihoods of models with and without it, and the number of variances and correlations by
+                which these differ.
             conf_low, conf_high, conf_level, interval
                 Profile-likelihood limits of the estimate.
             share, share_low, share_high
-                What the random effect adds to the variance of a score over all that is added, with limits:
-                of cases the intraclass correlation (ICC), that of two scores of one case. Where several
-                things differ between groups it is theirs together, on average over the rows, and stands in
-                the first.
+                The random effect's share of the variance of a score, with limits: for cases the intraclass
+                correlation (ICC) of two scores of one case. Where several coefficients differ between groups
+                the first row has their joint share, averaged over the rows of the model.
             n_groups, n, reml
-                Groups of the random effect, and rows of the model; whether the likelihood is the restricted.
+                Number of groups, and of rows of the model; True for the restricted likelihood.
 
         Raises
         ------
@@ -358,7 +373,7 @@ class Fit(Fitted):
         return variance_components(self, level=level)
 
     def random_effects(self) -> pd.DataFrame:
-        """Random effects of each group: by how much it differs from the mean of all, drawn towards it.
+        """Random effects of each group: its difference from the mean of all groups, shrunk towards 0.
 
         Returns
         -------
@@ -377,5 +392,7 @@ class Fit(Fitted):
 
 
 def _columns(by: str | Sequence[str]) -> tuple[str, ...]:
-    """Names of columns, one or several."""
-    return (by,) if isinstance(by, str) else tuple(by)
+    """The names of columns as a tuple, also where a single name is given."""
+    if isinstance(by, str):
+        return (by,)
+    return tuple(by)

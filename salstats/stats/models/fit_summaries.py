@@ -1,4 +1,4 @@
-"""The other two of broom's three: one row per model, and one row per observation."""
+"""Summaries of fits besides coefficients: one row per model (`glance`), one per observation (`augment`)."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -56,7 +56,7 @@ def fit_statistics(
     reml: bool = True,
     weights: str | None = None,
 ) -> pd.DataFrame:
-    """How well models fit, one row per model: `fit(...).glance()`, broom's, with R's conventions.
+    """Goodness of fit of models, one row per model: `fit(...).glance()`, as broom's `glance` in R.
 
     Parameters
     ----------
@@ -115,31 +115,49 @@ def fit_statistics(
        r_squared  sigma  statistic   aic  nobs
     0      0.784  0.097     33.328 -7.39     6
     """
-    asked = Asked(by, family, errors, unit, reference, overall, correlation, reml, weights)
-    return glance(fit_models(data, formula, asked))
+    options = Asked(
+        by=by,
+        family=family,
+        errors=errors,
+        unit=unit,
+        reference=reference,
+        overall=overall,
+        correlation=correlation,
+        reml=reml,
+        weights=weights,
+    )
+    return glance(fit_models(data, formula, options))
 
 
 def glance(fitted: Fitted) -> pd.DataFrame:
-    """The rows of `fit_statistics`, of models that are fitted."""
+    """The frame of `fit_statistics`, from fitted models."""
     notes: Notes = defaultdict(list)
-    solutions = [model.solution for model in fitted.models]
-    others = dict.fromkeys(name for one in solutions if one is not None for name in one.parameters)
-    rows = pd.DataFrame(
-        [
-            {} if one is None else _statistics(one, fitted.family) | _f_test(model, notes)
-            for model, one in zip(fitted.models, solutions, strict=True)
-        ],
-        columns=[*_STATISTICS, *others],
-        index=range(len(solutions)),
-        dtype=np.float64,
-    )
+    rows: list[dict[str, float]] = []
+    parameter_names: list[str] = []
+    for model in fitted.models:
+        if model.solution is None:
+            rows.append({})
+            continue
+        rows.append(_statistics(model.solution, fitted.family) | _f_test(model, notes))
+        new_names = [name for name in model.solution.parameters if name not in parameter_names]
+        parameter_names.extend(new_names)
     warn_of(notes)
-    counted = model_counts(fitted)
-    counts = {c: counted[c] for c in ("n_missing", "unit", "weights", "n_units") if c in counted}
-    result = pd.concat([model_keys(fitted), rows[list(_STATISTICS)]], axis=1)
-    options = {name: value for name, value in model_options(fitted).items() if name != "family"}
-    of_family = {name: rows[name] for name in others} | of_mixed_models(fitted)
-    return result.assign(nobs=counted["n"], **counts, **options, **of_family)
+    columns = [*_STATISTICS, *parameter_names]
+    statistics = pd.DataFrame(rows, columns=columns, index=range(len(rows)), dtype=np.float64)
+    counts = model_counts(fitted)
+    count_columns = {
+        name: counts[name] for name in ("n_missing", "unit", "weights", "n_units") if name in counts
+    }
+    options = model_options(fitted)
+    options.pop("family")
+    frame = pd.concat([model_keys(fitted), statistics[list(_STATISTICS)]], axis=1)
+    return frame.assign(
+        nobs=counts["n"],
+        **count_columns,
+        **options,
+        **{name: statistics[name] for name in parameter_names},
+        **of_mixed_models(fitted),
+    )
 
 
 def augment(
@@ -189,9 +207,10 @@ def augment(
     coefficients: std_residual = e_i / sqrt(phi v_i (1 - h_i)) and
     cooks_distance = std_residual^2 h_i / ((1 - h_i) r). These are R's `rstandard` and `cooks.distance` of a
     linear model, and `rstandard(type = "pearson")` and `cooks.distance` of a glm. Both are NaN where a row
-    has leverage 1. Of models with lumps phi v_i is the variance of the whole distribution, and the leverage
-    that of the fitted mean over it. Of mixed models and with `correlation` no leverage is known (NaN), and
-    residuals are over sqrt(phi v_i); fitted values of mixed models have the random effects.
+    has leverage 1. In models with a share of zeros or ones phi v_i is the variance of the whole distribution,
+    and the leverage is the variance of the fitted mean over it. In mixed models and with `correlation` the
+    leverage is unknown (NaN), and residuals are over sqrt(phi v_i); fitted values of mixed models include the
+    random effects.
 
     Examples
     --------
@@ -204,80 +223,104 @@ def augment(
     2    0.2   3.0    0.33     -0.13       0.3
     3    0.5   4.0    0.44      0.06       0.7
     """
-    return observations(fit_models(data, formula, Asked(by, family, reference=reference)))
+    options = Asked(by=by, family=family, reference=reference)
+    return observations(fit_models(data, formula, options))
 
 
 def observations(fitted: Fitted) -> pd.DataFrame:
-    """The rows of `augment`, of models that are fitted."""
+    """The frame of `augment`, from fitted models."""
     if fitted.overall:
         raise ValueRangeError("with overall=True a row belongs to two models; fit without it to augment")
-    frames = {id(model.frame): model.frame for model in fitted.models}
-    parts = []
-    for number, frame in frames.items():
-        models = [model for model in fitted.models if id(model.frame) == number]
-        taken = [c for c in ("formula", *_OBSERVATION) if c in frame.columns]
-        if taken:
-            raise ColumnError(f"the data has a column {quoted(taken)} already; rename it")
-        values = np.full((len(frame), len(_OBSERVATION)), np.nan)
-        used = np.zeros(len(frame), dtype=bool)
-        for model in models:
-            if model.solution is not None:
-                values[model.rows] = _influence(model.solution, fitted.family)
-                used[model.rows] = True
-        result = frame.loc[used].reset_index(drop=True)
-        result.insert(0, "formula", models[0].formula.text)
-        parts.append(pd.concat([result, pd.DataFrame(values[used], columns=list(_OBSERVATION))], axis=1))
-    return pd.concat(parts, ignore_index=True)
+    # the models of one formula have one frame
+    models_by_frame: dict[int, list[Model]] = defaultdict(list)
+    for model in fitted.models:
+        models_by_frame[id(model.frame)].append(model)
+    frames = [_frame_observations(models, fitted.family) for models in models_by_frame.values()]
+    return pd.concat(frames, ignore_index=True)
+
+
+def _frame_observations(models: Sequence[Model], family: Family) -> pd.DataFrame:
+    """The rows that the models of one formula use, in the order of their frame, with columns of `augment`."""
+    frame = models[0].frame
+    clashes = [column for column in ("formula", *_OBSERVATION) if column in frame.columns]
+    if clashes:
+        raise ColumnError(f"the data has a column {quoted(clashes)} already; rename it")
+    values = np.full((len(frame), len(_OBSERVATION)), np.nan)
+    is_used = np.zeros(len(frame), dtype=bool)
+    for model in models:
+        if model.solution is not None:
+            values[model.rows] = _influence(model.solution, family)
+            is_used[model.rows] = True
+    rows = frame.loc[is_used].reset_index(drop=True)
+    rows.insert(0, "formula", models[0].formula.text)
+    statistics = pd.DataFrame(values[is_used], columns=list(_OBSERVATION))
+    return pd.concat([rows, statistics], axis=1)
 
 
 def _influence(solution: Solution, family: Family) -> np.ndarray:
-    """Fitted, residual, leverage, Cook's distance and standardised residual, shape (n, 5)."""
-    leverage, residual = solution.leverage, solution.residual
+    """Columns (n, 5) of `_OBSERVATION`: fitted, residual, leverage, Cook's distance, standardised residual.
+
+    Leverages are NaN for mixed models and correlated rows, whose residuals are standardised without them.
+    """
+    leverage = solution.leverage
+    residual = solution.residual
+    # 1 - h, undefined for a row that determines its own fitted value
     free = np.where(1 - leverage > 1e-10, 1 - leverage, np.nan)
     variance = solution.variances
     if variance is None:
         variance = solution.dispersion * family.variance(solution.fitted)
-    each = 1.0 if solution.sampling is None else solution.sampling
-    # of mixed models and of correlated rows no leverage is known
-    standardised = residual * np.sqrt(each) / np.sqrt(variance * np.where(np.isnan(leverage), 1.0, free))
-    cooks = standardised**2 * leverage / (free * solution.rank)
-    return np.column_stack([solution.fitted, residual, leverage, cooks, standardised])
+    residual_variance = variance * np.where(np.isnan(leverage), 1.0, free)
+    weights = 1.0 if solution.sampling is None else solution.sampling
+    standardised = residual * np.sqrt(weights) / np.sqrt(residual_variance)
+    cooks_distance = standardised**2 * leverage / (free * solution.rank)
+    return np.column_stack([solution.fitted, residual, leverage, cooks_distance, standardised])
 
 
 def _statistics(solution: Solution, family: Family) -> dict[str, float]:
-    """The statistics of one model."""
-    n, rank, intercept = solution.n, solution.rank, solution.intercept
-    n_parameters = rank + family.n_spread + len(solution.others)
-    n_parameters += 0 if solution.inference is None else solution.inference.n_variances
-    row = {
+    """Goodness of fit of one model by column, without the F test."""
+    n_parameters = solution.rank + family.n_spread + len(solution.others)
+    if solution.inference is not None:
+        n_parameters += solution.inference.n_variances
+    statistics = {
         "log_lik": solution.log_likelihood,
         "aic": -2 * solution.log_likelihood + 2 * n_parameters,
-        "bic": -2 * solution.log_likelihood + n_parameters * np.log(n),
+        "bic": -2 * solution.log_likelihood + n_parameters * np.log(solution.n),
         "deviance": solution.deviance,
         "df_residual": solution.df_residual,
         **solution.parameters,
     }
-    if not family.linear:
-        return row | {"null_deviance": solution.null_deviance, "df_null": float(n - intercept)}
-    row["sigma"] = float(np.sqrt(solution.dispersion))
-    if rank == intercept and not np.isnan(solution.null_deviance):
-        return row | {"r_squared": 0.0, "adj_r_squared": 0.0}
-    if np.isnan(solution.dispersion) or np.isnan(solution.null_deviance):
-        return row
-    each = np.ones(n) if solution.sampling is None else solution.sampling
-    centre = np.average(solution.fitted, weights=each) if intercept else 0.0
-    explained = float((each * (solution.fitted - centre) ** 2).sum())
-    share = explained / (explained + solution.deviance)
-    return row | {
-        "r_squared": share,
-        "adj_r_squared": 1 - (1 - share) * (n - intercept) / (n - rank),
-    }
+    if family.linear:
+        statistics["sigma"] = float(np.sqrt(solution.dispersion))
+        return statistics | _explained_variance(solution)
+    statistics["null_deviance"] = solution.null_deviance
+    statistics["df_null"] = float(solution.n - solution.intercept)
+    return statistics
+
+
+def _explained_variance(solution: Solution) -> dict[str, float]:
+    """R squared and adjusted R squared of a linear model by column; empty for mixed models, perfect fits."""
+    n_rows = solution.n
+    n_intercepts = int(solution.intercept)
+    if np.isnan(solution.null_deviance):
+        return {}
+    if solution.rank == n_intercepts:
+        return {"r_squared": 0.0, "adj_r_squared": 0.0}
+    if np.isnan(solution.dispersion):
+        return {}
+    weights = np.ones(n_rows) if solution.sampling is None else solution.sampling
+    centre = 0.0
+    if solution.intercept:
+        centre = np.average(solution.fitted, weights=weights)
+    explained = float((weights * (solution.fitted - centre) ** 2).sum())
+    r_squared = explained / (explained + solution.deviance)
+    adjusted = 1 - (1 - r_squared) * (n_rows - n_intercepts) / (n_rows - solution.rank)
+    return {"r_squared": r_squared, "adj_r_squared": adjusted}
 
 
 def _f_test(model: Model, notes: Notes) -> dict[str, float]:
-    """The test of all terms of a linear model."""
-    solution, n_terms = model.solution, len(model.formula.terms)
+    """The F test of all terms of a linear model by column; empty for other models and without terms."""
+    solution = model.solution
     if solution is None or not model.family.linear or solution.rank == solution.intercept:
         return {}
-    names = "statistic", "df", "df_denominator", "p_value"
-    return dict(zip(names, joint(model, range(n_terms), notes), strict=True))
+    statistic, df, df_denominator, p_value = joint(model, range(len(model.formula.terms)), notes)
+    return {"statistic": statistic, "df": df, "df_denominator": df_denominator, "p_value": p_value}

@@ -1,4 +1,4 @@
-"""A formula is data: formulaic parses it, and what is not on a short list is refused before it is built."""
+"""Parsing of model formulas: formulaic makes the tree, and only listed operators and calls are accepted."""
 
 import ast
 import re
@@ -13,36 +13,36 @@ from formulaic.parser import DefaultFormulaParser
 from salstats.checks import FormulaError
 from salstats.stats.models.random_effects import QUOTED, without_random_effects
 
-#: Transforms of one argument that a formula may call by their bare name.
+#: Transforms of one argument that a formula may call.
 TRANSFORMS = ("I", "log", "log1p", "sqrt", "exp", "logit", "scale", "center")
 #: `Q("max width")` is a column by its name, `C(site)` a column as categories.
 QUOTE, CATEGORY = "Q", "C"
 MAX_LENGTH = 2000
 MAX_TERMS = 500
-_ALLOWED = (ast.BinOp, ast.UnaryOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.UAdd, ast.USub)
-_KNOWN = ", ".join((CATEGORY, QUOTE, *TRANSFORMS))
+_ALLOWED_NODES = (ast.BinOp, ast.UnaryOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.UAdd, ast.USub)
+_ALLOWED_CALLS = ", ".join((CATEGORY, QUOTE, *TRANSFORMS))
 
 
 @dataclass(frozen=True)
 class Factor:
     """One variable of a formula: a column, or an expression of columns."""
 
-    #: How it is called in the names of terms: `area_ratio`, `log(area_ratio)`, `C(seed)`.
+    #: Its name in the names of terms: `area_ratio`, `log(area_ratio)`, `C(seed)`.
     name: str
-    #: The checked expression, in which `alias` stands for each column and all numbers are floats; "" of a
-    #: column as it stands.
+    #: The checked expression, with aliases as names of columns and all numbers as floats; "" for a column as
+    #: it stands.
     code: str
     #: The columns (or metrics) it needs.
     columns: tuple[str, ...]
-    #: Whether it is a column as it stands.
+    #: True for a column as it stands.
     is_column: bool = False
-    #: Written as `C(...)`: categories even where the column is numeric.
+    #: True for `C(...)`: categories even where the column is numeric.
     categorical: bool = False
-    #: Level that `C(x, Treatment("level"))` makes the reference.
+    #: Reference level of `C(x, Treatment("level"))`.
     reference: str | None = None
 
 
-#: Terms by what is in them, in the order in which they come up; the empty one is the intercept's.
+#: Terms by the set of their factors, in order of first appearance; the empty term is the intercept.
 Terms = dict[frozenset[Factor], tuple[Factor, ...]]
 
 
@@ -50,17 +50,18 @@ Terms = dict[frozenset[Factor], tuple[Factor, ...]]
 class RandomEffect:
     """Effects that differ between groups: `(1 + method|reader)`."""
 
-    #: What differs: the terms and whether there is an intercept, as of a formula.
+    #: Terms whose coefficients differ between groups, without the intercept.
     terms: tuple[tuple[Factor, ...], ...]
+    #: True where the intercept differs between groups.
     intercept: bool
-    #: The columns whose values, taken together, are the groups.
+    #: The columns whose combinations of values are the groups.
     groups: tuple[str, ...]
-    #: Whether the effects of a group may be correlated.
+    #: True where the effects of a group may be correlated.
     correlated: bool
 
     @property
     def name(self) -> str:
-        """What the groups are called: `reader`, `patient:case`."""
+        """Name of the grouping: `reader`, `patient:case`."""
         return ":".join(self.groups)
 
 
@@ -76,113 +77,145 @@ class Formula:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Every column or metric that is needed, left side first, each once."""
-        effects = [f for effect in self.random for term in effect.terms for f in term]
-        factors = [self.response, *(f for term in self.terms for f in term), *effects]
-        groups = [column for effect in self.random for column in effect.groups]
-        return tuple(dict.fromkeys([*(c for factor in factors for c in factor.columns), *groups]))
+        """Every column or metric that is needed, left side first, without repeats."""
+        factors = [self.response]
+        groups: list[str] = []
+        for term in self.terms:
+            factors.extend(term)
+        for effect in self.random:
+            groups.extend(effect.groups)
+            for term in effect.terms:
+                factors.extend(term)
+        columns = [column for factor in factors for column in factor.columns]
+        return tuple(dict.fromkeys(columns + groups))
 
 
 def alias(column: str) -> str:
-    """A name for a column that is plain to Python and no transform's, whatever the column is called."""
+    """A valid Python identifier for a column of any name, which is never the name of a transform."""
     return f"c{column.encode().hex()}"
 
 
 def parse_formula(text: object) -> Formula:
-    """A formula parsed and checked; nothing in it is evaluated.
+    """Parse and check a formula, without evaluating anything in it.
 
     formulaic makes a tree of operators and factors, which is walked here: operators and, node by node, the
     syntax tree of each factor are compared with the lists above. `%in%` is the product alone, as in R.
     """
     formula = _check_text(text)
-    shown = _short(formula)
-    fixed, written = without_random_effects(formula)
-    tree = _tree(fixed, shown)
-    response, right = _response(tree.args[0], shown), tree.args[1]
+    excerpt = _excerpt(formula)
+    fixed, random_parts = without_random_effects(formula)
+    tree = _tree(fixed, excerpt)
+    left, right = tree.args
+    response = _response(left, excerpt)
+    random: list[RandomEffect] = []
     try:
-        terms, intercept = _in_order(_terms(right, shown)), _has_intercept(right)
-        random = tuple(effect for each in written for effect in _random(*each, shown))
+        terms = _sorted_terms(_terms(right, excerpt))
+        intercept = _has_intercept(right)
+        for effects, correlated, groups in random_parts:
+            random.extend(_random_effects(effects, correlated, groups, excerpt))
     except RecursionError:
-        raise FormulaError(f"formula {shown} is nested too deeply") from None
-    of_groups = [f for effect in random for term in effect.terms for f in term]
-    if response in of_groups or any(response in term for term in terms):
-        raise FormulaError(f"formula {shown} has its left side {response.name!r} on the right too")
+        raise FormulaError(f"formula {excerpt} is nested too deeply") from None
+    random_terms = [term for effect in random for term in effect.terms]
+    if any(response in term for term in [*terms, *random_terms]):
+        raise FormulaError(f"formula {excerpt} has its left side {response.name!r} on the right too")
     if not terms and not intercept:
-        raise FormulaError(f"formula {shown} has nothing on its right side; 'iou ~ 1' is the mean")
-    _check_once(random, shown)
-    return Formula(formula, response, terms, intercept, random)
+        raise FormulaError(f"formula {excerpt} has nothing on its right side; 'iou ~ 1' is the mean")
+    _check_duplicates(random, excerpt)
+    return Formula(formula, response, terms, intercept, tuple(random))
 
 
-def _tree(formula: str, shown: str) -> Any:
-    """The tree of a formula of two sides."""
+def _tree(formula: str, excerpt: str) -> Any:
+    """The tree that formulaic makes of a formula, checked to have two sides."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)
             tree: Any = DefaultFormulaParser(feature_flags={"TWOSIDED"}).get_ast(formula)
-    except Exception:  # of any kind: a formula that is not read says nothing
-        raise FormulaError(f"formula {shown} cannot be read: {_lacking(formula)}") from None
-    if getattr(getattr(tree, "operator", None), "symbol", None) != "~" or len(tree.args) != 2:
-        raise FormulaError(f"formula {shown} needs a left side, as in 'iou ~ area_ratio'")
+    except Exception:  # formulaic's errors are of many classes, and their messages do not name the fault
+        raise FormulaError(f"formula {excerpt} cannot be read: {_parsing_hint(formula)}") from None
+    if _operator(tree) != "~" or len(tree.args) != 2:
+        raise FormulaError(f"formula {excerpt} needs a left side, as in 'iou ~ area_ratio'")
     return tree
 
 
-def _lacking(formula: str) -> str:
-    """What would make a formula one that can be read."""
-    bare = QUOTED.sub("", formula)
-    if bare.count("(") != bare.count(")"):
+def _operator(node: Any) -> str | None:
+    """The operator of a node of formulaic's tree, None of a token."""
+    return node.operator.symbol if hasattr(node, "operator") else None
+
+
+def _is_number(token: Any) -> bool:
+    """True for a token that is a bare number."""
+    return bool(token.kind.value == "value")
+
+
+def _parsing_hint(formula: str) -> str:
+    """Advice on how to correct a formula that cannot be parsed."""
+    unquoted = QUOTED.sub("", formula)
+    if unquoted.count("(") != unquoted.count(")"):
         return "each ( needs its )"
-    if end := re.search(r"([-+*/:^~|]) *$", bare):
-        return f"name a column after the last {end[1]}, or leave it out"
+    last_operator = re.search(r"([-+*/:^~|]) *$", unquoted)
+    if last_operator is not None:
+        return f"name a column after the last {last_operator[1]}, or leave it out"
     return (
         "it takes one ~, and one of + - * / : between two columns, as in 'iou ~ area_ratio + task'; a column "
         'called max width is Q("max width")'
     )
 
 
-def _in_order(terms: Terms) -> tuple[tuple[Factor, ...], ...]:
-    """Terms without the intercept, those of fewer factors first."""
+def _sorted_terms(terms: Terms) -> tuple[tuple[Factor, ...], ...]:
+    """Terms without the intercept, sorted by their order (the number of their factors)."""
     return tuple(term for term in sorted(terms.values(), key=len) if term)
 
 
-def _random(effects: str, correlated: bool, groups: str, shown: str) -> list[RandomEffect]:
-    """Random effects as they are written; `patient/case` has effects of patients and of cases in them."""
-    right = _tree(f"y ~ {effects}", shown).args[1]
-    terms, intercept = _in_order(_terms(right, shown)), _has_intercept(right)
+def _random_effects(effects: str, correlated: bool, groups: str, excerpt: str) -> list[RandomEffect]:
+    """The random effects of `(effects|groups)`; `patient/case` gives two, of patients and of their cases."""
+    right = _tree(f"y ~ {effects}", excerpt).args[1]
+    terms = _sorted_terms(_terms(right, excerpt))
+    intercept = _has_intercept(right)
     if not terms and not intercept:
         raise FormulaError(
-            f"({effects}|{groups}) in {shown} lets nothing differ; (1|{groups}) is an intercept"
+            f"({effects}|{groups}) in {excerpt} lets nothing differ; (1|{groups}) is an intercept"
         )
-    signs = set(QUOTED.sub("", groups)) & set("+-*^")
-    nested = () if signs else _in_order(_terms(_tree(f"y ~ {groups}", shown).args[1], shown))
-    if not nested or not all(factor.is_column for term in nested for factor in term):
+    groupings: tuple[tuple[Factor, ...], ...] = ()
+    if not set("+-*^") & set(QUOTED.sub("", groups)):
+        groupings = _sorted_terms(_terms(_tree(f"y ~ {groups}", excerpt).args[1], excerpt))
+    if not groupings or not all(factor.is_column for grouping in groupings for factor in grouping):
         raise FormulaError(
-            f"({effects}|{groups}) in {shown} needs columns as its groups, such as reader, patient/case or "
+            f"({effects}|{groups}) in {excerpt} needs columns as its groups, such as reader, patient/case or "
             "reader:case"
         )
-    return [RandomEffect(terms, intercept, tuple(f.columns[0] for f in of), correlated) for of in nested]
+    random = []
+    for grouping in groupings:
+        columns = tuple(factor.columns[0] for factor in grouping)
+        random.append(RandomEffect(terms, intercept, columns, correlated))
+    return random
 
 
-def _check_once(random: Sequence[RandomEffect], shown: str) -> None:
-    """Raise where two random effects are of the same groups."""
-    seen: set[tuple[frozenset[str], object]] = set()
+def _check_duplicates(random: Sequence[RandomEffect], excerpt: str) -> None:
+    """Raise where a term, or the intercept, has two random effects of the same groups."""
+    seen: set[tuple[frozenset[str], frozenset[Factor]]] = set()
     for effect in random:
-        own = [(frozenset(effect.groups), frozenset(term)) for term in effect.terms]
-        for one in [*own, *([(frozenset(effect.groups), None)] if effect.intercept else [])]:
-            if one in seen:
+        terms = [frozenset(term) for term in effect.terms]
+        if effect.intercept:
+            terms.append(frozenset())
+        for term in terms:
+            key = (frozenset(effect.groups), term)
+            if key in seen:
                 raise FormulaError(
-                    f"formula {shown} has a random effect of {effect.name} twice; (0 + x|{effect.name}) "
+                    f"formula {excerpt} has a random effect of {effect.name} twice; (0 + x|{effect.name}) "
                     "leaves out the intercept"
                 )
-            seen.add(one)
+            seen.add(key)
 
 
-def _short(formula: str) -> str:
-    """A formula for a message, cut where it is long."""
-    return repr(formula if len(formula) <= 80 else formula[:77] + "...")
+def _excerpt(formula: str) -> str:
+    """A formula in quotes for a message, cut where it is long."""
+    if len(formula) > 80:
+        formula = formula[:77] + "..."
+    return repr(formula)
 
 
 def _check_text(text: object) -> str:
-    """The formula's text, if it is one that is worth parsing."""
+    """The formula without surrounding spaces, checked to be text of two sides and not too long."""
     if not isinstance(text, str):
         raise FormulaError(f"a formula is text such as 'iou ~ area_ratio', not {type(text).__name__}")
     formula = text.strip()
@@ -191,169 +224,231 @@ def _check_text(text: object) -> str:
     left, _, right = formula.partition("~")
     if not left or not right:
         raise FormulaError(
-            f"formula {_short(formula)} needs a left and a right side, as in 'iou ~ area_ratio'; "
+            f"formula {_excerpt(formula)} needs a left and a right side, as in 'iou ~ area_ratio'; "
             "'iou ~ 1' is the mean"
         )
     return formula
 
 
-def _terms(node: Any, shown: str) -> Terms:
+def _terms(node: Any, excerpt: str) -> Terms:
     """The terms that a node of formulaic's tree stands for."""
-    if not hasattr(node, "operator"):
-        if node.kind.value == "value" and node.token != "1":
-            raise FormulaError(
-                f"{node.token} in {shown} is not a term: only 0 and 1 stand alone, "
-                "other numbers go inside I(...), as in I(2 * x)"
-            )
-        factors = () if node.kind.value == "value" else (_factor(node, shown),)
-        return {frozenset(factors): factors}
-    symbol, arguments = node.operator.symbol, node.args
-    if symbol in ("**", "^"):
-        return _power(_terms(arguments[0], shown), arguments[1], shown)
-    if symbol not in ("+", "-", "*", ":", "/", "in") or len(arguments) != 2:
-        raise FormulaError(f"formula {shown} uses {symbol!r}; name each column instead")
-    left, right = _terms(arguments[0], shown), _terms(arguments[1], shown)
-    if symbol == "-":
-        return {key: term for key, term in left.items() if key not in right}
-    every = tuple(dict.fromkeys(factor for term in left.values() for factor in term))
-    products = {} if symbol == "+" else _products({frozenset(every): every} if symbol == "/" else left, right)
-    apart = {"+": (left, right), "*": (left, right), "/": (left,)}.get(symbol, ())
-    return _union(*apart, products, shown=shown)
+    operator = _operator(node)
+    if operator is None:
+        return _single_term(node, excerpt)
+    if operator in ("**", "^"):
+        base, exponent = node.args
+        return _power(_terms(base, excerpt), exponent, excerpt)
+    if operator not in ("+", "-", "*", ":", "/", "in") or len(node.args) != 2:
+        raise FormulaError(f"formula {excerpt} uses {operator!r}; name each column instead")
+    left = _terms(node.args[0], excerpt)
+    right = _terms(node.args[1], excerpt)
+    if operator == "-":
+        return {factors: term for factors, term in left.items() if factors not in right}
+    if operator == "+":
+        return _union(left, right, excerpt=excerpt)
+    if operator == "*":
+        return _union(left, right, _products(left, right), excerpt=excerpt)
+    if operator == "/":
+        # (a + b)/c is a + b + a:b:c
+        nesting = tuple(dict.fromkeys(factor for term in left.values() for factor in term))
+        nested = _products({frozenset(nesting): nesting}, right)
+        return _union(left, nested, excerpt=excerpt)
+    return _union(_products(left, right), excerpt=excerpt)
 
 
-def _union(*parts: Terms, shown: str) -> Terms:
-    """All terms, each as it came up first."""
-    found: Terms = {}
-    for part in parts:
-        found |= {key: term for key, term in part.items() if key not in found}
-    if len(found) > MAX_TERMS:
-        raise FormulaError(f"formula {shown} has more than {MAX_TERMS} terms; name those that matter")
-    return found
+def _single_term(token: Any, excerpt: str) -> Terms:
+    """The term of one factor, or of the intercept, that a token stands for."""
+    if not _is_number(token):
+        factor = _factor(token, excerpt)
+        return {frozenset([factor]): (factor,)}
+    if token.token != "1":
+        raise FormulaError(
+            f"{token.token} in {excerpt} is not a term: only 0 and 1 stand alone, "
+            "other numbers go inside I(...), as in I(2 * x)"
+        )
+    return {frozenset(): ()}
+
+
+def _union(*summands: Terms, excerpt: str) -> Terms:
+    """All terms of the summands, in order of first appearance."""
+    union: Terms = {}
+    for terms in summands:
+        for factors, term in terms.items():
+            union.setdefault(factors, term)
+    if len(union) > MAX_TERMS:
+        raise FormulaError(f"formula {excerpt} has more than {MAX_TERMS} terms; name those that matter")
+    return union
 
 
 def _products(left: Terms, right: Terms) -> Terms:
-    """Every term of one side together with every term of the other."""
-    found: Terms = {}
-    for one, own in left.items():
-        for other, its in right.items():
-            found.setdefault(one | other, tuple(dict.fromkeys((*own, *its))))
-    return found
+    """Every interaction of a term of one side with a term of the other."""
+    products: Terms = {}
+    for left_factors, left_term in left.items():
+        for right_factors, right_term in right.items():
+            product = tuple(dict.fromkeys(left_term + right_term))
+            products.setdefault(left_factors | right_factors, product)
+    return products
 
 
-def _power(terms: Terms, exponent: Any, shown: str) -> Terms:
-    """(a + b + ...)^n: products of as many terms."""
-    digits = getattr(exponent, "token", "")
-    if hasattr(exponent, "operator") or not digits.isdecimal() or int(digits[:9]) < 1:
+def _power(terms: Terms, exponent: Any, excerpt: str) -> Terms:
+    """The terms of (a + b + ...)^n: all interactions of up to n of them."""
+    digits = exponent.token if _operator(exponent) is None else ""
+    # a power stops growing at the number of factors, so that nine digits of a longer exponent are enough
+    n = int(digits[:9]) if digits.isdecimal() else 0
+    if n < 1:
         raise FormulaError(
-            f"a power in {shown} must be a whole number from 1; for the power of a column write I(x ** 2)"
+            f"a power in {excerpt} must be a whole number from 1; for the power of a column write I(x ** 2)"
         )
-    found, size = terms, 0
-    for _ in range(int(digits[:9]) - 1):
-        if len(found) == size:
+    power = terms
+    for _ in range(n - 1):
+        n_terms = len(power)
+        power = _union(_products(power, terms), excerpt=excerpt)
+        if len(power) == n_terms:
+            # higher interactions repeat factors
             break
-        size, found = len(found), _union(_products(found, terms), shown=shown)
-    return found
+    return power
 
 
 def _has_intercept(tree: Any) -> bool:
-    """Whether the last 1 that is added or taken away, in brackets too, is added: R's rule."""
-    pending, intercept = [(tree, True)], False
+    """True where the last 1 of a formula, in reading order, is added and not subtracted: R's rule.
+
+    formulaic adds a 1 in front of the right side, and turns `+ 0` into `- 1`.
+    """
+    intercept = False
+    # a stack of nodes, the next in reading order last, and whether they are added
+    pending = [(tree, True)]
     while pending:
         node, added = pending.pop()
-        symbol = node.operator.symbol if hasattr(node, "operator") else None
-        if symbol in ("+", "-"):
-            *first, last = node.args
-            pending.append((last, added == (symbol == "+")))
-            pending += [(part, added) for part in reversed(first)]
-        elif symbol is None and node.token == "1" and node.kind.value == "value":
-            intercept = added
+        operator = _operator(node)
+        if operator is None:
+            if _is_number(node) and node.token == "1":
+                intercept = added
+        elif operator in ("+", "-"):
+            # a sign in front of a term has one operand, which is its last
+            *left, last = node.args
+            last_added = added if operator == "+" else not added
+            pending.append((last, last_added))
+            pending.extend((operand, added) for operand in left)
     return intercept
 
 
-def _response(tree: Any, shown: str) -> Factor:
-    """The left side, which is one factor."""
-    factor = None if hasattr(tree, "operator") or tree.kind.value == "value" else _factor(tree, shown)
+def _response(node: Any, excerpt: str) -> Factor:
+    """The left side, checked to be one factor that is not `C(...)`."""
+    factor = None
+    if _operator(node) is None and not _is_number(node):
+        factor = _factor(node, excerpt)
     if factor is None or factor.categorical:
         raise FormulaError(
-            f"the left side of {shown} must be one metric or numeric column; put arithmetic inside I(...)"
+            f"the left side of {excerpt} must be one metric or numeric column; put arithmetic inside I(...)"
         )
     return factor
 
 
-def _factor(token: Any, shown: str) -> Factor:
-    """A factor from formulaic's token, its syntax tree checked."""
+def _factor(token: Any, excerpt: str) -> Factor:
+    """The factor that a token stands for, its expression checked."""
     if token.kind.value == "name":
-        return Factor(token.token, "", (token.token,), is_column=True)
-    code = _short(token.token)
+        return Factor(name=token.token, code="", columns=(token.token,), is_column=True)
+    code = _excerpt(token.token)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)
-            tree = ast.parse(token.token, mode="eval").body
-        reference = None
-        categorical = _called(tree) == CATEGORY
-        if categorical:
-            tree, reference = _category(tree, shown)
-        reader = _Reader(code, shown)
-        tree = reader.visit(tree)
-        name = ast.unparse(tree)
-        columns = tuple(dict.fromkeys(node.id for node in reader.columns))
-        for column in reader.columns:
-            column.id = alias(column.id)
-        for constant in reader.numbers:
-            constant.value = float(constant.value)
-        rebuilt = ast.unparse(tree)
+        factor = _expression(token.token, _ExpressionChecker(code, excerpt))
     except (RecursionError, MemoryError):
-        raise FormulaError(f"formula {shown} is nested too deeply") from None
-    except (SyntaxError, ValueError) as error:
-        if isinstance(error, FormulaError):
-            raise
+        raise FormulaError(f"formula {excerpt} is nested too deeply") from None
+    except FormulaError:
+        raise
+    except (SyntaxError, ValueError):
         raise FormulaError(
-            f"{code} in {shown} cannot be read; a column whose name is not a plain word "
+            f"{code} in {excerpt} cannot be read; a column whose name is not a plain word "
             'is reached by Q("...") inside a call'
         ) from None
-    if not columns:
-        raise FormulaError(f"{code} in {shown} names no column")
-    shown_as = f"{CATEGORY}({name})" if categorical else name
+    if not factor.columns:
+        raise FormulaError(f"{code} in {excerpt} names no column")
+    return factor
+
+
+def _expression(code: str, checker: "_ExpressionChecker") -> Factor:
+    """The factor of a Python expression of columns."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)
+        tree = ast.parse(code, mode="eval").body
+    categorical = _called_name(tree) == CATEGORY
+    reference = None
+    if categorical:
+        tree, reference = _category(tree, checker.excerpt)
+    tree = checker.visit(tree)
+    name = ast.unparse(tree)
+    columns = tuple(dict.fromkeys(node.id for node in checker.columns))
+    # the nodes are changed in the tree, so that the code is unparsed with aliases and floats
+    for column in checker.columns:
+        column.id = alias(column.id)
+    for constant in checker.numbers:
+        constant.value = float(constant.value)
     is_column = isinstance(tree, ast.Name)
-    return Factor(shown_as, "" if is_column else rebuilt, columns, is_column, categorical, reference)
+    return Factor(
+        name=f"{CATEGORY}({name})" if categorical else name,
+        code="" if is_column else ast.unparse(tree),
+        columns=columns,
+        is_column=is_column,
+        categorical=categorical,
+        reference=reference,
+    )
 
 
-def _called(node: ast.AST) -> str | None:
-    """The name that a node calls, if it is a call of one."""
-    return node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else None
+def _called_name(node: ast.AST) -> str | None:
+    """The name of the function that a node calls, None where it calls none by its name."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return node.func.id
+    return None
 
 
-def _category(call: Any, shown: str) -> tuple[ast.expr, str | None]:
-    """What is inside `C(...)`, a column, and the reference level of a Treatment, if one is given."""
-    column, *rest = call.args or [None]
-    level = None
-    if len(rest) == 1 and _called(rest[0]) == "Treatment":
-        values = [*rest[0].args, *(k.value for k in rest[0].keywords if k.arg == "reference")]
-        if len(values) == 1 == len(rest[0].args) + len(rest[0].keywords):
-            level = getattr(values[0], "value", None)
-    is_column = isinstance(column, ast.Name) or _called(column) == QUOTE
-    is_level = isinstance(level, str | int | float) and not isinstance(level, bool)
-    if call.keywords or not is_column or (rest and not is_level):
-        raise FormulaError(f'C in {shown} is C(x) or C(x, Treatment("level")), x a column')
-    return column, str(level) if rest else None
+def _category(call: Any, excerpt: str) -> tuple[ast.expr, str | None]:
+    """The column of a call of `C`, and the reference level of its Treatment, None without one."""
+    reference = None
+    valid = not call.keywords and len(call.args) in (1, 2)
+    if valid:
+        column = call.args[0]
+        valid = isinstance(column, ast.Name) or _called_name(column) == QUOTE
+    if valid and len(call.args) == 2:
+        reference = _treatment_reference(call.args[1])
+        valid = reference is not None
+    if not valid:
+        raise FormulaError(f'C in {excerpt} is C(x) or C(x, Treatment("level")), x a column')
+    return column, reference
 
 
-class _Reader(ast.NodeTransformer):
-    """Walks the syntax tree of a factor: refuses what is not listed, and puts the column that Q names."""
+def _treatment_reference(node: Any) -> str | None:
+    """The level of `Treatment(level)` or `Treatment(reference=level)`, None of any other expression."""
+    if _called_name(node) != "Treatment":
+        return None
+    arguments = [*node.args, *(keyword.value for keyword in node.keywords if keyword.arg == "reference")]
+    n_unknown_keywords = len(node.args) + len(node.keywords) - len(arguments)
+    if len(arguments) != 1 or n_unknown_keywords > 0:
+        return None
+    level = getattr(arguments[0], "value", None)
+    if isinstance(level, bool) or not isinstance(level, str | int | float):
+        return None
+    return str(level)
 
-    def __init__(self, code: str, shown: str) -> None:
-        self.code, self.shown = code, shown
+
+class _ExpressionChecker(ast.NodeTransformer):
+    """Visitor that raises for each node that is not allowed, and replaces Q("column") by the column.
+
+    It collects the nodes of columns and numbers.
+    """
+
+    def __init__(self, code: str, excerpt: str) -> None:
+        self.code = code
+        self.excerpt = excerpt
         self.columns: list[ast.Name] = []
         self.numbers: list[Any] = []
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
-        if isinstance(node, _ALLOWED):
+        if isinstance(node, _ALLOWED_NODES):
             return super().generic_visit(node)
         if isinstance(node, ast.BitXor):
             raise FormulaError(f"write ** for a power in {self.code}; ^ means something else there")
         raise FormulaError(
-            f"{self.code} in {self.shown} is not allowed ({type(node).__name__}): a formula holds column "
-            f'names (Q("...") for any name), + - * / **, numbers, and {_KNOWN}'
+            f"{self.code} in {self.excerpt} is not allowed ({type(node).__name__}): a formula holds column "
+            f'names (Q("...") for any name), + - * / **, numbers, and {_ALLOWED_CALLS}'
         )
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
@@ -363,26 +458,26 @@ class _Reader(ast.NodeTransformer):
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
         if isinstance(node.value, bool) or not isinstance(node.value, int | float):
             raise FormulaError(
-                f"{node.value!r} in {self.shown} is not a number; text is allowed in Q(...) only"
+                f"{node.value!r} in {self.excerpt} is not a number; text is allowed in Q(...) only"
             )
         if abs(node.value) > sys.float_info.max:
-            raise FormulaError(f"a number in {self.shown} is too large")
+            raise FormulaError(f"a number in {self.excerpt} is too large")
         self.numbers.append(node)
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        name = _called(node)
+        name = _called_name(node)
         if name == CATEGORY:
-            raise FormulaError(f"C(...) in {self.shown} must stand by itself, outside other transforms")
+            raise FormulaError(f"C(...) in {self.excerpt} must stand by itself, outside other transforms")
         if name not in (QUOTE, *TRANSFORMS):
             called = repr(name) if name else "an expression"
-            raise FormulaError(f"{self.shown} calls {called}; a formula may call {_KNOWN}")
+            raise FormulaError(f"{self.excerpt} calls {called}; a formula may call {_ALLOWED_CALLS}")
         if len(node.args) != 1 or node.keywords:
-            raise FormulaError(f"{name} in {self.shown} takes exactly one argument and no options")
+            raise FormulaError(f"{name} in {self.excerpt} takes exactly one argument and no options")
         if name != QUOTE:
             node.args = [self.visit(node.args[0])]
             return node
         column = node.args[0]
         if not isinstance(column, ast.Constant) or not isinstance(column.value, str):
-            raise FormulaError(f'Q in {self.shown} takes a name in quotes, as in Q("max width")')
+            raise FormulaError(f'Q in {self.excerpt} takes a name in quotes, as in Q("max width")')
         return self.visit_Name(ast.Name(column.value, ast.Load()))

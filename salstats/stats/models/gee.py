@@ -7,33 +7,34 @@ import numpy as np
 from salstats.stats.models.errors import CLUSTERED
 from salstats.stats.models.family import Family, NotEstimableError, Solution
 
-#: What `correlation=` takes.
+#: Values of `correlation=`.
 CORRELATIONS = ("exchangeable",)
 _RECOMMENDED = "mancl-derouen"
+#: Change of the coefficients, relative to the largest, at which iterations stop.
 _CONVERGED = 1e-12
 _MAX_ITERATIONS = 200
-#: Pearson's dispersion of a perfect fit, but for rounding.
+#: Mean squared Pearson residual up to which a fit is perfect but for rounding.
 _PERFECT = 1e-20
 
 
 def correlated_family(family: Family) -> Family:
-    """A family whose rows may be correlated: its errors, the recommended first."""
-    errors = (_RECOMMENDED, *(kind for kind in CLUSTERED if kind != _RECOMMENDED))
-    return replace(family, label=f"{family.label} (GEE)", errors=errors, normal=False)
+    """The family of models of correlated rows, with clustered errors, the recommended first."""
+    other_errors = [kind for kind in CLUSTERED if kind != _RECOMMENDED]
+    return replace(family, label=f"{family.label} (GEE)", errors=(_RECOMMENDED, *other_errors), normal=False)
 
 
 def exchangeable(
     matrix: np.ndarray, response: np.ndarray, intercept: bool, *, family: Family, clusters: np.ndarray
 ) -> Solution:
-    """A model of correlated rows, any two of a cluster (codes 0 ... G - 1) with the correlation alpha.
+    """Fit a model of rows of which any two of a cluster (codes 0 ... G - 1) have the correlation alpha.
 
     Solves sum D'V^-1 (y - mu) = 0 with V = phi A^(1/2) R(alpha) A^(1/2), A the family's variances, and
     moments as in R's geepack: with Pearson residuals e, phi = sum e^2 / n and alpha the mean product of two
     residuals of a cluster over phi, neither less the number of coefficients (as R's gee and statsmodels
     have it). Any order of rows does; geepack takes runs of equal ids.
 
-    `step` holds rows and errors times the root of R^-1 A^-1, which are uncorrelated by the model, so that
-    what is known of least squares holds of them.
+    `step` of the solution holds rows and errors times the root of R^-1 A^-1. They are uncorrelated by the
+    model, so that the covariances of least squares apply to them.
 
     Liang KY, Zeger SL. Longitudinal data analysis using generalized linear models. Biometrika
     1986;73:13-22. https://doi.org/10.1093/biomet/73.1.13
@@ -51,9 +52,10 @@ def exchangeable(
     independent = family.solve(matrix, response, intercept)
     coefficients = independent.coefficients
     for _ in range(_MAX_ITERATIONS):
-        fitted = family.link.mean(matrix @ coefficients)
-        root = np.sqrt(family.variance(fitted))
-        pearson = (response - fitted) / root
+        predictor = matrix @ coefficients
+        fitted = family.link.mean(predictor)
+        std_dev = np.sqrt(family.variance(fitted))
+        pearson = (response - fitted) / std_dev
         alpha, scale = _moments(pearson, clusters, sizes)
         if scale <= _PERFECT:
             return replace(independent, dispersion=float("nan"))
@@ -62,46 +64,54 @@ def exchangeable(
                 f"rows of a unit are correlated by {alpha:.3g}, which units of {sizes.max()} "
                 "rows cannot be; leave correlation= out"
             )
-        derivative = matrix * (family.link.slope(matrix @ coefficients) / root)[:, None]
-        rows = _whitened(derivative, alpha, clusters, sizes)
-        errors = _whitened(pearson[:, None], alpha, clusters, sizes)[:, 0]
+        derivative = matrix * (family.link.slope(predictor) / std_dev)[:, None]
+        rows = _whiten(derivative, alpha, clusters, sizes)
+        errors = _whiten(pearson[:, None], alpha, clusters, sizes)[:, 0]
         bread = np.linalg.inv(rows.T @ rows)
-        moved = bread @ (rows.T @ errors)
-        if np.abs(moved).max() <= _CONVERGED * max(1.0, np.abs(coefficients).max()):
+        change = bread @ (rows.T @ errors)
+        if np.abs(change).max() <= _CONVERGED * max(1.0, np.abs(coefficients).max()):
             break
-        coefficients = coefficients + moved
+        coefficients = coefficients + change
     else:
         raise NotEstimableError(f"the estimating equations did not converge in {_MAX_ITERATIONS} iterations")
-    unknown = float("nan")
+    weights = np.ones_like(std_dev) if family.linear else std_dev**2
+    undefined = float("nan")
     return replace(
         independent,
         coefficients=coefficients,
         fitted=fitted,
-        weights=root**2 if not family.linear else np.ones_like(root),
+        weights=weights,
         bread=bread,
         scores=rows * errors[:, None],
-        leverage=np.full(len(response), unknown),
+        leverage=np.full(len(response), undefined),
         dispersion=scale,
-        deviance=unknown,
-        null_deviance=unknown,
-        log_likelihood=unknown,
+        deviance=undefined,
+        null_deviance=undefined,
+        log_likelihood=undefined,
         parameters={"alpha": alpha, "scale": scale},
         step=(rows, errors),
     )
 
 
 def _moments(pearson: np.ndarray, clusters: np.ndarray, sizes: np.ndarray) -> tuple[float, float]:
-    """The correlation of two residuals of a cluster, and the mean of their squares."""
+    """Moment estimates of alpha, the correlation of two rows of a cluster, and of the scale phi."""
     scale = float((pearson**2).mean())
-    products = np.bincount(clusters, pearson) ** 2 - np.bincount(clusters, pearson**2)
+    # the sum over pairs i != j of a cluster is the square of the sum less the sum of squares
+    pair_products = np.bincount(clusters, pearson) ** 2 - np.bincount(clusters, pearson**2)
+    n_pairs = (sizes * (sizes - 1.0)).sum()
     with np.errstate(invalid="ignore"):
-        return float(products.sum() / (sizes * (sizes - 1.0)).sum() / scale), scale
+        alpha = float(pair_products.sum() / n_pairs / scale)
+    return alpha, scale
 
 
-def _whitened(rows: np.ndarray, alpha: float, clusters: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """R^(-1/2) times rows, the symmetric root, which acts on means of clusters and deviations apart."""
+def _whiten(rows: np.ndarray, alpha: float, clusters: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """R^(-1/2) times rows (n, k), with the symmetric root.
+
+    The eigenvectors of an exchangeable R are the constant, with eigenvalue 1 + (size - 1) alpha, and the
+    deviations from a cluster's mean, with eigenvalue 1 - alpha.
+    """
     sums = np.zeros((len(sizes), rows.shape[1]))
     np.add.at(sums, clusters, rows)
     means = (sums / sizes[:, None])[clusters]
-    of_means = 1 / np.sqrt(1 + (sizes[clusters] - 1) * alpha)
-    return np.asarray((rows - means) / np.sqrt(1 - alpha) + means * of_means[:, None])
+    mean_factor = 1 / np.sqrt(1 + (sizes[clusters] - 1) * alpha)
+    return np.asarray((rows - means) / np.sqrt(1 - alpha) + means * mean_factor[:, None])

@@ -5,109 +5,189 @@ import itertools
 import numpy as np
 from scipy import special
 
-from salstats.stats.models.errors import OF_BETA
+from salstats.stats.models.beta_models import (
+    ScoreShares,
+    all_predictors,
+    beta_likelihood,
+    interior_rows,
+    likelihood_of_present,
+    mean_of_present,
+    solution_at_maximum,
+    starting_values,
+)
+from salstats.stats.models.errors import BETA_ERRORS
 from salstats.stats.models.family import Family, NotEstimableError, Solution, estimable_columns
-from salstats.stats.models.logit import FRACTIONAL, LOGIT, bernoulli_variance, receding
-from salstats.stats.models.lumps import Shares, beta_told, between, fill, filled, solved, start_of_beta
+from salstats.stats.models.logit import FRACTIONAL, LOGIT, bernoulli_variance, recession_direction
 from salstats.stats.models.predictors import Told, maximum
 
+#: Columns of the predictors of a full model, with zeros and ones.
+_LOGIT_MEAN = 0
+_LOG_ODDS_ZERO = 1
+_LOG_ODDS_ONE = 2
+_LOG_PRECISION = 3
+_N_PREDICTORS = 4
+#: Names of the predictors that are made of the model matrix.
 _PARTS = ("mean", "zero", "one")
-#: Logits of a model without zeros, without ones.
-_ABSENT = np.array([0.0, -np.inf, -np.inf, 0.0])
+#: Predictors of a model without zeros and ones, whose log odds are minus infinity.
+_DEFAULTS = np.array([0.0, -np.inf, -np.inf, 0.0])
 
 
 def inflated_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> Solution:
-    """A model of scores from 0 to 1 with lumps at the ends by maximum likelihood: a predictor for each part.
+    """Fit beta regression inflated at 0 and 1 by maximum likelihood, with a linear predictor for each part.
 
     Part `mean` is the logit of the mean of the scores strictly between 0 and 1, which are beta with one
-    precision; parts `zero` and `one` are the logs of P(0) and of P(1) over P(in between). All have the same
-    columns. A part whose lump is not there is left out: a zero-inflated or a one-inflated beta model, or a
-    beta model. The information is the expected one.
+    precision; parts `zero` and `one` are the logs of P(0) and of P(1) over P(0 < y < 1). All have the same
+    columns. Where no score is 0, or none is 1, that part is left out, which gives a one-inflated, a
+    zero-inflated or a plain beta model. The information is the expected one.
 
     Ospina R, Ferrari SLP. Inflated beta distributions. Statistical Papers 2010;51:111-126.
     https://doi.org/10.1007/s00362-008-0125-4
     """
     label = INFLATED_BETA.label
-    inside = between(response, label)
-    lumps = [(1, response == 0), (2, response == 1)]
-    present = [0, *(place for place, lump in lumps if lump.any()), 3]
-    if len(estimable_columns(matrix[inside])) < matrix.shape[1]:
+    interior = interior_rows(response, label)
+    if len(estimable_columns(matrix[interior])) < matrix.shape[1]:
         raise NotEstimableError(f"the {label} model has no mean of some term strictly between 0 and 1")
-    told_apart = _separated(matrix, [lump for _, lump in lumps if lump.any()])
-    if told_apart.any():
-        which = " and ".join(
-            f"{_PARTS[p]}s" for p, apart in zip(present[1:-1], told_apart, strict=True) if apart
-        )
+    boundaries = {_LOG_ODDS_ZERO: response == 0, _LOG_ODDS_ONE: response == 1}
+    boundaries = {column: rows for column, rows in boundaries.items() if rows.any()}
+    _check_separation(matrix, boundaries, label)
+    part_columns = [_LOGIT_MEAN, *boundaries]
+    present = [*part_columns, _LOG_PRECISION]
+
+    def likelihood(predictors: np.ndarray) -> Told:
+        return _likelihood(response, interior, predictors)
+
+    coefficients, log_precision = starting_values(matrix, response, interior)
+    n_boundary_coefficients = len(boundaries) * matrix.shape[1]
+    start = np.concatenate([coefficients, np.zeros(n_boundary_coefficients), [log_precision]])
+    constant = np.ones((len(response), 1))
+    designs = [matrix] * len(part_columns) + [constant]
+    mle = maximum(designs, start, likelihood_of_present(likelihood, present, _DEFAULTS), label)
+
+    def shares(predictors: np.ndarray) -> ScoreShares:
+        return _shares(all_predictors(predictors, present, _DEFAULTS))
+
+    return solution_at_maximum(
+        mle,
+        matrix,
+        response,
+        intercept,
+        parts=tuple(_PARTS[column] for column in part_columns),
+        mean_function=mean_of_present(_mean, present, _DEFAULTS),
+        shares=shares,
+        parameters={"precision": float(np.exp(mle.parameters[-1]))},
+    )
+
+
+def _likelihood(response: np.ndarray, interior: np.ndarray, predictors: np.ndarray) -> Told:
+    """Log-likelihood at predictors (n, 4), with its derivatives and their expected information."""
+    n_rows = len(response)
+    zero = response == 0
+    one = response == 1
+    logit_mean, log_odds_zero, log_odds_one, log_precision = predictors.T
+    beta = beta_likelihood(response, interior, logit_mean, log_precision)
+    # log(1 + exp(log_odds_zero) + exp(log_odds_one)), whose negative is log P(0 < y < 1)
+    log_total = np.logaddexp(np.logaddexp(0, log_odds_zero), log_odds_one)
+    likelihood = log_odds_zero[zero].sum() + log_odds_one[one].sum() - log_total.sum() + beta.likelihood
+
+    prob_zero = np.exp(log_odds_zero - log_total)
+    prob_one = np.exp(log_odds_one - log_total)
+    prob_interior = np.exp(-log_total)
+    beta_columns = [_LOGIT_MEAN, _LOG_PRECISION]
+    slopes = np.empty((n_rows, _N_PREDICTORS))
+    slopes[:, beta_columns] = beta.slopes
+    slopes[:, _LOG_ODDS_ZERO] = zero - prob_zero
+    slopes[:, _LOG_ODDS_ONE] = one - prob_one
+
+    # diag(p) - pp', the covariance of the indicators of 0 and 1
+    covariance = -prob_zero * prob_one
+    information = np.zeros((n_rows, _N_PREDICTORS, _N_PREDICTORS))
+    information[:, _LOG_ODDS_ZERO, _LOG_ODDS_ZERO] = prob_zero * (1 - prob_zero)
+    information[:, _LOG_ODDS_ZERO, _LOG_ODDS_ONE] = covariance
+    information[:, _LOG_ODDS_ONE, _LOG_ODDS_ZERO] = covariance
+    information[:, _LOG_ODDS_ONE, _LOG_ODDS_ONE] = prob_one * (1 - prob_one)
+    beta_block = np.ix_(range(n_rows), beta_columns, beta_columns)
+    information[beta_block] = prob_interior[:, None, None] * beta.information
+    return Told(float(likelihood), slopes, information)
+
+
+def _check_separation(matrix: np.ndarray, boundaries: dict[int, np.ndarray], label: str) -> None:
+    """Raise where terms separate the zeros or the ones; `boundaries` are their rows by predictor column."""
+    if not boundaries:
+        return
+    infinite = _has_infinite_logits(matrix, list(boundaries.values()))
+    separated = [
+        f"{_PARTS[column]}s" for column, is_infinite in zip(boundaries, infinite, strict=True) if is_infinite
+    ]
+    if separated:
         raise NotEstimableError(
-            f"the {label} model has no finite estimates, terms separate {which} from the rest"
+            f"the {label} model has no finite estimates, terms separate {' and '.join(separated)} from the "
+            "rest"
         )
 
-    def told(predictors: np.ndarray) -> Told:
-        mean, zero, one, log_precision = fill(predictors, present, _ABSENT).T
-        beta = beta_told(response, inside, mean, log_precision)
-        total = np.logaddexp(np.logaddexp(0, zero), one)
-        p = np.column_stack([np.exp(zero - total), np.exp(one - total)])
-        lump = np.column_stack([of for _, of in lumps])
-        slopes = np.column_stack([beta.slopes[:, 0], lump - p, beta.slopes[:, 1]])
-        information = np.zeros((len(response), 4, 4))
-        information[:, 1:3, 1:3] = p[:, :, None] * (np.eye(2) - p[:, None, :])
-        information[np.ix_(range(len(response)), [0, 3], [0, 3])] = (
-            np.exp(-total)[:, None, None] * beta.information
-        )
-        likelihood = zero[lumps[0][1]].sum() + one[lumps[1][1]].sum() - total.sum() + beta.likelihood
-        return Told(float(likelihood), slopes[:, present], information[:, present][:, :, present])
 
-    coefficients, log_precision = start_of_beta(matrix, response, inside)
-    n_parts = len(present) - 1
-    start = np.concatenate([coefficients, np.zeros((n_parts - 1) * matrix.shape[1]), [log_precision]])
-    designs = [*[matrix] * n_parts, np.ones((len(response), 1))]
-    found = maximum(designs, start, told, label)
+def _has_infinite_logits(matrix: np.ndarray, boundaries: list[np.ndarray]) -> np.ndarray:
+    """Mask (n_boundaries,) of the ends whose logits have no finite estimates, as `separates` has it.
 
-    def shares_at(predictors: np.ndarray) -> Shares:
-        return _shares(fill(predictors, present, _ABSENT))
-
-    parts = tuple(_PARTS[place] for place in present[:-1])
-    surface = filled(_mean, present, _ABSENT)
-    parameters = {"precision": float(np.exp(found.parameters[-1]))}
-    return solved(found, matrix, response, intercept, parts, surface, shares_at, parameters)
+    The outcomes are one or two ends and, as the baseline, the scores between. They are separated in the
+    direction b where (b_k - b_l)'x >= 0 for each row x of outcome k and each other outcome l, b being 0
+    for the baseline.
+    """
+    n_boundaries = len(boundaries)
+    rank = matrix.shape[1]
+    interior = ~np.any(boundaries, axis=0)
+    outcomes = [*boundaries, interior]
+    constraints = []
+    for outcome, alternative in itertools.permutations(range(len(outcomes)), 2):
+        rows = matrix[outcomes[outcome]]
+        constraint = np.zeros((len(rows), len(outcomes), rank))
+        constraint[:, outcome] += rows
+        constraint[:, alternative] -= rows
+        without_baseline = constraint[:, :n_boundaries]
+        constraints.append(without_baseline.reshape(len(rows), -1))
+    direction = recession_direction(np.concatenate(constraints)).reshape(n_boundaries, rank)
+    return np.asarray((np.abs(direction) > 1e-6).any(axis=1))
 
 
-def _separated(matrix: np.ndarray, lumps: list[np.ndarray]) -> np.ndarray:
-    """Which lumps have no finite logits: as in `separates`, among three kinds of scores."""
-    kinds = [*lumps, ~np.any([np.zeros(len(matrix), dtype=bool), *lumps], axis=0)]
-    n_lumps, rank = len(lumps), matrix.shape[1]
-    outward = []
-    for own, other in itertools.permutations(range(len(kinds)), 2):
-        rows = np.zeros((int(kinds[own].sum()), n_lumps + 1, rank))
-        rows[:, own] += matrix[kinds[own]]
-        rows[:, other] -= matrix[kinds[own]]
-        outward.append(rows[:, :n_lumps].reshape(len(rows), -1))
-    if not outward:
-        return np.zeros(0, dtype=bool)
-    return np.asarray((np.abs(receding(np.concatenate(outward))).reshape(n_lumps, rank) > 1e-6).any(axis=1))
-
-
-def _shares(predictors: np.ndarray) -> Shares:
-    """P(0), P(1) and the mean in between."""
-    mean, zero, one, _ = predictors.T
-    total = np.logaddexp(np.logaddexp(0, zero), one)
-    return np.exp(zero - total), np.exp(one - total), special.expit(mean)
+def _shares(predictors: np.ndarray) -> ScoreShares:
+    """The distribution of the score at predictors (n, 4)."""
+    logit_mean, log_odds_zero, log_odds_one, _ = predictors.T
+    log_total = np.logaddexp(np.logaddexp(0, log_odds_zero), log_odds_one)
+    return ScoreShares(
+        zero=np.exp(log_odds_zero - log_total),
+        one=np.exp(log_odds_one - log_total),
+        interior_mean=special.expit(logit_mean),
+    )
 
 
 def _mean(predictors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """P(1) + P(in between) mu, and its derivatives by the logits and log phi."""
+    """The mean (n,) of scores, its first (n, 4) and second (n, 4, 4) derivatives by the predictors.
+
+    With mu the mean of the scores between, the mean is P(0 < y < 1) mu + P(1).
+    """
     zero, one, mu = _shares(predictors)
-    inside, m1 = 1 - zero - one, bernoulli_variance(mu)
-    value = inside * mu + one
-    slopes = np.column_stack([inside * m1, -zero * value, one * (1 - value), 0 * value])
-    curves = np.zeros((len(value), 4, 4))
-    curves[:, 0, 0] = inside * m1 * (1 - 2 * mu)
-    curves[:, 0, 1] = curves[:, 1, 0] = -zero * inside * m1
-    curves[:, 0, 2] = curves[:, 2, 0] = -one * inside * m1
-    curves[:, 1, 1] = -zero * value * (1 - 2 * zero)
-    curves[:, 1, 2] = curves[:, 2, 1] = zero * one * (2 * value - 1)
-    curves[:, 2, 2] = one * (1 - value) * (1 - 2 * one)
-    return value, slopes, curves
+    interior = 1 - zero - one
+    mu_slope = bernoulli_variance(mu)
+    mean = interior * mu + one
+
+    gradient = np.zeros((len(mean), _N_PREDICTORS))
+    gradient[:, _LOGIT_MEAN] = interior * mu_slope
+    gradient[:, _LOG_ODDS_ZERO] = -zero * mean
+    gradient[:, _LOG_ODDS_ONE] = one * (1 - mean)
+
+    mean_by_zero = -zero * interior * mu_slope
+    mean_by_one = -one * interior * mu_slope
+    zero_by_one = zero * one * (2 * mean - 1)
+    hessian = np.zeros((len(mean), _N_PREDICTORS, _N_PREDICTORS))
+    hessian[:, _LOGIT_MEAN, _LOGIT_MEAN] = interior * mu_slope * (1 - 2 * mu)
+    hessian[:, _LOGIT_MEAN, _LOG_ODDS_ZERO] = mean_by_zero
+    hessian[:, _LOG_ODDS_ZERO, _LOGIT_MEAN] = mean_by_zero
+    hessian[:, _LOGIT_MEAN, _LOG_ODDS_ONE] = mean_by_one
+    hessian[:, _LOG_ODDS_ONE, _LOGIT_MEAN] = mean_by_one
+    hessian[:, _LOG_ODDS_ZERO, _LOG_ODDS_ZERO] = -zero * mean * (1 - 2 * zero)
+    hessian[:, _LOG_ODDS_ZERO, _LOG_ODDS_ONE] = zero_by_one
+    hessian[:, _LOG_ODDS_ONE, _LOG_ODDS_ZERO] = zero_by_one
+    hessian[:, _LOG_ODDS_ONE, _LOG_ODDS_ONE] = one * (1 - mean) * (1 - 2 * one)
+    return mean, gradient, hessian
 
 
 INFLATED_BETA = Family(
@@ -117,7 +197,7 @@ INFLATED_BETA = Family(
     variance=bernoulli_variance,
     check=FRACTIONAL.check,
     solve=inflated_beta,
-    errors=OF_BETA,
+    errors=BETA_ERRORS,
     normal=True,
     n_spread=0,
 )

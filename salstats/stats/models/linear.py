@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from salstats.stats.models.errors import OF_FIXED
+from salstats.stats.models.errors import FIXED_EFFECTS_ERRORS
 from salstats.stats.models.family import Family, Link, Solution
 
-#: Residual mean square over mean square of the fit, below which a fit is perfect but for rounding (R's
-#: `summary.lm`); rounding grows with the number of rows, so that this holds for up to _FEW_ROWS and grows.
+#: Residual variance over mean square of the fit, up to which a fit is perfect but for rounding, as in R's
+#: `summary.lm`. Rounding grows with the number of rows: above `_FEW_ROWS` this grows with their square.
 _PERFECT = 1e-30
 _FEW_ROWS = 30
 
@@ -28,13 +28,15 @@ def least_squares(
     fitted = result.fittedvalues
     dispersion = result.scale
     perfect = _PERFECT * max(n / _FEW_ROWS, 1) ** 2
-    if dispersion <= perfect * (fitted.mean() ** 2 + fitted.var()):
+    mean_square = fitted.mean() ** 2 + fitted.var()
+    if dispersion <= perfect * mean_square:
         dispersion = np.nan
     # Rows that stand for others have no likelihood.
     log_likelihood = np.nan
     if sampling is None:
         with np.errstate(divide="ignore"):
             log_likelihood = result.llf
+    null_deviance = result.centered_tss if intercept else result.uncentered_tss
     return Solution(
         coefficients=result.params / length,
         matrix=matrix,
@@ -47,15 +49,15 @@ def least_squares(
         dispersion=float(dispersion),
         df_residual=float(result.df_resid),
         deviance=float(result.ssr),
-        null_deviance=float(result.centered_tss if intercept else result.uncentered_tss),
+        null_deviance=float(null_deviance),
         log_likelihood=float(log_likelihood),
         intercept=intercept,
         sampling=sampling,
     )
 
 
-def any_number(response: np.ndarray) -> str | None:
-    """Nothing is wrong with any number."""
+def _no_error_message(response: np.ndarray) -> str | None:
+    """None for every outcome: a linear model takes any number."""
     return None
 
 
@@ -73,9 +75,9 @@ GAUSSIAN = Family(
     label="linear",
     link=IDENTITY,
     variance=np.ones_like,
-    check=any_number,
+    check=_no_error_message,
     solve=least_squares,
-    errors=OF_FIXED,
+    errors=FIXED_EFFECTS_ERRORS,
     normal=False,
     n_spread=1,
     correlated=True,

@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 from scipy import optimize, special
 
-from salstats.stats.models.errors import OF_FIXED
+from salstats.stats.models.errors import FIXED_EFFECTS_ERRORS
 from salstats.stats.models.family import Family, Link, NotEstimableError, Solution, decomposed
 
-#: Pearson's dispersion, residual variance over mu (1 - mu), of a perfect fit: IRLS leaves 1e-12.
+#: Pearson's dispersion (residual variance over mu (1 - mu)) up to which a fit is perfect but for rounding.
 _PERFECT = 1e-20
+#: Change of the coefficients at which iterations stop.
 _CONVERGED = 1e-12
 _MAX_ITERATIONS = 100
+#: Fitted probability, or its complement, below which terms may separate the outcome.
 _NEARLY_CERTAIN = 1e-8
 
 
@@ -25,32 +27,43 @@ def logit(
     *,
     quasi: bool = False,
 ) -> Solution:
-    """A logit model of zeros and ones; NotEstimableError where it is separated or does not converge.
+    """Fit a logit model of zeros and ones; NotEstimableError where it is separated or does not converge.
 
-    With `quasi` of fractions, with Pearson's dispersion and no likelihood.
+    With `quasi` the outcome is a fraction, with Pearson's dispersion and no likelihood. `sampling` are
+    weights (n,) of the rows.
     """
-    n, rank = matrix.shape
-    each = np.ones(n) if sampling is None else sampling
+    n_rows, rank = matrix.shape
+    row_weights = np.ones(n_rows) if sampling is None else sampling
     # columns of equal size, so that one tolerance means the same for each coefficient
     size = np.abs(matrix).max(axis=0)
-    result = _iterated(matrix / size, response, each)
+    result = _iterate(matrix / size, response, row_weights)
     coefficients = np.asarray(result.params) / size
     # expit, as statsmodels' own mean overflows where terms separate the outcome
     fitted = special.expit(matrix @ coefficients)
     converged = bool(result.converged and np.isfinite(fitted).all())
-    extreme = fitted.min() < _NEARLY_CERTAIN or fitted.max() > 1 - _NEARLY_CERTAIN
-    if (not converged or extreme) and separates(matrix, response):
-        what = "the outcome is constant" if response.min() == response.max() else "terms separate it"
-        raise NotEstimableError(f"the logit model has no finite estimates, {what}")
+    nearly_certain = fitted.min() < _NEARLY_CERTAIN or fitted.max() > 1 - _NEARLY_CERTAIN
+    # only these fits can be separated, and the linear program takes time
+    if (not converged or nearly_certain) and separates(matrix, response):
+        is_constant = response.min() == response.max()
+        reason = "the outcome is constant" if is_constant else "terms separate it"
+        raise NotEstimableError(f"the logit model has no finite estimates, {reason}")
     if not converged:
         raise NotEstimableError(f"the logit model did not converge in {_MAX_ITERATIONS} iterations")
     weights = bernoulli_variance(fitted)
-    _, _, bread, leverage = decomposed(matrix * np.sqrt(each * weights)[:, None])
-    dispersion = result.pearson_chi2 / (n - rank) if quasi else 1.0
+    _, _, bread, leverage = decomposed(matrix * np.sqrt(row_weights * weights)[:, None])
+    dispersion = 1.0
+    if quasi:
+        dispersion = float(result.pearson_chi2 / (n_rows - rank))
+        if not dispersion > _PERFECT:
+            dispersion = float("nan")
+    # A quasi-likelihood is not a likelihood, and rows that stand for others have none.
+    log_likelihood = float("nan")
+    if not quasi and sampling is None:
+        log_likelihood = float(result.llf)
     # not statsmodels' null deviance, whose model always has an intercept
-    null = np.full(n, np.average(response, weights=each) if intercept else 0.5)
-    # a quasi-likelihood is none, and rows that stand for others have none
-    has_likelihood = not quasi and sampling is None
+    null_mean = np.average(response, weights=row_weights) if intercept else 0.5
+    null_fitted = np.full(n_rows, null_mean)
+    null_deviance = result.family.deviance(response, null_fitted, var_weights=row_weights)
     return Solution(
         coefficients=coefficients,
         matrix=matrix,
@@ -58,26 +71,26 @@ def logit(
         fitted=fitted,
         weights=weights,
         bread=bread,
-        scores=matrix * (each * (response - fitted))[:, None],
+        scores=matrix * (row_weights * (response - fitted))[:, None],
         leverage=leverage,
-        dispersion=float(dispersion) if dispersion > _PERFECT else float("nan"),
-        df_residual=float(n - rank),
+        dispersion=dispersion,
+        df_residual=float(n_rows - rank),
         deviance=float(result.deviance),
-        null_deviance=float(result.family.deviance(response, null, var_weights=each)),
-        log_likelihood=float(result.llf) if has_likelihood else float("nan"),
+        null_deviance=float(null_deviance),
+        log_likelihood=log_likelihood,
         intercept=intercept,
         sampling=sampling,
     )
 
 
-def _iterated(matrix: np.ndarray, response: np.ndarray, weights: np.ndarray) -> Any:
-    """Iterate statsmodels' logit model until its coefficients stand still but for rounding."""
+def _iterate(matrix: np.ndarray, response: np.ndarray, weights: np.ndarray) -> Any:
+    """The result of statsmodels' logit model, iterated until coefficients change by rounding only."""
     # imported here, so that what fits no model starts without it
     from statsmodels.genmod.families import Binomial
     from statsmodels.genmod.generalized_linear_model import GLM
 
     with warnings.catch_warnings(), np.errstate(all="ignore"):
-        # what they would say (separation, no convergence) is diagnosed from the result
+        # `logit` finds out from the result what the warnings are about: separation, no convergence
         warnings.simplefilter("ignore")
         return GLM(response, matrix, family=Binomial(), var_weights=weights).fit(
             maxiter=_MAX_ITERATIONS, tol=_CONVERGED, rtol=_CONVERGED, tol_criterion="params"
@@ -85,7 +98,7 @@ def _iterated(matrix: np.ndarray, response: np.ndarray, weights: np.ndarray) -> 
 
 
 def separates(matrix: np.ndarray, response: np.ndarray) -> bool:
-    """Whether some direction puts all ones on one side and all zeros on the other: no finite maximum.
+    """True where terms separate zeros and ones, so that the likelihood has no finite maximum.
 
     A linear program finds b with x'b >= 0 for y = 1, x'b <= 0 for y = 0, x'b = 0 for fractions between, and
     not all x'b = 0.
@@ -94,44 +107,57 @@ def separates(matrix: np.ndarray, response: np.ndarray) -> bool:
     models. DPhil thesis, University of Oxford 2007.
     https://ora.ox.ac.uk/objects/uuid:8f9ee0d0-d78e-4101-9ab4-f9cbceed2a2a
     """
+    is_fraction = (response > 0) & (response < 1)
+    if is_fraction.all():
+        return False
     scaled = matrix / np.abs(matrix).max(axis=0)
     sign = np.where(response == 1, 1.0, -1.0)
-    between = (response > 0) & (response < 1)
-    outward = (scaled * sign[:, None])[~between]
-    return bool(len(outward)) and bool(receding(outward, scaled[between]).any())
+    outward = (scaled * sign[:, None])[~is_fraction]
+    return bool(recession_direction(outward, scaled[is_fraction]).any())
 
 
-def receding(outward: np.ndarray, level: np.ndarray | None = None) -> np.ndarray:
-    """A direction b within ±1 with `outward` b >= 0, not all 0, and `level` b = 0; 0 where there is none."""
-    held = None if level is None or not len(level) else level
+def recession_direction(outward: np.ndarray, level: np.ndarray | None = None) -> np.ndarray:
+    """A direction of recession b (r,) of the log-likelihood, along which it keeps rising; 0 for none.
+
+    Rows x of `outward` (m, r) have x'b >= 0, not all 0, rows of `level` x'b = 0, and b lies within -1 and 1.
+    """
+    equalities = None
+    zeros = None
+    if level is not None and len(level) > 0:
+        equalities = level
+        zeros = np.zeros(len(level))
     program = optimize.linprog(
         -outward.sum(axis=0),
         A_ub=-outward,
         b_ub=np.zeros(len(outward)),
-        A_eq=held,
-        b_eq=None if held is None else np.zeros(len(held)),
+        A_eq=equalities,
+        b_eq=zeros,
         bounds=(-1, 1),
     )
-    found = program.status == 0 and -program.fun > 1e-6
-    return np.asarray(program.x if found else np.zeros(outward.shape[1]))
+    # the program maximises the sum of x'b, which is 0 where b = 0 is the only solution
+    if program.status == 0 and -program.fun > 1e-6:
+        return np.asarray(program.x)
+    return np.zeros(outward.shape[1])
 
 
-def _not_binary(response: np.ndarray) -> str | None:
-    """What is not 0 or 1."""
-    bad = response[~np.isin(response, (0, 1))]
-    if not len(bad):
+def _binary_error_message(response: np.ndarray) -> str | None:
+    """The message for an outcome with values other than 0 and 1, None where there are none."""
+    invalid = response[~np.isin(response, (0, 1))]
+    if len(invalid) == 0:
         return None
-    return f"needs an outcome of 0 and 1, not {bad[0]:g}; for scores in [0, 1] use family='fractional'"
+    return f"needs an outcome of 0 and 1, not {invalid[0]:g}; for scores in [0, 1] use family='fractional'"
 
 
-def _no_fraction(response: np.ndarray) -> str | None:
-    """What lies outside 0 to 1."""
-    bad = response[(response < 0) | (response > 1)]
-    return f"needs an outcome in [0, 1], not {bad[0]:g}" if len(bad) else None
+def _fraction_error_message(response: np.ndarray) -> str | None:
+    """The message for an outcome with values outside [0, 1], None where there are none."""
+    invalid = response[(response < 0) | (response > 1)]
+    if len(invalid) == 0:
+        return None
+    return f"needs an outcome in [0, 1], not {invalid[0]:g}"
 
 
 def bernoulli_variance(mean: np.ndarray) -> np.ndarray:
-    """Mu (1 - mu)."""
+    """Variance mu (1 - mu) of zeros and ones with mean mu; also the derivative of mu by its logit."""
     return np.asarray(mean * (1 - mean))
 
 
@@ -139,6 +165,7 @@ LOGIT = Link(
     name="logit",
     mean=special.expit,
     slope=lambda predictor: bernoulli_variance(special.expit(predictor)),
+    # mu (1 - mu) (1 - 2 mu), where 2 mu - 1 = tanh(eta / 2)
     curve=lambda predictor: -bernoulli_variance(special.expit(predictor)) * np.tanh(predictor / 2),
     effect="Log odds ratio",
     ratio="Odds ratio",
@@ -149,9 +176,9 @@ BINOMIAL = Family(
     label="logistic",
     link=LOGIT,
     variance=bernoulli_variance,
-    check=_not_binary,
+    check=_binary_error_message,
     solve=logit,
-    errors=OF_FIXED,
+    errors=FIXED_EFFECTS_ERRORS,
     normal=True,
     n_spread=0,
     correlated=True,
@@ -163,9 +190,9 @@ FRACTIONAL = Family(
     label="fractional logistic",
     link=LOGIT,
     variance=bernoulli_variance,
-    check=_no_fraction,
+    check=_fraction_error_message,
     solve=partial(logit, quasi=True),
-    errors=OF_FIXED,
+    errors=FIXED_EFFECTS_ERRORS,
     normal=False,
     n_spread=0,
     correlated=True,

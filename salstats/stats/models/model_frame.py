@@ -1,4 +1,4 @@
-"""The rows of a model: metrics as columns, the gap to a reference, and the groups."""
+"""The frame that a model is fitted to: metrics as columns, the gap to a reference, and grouping columns."""
 
 from collections.abc import Sequence
 
@@ -21,12 +21,12 @@ from salstats.stats.models.formulas import Formula
 
 
 def model_frame(data: pd.DataFrame, formula: Formula, reference: str | None) -> pd.DataFrame:
-    """The rows a formula speaks of, with its metrics as columns.
+    """The frame of a formula, in which each of its names is a column.
 
-    `data` as it is where every name is a column; else one row per case, task, method (and data set,
-    reader, model, seed) with the scores of the metrics named, NaN where there is none, and the other
-    columns from the row of the left side's metric where there is one. With `reference` the left side is
-    its score minus that of each other method on the same case.
+    That is `data` itself where it has all of these columns. Otherwise it has one row per case, task, method
+    (and data set, reader, model, seed), with the scores of each metric as a column, NaN where there is none,
+    and the other columns from the row of the left side's metric where there is one. With `reference` the left
+    side is the score of the reference minus that of each other method on the same case.
     """
     metrics = metrics_among(data, formula.columns, f" in {formula.text!r}")
     if reference is not None:
@@ -37,78 +37,104 @@ def model_frame(data: pd.DataFrame, formula: Formula, reference: str | None) -> 
 
 
 def _metrics_as_columns(scores: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
-    """One row per key with a column per metric."""
-    of_metrics = scores[scores["metric"].isin(metrics)]
-    rank = of_metrics["metric"].astype("str").map({m: i for i, m in enumerate(metrics)}).to_numpy()
-    ordered = of_metrics.iloc[np.argsort(rank, kind="stable")]
-    codes = ColumnCodes(ordered).combined([c for c in KEY_COLUMNS if c in scores.columns and c != "metric"])
-    first = np.sort(np.unique(codes, return_index=True)[1])
-    frame = ordered.iloc[first].drop(columns="score").reset_index(drop=True)
-    found = metric_columns(ordered, codes, metrics)
-    return frame.assign(**{m: values[codes[first]] for m, values in found.items()}, metric=metrics[0])
+    """One row per combination of keys, with a column per metric; the other columns are the first metric's."""
+    rows = scores[scores["metric"].isin(metrics)]
+    # rows of the first metric come first, so that the first row of each combination is one of its rows
+    rank_of_metric = {metric: rank for rank, metric in enumerate(metrics)}
+    ranks = rows["metric"].astype("str").map(rank_of_metric).to_numpy()
+    ordered = rows.iloc[np.argsort(ranks, kind="stable")]
+    keys = [column for column in KEY_COLUMNS if column in scores.columns and column != "metric"]
+    codes = ColumnCodes(ordered).combined(keys)
+    _, first_rows = np.unique(codes, return_index=True)
+    first_rows = np.sort(first_rows)
+    frame = ordered.iloc[first_rows].drop(columns="score").reset_index(drop=True)
+    for metric, values in metric_columns(ordered, codes, metrics).items():
+        frame[metric] = values[codes[first_rows]]
+    frame["metric"] = metrics[0]
+    return frame
 
 
 def _gap_frame(data: pd.DataFrame, formula: Formula, metrics: Sequence[str], reference: str) -> pd.DataFrame:
-    """The model frame whose left side is reference - method."""
+    """The model frame with the gap, the score of the reference minus that of a method, as its left side."""
     if not formula.response.is_column:
         raise FormulaError(
             f"reference={reference!r} needs a metric by itself on the left side, since the gap is "
             f"formed first; {formula.response.name} is not one"
         )
-    left = formula.response.columns[0]
+    response = formula.response.columns[0]
     check_columns(data, ["case", "method"], "data")
-    if left in metrics:
-        # what only the reference has, as readers, tells gaps apart, and not other metrics of a method
-        its_own = data["metric"].eq(left) | (data["metric"].isin(metrics) & data["method"].ne(reference))
-        scores = _metrics_as_columns(data[its_own], [left, *(m for m in metrics if m != left)])
-        scores["score"] = scores[left]
+    if response in metrics:
+        scores = _response_scores(data, response, metrics, reference)
     else:
-        scores = data.assign(score=data[left])
+        scores = data.assign(score=data[response])
         if "metric" not in scores.columns:
-            scores = scores.assign(metric=left)
+            scores = scores.assign(metric=response)
         valid_scores(scores, "data")
     paired = pair_with_reference(scores.reset_index(drop=True), reference)
     gap = paired["reference_score"] - paired["score"]
     _warn_incomplete_gaps(paired, gap.notna(), reference)
     if "reason" in paired.columns:
-        # a gap is missing for what either side says, the absence of the finding before all
-        stated = paired["reason"].where(paired["reason"].notna() & paired["reason"].ne(""))
-        of_gap = stated.astype("object").fillna(paired["reference_reason"]).mask(absent_pairs(paired), ABSENT)
-        paired = paired.drop(columns="reference_reason").assign(reason=of_gap)
-    paired = paired.assign(**{"score": gap, left: gap})
-    if left in metrics:
+        paired = paired.drop(columns="reference_reason").assign(reason=_gap_reasons(paired))
+    paired = paired.assign(**{"score": gap, response: gap})
+    if response in metrics:
         return paired.drop(columns=["score", "reference_score"])
     if metrics:
         raise FormulaError(
-            f"with reference={reference!r}, {formula.text!r} cannot use the column {left!r} and the metrics "
-            f"{quoted(metrics)} together; name a metric on the left side"
+            f"with reference={reference!r}, {formula.text!r} cannot use the column {response!r} and the "
+            f"metrics {quoted(metrics)} together; name a metric on the left side"
         )
     return paired[list(data.columns)]
 
 
+def _response_scores(
+    data: pd.DataFrame, response: str, metrics: Sequence[str], reference: str
+) -> pd.DataFrame:
+    """Scores of the metric on the left side, with the other metrics as columns."""
+    # Other metrics join the rows of their method before it is paired with the reference: gaps have the reader
+    # of the reference, with which these metrics would match no gap.
+    is_response = data["metric"].eq(response)
+    is_covariate = data["metric"].isin(metrics) & data["method"].ne(reference)
+    covariates = [metric for metric in metrics if metric != response]
+    scores = _metrics_as_columns(data[is_response | is_covariate], [response, *covariates])
+    scores["score"] = scores[response]
+    return scores
+
+
+def _gap_reasons(paired: pd.DataFrame) -> pd.Series:
+    """Reason why each gap is missing: absence of the finding, else the method's or the reference's reason."""
+    reasons = paired["reason"]
+    stated = reasons.where(reasons.notna() & reasons.ne("")).astype("object")
+    return stated.fillna(paired["reference_reason"]).mask(absent_pairs(paired), ABSENT)
+
+
 def _warn_incomplete_gaps(paired: pd.DataFrame, complete: pd.Series, reference: str) -> None:
-    """Warn where a method or the reference lacks many cases of the other."""
-    one_sided = paired["reference_score"].isna() != paired["score"].isna()
-    one_sided &= ~absent_pairs(paired)
-    sides = np.where(paired["score"].isna(), "method", "reference")
-    pairs = pd.DataFrame({"method": paired["method"], LACKING: sides})[one_sided]
-    n_pairs = paired.loc[complete, "method"].value_counts()
-    methods = pd.DataFrame({"method": paired["method"].unique()})
-    compared = methods.assign(n_pairs=methods["method"].map(n_pairs).fillna(0).astype(np.int64))
-    mark_incomplete_pairs(compared, pairs, paired, flow_call(reference))
+    """Warn where a method or the reference has no score for many cases of the other."""
+    method_is_missing = paired["score"].isna()
+    reference_is_missing = paired["reference_score"].isna()
+    is_one_sided = (reference_is_missing != method_is_missing) & ~absent_pairs(paired)
+    one_sided = pd.DataFrame(
+        {
+            "method": paired["method"],
+            LACKING: np.where(method_is_missing, "method", "reference"),
+        }
+    )[is_one_sided]
+    comparisons = pd.DataFrame({"method": paired["method"].unique()})
+    n_pairs = comparisons["method"].map(paired.loc[complete, "method"].value_counts())
+    comparisons["n_pairs"] = n_pairs.fillna(0).astype(np.int64)
+    mark_incomplete_pairs(comparisons, one_sided, paired, remedy=flow_call(reference))
 
 
 def grouping_columns(
     data: pd.DataFrame, formulas: Sequence[Formula], by: str | Sequence[str] | None
 ) -> list[str]:
-    """The grouping columns: those asked for, or `method` where it is a column that no formula uses."""
+    """The columns of `by`; for None `method`, where it is a column that no formula uses."""
     if by is None and any("method" in formula.columns for formula in formulas):
         return []
     columns = check_by(data, by, ("method",), "data")
     for formula in formulas:
-        both = [c for c in columns if c in formula.columns]
-        if both:
+        repeated = [column for column in columns if column in formula.columns]
+        if repeated:
             raise ColumnError(
-                f"{quoted(both)} is in by and in {formula.text!r}; within a group it does not vary"
+                f"{quoted(repeated)} is in by and in {formula.text!r}; within a group it does not vary"
             )
     return columns

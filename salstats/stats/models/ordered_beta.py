@@ -3,93 +3,199 @@
 import numpy as np
 from scipy import special
 
-from salstats.stats.models.errors import OF_BETA
+from salstats.stats.models.beta_models import (
+    ScoreShares,
+    all_predictors,
+    beta_likelihood,
+    interior_rows,
+    likelihood_of_present,
+    mean_of_present,
+    solution_at_maximum,
+    starting_values,
+)
+from salstats.stats.models.errors import BETA_ERRORS
 from salstats.stats.models.family import Family, NotEstimableError, Solution
 from salstats.stats.models.logit import FRACTIONAL, LOGIT, bernoulli_variance, separates
-from salstats.stats.models.lumps import Shares, beta_told, between, fill, filled, solved, start_of_beta
 from salstats.stats.models.predictors import Told, maximum
 
-#: Cutpoints of a model without zeros, without ones.
-_ABSENT = np.array([0.0, -np.inf, np.inf, 0.0])
+#: Columns of the predictors of a full model, with zeros and ones.
+_ETA = 0
+_CUTPOINT_ZERO = 1
+_CUTPOINT_ONE = 2
+_LOG_PRECISION = 3
+_N_PREDICTORS = 4
+#: Predictors of a model without zeros and ones, whose probabilities are 0 with infinite cutpoints.
+_DEFAULTS = np.array([0.0, -np.inf, np.inf, 0.0])
 
 
 def ordered_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> Solution:
-    """A model of scores from 0 to 1 with lumps at the ends by maximum likelihood: one linear predictor.
+    """Fit ordered beta regression of scores from 0 to 1 by maximum likelihood: one linear predictor.
 
-    With eta = x'b and cutpoints c0 < c1, P(0) = 1 - F(eta - c0), P(1) = F(eta - c1) with F the logistic
-    distribution; in between the score is beta with mean F(eta) and one precision. What moves the mean
-    moves all three together, so that a coefficient is one number. Where no score is 0, or none is 1, that
-    end has no cutpoint. The information is the expected one.
+    With eta = x'b, cutpoints c0 < c1 and F the logistic distribution, P(0) = 1 - F(eta - c0) and P(1) =
+    F(eta - c1); strictly between 0 and 1 the score has the beta distribution with mean F(eta) and one
+    precision. A covariate moves the three parts together, so that its effect is one coefficient. Where no
+    score is 0, or none is 1, that end has no cutpoint. The information is the expected one.
 
     Kubinec R. Ordered beta regression: a parsimonious, well-fitting model for continuous data with lower
     and upper bounds. Political Analysis 2023;31:519-536. https://doi.org/10.1017/pan.2022.20
     """
     label = ORDERED_BETA.label
-    inside, zero, one = between(response, label), response == 0, response == 1
+    interior = interior_rows(response, label)
     if separates(matrix, response):
         raise NotEstimableError(f"the {label} model has no finite estimates, terms separate zeros and ones")
-    present = [0, *([1] if zero.any() else []), *([2] if one.any() else []), 3]
+    present = [_ETA]
+    if (response == 0).any():
+        present.append(_CUTPOINT_ZERO)
+    if (response == 1).any():
+        present.append(_CUTPOINT_ONE)
+    present.append(_LOG_PRECISION)
 
-    def told(predictors: np.ndarray) -> Told:
-        eta, low, high, log_precision = fill(predictors, present, _ABSENT).T
-        if (low >= high).any():
-            return Told(float("nan"), np.empty(0), np.empty(0))
-        above, top = special.expit(eta - low), special.expit(eta - high)
-        gap = 1 / np.expm1(high - low)
-        beta = beta_told(response, inside, eta, log_precision)
-        share = above * (1 - top) * -np.expm1(low - high)
-        each = np.where(zero, special.log_expit(low - eta), np.where(one, special.log_expit(eta - high), 0))
-        middle = special.log_expit(eta - low) + special.log_expit(high - eta) + np.log(-np.expm1(low - high))
-        # of a zero, of one in between, of a one: by eta and by the cutpoints
-        of_zero = np.column_stack([-above, above, 0 * eta, 0 * eta])
-        of_middle = np.column_stack([1 - above - top, above - 1 - gap, top + gap, 0 * eta])
-        of_one = np.column_stack([1 - top, 0 * eta, top - 1, 0 * eta])
-        kinds = ((1 - above, of_zero), (share, of_middle), (top, of_one))
-        information = sum(p[:, None, None] * s[:, :, None] * s[:, None, :] for p, s in kinds)
-        slopes = np.where(zero[:, None], of_zero, np.where(one[:, None], of_one, of_middle))
-        slopes[:, [0, 3]] += beta.slopes
-        places = np.ix_(range(len(eta)), [0, 3], [0, 3])
-        information[places] += share[:, None, None] * beta.information
-        likelihood = each.sum() + middle[inside].sum() + beta.likelihood
-        return Told(float(likelihood), slopes[:, present], information[:, present][:, :, present])
+    def likelihood(predictors: np.ndarray) -> Told:
+        return _likelihood(response, interior, predictors)
 
-    n = len(response)
-    coefficients, log_precision = start_of_beta(matrix, response, inside)
-    centre = float((matrix @ coefficients).mean())
-    shares = np.array([1 - zero.mean(), one.mean()])
+    # the predictors behind eta are constants
+    constant = np.ones((len(response), 1))
+    designs = [matrix] + [constant] * (len(present) - 1)
+    mle = maximum(
+        designs,
+        _start(matrix, response, interior, present),
+        likelihood_of_present(likelihood, present, _DEFAULTS),
+        label,
+    )
+
+    def shares(predictors: np.ndarray) -> ScoreShares:
+        return _shares(all_predictors(predictors, present, _DEFAULTS))
+
+    constants = mle.parameters[None, matrix.shape[1] :]
+    estimates = all_predictors(constants, present[1:], _DEFAULTS)[0]
+    finite = np.where(np.isfinite(estimates), estimates, np.nan)
+    return solution_at_maximum(
+        mle,
+        matrix,
+        response,
+        intercept,
+        parts=("",),
+        mean_function=mean_of_present(_mean, present, _DEFAULTS),
+        shares=shares,
+        parameters={
+            "cutpoint_zero": float(finite[_CUTPOINT_ZERO]),
+            "cutpoint_one": float(finite[_CUTPOINT_ONE]),
+            "precision": float(np.exp(estimates[_LOG_PRECISION])),
+        },
+    )
+
+
+def _start(matrix: np.ndarray, response: np.ndarray, interior: np.ndarray, present: list[int]) -> np.ndarray:
+    """Parameters to start from: those of the interior scores, and cutpoints from the shares of 0 and 1."""
+    coefficients, log_precision = starting_values(matrix, response, interior)
+    mean_eta = float((matrix @ coefficients).mean())
+    # P(y > 0) = F(eta - c0) and P(y = 1) = F(eta - c1), solved for the cutpoints
+    share_positive = 1 - (response == 0).mean()
+    share_one = (response == 1).mean()
+    constants = np.zeros(_N_PREDICTORS)
     with np.errstate(divide="ignore"):
-        cutpoints = centre - special.logit(shares)
-    start = np.concatenate([coefficients, np.array([0, *cutpoints, log_precision])[present[1:]]])
-    designs = [matrix, *[np.ones((n, 1))] * (len(present) - 1)]
-    found = maximum(designs, start, told, label)
-    others = found.parameters[None, matrix.shape[1] :]
-    low, high, log_precision = fill(others, present[1:], _ABSENT)[0, 1:]
+        constants[_CUTPOINT_ZERO] = mean_eta - special.logit(share_positive)
+        constants[_CUTPOINT_ONE] = mean_eta - special.logit(share_one)
+    constants[_LOG_PRECISION] = log_precision
+    return np.concatenate([coefficients, constants[present[1:]]])
 
-    def shares_at(predictors: np.ndarray) -> Shares:
-        eta, low, high, _ = fill(predictors, present, _ABSENT).T
-        return special.expit(low - eta), special.expit(eta - high), special.expit(eta)
 
-    cuts = {"cutpoint_zero": low, "cutpoint_one": high}
-    parameters = {name: float(v) if np.isfinite(v) else float("nan") for name, v in cuts.items()}
-    parameters["precision"] = float(np.exp(log_precision))
-    surface = filled(_mean, present, _ABSENT)
-    return solved(found, matrix, response, intercept, ("",), surface, shares_at, parameters)
+def _likelihood(response: np.ndarray, interior: np.ndarray, predictors: np.ndarray) -> Told:
+    """Log-likelihood at predictors (n, 4), with its derivatives and their expected information.
+
+    The probability of a score strictly between 0 and 1 is F(u) - F(v) = F(u) (1 - F(v)) (1 - exp(v - u)) with
+    u = eta - c0 and v = eta - c1: in this form nothing cancels.
+    """
+    n_rows = len(response)
+    eta, low, high, log_precision = predictors.T
+    if (low >= high).any():
+        return Told(
+            float("nan"),
+            np.full((n_rows, _N_PREDICTORS), np.nan),
+            np.full((n_rows, _N_PREDICTORS, _N_PREDICTORS), np.nan),
+        )
+    zero = response == 0
+    one = response == 1
+    above_zero = special.expit(eta - low)
+    at_one = special.expit(eta - high)
+    between = above_zero * (1 - at_one) * -np.expm1(low - high)
+    log_between = special.log_expit(eta - low) + special.log_expit(high - eta) + np.log(-np.expm1(low - high))
+    log_boundary = np.select([zero, one], [special.log_expit(low - eta), special.log_expit(eta - high)], 0.0)
+    beta = beta_likelihood(response, interior, eta, log_precision)
+    likelihood = log_boundary.sum() + log_between[interior].sum() + beta.likelihood
+
+    # derivatives of log P(y = 0), log P(0 < y < 1) and log P(y = 1) by the predictors
+    score_zero = np.zeros((n_rows, _N_PREDICTORS))
+    score_zero[:, _ETA] = -above_zero
+    score_zero[:, _CUTPOINT_ZERO] = above_zero
+    # by either cutpoint, log(1 - exp(c0 - c1)) has the derivative -1 / (exp(c1 - c0) - 1) or its negative
+    distance_slope = 1 / np.expm1(high - low)
+    score_between = np.zeros((n_rows, _N_PREDICTORS))
+    score_between[:, _ETA] = 1 - above_zero - at_one
+    score_between[:, _CUTPOINT_ZERO] = above_zero - 1 - distance_slope
+    score_between[:, _CUTPOINT_ONE] = at_one + distance_slope
+    score_one = np.zeros((n_rows, _N_PREDICTORS))
+    score_one[:, _ETA] = 1 - at_one
+    score_one[:, _CUTPOINT_ONE] = at_one - 1
+
+    # the expected information is the mean of the scores' outer products over the three outcomes
+    information = np.zeros((n_rows, _N_PREDICTORS, _N_PREDICTORS))
+    outcomes = [(1 - above_zero, score_zero), (between, score_between), (at_one, score_one)]
+    for probability, score in outcomes:
+        information += probability[:, None, None] * score[:, :, None] * score[:, None, :]
+    slopes = np.select([zero[:, None], one[:, None]], [score_zero, score_one], score_between)
+
+    beta_columns = [_ETA, _LOG_PRECISION]
+    slopes[:, beta_columns] += beta.slopes
+    beta_block = np.ix_(range(n_rows), beta_columns, beta_columns)
+    information[beta_block] += between[:, None, None] * beta.information
+    return Told(float(likelihood), slopes, information)
+
+
+def _shares(predictors: np.ndarray) -> ScoreShares:
+    """The distribution of the score at predictors (n, 4)."""
+    eta, low, high, _ = predictors.T
+    return ScoreShares(
+        zero=special.expit(low - eta), one=special.expit(eta - high), interior_mean=special.expit(eta)
+    )
 
 
 def _mean(predictors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """P(1) + P(in between) mu, and its derivatives by eta, the cutpoints and log phi."""
+    """The mean (n,) of scores, its first (n, 4) and second (n, 4, 4) derivatives by the predictors.
+
+    With mu = F(eta), a = F(eta - c0) = P(y > 0) and t = F(eta - c1) = P(y = 1) the mean is (a - t) mu + t.
+    """
     eta, low, high, _ = predictors.T
-    mu, above, top = special.expit(eta), special.expit(eta - low), special.expit(eta - high)
-    (m1, a1, t1) = (bernoulli_variance(p) for p in (mu, above, top))
-    m2, a2, t2 = m1 * (1 - 2 * mu), a1 * (1 - 2 * above), t1 * (1 - 2 * top)
-    share = above - top
-    slopes = np.column_stack([(a1 - t1) * mu + share * m1 + t1, -a1 * mu, -t1 * (1 - mu), 0 * eta])
-    curves = np.zeros((len(eta), 4, 4))
-    curves[:, 0, 0] = (a2 - t2) * mu + 2 * (a1 - t1) * m1 + share * m2 + t2
-    curves[:, 0, 1] = curves[:, 1, 0] = -a2 * mu - a1 * m1
-    curves[:, 0, 2] = curves[:, 2, 0] = t1 * m1 - t2 * (1 - mu)
-    curves[:, 1, 1], curves[:, 2, 2] = a2 * mu, t2 * (1 - mu)
-    return share * mu + top, slopes, curves
+    mu = special.expit(eta)
+    a = special.expit(eta - low)
+    t = special.expit(eta - high)
+    # F' = F (1 - F) and F'' = F' (1 - 2 F)
+    mu_first = bernoulli_variance(mu)
+    a_first = bernoulli_variance(a)
+    t_first = bernoulli_variance(t)
+    mu_second = mu_first * (1 - 2 * mu)
+    a_second = a_first * (1 - 2 * a)
+    t_second = t_first * (1 - 2 * t)
+    between = a - t
+
+    gradient = np.zeros((len(eta), _N_PREDICTORS))
+    gradient[:, _ETA] = (a_first - t_first) * mu + between * mu_first + t_first
+    gradient[:, _CUTPOINT_ZERO] = -a_first * mu
+    gradient[:, _CUTPOINT_ONE] = -t_first * (1 - mu)
+
+    eta_by_zero = -a_second * mu - a_first * mu_first
+    eta_by_one = t_first * mu_first - t_second * (1 - mu)
+    hessian = np.zeros((len(eta), _N_PREDICTORS, _N_PREDICTORS))
+    hessian[:, _ETA, _ETA] = (
+        (a_second - t_second) * mu + 2 * (a_first - t_first) * mu_first + between * mu_second + t_second
+    )
+    hessian[:, _ETA, _CUTPOINT_ZERO] = eta_by_zero
+    hessian[:, _CUTPOINT_ZERO, _ETA] = eta_by_zero
+    hessian[:, _ETA, _CUTPOINT_ONE] = eta_by_one
+    hessian[:, _CUTPOINT_ONE, _ETA] = eta_by_one
+    hessian[:, _CUTPOINT_ZERO, _CUTPOINT_ZERO] = a_second * mu
+    hessian[:, _CUTPOINT_ONE, _CUTPOINT_ONE] = t_second * (1 - mu)
+    return between * mu + t, gradient, hessian
 
 
 ORDERED_BETA = Family(
@@ -99,7 +205,7 @@ ORDERED_BETA = Family(
     variance=bernoulli_variance,
     check=FRACTIONAL.check,
     solve=ordered_beta,
-    errors=OF_BETA,
+    errors=BETA_ERRORS,
     normal=True,
     n_spread=0,
 )

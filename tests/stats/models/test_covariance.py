@@ -47,9 +47,9 @@ def test_cr2_of_single_rows_is_hc2(example):
 
 @pytest.mark.parametrize("rooted", [500, 1], ids=["root of the rows", "of their design"])
 def test_cr2_is_unbiased_where_the_spread_is_that_of_the_model(example, rooted, monkeypatch):
-    monkeypatch.setattr(kernels, "_ROOTED", rooted)
+    monkeypatch.setattr(kernels, "_MAX_ROOT_ROWS", rooted)
     # no more blocks than clusters
-    monkeypatch.setattr(kernels, "_BLOCK", 4)
+    monkeypatch.setattr(kernels, "_BATCH_NUMBERS", 4)
     matrix, _, clusters = example
     spread = np.random.default_rng(6).uniform(0.01, 0.25, 40)
     rows = matrix * np.sqrt(spread)[:, None]

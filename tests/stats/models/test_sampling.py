@@ -29,7 +29,7 @@ def _close(found: pd.DataFrame, told: pd.DataFrame, rtol: float = 1e-10) -> None
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("direct", [100, 0])
 def test_linear_models_are_those_of_clubsandwich(scores, weights, direct, monkeypatch) -> None:
-    monkeypatch.setattr(covariance, "_DIRECT", direct)
+    monkeypatch.setattr(covariance, "_MAX_DIRECT_CLUSTERS", direct)
     fit = ss.fit(scores, FORMULA, weights=weights)
     found = fit.tidy()
     _close(found, by_r("lm cr2", weights), 1e-9)

@@ -1,0 +1,187 @@
+"""Steps that the beta, ordered beta and zero-one-inflated beta models share."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+from salstats.stats.models.family import MeanFunction, NotEstimableError, Solution
+from salstats.stats.models.logit import bernoulli_variance
+from salstats.stats.models.predictors import Maximum, Told
+
+#: Columns of the predictors of a beta distribution.
+_LOGIT_MEAN = 0
+_LOG_PRECISION = 1
+
+
+class ScoreShares(NamedTuple):
+    """The distribution of scores from 0 to 1: probabilities of both ends, and the mean between them."""
+
+    #: (n,): P(y = 0).
+    zero: np.ndarray
+    #: (n,): P(y = 1).
+    one: np.ndarray
+    #: (n,): E(y | 0 < y < 1).
+    interior_mean: np.ndarray
+
+
+def interior_rows(response: np.ndarray, label: str) -> np.ndarray:
+    """Mask of the scores strictly between 0 and 1; NotEstimableError where they determine no precision."""
+    interior = np.asarray((response > 0) & (response < 1))
+    scores = response[interior]
+    if not len(scores):
+        raise NotEstimableError(f"the {label} model needs scores strictly between 0 and 1, all are 0 or 1")
+    if scores.min() == scores.max():
+        raise NotEstimableError(
+            f"the {label} model has no finite precision, scores strictly between 0 and 1 are constant"
+        )
+    return interior
+
+
+def beta_likelihood(
+    response: np.ndarray, interior: np.ndarray, logit_mean: np.ndarray, log_precision: np.ndarray
+) -> Told:
+    """Log-likelihood of the interior scores, its derivatives by the two predictors and their information.
+
+    A score has the beta distribution with mean mu and precision phi, a = mu phi and b = (1 - mu) phi.
+    Derivatives are 0 for scores of 0 or 1. The information is the expected one of an interior score, in
+    every row.
+
+    In the notation of Ferrari and Cribari-Neto (2004), y* = logit(y) and mu* = psi(a) - psi(b), the
+    derivatives of a score's log-likelihood are
+
+        by logit(mu):  phi mu (1 - mu) (y* - mu*)
+        by log(phi):   phi (mu (y* - mu*) + log(1 - y) - psi(b) + psi(phi))
+    """
+    mean = special.expit(logit_mean)
+    precision = np.exp(log_precision)
+    a = mean * precision
+    b = (1 - mean) * precision
+    # 0.5 stands in for scores of 0 and 1, whose terms would be infinite; they get the weight 0
+    y = np.where(interior, response, 0.5)
+    weight = interior.astype(np.float64)
+    log_density = special.xlogy(a - 1, y) + special.xlog1py(b - 1, -y) - special.betaln(a, b)
+
+    # y* - mu*, and the derivative of mu by its logit
+    deviation = special.logit(y) - special.digamma(a) + special.digamma(b)
+    mean_slope = bernoulli_variance(mean)
+    precision_slope = mean * deviation + np.log1p(-y) - special.digamma(b) + special.digamma(precision)
+    slopes = np.empty((len(y), 2))
+    slopes[:, _LOGIT_MEAN] = precision * (mean_slope * deviation) * weight
+    slopes[:, _LOG_PRECISION] = precision * precision_slope * weight
+
+    trigamma_a = special.polygamma(1, a)
+    trigamma_b = special.polygamma(1, b)
+    trigamma_precision = special.polygamma(1, precision)
+    cross = mean_slope * (mean * trigamma_a - (1 - mean) * trigamma_b)
+    precision_information = mean**2 * trigamma_a + (1 - mean) ** 2 * trigamma_b - trigamma_precision
+    information = np.empty((len(y), 2, 2))
+    information[:, _LOGIT_MEAN, _LOGIT_MEAN] = mean_slope**2 * (trigamma_a + trigamma_b)
+    information[:, _LOGIT_MEAN, _LOG_PRECISION] = cross
+    information[:, _LOG_PRECISION, _LOGIT_MEAN] = cross
+    # rounding can make this difference of large terms negative
+    information[:, _LOG_PRECISION, _LOG_PRECISION] = np.maximum(precision_information, 0)
+    scale = (precision**2)[:, None, None]
+    return Told(float(log_density[interior].sum()), slopes, scale * information)
+
+
+def starting_values(
+    matrix: np.ndarray, response: np.ndarray, interior: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """Coefficients (r,) and log precision to start from: least squares of the interior scores' logits."""
+    logits = special.logit(response[interior])
+    coefficients = np.linalg.lstsq(matrix[interior], logits, rcond=None)[0]
+    fitted = special.expit(matrix[interior] @ coefficients)
+    # the variance of a beta distribution is mu (1 - mu) / (1 + phi)
+    relative_variance = ((response[interior] - fitted) ** 2).mean() / bernoulli_variance(fitted).mean()
+    precision = np.clip(1 / relative_variance - 1, 0.1, 1e4)
+    return coefficients, float(np.log(precision))
+
+
+def all_predictors(predictors: np.ndarray, present: list[int], defaults: np.ndarray) -> np.ndarray:
+    """Predictors (n, k) of the full model: those in the columns `present`, and defaults (k,) of the rest."""
+    full = np.tile(defaults, (len(predictors), 1))
+    full[:, present] = predictors
+    return full
+
+
+def likelihood_of_present(
+    likelihood: Callable[[np.ndarray], Told], present: list[int], defaults: np.ndarray
+) -> Callable[[np.ndarray], Told]:
+    """The likelihood as a function of the predictors `present` only, the others being held at `defaults`."""
+
+    def likelihood_and_derivatives(predictors: np.ndarray) -> Told:
+        full = likelihood(all_predictors(predictors, present, defaults))
+        information = full.information[:, present][:, :, present]
+        return Told(full.likelihood, full.slopes[:, present], information)
+
+    return likelihood_and_derivatives
+
+
+def mean_of_present(mean_function: MeanFunction, present: list[int], defaults: np.ndarray) -> MeanFunction:
+    """The mean as a function of the predictors `present` only, the others being held at `defaults`."""
+
+    def mean_and_derivatives(predictors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        full = all_predictors(predictors, present, defaults)
+        mean, gradient, hessian = mean_function(full)
+        return mean, gradient[:, present], hessian[:, present][:, :, present]
+
+    return mean_and_derivatives
+
+
+def solution_at_maximum(
+    maximum: Maximum,
+    matrix: np.ndarray,
+    response: np.ndarray,
+    intercept: bool,
+    parts: tuple[str, ...],
+    mean_function: MeanFunction,
+    shares: Callable[[np.ndarray], ScoreShares],
+    parameters: dict[str, float],
+) -> Solution:
+    """A Solution from the maximum of the likelihood.
+
+    `parts` names the predictors made of the columns of `matrix`; the parameters behind their coefficients
+    are alike in every row, the log precision last. `mean_function` and `shares` take predictors (n, k).
+    """
+    n_rows, rank = matrix.shape
+    n_parts = len(parts)
+    n_coefficients = n_parts * rank
+    coefficients = maximum.parameters[:n_coefficients]
+    others = maximum.parameters[n_coefficients:]
+    part_predictors = matrix @ coefficients.reshape(n_parts, rank).T
+    predictors = np.column_stack([part_predictors, np.tile(others, (n_rows, 1))])
+    fitted, slopes, _ = mean_function(predictors)
+
+    # Var(y) = E(y^2) - E(y)^2, E(y^2) being 1 at one, 0 at zero and that of the beta distribution between
+    zero, one, interior_mean = shares(predictors)
+    precision = np.exp(others[-1])
+    interior_square = interior_mean**2 + bernoulli_variance(interior_mean) / (1 + precision)
+    variances = (1 - zero - one) * interior_square + one - fitted**2
+
+    # derivatives of the fitted mean by all parameters, (n, p)
+    by_coefficients = (slopes[:, :n_parts, None] * matrix[:, None, :]).reshape(n_rows, -1)
+    gradient = np.column_stack([by_coefficients, slopes[:, n_parts:]])
+    return Solution(
+        coefficients=coefficients,
+        matrix=matrix,
+        response=response,
+        fitted=fitted,
+        weights=np.ones(n_rows),
+        bread=maximum.bread,
+        scores=maximum.scores,
+        leverage=np.einsum("ij,jk,ik->i", gradient, maximum.bread, gradient) / variances,
+        dispersion=1.0,
+        df_residual=float(n_rows - len(maximum.parameters)),
+        deviance=float("nan"),
+        null_deviance=float("nan"),
+        log_likelihood=maximum.likelihood,
+        intercept=intercept,
+        parameters=parameters,
+        step=maximum.step,
+        parts=parts,
+        others=others,
+        surface=mean_function,
+        variances=variances,
+    )
