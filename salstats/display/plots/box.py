@@ -8,12 +8,12 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import SalstatsError, check_choice
-from salstats.display.plots.layout.captions import scope_note, without
+from salstats.display.plots.layout.captions import groups_without_note, scope_note
 from salstats.display.plots.layout.figure import figures
-from salstats.display.plots.layout.figure_rows import dodged, row_layout
+from salstats.display.plots.layout.figure_rows import dodge_offsets, row_layout
 from salstats.display.plots.layout.legends import group_scales, method_labels
 from salstats.display.plots.layout.points import RASTER_POINTS
-from salstats.display.plots.layout.row_panels import panels_of, row_panels
+from salstats.display.plots.layout.row_panels import panel_titles, row_panels
 from salstats.display.plots.layout.text_fit import crossed, short_labels
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import count_text, counted_range, joined
@@ -103,7 +103,9 @@ def plot_box(
     drawn["mark"] = pd.Categorical(own, list(marks.values()), ordered=True)
     drawn["panel"] = crossed(drawn, metrics)
     drawn["bar"] = _binary_metrics(drawn, drawn["panel"])
-    drawn["y"] = rows.of(row) + (dodged(drawn["mark"].cat.codes, len(legend)) if legend else 0.0)
+    drawn["y"] = rows.centres_of(row) + (
+        dodge_offsets(drawn["mark"].cat.codes, len(legend)) if legend else 0.0
+    )
     places = drawn.loc[~drawn["bar"], [*groups, "panel", "y", "mark"]]
     points = outside.merge(places, on=groups) if groups else outside.merge(places, how="cross")
     # at the axis, in a row, or in the legend
@@ -114,10 +116,10 @@ def plot_box(
         _proportions(drawn, names),
         f"In each row from the top: {joined(legend)}." if legend else "",
         _counts(boxes),
-        without(boxes[boxes["n"] == 0], groups, "a defined score", names),
+        groups_without_note(boxes[boxes["n"] == 0], groups, "a defined score", names),
         caution_note(boxes),
     ]
-    panels, title, n_columns = panels_of(drawn["panel"], n_columns)
+    panels, title, n_columns = panel_titles(drawn["panel"], n_columns)
     grid = row_panels(rows, panels, n_columns, width)
     figure = (
         p9.ggplot()

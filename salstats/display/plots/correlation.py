@@ -14,7 +14,7 @@ from salstats.display.facts import clustering_sentence, p_value_sentence
 from salstats.display.plots.layout.axis_ticks import tick_texts
 from salstats.display.plots.layout.captions import scope_note
 from salstats.display.plots.layout.figure import figures
-from salstats.display.plots.layout.legends import side
+from salstats.display.plots.layout.legends import centred_justification
 from salstats.display.plots.layout.panel_grid import BOTTOM_MM, GAP_MM, panel_grid
 from salstats.display.plots.layout.text_fit import (
     NAME_CHARS,
@@ -177,12 +177,12 @@ def plot_correlation(
             axis_title=p9.element_blank(),
             axis_line=p9.element_blank(),
             axis_ticks=p9.element_blank(),
-            axis_text_x=p9.element_text(va="top", **below.look),
+            axis_text_x=p9.element_text(va="top", **below.text_options),
             legend_title=p9.element_text(size=TEXT_PT, va="center", margin={"b": 2} if above else {"r": 8}),
             legend_title_position="top" if above else "left",
             legend_key_width=_BAR_PT[0],
             legend_key_height=_BAR_PT[1],
-            legend_justification_top=side(keys, grid.left, width - grid.left - right, width),
+            legend_justification_top=centred_justification(keys, grid.left, width - grid.left - right, width),
             plot_margin_right=right / width,
         )
     )

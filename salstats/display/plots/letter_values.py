@@ -9,11 +9,11 @@ import plotnine as p9
 from matplotlib.colors import LinearSegmentedColormap, to_hex
 
 from salstats.checks import SalstatsError, check_columns, check_frame
-from salstats.display.plots.layout.captions import without
+from salstats.display.plots.layout.captions import groups_without_note
 from salstats.display.plots.layout.figure import figures
 from salstats.display.plots.layout.figure_rows import row_layout
 from salstats.display.plots.layout.legends import legend_columns
-from salstats.display.plots.layout.row_panels import panels_of, row_panels
+from salstats.display.plots.layout.row_panels import panel_titles, row_panels
 from salstats.display.plots.layout.text_fit import crossed, short_labels
 from salstats.display.plots.layout.theme import REFERENCE
 from salstats.display.text.format import count_range, percent_text
@@ -86,7 +86,7 @@ def plot_letter_values(
     rows = row_layout(list(row.categories), list(row.categories))
     panels = [titles[c] for c in covariates]
     drawn = values.assign(
-        panel=pd.Categorical(values["covariate"].map(titles), panels, ordered=True), y=rows.of(row)
+        panel=pd.Categorical(values["covariate"].map(titles), panels, ordered=True), y=rows.centres_of(row)
     )
     drawn = drawn[drawn["n"] > 0]
     boxes, shares = _boxes(drawn)
@@ -95,9 +95,9 @@ def plot_letter_values(
     )
     outside = drawn[drawn["letter"] == OUTSIDE].melt(["panel", "y"], ["low", "high"], value_name="value")
     outside = outside.dropna(subset="value")
-    nothing = without(values[values["n"] == 0], [*groups, "covariate"], "a value", names)
+    nothing = groups_without_note(values[values["n"] == 0], [*groups, "covariate"], "a value", names)
     notes = [_meaning(boxes, outside), f"n = {count_range(drawn['n'])}.", nothing]
-    panels, title, n_columns = panels_of(drawn["panel"], n_columns)
+    panels, title, n_columns = panel_titles(drawn["panel"], n_columns)
     grid = row_panels(rows, panels, n_columns, width)
     figure = (
         p9.ggplot()

@@ -146,7 +146,7 @@ def plot_ranks(
             axis_text_y=p9.element_text(ha="right", ma="right"),
             panel_grid_major_y=p9.element_line(color=GUIDE, size=0.25),
             legend_title=p9.element_text(size=TEXT_PT, va="center", margin={"r": 6}),
-            legend_justification_top=grid.side(_KEYS_MM),
+            legend_justification_top=grid.legend_justification(_KEYS_MM),
         )
     )  # fmt: skip
     return grid.pages(figure, height)
@@ -267,7 +267,7 @@ def plot_significance(
             axis_title=p9.element_blank(),
             axis_line=p9.element_blank(),
             axis_ticks=p9.element_blank(),
-            axis_text_x=p9.element_text(va="top", **below.look),
+            axis_text_x=p9.element_text(va="top", **below.text_options),
             axis_text_y=p9.element_text(ha="right", ma="right"),
             legend_position="none",
         )

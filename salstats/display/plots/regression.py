@@ -21,7 +21,7 @@ from salstats.display.plots.layout.captions import (
 )
 from salstats.display.plots.layout.drawing import Drawing, drawn_rows, further_column
 from salstats.display.plots.layout.figure import figures
-from salstats.display.plots.layout.figure_rows import Rows, dodged, place_rows, row_layout
+from salstats.display.plots.layout.figure_rows import Rows, dodge_offsets, place_rows, row_layout
 from salstats.display.plots.layout.legends import method_labels
 from salstats.display.plots.layout.row_panels import row_figure
 from salstats.display.plots.layout.text_fit import crossed, indented, short_labels, wrapped
@@ -154,9 +154,9 @@ def _place(drawing: Drawing) -> tuple[pd.DataFrame, Rows, bool]:
         [n_marks if row.term in drawn else 1 for row in entries],
         heads=[not row.level for row in entries],
     )
-    y = rows.of(frame["term"])
+    y = rows.centres_of(frame["term"])
     if drawing.dodges:
-        y = y + dodged(frame["method_label"].cat.codes, n_marks)
+        y = y + dodge_offsets(frame["method_label"].cat.codes, n_marks)
     whole = {row.term: row.whole for row in entries}
     labelled = frame.assign(y=y, row_label=frame["term"].map(whole))
     return labelled, rows, any(row.level for row in entries)
