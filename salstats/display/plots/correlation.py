@@ -239,7 +239,7 @@ def _row_names(labels: list[str]) -> list[str]:
 
 
 def _default_columns(n_panels: int, n_tiles: int, room: float, n_in_row: int) -> int:
-    """Number of panels side by side in a `room` of mm, evenly spread, if possible whole groups of `n_in_row`."""
+    """Number of panels side by side in a `room` of mm, if possible a multiple of `n_in_row`."""
     min_panel_mm = max(_NUMBER_MM * n_tiles, _PANEL_MM)
     n_fitting = max(int((room + GAP_MM) // (min_panel_mm + GAP_MM)), 1)
     n_rows = math.ceil(n_panels / n_fitting)

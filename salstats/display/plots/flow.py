@@ -352,7 +352,7 @@ def _amount(n: Any, noun: str) -> str:
 
 
 def _with_title(boxes: list[_Box], title: str) -> list[_Box]:
-    """Boxes of a chain below its title, which replaces the heading of the first box unless that excludes rows."""
+    """Boxes of a chain below its title, which replaces the first heading unless that is of exclusions."""
     if not title:
         return boxes
     first, *further = boxes
