@@ -227,7 +227,7 @@ def losses(contrasts: Estimates) -> np.ndarray:
 def loss_order(
     contrasts: Estimates, labels: Labels, row: str, method: str | None = None, *, by_verdict: bool = True
 ) -> Callable[[list[Any]], list[Any]]:
-    """Return a function that sorts rows by loss, the largest first, and by verdict before that if `by_verdict`.
+    """Return a function that sorts rows by loss, the largest first, and before by verdict if `by_verdict`.
 
     The loss is that of the first metric and of one method. Rows without a loss are last.
     """

@@ -259,16 +259,16 @@ def _y_title(frame: pd.DataFrame, show: str) -> str:
 
 
 def _effect_note(frame: pd.DataFrame) -> str:
-    """Sentence on the single effect that is planned for; "" where lines name several, or widths are planned."""
+    """Sentence on a single effect that is planned for; "" for several effects or a plan for a width."""
     first = frame.iloc[0]
     effects = distinct(frame, "effect")
-    if len(effects) > 1 or first["goal"] == "width":
+    if len(effects) != 1 or first["goal"] == "width":
         return ""
     return f"Effect: {effect_text(effects[0], first['term'])}."
 
 
 def _needed_note(frame: pd.DataFrame, curves: _Curves, legend: list[str], *, has_bars: bool) -> str:
-    """Sentence on rings and bars, and on the numbers in brackets or, without a legend, the numbers themselves."""
+    """Sentence on rings, bars and the numbers in the legend, or with these numbers if there is none."""
     marks = []
     if len(curves.needed):
         marks.append("rings")
