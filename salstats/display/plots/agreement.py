@@ -159,7 +159,7 @@ def _with_panels(
 
 
 def _is_linked(frame: pd.DataFrame) -> bool:
-    """Whether the readings of a case by two raters belong together in pairs."""
+    """Return whether the readings of a case by two raters belong together in pairs."""
     return "linked" not in frame.columns or bool(frame["linked"].iloc[0])
 
 

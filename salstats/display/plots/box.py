@@ -137,7 +137,7 @@ def plot_box(
 
 
 def _is_binary_metric(boxes: pd.DataFrame, metrics: pd.Series) -> np.ndarray:
-    """Whether each box is of a metric all of whose scores are 0 or 1, both of which occur."""
+    """Return whether each box is of a metric all of whose scores are 0 or 1, both of which occur."""
     by_metric = boxes.groupby(metrics.to_numpy(), sort=False)
     is_binary = (
         by_metric["binary"].transform("all")
@@ -221,7 +221,7 @@ def _proportions_note(drawn: pd.DataFrame, names: Labels) -> str:
 def _counts_note(boxes: pd.DataFrame) -> str:
     """Sentence on the number of scores in a box, and of the undefined ones."""
     n = boxes.loc[boxes["n"] > 0, "n"]
-    each = " each" if len(n) > 1 else ""
+    per_box = " each" if len(n) > 1 else ""
     n_missing = int(missing_scores(boxes).sum())
     left_out = f"; {count_text(n_missing)} undefined left out" if n_missing else ""
-    return f"n = {counted_range(n, 'score')}{each}{left_out}."
+    return f"n = {counted_range(n, 'score')}{per_box}{left_out}."

@@ -173,7 +173,8 @@ def plot_correlation(
     if n_columns is None:
         n_columns = _default_columns(len(titles), n_tiles, width - left, placed.n_in_row)
     grid = panel_grid(titles, n_columns, width, left=left)
-    # below an incomplete last row of panels slanted names would lie on titles of panels
+    # where the last row of panels is incomplete, slanted names below the panels above the gap would lie on
+    # the title of the next panel
     is_last_row_full = len(titles) % grid.n_columns == 0
     column_names = names_below(
         column_labels, min(grid.panel_width / n_tiles, _MAX_TILE_WIDTH_MM), slant=is_last_row_full

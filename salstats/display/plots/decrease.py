@@ -169,10 +169,10 @@ def plot_decrease(
 
 def _mark_colours(frame: pd.DataFrame, drawing: Drawing) -> pd.Series | str:
     """Colour of the mark of each row, or of all marks if there are no methods."""
-    method_looks = looks(drawing.methods, drawing.references, drawing.labels)
-    if not method_looks:
+    styles = looks(drawing.methods, drawing.references, drawing.labels)
+    if not styles:
         return PALETTE[0]
-    colour_of = {method: look.colour for method, look in method_looks.items()}
+    colour_of = {method: style.colour for method, style in styles.items()}
     return frame["method"].astype(str).map(colour_of)
 
 

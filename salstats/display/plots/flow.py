@@ -336,7 +336,7 @@ def _reason_text(reason: str, names: Labels) -> str:
 
 
 def _has_several_scores(flow: pd.DataFrame) -> bool:
-    """Whether cases have several scores in a branch, so that numbers of scores and cases differ."""
+    """Return whether cases have several scores in a branch, so that numbers of scores and cases differ."""
     branches = flow[~flow["excluded"] & (flow["stage"] != FILE)]
     return bool((branches["n_rows"] != branches["n_cases"]).any())
 

@@ -152,7 +152,7 @@ def plot_forest(
         counts = f"n = {count_range(frame['n'])}."
         frame, rows, fitted_columns = fitting_rows(place, columns, width)
     if prepared.values("n_pairs") and (prepared.numbers("n") > prepared.numbers("n_units")).any():
-        # n counts pairs of cases, and the interval resamples units
+        # n counts pairs, several of a unit; the caption gives both numbers
         counts = count_sentence(prepared, "pair", "incomplete")
     null_line = _null_line(null, drawn, term, ratio)
     has_headings = len(row_columns) > 1
@@ -208,7 +208,7 @@ def _with_term_labels(estimates: Estimates, labels: Labels) -> tuple[Estimates, 
         variables = [variable for variable, _ in names]
         levels = [level for _, level in names]
         frame = frame.assign(**{_VARIABLE: variables, _LEVEL: levels})
-    terms = [": ".join(text for text in name if text) for name in names]
+    terms = [": ".join(filter(None, name)) for name in names]
     return estimates.with_frame(frame.assign(term=terms)), reference_note
 
 
@@ -251,10 +251,11 @@ def _place_rows(frame: pd.DataFrame, labels: Labels, row_columns: list[str], cha
     keys = _row_keys(frame, row_columns)
     entries = _row_entries(keys, labels, row_columns, chars)
     has_headings = len(row_columns) > 1
+    first_values = [key[0] if key else "" for key in entries]
     rows = row_layout(
         list(entries),
         [entry.text for entry in entries.values()],
-        n_closing=count_closing([key[0] if key else "" for key in entries]),
+        n_closing=count_closing(first_values),
         heads=[entry.is_bold or not has_headings for entry in entries.values()],
     )
     row_labels = []

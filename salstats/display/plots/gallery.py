@@ -131,18 +131,18 @@ class PanelRows:
 
     rows: Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]
 
-    def of(self, shown: Picture) -> list[Mapping[str, Any]]:
+    def of(self, picture: Picture) -> list[Mapping[str, Any]]:
         """Rows of a picture's case, task and series, each once."""
         rows = {}
-        for series in shown.series:
-            for row in self.rows.get((shown.case, series.method), ()):
-                if row.get("task", shown.task) == shown.task and _is_of_series(row, series):
+        for series in picture.series:
+            for row in self.rows.get((picture.case, series.method), ()):
+                if row.get("task", picture.task) == picture.task and _is_of_series(row, series):
                     rows[id(row)] = row
         return list(rows.values())
 
 
 def _is_of_series(row: Mapping[str, Any], series: Series) -> bool:
-    """Whether model, seed and reader of a row are those of a series, as far as both have them."""
+    """Return whether model, seed and reader of a row are those of a series, as far as both have them."""
     for column in _SERIES_COLUMNS:
         value = getattr(series, column)
         if column in row and value is not None and str(row[column]) != value:
@@ -165,9 +165,9 @@ class PanelScores:
     rows: PanelRows
     metric: str | None
 
-    def of(self, shown: Picture) -> tuple[float, int]:
+    def of(self, picture: Picture) -> tuple[float, int]:
         """Score of a picture, NaN if there is none, and the number of scores that it is the mean of."""
-        scores = pd.Series([row["score"] for row in self.rows.of(shown)], dtype=np.float64)
+        scores = pd.Series([row["score"] for row in self.rows.of(picture)], dtype=np.float64)
         return float(scores.mean()), len(scores)
 
 
@@ -238,13 +238,13 @@ def gallery_rows(cases: pd.DataFrame, tasks: Sequence[str], names: Labels) -> li
         # a method's own picks are written below its pictures
         picks = [] if methods_have_picks else picks_of[case, task]
         task_label = names.value("task", task) if len(tasks) > 1 else ""
-        parts = (joined(picks).capitalize(), names.value("case", case), task_label)
-        rows.append(Row(case, task, tuple(part for part in parts if part), picked=bool(picks)))
+        name_parts = (joined(picks).capitalize(), names.value("case", case), task_label)
+        rows.append(Row(case, task, tuple(text for text in name_parts if text), picked=bool(picks)))
     return rows
 
 
 def has_own_picks(cases: pd.DataFrame) -> bool:
-    """Whether cases were picked for several methods or series, each of which has its own picks."""
+    """Return whether cases were picked for several methods or series, each of which has its own picks."""
     if not {"pick", "method"} <= set(cases.columns):
         return False
     columns = [column for column in ("method", *_SERIES_COLUMNS) if column in cases.columns]

@@ -132,7 +132,7 @@ def _boxes(drawn: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     box_number = np.round(-np.log2(boxes["tail_share"])).astype(int) - 1
     n_boxes = int(box_number.max()) if len(box_number) else 0
     texts = [_share_text(100 * (1 - 0.5**number)) for number in range(1, n_boxes + 1)]
-    # the outermost box still has a visible height
+    # heights fall to a share of the innermost one, so that the outermost box is still visible
     half_height = _BOX_MM / 2 * (1 - (box_number - 1) / max(n_boxes, 1))
     middle = [texts[number - 1] for number in box_number]
     boxes = boxes.assign(
@@ -159,10 +159,10 @@ def _box_colours(n: int) -> list[str]:
 
 def _marks_note(boxes: pd.DataFrame, outside: pd.DataFrame) -> str:
     """Sentence on the line, boxes and dots, as far as there are such."""
-    parts = ["Line: median"]
+    marks = ["Line: median"]
     if len(boxes):
-        parts.append("boxes: the middle share of the cases")
+        marks.append("boxes: the middle share of the cases")
     if len(outside):
         dots = "cases beyond the last box" if len(boxes) else "each case"
-        parts.append(f"dots: {dots}")
-    return f"{'; '.join(parts)}."
+        marks.append(f"dots: {dots}")
+    return f"{'; '.join(marks)}."

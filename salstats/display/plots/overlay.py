@@ -65,19 +65,19 @@ class _LegendSize(NamedTuple):
 
 
 def overlay(
-    shown: Picture, labels: Labels, width: float, spacing: float | Mapping[str, float] | None
+    picture: Picture, labels: Labels, width: float, spacing: float | Mapping[str, float] | None
 ) -> p9.ggplot:
     """Figure of a single picture, `width` in mm."""
-    names = [labels.value("case", shown.case), labels.value("task", shown.task)]
-    if shown.series:
-        names.append(method_label(labels, shown.series))
-    note = f": {shown.note}" if shown.note else ""
+    names = [labels.value("case", picture.case), labels.value("task", picture.task)]
+    if picture.series:
+        names.append(method_label(labels, picture.series))
+    note = f": {picture.note}" if picture.note else ""
     sentences = [
         f"{', '.join(names)}{note}.",
-        absent_note([shown], labels),
-        threshold_note([shown], labels),
-        people_note([shown]),
-        image_note([shown]),
+        absent_note([picture], labels),
+        threshold_note([picture], labels),
+        people_note([picture]),
+        image_note([picture]),
     ]
     box = overlay_box(width)
     # a single row and column need neither keys nor names
@@ -91,12 +91,12 @@ def overlay(
         stacks=[[Band(row="", columns=("",))]],
     )
     return overlay_figure(
-        [Placed(shown, row="", column="", text="")],
+        [Placed(picture, row="", column="", text="")],
         sheet,
         labels=labels,
         notes=sentences,
         spacing=spacing,
-        names=mask_name([shown]),
+        names=mask_name([picture]),
     )
 
 
@@ -120,7 +120,7 @@ def around_mm(notes: Iterable[str], width: float) -> float:
 def _legend_size(outlines: Sequence[str], marks: Sequence[str], room: float) -> _LegendSize:
     """Size of the legends with texts for outlines and for marks, in a `room` of mm."""
     texts = [*outlines, *marks]
-    n_rows = [math.ceil(len(part) / legend_columns(part, room)) for part in (outlines, marks)]
+    n_rows = [math.ceil(len(keys) / legend_columns(keys, room)) for keys in (outlines, marks)]
     if not texts or legend_width(texts, len(texts)) <= room:
         return _LegendSize(_LEGEND_MM * max(n_rows), is_horizontal=True)
     return _LegendSize(_LEGEND_MM * sum(n_rows), is_horizontal=False)

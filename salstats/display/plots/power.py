@@ -43,11 +43,11 @@ _BAR_STEP = 2.5
 class _Curves:
     """Rows of a plan with their `panel`, `line` and the number `shown`.
 
-    `needed` has the marks where curves reach the target, and `texts` the text of each line in the legend.
+    `target_marks` are the marks where curves reach the target, `texts` the texts of lines in the legend.
     """
 
     rows: pd.DataFrame
-    needed: pd.DataFrame
+    target_marks: pd.DataFrame
     texts: dict[str, str]
 
 
@@ -126,9 +126,9 @@ def plot_power(
     if has_lines:
         layers.append(p9.geom_line(p9.aes(linetype="line"), rows[is_on_line], size=0.6))
     layers.append(p9.geom_point(size=0.9 if has_lines else 2.0, stroke=0, show_legend=not has_lines))
-    if len(curves.needed):
+    if len(curves.target_marks):
         ring = {"shape": "o", "fill": "white", "size": 2.2, "stroke": 0.4}
-        layers.append(p9.geom_point(data=curves.needed, show_legend=False, **ring))
+        layers.append(p9.geom_point(data=curves.target_marks, show_legend=False, **ring))
     layers.append(p9.expand_limits(y=[0, 100] if show == "power" else [0]))
     if rows["n_cases"].nunique() == 1:
         # a single number of cases would give the axis no length
@@ -169,30 +169,30 @@ def _curves(frame: pd.DataFrame, names: Labels, show: str) -> _Curves:
     )
     has_panels = frame["panel"].nunique() > 1
     # texts of the needed cases of each line, in the order of the panels
-    needed_of_line: dict[str, list[str]] = {}
+    n_needed_of_line: dict[str, list[str]] = {}
     line_of_row = pd.Series("", index=frame.index)
     for rows in sorted(curves_of(frame), key=lambda rows: rows["panel"].cat.codes.iloc[0]):
         line = curve_text(rows, frame)
         line_of_row[rows.index] = line
-        needed_of_line.setdefault(line, []).append(_needed_text(rows, with_limits=not has_panels))
+        n_needed_of_line.setdefault(line, []).append(_needed_text(rows, with_limits=not has_panels))
     texts = {}
-    for line, needed in needed_of_line.items():
-        texts[line] = f"{line} ({'; '.join(needed)})" if show == "power" else line
+    for line, n_needed in n_needed_of_line.items():
+        texts[line] = f"{line} ({'; '.join(n_needed)})" if show == "power" else line
     frame["line"] = pd.Categorical(line_of_row.map(texts), list(texts.values()), ordered=True)
-    needed = _needed_marks(frame) if show == "power" else frame.iloc[:0]
-    return _Curves(frame, needed, texts)
+    target_marks = _target_marks(frame) if show == "power" else frame.iloc[:0]
+    return _Curves(frame, target_marks, texts)
 
 
-def _needed_marks(frame: pd.DataFrame) -> pd.DataFrame:
+def _target_marks(frame: pd.DataFrame) -> pd.DataFrame:
     """Marks at the fewest cases that reach the target, for curves that reach it."""
     marks = []
     for _, rows in frame.groupby(["panel", "line"], observed=True):
-        needed = rows["n_needed"].iloc[0]
-        if pd.notna(needed) and rows["n_cases"].min() <= needed <= rows["n_cases"].max():
+        n_needed = rows["n_needed"].iloc[0]
+        if pd.notna(n_needed) and rows["n_cases"].min() <= n_needed <= rows["n_cases"].max():
             # a curve that begins above the target has its mark at its beginning
-            power = rows.loc[rows["n_cases"] == needed, "shown"].min()
+            power = rows.loc[rows["n_cases"] == n_needed, "shown"].min()
             y = np.fmax(100 * rows["target"].iloc[0], power)
-            marks.append(rows.head(1).assign(n_cases=float(needed), shown=y))
+            marks.append(rows.head(1).assign(n_cases=float(n_needed), shown=y))
     return pd.concat(marks) if marks else frame.iloc[:0]
 
 
@@ -270,7 +270,7 @@ def _effect_note(frame: pd.DataFrame) -> str:
 def _needed_note(frame: pd.DataFrame, curves: _Curves, legend: list[str], *, has_bars: bool) -> str:
     """Sentence on rings, bars and the numbers in the legend, or with these numbers if there is none."""
     marks = []
-    if len(curves.needed):
+    if len(curves.target_marks):
         marks.append("rings")
     if has_bars:
         marks.append("thick lines")

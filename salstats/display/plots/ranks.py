@@ -231,13 +231,14 @@ def plot_significance(
     panel_mm_per_pt = n * max(text_mm(text, 1.0) for text in tiles["text"]) / _FILLED_SHARE
     min_panel_width = _MIN_NUMBER_PT * panel_mm_per_pt
     left = max(map(text_mm, written_names)) + _PAD_MM
-    grid = panel_grid(titles, n_columns, width, left=left, least=min_panel_width)
-    # below an incomplete last row of panels slanted names would lie on titles of panels
+    grid = panel_grid(titles, n_columns, width, left=left, min_width=min_panel_width)
+    # where the last row of panels is incomplete, slanted names below the panels above the gap would lie on
+    # the title of the next panel
     is_last_row_full = len(titles) % grid.n_columns == 0
     column_labels = [names.value("method", method) for method in order]
     column_names = names_below(column_labels, grid.panel_width / n, slant=is_last_row_full)
     if column_names.beyond > left:
-        grid = panel_grid(titles, n_columns, width, left=column_names.beyond, least=min_panel_width)
+        grid = panel_grid(titles, n_columns, width, left=column_names.beyond, min_width=min_panel_width)
     height = n * row_mm
     number_pt = min(_NUMBER_PT, grid.panel_width / panel_mm_per_pt)
     number_layers = []

@@ -118,7 +118,7 @@ def plot_residuals(
         )
     if width is None:
         width = COLUMN_MM if len(models) == 1 else PAGE_MM
-    # mixed models and those with a correlation of rows have no leverage
+    # mixed models and models with a correlation of rows have no leverage
     n_panels = 4 if rows["cooks_distance"].notna().any() else 3
     titles_of = {}
     for model in models:
@@ -214,11 +214,11 @@ def _row_names(frame: pd.DataFrame, groups: list[str], labels: Labels) -> list[s
 
 def _panel_titles(model: str, is_linear: bool) -> list[str]:
     """Titles of the panels of a model, after its name, or after letters if the name is ""."""
-    residual = "tandardised residual" if is_linear else "tandardised Pearson residual"
+    residual = "standardised residual" if is_linear else "standardised Pearson residual"
     titles = [
         "Residual against fitted mean",
-        f"S{residual} against normal quantile",
-        f"√|s{residual}| against fitted mean",
+        f"{residual[:1].upper()}{residual[1:]} against normal quantile",
+        f"√|{residual}| against fitted mean",
         "Cook's distance against leverage",
     ]
     if model:
@@ -230,8 +230,8 @@ def _model_panels(rows: pd.DataFrame, titles: list[str]) -> _ModelPanels:
     """Panels of one model: three, or four with leverage, as many as there are titles."""
     residuals = rows.dropna(subset=["fitted", "residual"])
     has_leverage = len(titles) == 4
-    needed = ["std_residual", "cooks_distance"] if has_leverage else ["std_residual"]
-    standardised = rows.dropna(subset=needed)
+    required = ["std_residual", "cooks_distance"] if has_leverage else ["std_residual"]
+    standardised = rows.dropna(subset=required)
     std_residual = standardised["std_residual"].to_numpy()
     quantiles = normal_quantiles(std_residual)
     scale = np.sqrt(np.abs(std_residual))

@@ -129,7 +129,7 @@ def plot_scatter(
     if texts is not None:
         text_width = max(text_mm(_KEY_INDENT + text, _TEXT_PT) for text in texts["text"])
     panels = list(drawn.points["panel"].cat.categories)
-    grid = panel_grid(panels, n_columns, width, least=max(text_width, PANEL_MM))
+    grid = panel_grid(panels, n_columns, width, min_width=max(text_width, PANEL_MM))
     height = grid.panel_height(_HEIGHT_SHARE)
     layers = _point_layers(drawn, grid, height)
     data_range = _data_range(drawn, lines)

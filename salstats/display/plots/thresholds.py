@@ -149,7 +149,7 @@ def _checked(sweep: pd.DataFrame, names: Labels) -> tuple[Estimates, str]:
 
 
 def _is_best(rows: pd.DataFrame, larger_is_better: bool) -> np.ndarray:
-    """Whether each row has the best estimate of its line, the first row if there are equal ones."""
+    """Return whether each row has the best estimate of its line, the first row if there are equal ones."""
     lines = rows.groupby(["panel", "task"], observed=True)["estimate"]
     return rows.index.isin(lines.idxmax() if larger_is_better else lines.idxmin())
 

@@ -35,7 +35,7 @@ def tick_texts(breaks: Iterable[float]) -> list[str]:
 
 
 def _rounding_changes(numbers: np.ndarray, digits: int) -> bool:
-    """Whether any of the numbers changes when it is rounded to so many decimals."""
+    """Return whether any of the numbers changes when it is rounded to so many decimals."""
     errors = np.abs(np.round(numbers, digits) - numbers)
     return bool(np.any(errors > 1e-6 * np.abs(numbers)))
 
@@ -85,7 +85,7 @@ def _first_without_overlap(
 def _texts_fit(
     breaks: Sequence[float], texts: Sequence[str], position: Callable[[float], float], length: float
 ) -> bool:
-    """Whether the texts of breaks neither overlap nor extend too far beyond an axis of a length in mm."""
+    """Return whether texts of breaks neither overlap nor extend too far beyond an axis, `length` in mm."""
     half_widths = [text_mm(text) / 2 for text in texts]
     starts = [length * position(b) - half for b, half in zip(breaks, half_widths, strict=True)]
     ends = [length * position(b) + half for b, half in zip(breaks, half_widths, strict=True)]

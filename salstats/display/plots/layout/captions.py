@@ -93,7 +93,7 @@ def bars_on_log_axis(estimates: Estimates) -> tuple[Estimates, str]:
 
 
 def effect_text(estimates: Estimates, ratio: bool) -> str:
-    """Return the name of the effects that models estimate: "Odds ratio", "Difference", "Mean", ..."""
+    """Return the name of the estimates of models: "Odds ratio", "Coefficient", "Average marginal effect"."""
     if estimates.values("average"):
         if estimates.values("term"):
             return "Average marginal effect"

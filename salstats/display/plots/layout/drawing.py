@@ -151,7 +151,7 @@ class Drawing:
 
     @property
     def dodges(self) -> bool:
-        """Whether the marks of a row are dodged: a method each, one above the other."""
+        """Return whether the marks of a row are dodged: a method each, one above the other."""
         return bool(self.methods) and self.row != "method"
 
     @property

@@ -46,13 +46,6 @@ class Figure(p9.ggplot):
     _call: _Call | None = None
     _further_pages: tuple["Figure", ...] = ()
 
-    @classmethod
-    def from_ggplot(cls, plot: p9.ggplot) -> Self:
-        """Figure with the data, layers, scales and theme of a plotnine figure."""
-        figure = cls()
-        vars(figure).update(vars(plot))
-        return figure
-
     @property
     def pages(self) -> tuple["Figure", ...]:
         """Its pages in order."""
@@ -97,7 +90,7 @@ def figures(plot: Callable[P, p9.ggplot | Sequence[p9.ggplot]]) -> Callable[P, F
         plots = plot(*values, **options)
         if isinstance(plots, p9.ggplot):
             plots = [plots]
-        first, *further = [Figure.from_ggplot(page) for page in plots]
+        first, *further = [_as_figure(page) for page in plots]
         first._call = _Call(
             plot=plot_figure,
             values=tuple(_snapshot(value) for value in values),
@@ -110,6 +103,13 @@ def figures(plot: Callable[P, p9.ggplot | Sequence[p9.ggplot]]) -> Callable[P, F
     signature = inspect.signature(plot).replace(return_annotation=Figure)
     plot_figure.__signature__ = signature  # type: ignore[attr-defined]
     return plot_figure
+
+
+def _as_figure(plot: p9.ggplot) -> Figure:
+    """Figure with the data, layers, scales and theme of a plotnine figure."""
+    figure = Figure()
+    figure.__dict__.update(plot.__dict__)
+    return figure
 
 
 def _check_width(width: Any) -> None:

@@ -67,7 +67,7 @@ class Rows:
         return np.array([centre_of[value] for value in values], dtype=float)
 
     def are_on(self, page: p9.ggplot) -> np.ndarray:
-        """Whether each row is on a page of the figure."""
+        """Return whether each row is on a page of the figure."""
         low, high = getattr(page.coordinates.limits, "y", None) or (-np.inf, np.inf)
         return (self.centres > low) & (self.centres < high)
 

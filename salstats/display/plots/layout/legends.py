@@ -35,7 +35,7 @@ EDGE_MM = 1.5
 
 
 @dataclass(frozen=True)
-class Look:
+class MarkStyle:
     """Colour, mark and line type of a method."""
 
     colour: str
@@ -45,37 +45,40 @@ class Look:
 
 def looks(
     names: Iterable[Hashable], references: Sequence[str] = (), labels: Labels | None = None
-) -> dict[str, Look]:
-    """Look of each method, model or task, the same whatever others a figure shows.
+) -> dict[str, MarkStyle]:
+    """Style of each method, model or task, the same whatever others a figure shows.
 
     A well-known method has a fixed colour of the palette. Others take the free colours in the order of the
     labels, else in that of their names; without `labels` in the order of `names`. To keep colours the same in
     a figure with fewer methods, pass `labels` that name all methods or that were made from the whole frame.
     References are black, and so is `human` unless it is compared with a reference of the figure.
     """
-    shown = [str(name) for name in names]
-    black = [name for name in references if name in shown] or [HUMAN]
-    all_names = shown if labels is None else labels.methods(shown)
+    drawn_names = [str(name) for name in names]
+    black = [name for name in references if name in drawn_names] or [HUMAN]
+    all_names = drawn_names if labels is None else labels.methods(drawn_names)
     chosen_colours = {} if labels is None else labels.colours
     coloured = [name for name in all_names if name != HUMAN or HUMAN not in black]
     positions = _palette_positions(coloured, chosen_colours)
-    look_of = {}
-    for name in shown:
-        look = Look(REFERENCE, REFERENCE_SHAPE, REFERENCE_LINE) if name in black else _look(positions[name])
+    styles = {}
+    for name in drawn_names:
+        if name in black:
+            style = MarkStyle(REFERENCE, REFERENCE_SHAPE, REFERENCE_LINE)
+        else:
+            style = _style_of_position(positions[name])
         if name in chosen_colours:
-            look = replace(look, colour=chosen_colours[name])
-        look_of[name] = look
-    return look_of
+            style = replace(style, colour=chosen_colours[name])
+        styles[name] = style
+    return styles
 
 
-def _look(position: int) -> Look:
-    """Look of a position in the palette.
+def _style_of_position(position: int) -> MarkStyle:
+    """Style of a position in the palette.
 
     Positions beyond its length repeat the colours with other marks and line types.
     """
     repetition, index = divmod(position, len(PALETTE))
     shifted = index + repetition
-    return Look(PALETTE[index], SHAPES[shifted % len(SHAPES)], LINETYPES[shifted % len(LINETYPES)])
+    return MarkStyle(PALETTE[index], SHAPES[shifted % len(SHAPES)], LINETYPES[shifted % len(LINETYPES)])
 
 
 def _palette_positions(names: Sequence[str], chosen_colours: Mapping[str, str]) -> dict[str, int]:
@@ -88,9 +91,9 @@ def _palette_positions(names: Sequence[str], chosen_colours: Mapping[str, str]) 
     claims = [(index_of_colour.get(chosen_colours[name]), name) for name in names if name in chosen_colours]
     well_known = []
     for name in names:
-        method = known_method(name)
-        if method in home_of_method:
-            rank, index = home_of_method[method]
+        canonical_name = known_method(name)
+        if canonical_name in home_of_method:
+            rank, index = home_of_method[canonical_name]
             well_known.append((rank, index, name))
     # where two methods have the same position, the one of the lower rank takes it
     claims += [(index, name) for _, index, name in sorted(well_known)]
@@ -127,13 +130,13 @@ def group_scales(
     legend are opaque, whatever the marks in the panels are.
     """
     limits = list(texts.values())
-    group_looks = list(looks(texts, references, labels).values())
-    colours = [look.colour for look in group_looks]
+    styles = list(looks(texts, references, labels).values())
+    colours = [style.colour for style in styles]
     values = {
         "color": colours,
         "fill": colours,
-        "shape": [look.shape for look in group_looks],
-        "linetype": [look.line for look in group_looks],
+        "shape": [style.shape for style in styles],
+        "linetype": [style.line for style in styles],
     }
     key_style: dict[str, float] = {}
     if solid:

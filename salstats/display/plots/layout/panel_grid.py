@@ -173,9 +173,9 @@ def panel_grid(
     *,
     left: float = LEFT_MM,
     free: bool = False,
-    least: float = PANEL_MM,
+    min_width: float = PANEL_MM,
 ) -> PanelGrid:
-    """Grid of panels with given titles, each at least `least` mm wide and as wide as a word of its title.
+    """Grid of panels with given titles, each at least `min_width` mm wide and as wide as a word of its title.
 
     At most `n_columns` panels stand side by side. By default up to four panels are in a column, more on a
     page. Each panel has its own axes if `free`.
@@ -189,7 +189,7 @@ def panel_grid(
         gap += left - _TITLE_MM
     words = (text_mm(word, bold=True) for title in titles for word in title.split())
     widest_word = max(words, default=0.0)
-    min_width = max(least, min(widest_word, room))
+    min_width = max(min_width, min(widest_word, room))
     n_fitting = max(int((room + gap) // (min_width + gap)), 1)
     if n_columns is None:
         n_columns = _even_columns(n, n_fitting)

@@ -33,12 +33,12 @@ _GOLDEN_RATIO = (5**0.5 - 1) / 2
 
 
 def is_outcome(values: np.ndarray) -> bool:
-    """Whether all values are 0 or 1."""
+    """Return whether all values are 0 or 1."""
     return bool(np.isin(values, (0, 1)).all())
 
 
 def has_few_integers(values: np.ndarray) -> bool:
-    """Whether values are a few distinct integers, each shared by two points or more on average."""
+    """Return whether values are a few distinct integers, each shared by two points or more on average."""
     distinct = np.unique(values)
     are_integers = bool((distinct == np.round(distinct)).all())
     return are_integers and 1 < len(distinct) <= min(_MAX_INTEGERS, len(values) / 2)

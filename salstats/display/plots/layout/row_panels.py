@@ -159,7 +159,7 @@ def _words(rows: Rows) -> set[str]:
 
 
 def panel_fits(rows: Rows, columns: Mapping[str, Sequence[str]], width: float) -> bool:
-    """Whether a panel has enough room between the labels of rows and columns of text."""
+    """Return whether a panel has enough room between the labels of rows and columns of text."""
     return _panel_width(rows, width, text_columns_mm(columns)) >= _MIN_PANEL_MM
 
 
@@ -230,7 +230,7 @@ class RowPanels:
 
     @property
     def _has_titles(self) -> bool:
-        """Whether panels have titles."""
+        """Return whether panels have titles."""
         return any(self.titles)
 
     @property

@@ -134,7 +134,7 @@ def short_labels(
 ) -> dict[Any, str]:
     """Label of each distinct value of a column, wrapped and shortened, in the order of the labels."""
     full_labels = labels.texts(column, values)
-    # narrower lines may be more
+    # labels on narrower lines may have more lines
     lines = math.ceil(lines * max(LABEL_CHARS / width, 1))
     wrapped_of = wrapped_texts(full_labels.values(), width, lines)
     return {value: wrapped_of[text] for value, text in full_labels.items()}
@@ -153,8 +153,9 @@ def crossed(frame: pd.DataFrame, texts: Mapping[str, Mapping[Any, str]]) -> pd.C
     """
     keys: list[tuple[Any, ...]] = [()] * len(frame)
     if texts:
-        keys = list(zip(*(frame[column] for column in texts), strict=True))
-    ranks = [{value: rank for rank, value in enumerate(labels)} for labels in texts.values()]
+        values = [frame[column] for column in texts]
+        keys = list(zip(*values, strict=True))
+    ranks = [dict(zip(labels, range(len(labels)), strict=True)) for labels in texts.values()]
 
     def position(key: tuple[Any, ...]) -> list[int]:
         return [rank[value] for rank, value in zip(ranks, key, strict=True)]
@@ -166,9 +167,9 @@ def crossed(frame: pd.DataFrame, texts: Mapping[str, Mapping[Any, str]]) -> pd.C
     return pd.Categorical([titles[key] for key in keys], list(titles.values()), ordered=True)
 
 
-def label_chars(width: float, most: int = LABEL_CHARS) -> float:
+def label_chars(width: float, max_chars: int = LABEL_CHARS) -> float:
     """Characters of a line of the labels beside the panels of a figure of a width in mm."""
-    return min(most, chars_in(0.36 * width))
+    return min(max_chars, chars_in(0.36 * width))
 
 
 def caption(sentences: Iterable[str], width: float = CAPTION_CHARS) -> str:
