@@ -1,7 +1,7 @@
-"""Differences of two raters against their means, with bias and limits of agreement (Bland and Altman)."""
+"""Bland-Altman plots: differences of two raters by their means, with bias and limits of agreement."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,16 +20,25 @@ from salstats.display.plots.layout.theme import GUIDE, PALETTE
 from salstats.display.text.labels import Labels
 from salstats.stats.agreement.comparing import differences
 
-#: Height of a panel over its width.
-_SHARE = 0.8
-#: The bias, and the limits of agreement: colour, type of line.
+#: Height of a panel as a multiple of its width.
+_HEIGHT_SHARE = 0.8
+
+
+class _LineStyle(NamedTuple):
+    """Colour and type of a line."""
+
+    colour: str
+    linetype: str
+
+
+#: Lines of the bias and of the limits of agreement, by term.
 _LINES = {
-    "bias": (PALETTE[0], "solid"),
-    "loa_low": (PALETTE[1], "dashed"),
-    "loa_high": (PALETTE[1], "dashed"),
+    "bias": _LineStyle(PALETTE[0], "solid"),
+    "loa_low": _LineStyle(PALETTE[1], "dashed"),
+    "loa_high": _LineStyle(PALETTE[1], "dashed"),
 }
-#: Marks of one pair, and of the most equal ones.
-_SIZES = (0.9, 3.0)
+#: Sizes of the marks of a single pair and of the largest number of equal pairs.
+_MARK_SIZES = (0.9, 3.0)
 
 
 @figures
@@ -82,8 +91,12 @@ def plot_agreement(
     >>> figure.labels.y
     'Difference in IoU'
     """
-    needed, source = ("estimate", "pair", "term", "over"), "agreement(kind='bland-altman') makes the frame"
-    estimates = read_estimates(limits, "limits", needed, source)
+    estimates = read_estimates(
+        limits,
+        "limits",
+        ("estimate", "pair", "term", "over"),
+        "agreement(kind='bland-altman') makes the frame",
+    )
     frame = estimates.frame
     if not set(frame["term"]) <= set(_LINES):
         raise SalstatsError(
@@ -93,34 +106,28 @@ def plot_agreement(
     names = Labels(labels, frame)
     groups = list(estimates.keys)
     check_distinct(estimates, [*groups, "term"])
-    points, frame = _points(scores, frame, groups), frame.copy()
-    shown = [c for c in groups if len(estimates.values(c)) > 1] or ["pair"]
-    over = str(frame["over"].iloc[0])
-    texts = {
-        pair: " \N{MINUS SIGN} ".join(_names(rows, names, over))
-        for pair, rows in frame.groupby("pair", sort=False)
-    }
-    for table in (frame, points):
-        table["pair"] = pd.Categorical(table["pair"].map(texts), list(texts.values()), ordered=True)
-        table["panel"] = group_titles(table, names, shown)
+    points = _points(scores, frame, groups)
+    pair_texts = _pair_texts(frame, names)
+    title_columns = [column for column in groups if len(estimates.values(column)) > 1] or ["pair"]
+    frame = _with_panels(frame, names, pair_texts, title_columns)
+    points = _with_panels(points, names, pair_texts, title_columns)
+    panels = list(frame["panel"].cat.categories)
+    points["panel"] = pd.Categorical(points["panel"].astype(str), panels, ordered=True)
     metrics = estimates.values("metric")
-    grid = panel_grid(list(frame["panel"].cat.categories), n_columns, width, free=len(metrics) > 1)
-    points["panel"] = pd.Categorical(
-        points["panel"].astype(str), list(frame["panel"].cat.categories), ordered=True
-    )
-    height = grid.panel_height(_SHARE)
-    what = names.value("metric", metrics[0]) if len(metrics) == 1 else "score"
+    grid = panel_grid(panels, n_columns, width, free=len(metrics) > 1)
+    height = grid.panel_height(_HEIGHT_SHARE)
+    score = names.value("metric", metrics[0]) if len(metrics) == 1 else "score"
     figure = (
         p9.ggplot(points, p9.aes("mean", "difference"))
         + p9.geom_hline(yintercept=0, color=GUIDE, size=0.4)
-        + _bands(frame)
-        + _marks(points)
-        + _lines(frame)
+        + _band_layers(frame)
+        + _mark_layers(points)
+        + _line_layers(frame)
         + number_axes(grid.panel_width, height)
         + grid.look(
             height,
-            x=f"Mean {what}",
-            y=f"Difference in {what}",
+            x=f"Mean {score}",
+            y=f"Difference in {score}",
             notes=[
                 scope_note(frame, names, ("method", "task")),
                 *_notes(estimates.with_frame(frame), points),
@@ -131,70 +138,89 @@ def plot_agreement(
     return grid.pages(figure, height)
 
 
-def _names(rows: pd.DataFrame, names: Labels, over: str) -> list[str]:
-    """Labels of both raters of a pair."""
-    return [names.value(over, rows[side].iloc[0]) for side in ("first", "second")]
+def _pair_texts(frame: pd.DataFrame, names: Labels) -> dict[Any, str]:
+    """Text of each pair of raters: "Reader 1 − Reader 2"."""
+    rater_column = str(frame["over"].iloc[0])
+    texts = {}
+    for pair, rows in frame.groupby("pair", sort=False):
+        first = names.value(rater_column, rows["first"].iloc[0])
+        second = names.value(rater_column, rows["second"].iloc[0])
+        texts[pair] = f"{first} \N{MINUS SIGN} {second}"
+    return texts
 
 
-def _linked(frame: pd.DataFrame) -> bool:
-    """Whether readings of a case belong together in pairs."""
+def _with_panels(
+    rows: pd.DataFrame, names: Labels, pair_texts: dict[Any, str], title_columns: list[str]
+) -> pd.DataFrame:
+    """Rows with the text of their `pair` and the title of their `panel`."""
+    pair = pd.Categorical(rows["pair"].map(pair_texts), list(pair_texts.values()), ordered=True)
+    rows = rows.assign(pair=pair)
+    return rows.assign(panel=group_titles(rows, names, title_columns))
+
+
+def _is_linked(frame: pd.DataFrame) -> bool:
+    """Return whether the readings of a case by two raters belong together in pairs."""
     return "linked" not in frame.columns or bool(frame["linked"].iloc[0])
 
 
 def _points(scores: pd.DataFrame, frame: pd.DataFrame, groups: list[str]) -> pd.DataFrame:
-    """Pairs of the groups that are shown, equal ones once with their number."""
-    by = [c for c in groups if c != "pair"]
-    found = differences(scores, str(frame["over"].iloc[0]), by, linked=_linked(frame))
-    wanted = frame[groups].drop_duplicates().astype(str)
-    found[groups] = found[groups].astype(str)
-    points = found.merge(wanted, on=groups)
-    if len(points.groupby(groups)) < len(wanted):
+    """Distinct pairs of readings of the groups in `frame`: their `mean`, `difference` and number `n`."""
+    by = [column for column in groups if column != "pair"]
+    readings = differences(scores, str(frame["over"].iloc[0]), by, linked=_is_linked(frame))
+    readings[groups] = readings[groups].astype(str)
+    drawn_groups = frame[groups].drop_duplicates().astype(str)
+    points = readings.merge(drawn_groups, on=groups)
+    if len(points.groupby(groups)) < len(drawn_groups):
         raise SalstatsError("limits has a group or pair that the scores have not; give the scores it is of")
-    return (
-        points.groupby([*groups, "mean", "difference"], as_index=False).size().rename(columns={"size": "n"})
-    )
+    counts = points.groupby([*groups, "mean", "difference"], as_index=False).size()
+    return counts.rename(columns={"size": "n"})
 
 
-def _bands(frame: pd.DataFrame) -> list[Any]:
-    """Layers of the limits' own limits."""
+def _band_layers(frame: pd.DataFrame) -> list[Any]:
+    """Layers of bands for the intervals of the bias and the limits of agreement."""
+    band = p9.aes(xmin="left", xmax="right", ymin="conf_low", ymax="conf_high")
     layers = []
-    for term, (colour, _) in _LINES.items():
+    for term, style in _LINES.items():
         rows = barred_rows(frame[frame["term"] == term]).assign(left=-np.inf, right=np.inf)
         if len(rows):
-            corners = p9.aes(xmin="left", xmax="right", ymin="conf_low", ymax="conf_high")
-            layers.append(p9.geom_rect(corners, rows, fill=colour, alpha=0.15, size=0, inherit_aes=False))
+            layers.append(p9.geom_rect(band, rows, fill=style.colour, alpha=0.15, size=0, inherit_aes=False))
     return layers
 
 
-def _lines(frame: pd.DataFrame) -> list[Any]:
-    """Layers of the bias and the limits of agreement."""
+def _line_layers(frame: pd.DataFrame) -> list[Any]:
+    """Layers of the lines of the bias and the limits of agreement."""
+    line = p9.aes(yintercept="estimate")
     layers = []
-    for term, (colour, line) in _LINES.items():
+    for term, style in _LINES.items():
         rows = frame[frame["term"] == term]
         if len(rows):
-            at = p9.aes(yintercept="estimate")
-            layers.append(p9.geom_hline(at, rows, color=colour, linetype=line, size=0.6))
+            layers.append(p9.geom_hline(line, rows, color=style.colour, linetype=style.linetype, size=0.6))
     return layers
 
 
-def _marks(points: pd.DataFrame) -> list[Any]:
-    """Layer of the pairs: more transparent the more there are, cells for very many."""
-    most = int(points["panel"].value_counts().max())
-    if most > CELL_POINTS:
+def _mark_layers(points: pd.DataFrame) -> list[Any]:
+    """Layer of the pairs of readings, more transparent the more there are; cells for very many."""
+    n_points = int(points["panel"].value_counts().max())
+    if n_points > CELL_POINTS:
         return cell_layers(points.rename(columns={"mean": "x", "difference": "y"}), "#666666")
-    alpha = float(np.clip(60 / most, 0.15, 0.7))
-    look: dict[str, Any] = {"stroke": 0, "alpha": alpha, "raster": len(points) > RASTER_POINTS}
+    options: dict[str, Any] = {
+        "stroke": 0,
+        "alpha": float(np.clip(60 / n_points, 0.15, 0.7)),
+        "raster": len(points) > RASTER_POINTS,
+    }
     if points["n"].max() == 1:
-        return [p9.geom_point(size=_SIZES[0], **look)]
-    return [p9.geom_point(p9.aes(size="n"), **look), p9.scale_size(range=_SIZES)]
+        return [p9.geom_point(size=_MARK_SIZES[0], **options)]
+    return [p9.geom_point(p9.aes(size="n"), **options), p9.scale_size(range=_MARK_SIZES)]
 
 
 def _notes(limits: Estimates, points: pd.DataFrame) -> list[str]:
-    """Say what lines, bands and marks are."""
+    """Sentences of the caption on the difference, lines, marks and bands."""
+    notes = []
     pair = limits.single("pair")
-    notes = [] if pair is None else [f"Difference: {pair}."]
+    if pair is not None:
+        notes.append(f"Difference: {pair}.")
     notes.append("Solid line: bias; dashed: limits that hold 95% of differences.")
-    if not _linked(limits.frame):
+    if not _is_linked(limits.frame):
         notes.append("Marks: means of each case's readings.")
     notes.append(interval_caption(limits, mark="Bands"))
     if points["n"].max() > 1:

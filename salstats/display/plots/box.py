@@ -8,12 +8,12 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import SalstatsError, check_choice
-from salstats.display.plots.layout.captions import scope_note, without
+from salstats.display.plots.layout.captions import groups_without_note, scope_note
 from salstats.display.plots.layout.figure import figures
-from salstats.display.plots.layout.figure_rows import dodged, row_layout
+from salstats.display.plots.layout.figure_rows import dodge_offsets, row_layout
 from salstats.display.plots.layout.legends import group_scales, method_labels
 from salstats.display.plots.layout.points import RASTER_POINTS
-from salstats.display.plots.layout.row_panels import panels_of, row_panels
+from salstats.display.plots.layout.row_panels import panel_titles, row_panels
 from salstats.display.plots.layout.text_fit import crossed, short_labels
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import count_text, counted_range, joined
@@ -22,8 +22,9 @@ from salstats.stats.descriptions import box_values
 from salstats.stats.engine.carried import missing_scores
 from salstats.study import HUMAN
 
-#: Half the height of a box that shares its row, and of one that has it for itself.
-_SHARED_MM, _ALONE_MM = 0.8, 1.3
+#: Half the height in mm of a box that shares its row with others, and of one that does not.
+_SHARED_HALF_MM = 0.8
+_SINGLE_HALF_MM = 1.3
 
 
 @figures
@@ -82,118 +83,145 @@ def plot_box(
     >>> type(figure).__name__
     'Figure'
     """
-    boxes, outside = box_values(scores, by)
+    boxes, outliers = box_values(scores, by)
     names = Labels(labels, scores)
     if reference is not None:
-        check_choice(reference, [str(m) for m in scores["method"].unique()], "reference")
+        check_choice(reference, [str(method) for method in scores["method"].unique()], "reference")
     groups = list(boxes.columns[: boxes.columns.get_loc("n")])
     drawn = boxes[boxes["n"] > 0].reset_index(drop=True)
     if drawn.empty:
         raise SalstatsError(f"scores has nothing to draw: all of its {len(scores)} scores are undefined")
+    has_methods = "method" in groups
     references = [reference or HUMAN]
-    marks = method_labels(names, drawn["method"], references) if "method" in groups else {"": ""}
-    others = [c for c in groups if c not in ("metric", "method")]
-    # without tasks methods have rows of their own, and nothing has to tell them apart
-    legend = list(marks.values()) if len(marks) > 1 and others else []
-    texts = {c: short_labels(names, c, drawn[c]) for c in others}
-    row = crossed(drawn, texts or ({"method": marks} if "method" in groups else {}))
-    metrics = {c: names.texts(c, drawn[c]) for c in ("metric",) if c in groups}
-    rows = row_layout(list(row.categories), list(row.categories), max(len(legend), 1))
-    own = drawn["method"].map(marks) if "method" in groups else [""] * len(drawn)
-    drawn["mark"] = pd.Categorical(own, list(marks.values()), ordered=True)
-    drawn["panel"] = crossed(drawn, metrics)
-    drawn["bar"] = _binary_metrics(drawn, drawn["panel"])
-    drawn["y"] = rows.of(row) + (dodged(drawn["mark"].cat.codes, len(legend)) if legend else 0.0)
-    places = drawn.loc[~drawn["bar"], [*groups, "panel", "y", "mark"]]
-    points = outside.merge(places, on=groups) if groups else outside.merge(places, how="cross")
-    # at the axis, in a row, or in the legend
-    said = [c for c in groups if c != "method" or legend or not others]
+    methods = method_labels(names, drawn["method"], references) if has_methods else {"": ""}
+    row_columns = [column for column in groups if column not in ("metric", "method")]
+    # without tasks each method has a row, whose label names it
+    legend = list(methods.values()) if len(methods) > 1 and row_columns else []
+    row_texts = {column: short_labels(names, column, drawn[column]) for column in row_columns}
+    if not row_columns and has_methods:
+        row_texts = {"method": methods}
+    row = crossed(drawn, row_texts)
+    rows = row_layout(list(row.categories), list(row.categories), n_marks=max(len(legend), 1))
+    marks = drawn["method"].map(methods) if has_methods else [""] * len(drawn)
+    drawn["mark"] = pd.Categorical(marks, list(methods.values()), ordered=True)
+    metric_texts = {"metric": names.texts("metric", drawn["metric"])} if "metric" in groups else {}
+    drawn["panel"] = crossed(drawn, metric_texts)
+    drawn["bar"] = _is_binary_metric(drawn, drawn["panel"])
+    drawn["y"] = rows.centres_of(row)
+    if legend:
+        drawn["y"] += dodge_offsets(drawn["mark"].cat.codes, len(legend))
+    positions = drawn.loc[~drawn["bar"], [*groups, "panel", "y", "mark"]]
+    points = outliers.merge(positions, on=groups) if groups else outliers.merge(positions, how="cross")
+    # the axis names metrics, labels of rows name tasks, and the legend or labels name methods
+    named = [column for column in groups if column != "method" or legend or not row_columns]
     notes = [
-        scope_note(scores, names, [c for c in ("metric", "method", "task") if c not in said]),
-        _meaning(drawn, len(points) > 0),
-        _proportions(drawn, names),
+        scope_note(scores, names, [column for column in ("metric", "method", "task") if column not in named]),
+        _boxes_note(drawn, has_outliers=len(points) > 0),
+        _proportions_note(drawn, names),
         f"In each row from the top: {joined(legend)}." if legend else "",
-        _counts(boxes),
-        without(boxes[boxes["n"] == 0], groups, "a defined score", names),
+        _counts_note(boxes),
+        groups_without_note(boxes[boxes["n"] == 0], groups, "a defined score", names),
         caution_note(boxes),
     ]
-    panels, title, n_columns = panels_of(drawn["panel"], n_columns)
+    panels, axis_title, n_columns = panel_titles(drawn["panel"], n_columns)
     grid = row_panels(rows, panels, n_columns, width)
     figure = (
         p9.ggplot()
         + rows.layers()
-        + _layers(drawn, points, _SHARED_MM if legend else _ALONE_MM)
-        + grid.look(title, notes, legend)
-        + group_scales(marks, references, ("color", "fill"), grid.width, labels=names)
+        + _layers(drawn, points, _SHARED_HALF_MM if legend else _SINGLE_HALF_MM)
+        + grid.look(axis_title, notes, legend)
+        + group_scales(methods, references, ("color", "fill"), grid.width, labels=names)
         + p9.theme(legend_key_size=8)
     )
     return grid.pages(figure)
 
 
-def _binary_metrics(boxes: pd.DataFrame, metrics: pd.Series) -> np.ndarray:
-    """Which boxes are of a metric whose scores are all 0 or 1, and both somewhere."""
-    groups = boxes.groupby(metrics.to_numpy(), sort=False)
-    both = (
-        groups["binary"].transform("all")
-        & groups["n_zero"].transform("any")
-        & groups["n_one"].transform("any")
+def _is_binary_metric(boxes: pd.DataFrame, metrics: pd.Series) -> np.ndarray:
+    """Return whether each box is of a metric all of whose scores are 0 or 1, both of which occur."""
+    by_metric = boxes.groupby(metrics.to_numpy(), sort=False)
+    is_binary = (
+        by_metric["binary"].transform("all")
+        & by_metric["n_zero"].transform("any")
+        & by_metric["n_one"].transform("any")
     )
-    return both.to_numpy(dtype=bool)
+    return is_binary.to_numpy(dtype=bool)
 
 
 def _layers(drawn: pd.DataFrame, points: pd.DataFrame, half: float) -> list[Any]:
-    """Whiskers, boxes and bars, medians, the scores beyond, and means."""
+    """Layers of whiskers, boxes and bars, medians, outliers and means; boxes are 2 * `half` mm high."""
     bodies = drawn.assign(
         low=np.where(drawn["bar"], 0.0, drawn["q1"]),
         high=np.where(drawn["bar"], drawn["mean"], drawn["q3"]),
         ymin=drawn["y"] - half,
         ymax=drawn["y"] + half,
     )
-    boxes, shares = bodies[~bodies["bar"]], bodies[bodies["bar"]].assign(whole=1.0)
-    ends = {"color": "mark", "y": "y", "yend": "y"}
-    edges = p9.aes(xmin="low", xmax="high", ymin="ymin", ymax="ymax", color="mark", fill="mark")
-    line: dict[str, Any] = {"data": boxes, "size": 0.4, "show_legend": False}
-    dots: dict[str, Any] = {"size": 0.7, "stroke": 0, "raster": len(points) > RASTER_POINTS}
-    middle = {"x": "median", "xend": "median", "y": "ymin", "yend": "ymax"}
-    # white on the edge of a box would hide it
-    inside = boxes["median"].between(boxes["q1"], boxes["q3"], inclusive="neither")
-    mean = {"shape": "D", "fill": "white", "size": 1.1, "stroke": 0.4, "show_legend": False}
-    return [
-        p9.geom_segment(p9.aes(x="whisker_low", xend="q1", **ends), **line),
-        p9.geom_segment(p9.aes(x="q3", xend="whisker_high", **ends), **line),
-        # lighter fills of eight methods would look alike
-        p9.geom_rect(edges, bodies, size=0.4),
-        p9.geom_segment(p9.aes(**middle, color="mark"), **line | {"size": 0.9}),
-        p9.geom_segment(p9.aes(**middle), **line | {"data": boxes[inside], "size": 0.9, "color": "white"}),
-        p9.geom_point(p9.aes(x="score", y="y", color="mark"), points, show_legend=False, **dots),
-        p9.geom_point(p9.aes(x="mean", y="y", color="mark"), bodies, **mean),
-        # the axis of a share reaches to all
-        *([p9.geom_blank(p9.aes("whole", "y"), shares)] if len(shares) else []),
+    boxes = bodies[~bodies["bar"]]
+    bars = bodies[bodies["bar"]].assign(one=1.0)
+    low_whisker = p9.aes(x="whisker_low", xend="q1", y="y", yend="y", color="mark")
+    high_whisker = p9.aes(x="q3", xend="whisker_high", y="y", yend="y", color="mark")
+    body = p9.aes(xmin="low", xmax="high", ymin="ymin", ymax="ymax", color="mark", fill="mark")
+    median = p9.aes(x="median", xend="median", y="ymin", yend="ymax")
+    coloured_median = p9.aes(x="median", xend="median", y="ymin", yend="ymax", color="mark")
+    # a white median on the edge of a box would hide the edge
+    is_inside = boxes["median"].between(boxes["q1"], boxes["q3"], inclusive="neither")
+    raster = len(points) > RASTER_POINTS
+    layers = [
+        p9.geom_segment(low_whisker, boxes, size=0.4, show_legend=False),
+        p9.geom_segment(high_whisker, boxes, size=0.4, show_legend=False),
+        # transparent fills of eight methods would look alike
+        p9.geom_rect(body, bodies, size=0.4),
+        p9.geom_segment(coloured_median, boxes, size=0.9, show_legend=False),
+        p9.geom_segment(median, boxes[is_inside], size=0.9, color="white", show_legend=False),
+        p9.geom_point(
+            p9.aes(x="score", y="y", color="mark"),
+            points,
+            size=0.7,
+            stroke=0,
+            raster=raster,
+            show_legend=False,
+        ),
+        p9.geom_point(
+            p9.aes(x="mean", y="y", color="mark"),
+            bodies,
+            shape="D",
+            fill="white",
+            size=1.1,
+            stroke=0.4,
+            show_legend=False,
+        ),
     ]
+    if len(bars):
+        # the axis of proportions extends to 1
+        layers.append(p9.geom_blank(p9.aes("one", "y"), bars))
+    return layers
 
 
-def _meaning(drawn: pd.DataFrame, outside: bool) -> str:
-    """What the marks of a box are."""
+def _boxes_note(drawn: pd.DataFrame, *, has_outliers: bool) -> str:
+    """Sentence on the parts of a box, "" where all are bars."""
     if drawn["bar"].all():
         return ""
-    dots = "; dots: scores beyond" if outside else ""
+    dots = "; dots: scores beyond" if has_outliers else ""
     return (
         "Boxes: quartiles and median; whiskers: furthest score within 1.5 interquartile ranges"
         f"{dots}; diamonds: means."
     )
 
 
-def _proportions(drawn: pd.DataFrame, names: Labels) -> str:
-    """That the scores of a metric are 0 or 1, and what stands for them."""
+def _proportions_note(drawn: pd.DataFrame, names: Labels) -> str:
+    """Sentence on bars, which are proportions of scores that are 0 or 1; "" without bars."""
     if not drawn["bar"].any():
         return ""
-    metrics = drawn.loc[drawn["bar"], "metric"].unique() if "metric" in drawn.columns else []
-    whose = joined([names.value("metric", m) for m in metrics])
-    return f"{f'{whose}: scores' if whose else 'Scores'} are 0 or 1, so bars and diamonds are the share of 1."
+    subject = "Scores"
+    if "metric" in drawn.columns:
+        metrics = drawn.loc[drawn["bar"], "metric"].unique()
+        subject = f"{joined([names.value('metric', metric) for metric in metrics])}: scores"
+    return f"{subject} are 0 or 1, so bars and diamonds are the share of 1."
 
 
-def _counts(boxes: pd.DataFrame) -> str:
-    """How many scores a box stands for, and how many are left out."""
-    n, missing = boxes.loc[boxes["n"] > 0, "n"], int(missing_scores(boxes).sum())
-    left_out = f"; {count_text(missing)} undefined left out" if missing else ""
-    return f"n = {counted_range(n, 'score')}{' each' if len(n) > 1 else ''}{left_out}."
+def _counts_note(boxes: pd.DataFrame) -> str:
+    """Sentence on the number of scores in a box, and of the undefined ones."""
+    n = boxes.loc[boxes["n"] > 0, "n"]
+    per_box = " each" if len(n) > 1 else ""
+    n_missing = int(missing_scores(boxes).sum())
+    left_out = f"; {count_text(n_missing)} undefined left out" if n_missing else ""
+    return f"n = {counted_range(n, 'score')}{per_box}{left_out}."

@@ -1,6 +1,7 @@
-"""Correlations as tiles: a triangle of every pair, covariates by outcomes, or groups by groups."""
+"""Correlations as tiles: a triangle of all pairs, covariates by outcomes, or groups by groups."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ from salstats.display.facts import clustering_sentence, p_value_sentence
 from salstats.display.plots.layout.axis_ticks import tick_texts
 from salstats.display.plots.layout.captions import scope_note
 from salstats.display.plots.layout.figure import figures
-from salstats.display.plots.layout.legends import side
+from salstats.display.plots.layout.legends import centred_justification
 from salstats.display.plots.layout.panel_grid import BOTTOM_MM, GAP_MM, panel_grid
 from salstats.display.plots.layout.text_fit import (
     NAME_CHARS,
@@ -42,20 +43,53 @@ from salstats.display.text.labels import Labels
 from salstats.stats.engine.coefficients import RECORDS as COEFFICIENTS
 from salstats.study import HUMAN
 
-#: Lines of a name beside the tiles, and room around it.
-_NAME_LINES, _PAD_MM = 2, 4.0
-#: Height of a tile: a share of its width, at least room for its name, at most this; and its greatest width.
-_SHARE, _HIGHEST_MM, _WIDEST_MM = 0.6, 7.5, 24.0
-#: Height of a panel that fits a page with names, bar and caption.
-_MOST_MM = 195.0
-#: Number in a tile, the smallest size at which it is still printed, and from where it is white.
-_NUMBER_PT, _SMALLEST_PT, _DARK = TEXT_PT - 0.5, TEXT_PT - 1, 0.7
-#: Width and height of the bar of colours, in points, and room for it and its numbers in mm.
-_BAR_PT, _BAR_MM, _LEGEND_MM = (100, 6), 42.0, 11.0
-#: Width of a tile whose number is well read, and of a panel whose title is.
-_NUMBER_MM, _PANEL_MM = 7.5, 20.0
-#: Groups that have a panel each; more of them are the rows.
-_FEW = 4
+#: Most lines of a name at the left of the tiles, and room in mm around it.
+_NAME_LINES = 2
+_PAD_MM = 4.0
+#: Height of a tile as a share of its width, and its greatest height and width in mm.
+_HEIGHT_SHARE = 0.6
+_MAX_TILE_HEIGHT_MM = 7.5
+_MAX_TILE_WIDTH_MM = 24.0
+#: Height in mm of a panel that fits a page with the names of columns, the colour bar and the caption.
+_MAX_PANEL_MM = 195.0
+#: Size in points of the numbers in tiles, and the smallest size at which they are written.
+_NUMBER_PT = TEXT_PT - 0.5
+_MIN_NUMBER_PT = TEXT_PT - 1
+#: Coefficients of this size and more have tiles so dark that their numbers are white.
+_DARK_FROM = 0.7
+#: Width and height of the colour bar in points.
+_BAR_WIDTH_PT = 100
+_BAR_HEIGHT_PT = 6
+#: Room in mm for the colour bar from left to right, and for the bar with its numbers from top to bottom.
+_BAR_MM = 42.0
+_LEGEND_MM = 11.0
+#: Width in mm of a tile whose number is easy to read, and least width of a panel with its title.
+_NUMBER_MM = 7.5
+_PANEL_MM = 20.0
+#: Most groups that have a panel each; more are rows.
+_MAX_GROUP_PANELS = 4
+
+
+@dataclass(frozen=True)
+class _TileFrame:
+    """Correlations with the labels of each tile's `row`, `column` and `panel`, as ordered categories.
+
+    `variables` is the part of the legend's title that names variables which are neither rows nor columns nor
+    panels, and `n_in_row` the number of panels that belong side by side.
+    """
+
+    frame: pd.DataFrame
+    variables: str
+    n_in_row: int
+
+
+@dataclass(frozen=True)
+class _Dimensions:
+    """Columns whose values are the rows, the columns and the panels of tiles."""
+
+    rows: list[str]
+    columns: list[str]
+    panels: list[str]
 
 
 @figures
@@ -123,216 +157,309 @@ def plot_correlation(
     names = Labels(labels, correlations)
     if alpha is not None:
         check_level(alpha, "alpha")
-    estimates, groups, test = _checked(correlations)
+    estimates, groups, term = _checked(correlations)
     frame = estimates.frame
-    own = [c for c in groups if frame[c].nunique(dropna=False) > 1]
-    placed = _placed(frame, own, names)
-    titles, across = (list(placed.frame[c].cat.categories) for c in ("panel", "column"))
-    rows = placed.frame["row"].cat.categories
-    # very many rows have room for a line each
-    down = wrapped_texts(rows, NAME_CHARS, min(_NAME_LINES, max(int(_MOST_MM / len(rows) / LINE_MM), 1)))
-    left = max(map(text_mm, down.values())) + _PAD_MM
-    n = len(across)
+    varying_groups = [column for column in groups if frame[column].nunique(dropna=False) > 1]
+    placed = _tile_frame(frame, varying_groups, names)
+    titles = list(placed.frame["panel"].cat.categories)
+    column_labels = list(placed.frame["column"].cat.categories)
+    row_names = _row_names(list(placed.frame["row"].cat.categories))
+    n_rows = len(row_names)
+    n_tiles = len(column_labels)
+    left = max(map(text_mm, row_names)) + _PAD_MM
     if width is None:
-        width = COLUMN_MM if len(titles) == 1 and left + _NUMBER_MM * n <= COLUMN_MM else PAGE_MM
+        fits_column = len(titles) == 1 and left + _NUMBER_MM * n_tiles <= COLUMN_MM
+        width = COLUMN_MM if fits_column else PAGE_MM
     if n_columns is None:
-        most = max(int((width - left + GAP_MM) // (max(_NUMBER_MM * n, _PANEL_MM) + GAP_MM)), 1)
-        n_columns = -(-len(titles) // -(-len(titles) // most))
-        n_columns -= n_columns % min(placed.step, n_columns)
+        n_columns = _default_columns(len(titles), n_tiles, width - left, placed.n_in_row)
     grid = panel_grid(titles, n_columns, width, left=left)
-    # names below a panel with nothing under it would lie on the title of the next one
-    slant = len(titles) % grid.n_columns == 0
-    below = names_below(across, min(grid.panel_width / n, _WIDEST_MM), slant=slant)
-    if below.beyond > left:
-        grid = panel_grid(titles, n_columns, width, left=below.beyond)
-    tile = min(grid.panel_width / n, _WIDEST_MM)
-    lines = max(text.count("\n") + 1 for text in down.values())
-    tall = max(min(_SHARE * tile, _HIGHEST_MM, _MOST_MM / len(down)), lines * LINE_MM + 0.3)
-    height = tall * len(down)
-    tiles = _tiles(placed.frame, alpha, tall)
-    numbers = _numbers(tiles, tile)
-    kind = COEFFICIENTS[test].heading if test in COEFFICIENTS else test
-    title = wrapped(f"{kind}{placed.what}", chars_in(width - grid.left), 3)
-    # beside the bar where there is room
-    above = text_mm(title) + _BAR_MM > width - grid.left
-    right = max(grid.n_columns * (grid.panel_width - n * tile), 1)
-    keys = max(_BAR_MM, text_mm(title)) if above else _BAR_MM + text_mm(title) + 3
+    # where the last row of panels is incomplete, slanted names below the panels above the gap would lie on
+    # the title of the next panel
+    is_last_row_full = len(titles) % grid.n_columns == 0
+    column_names = names_below(
+        column_labels, min(grid.panel_width / n_tiles, _MAX_TILE_WIDTH_MM), slant=is_last_row_full
+    )
+    if column_names.beyond > left:
+        grid = panel_grid(titles, n_columns, width, left=column_names.beyond)
+    tile_width = min(grid.panel_width / n_tiles, _MAX_TILE_WIDTH_MM)
+    tile_height = _tile_height(tile_width, row_names)
+    height = tile_height * n_rows
+    tiles = _tiles(placed.frame, alpha, tile_height)
+    number_layers = _number_layers(tiles, tile_width)
+    coefficient = COEFFICIENTS[term].heading if term in COEFFICIENTS else term
+    legend_title = wrapped(f"{coefficient}{placed.variables}", chars_in(width - grid.left), 3)
+    title_width = text_mm(legend_title)
+    # the title is at the left of the colour bar where both fit the width
+    is_title_above = title_width + _BAR_MM > width - grid.left
+    legend_width = max(_BAR_MM, title_width) if is_title_above else _BAR_MM + title_width + 3
+    further = column_names.height + _LEGEND_MM - BOTTOM_MM
+    if is_title_above:
+        further += LINE_MM * (legend_title.count("\n") + 1)
+    # tiles of the greatest width do not fill the panels
+    unused_width = max(grid.n_columns * (grid.panel_width - n_tiles * tile_width), 1)
     figure = (
         p9.ggplot(tiles, p9.aes("across", "up"))
-        + p9.geom_tile(p9.aes(fill="shown"), width=0.97, height=0.97 * tall, color=GUIDE, size=0.2)
-        + numbers
-        + _scales(title, below.texts, list(down.values()), tall)
+        + p9.geom_tile(p9.aes(fill="shown"), width=0.97, height=0.97 * tile_height, color=GUIDE, size=0.2)
+        + number_layers
+        + _scales(legend_title, column_names.texts, row_names, tile_height)
         + grid.look(
             height,
             notes=[
-                scope_note(frame, names, [c for c in groups if c not in own]),
+                scope_note(frame, names, [column for column in groups if column not in varying_groups]),
                 covariates_note(frame, names),
-                *_captions(estimates, tiles, alpha, bool(numbers)),
+                *_notes(estimates, tiles, alpha, has_numbers=bool(number_layers)),
             ],
-            # captions begin where names of rows do
-            indent=max(below.beyond - left, 0.0),
-            further=below.height + _LEGEND_MM - BOTTOM_MM + above * LINE_MM * (title.count("\n") + 1),
+            # the caption begins below the names of rows
+            indent=max(column_names.beyond - left, 0.0),
+            further=further,
         )
         + p9.theme(
             axis_title=p9.element_blank(),
             axis_line=p9.element_blank(),
             axis_ticks=p9.element_blank(),
-            axis_text_x=p9.element_text(va="top", **below.look),
-            legend_title=p9.element_text(size=TEXT_PT, va="center", margin={"b": 2} if above else {"r": 8}),
-            legend_title_position="top" if above else "left",
-            legend_key_width=_BAR_PT[0],
-            legend_key_height=_BAR_PT[1],
-            legend_justification_top=side(keys, grid.left, width - grid.left - right, width),
-            plot_margin_right=right / width,
+            axis_text_x=p9.element_text(va="top", **column_names.text_options),
+            legend_title=p9.element_text(
+                size=TEXT_PT, va="center", margin={"b": 2} if is_title_above else {"r": 8}
+            ),
+            legend_title_position="top" if is_title_above else "left",
+            legend_key_width=_BAR_WIDTH_PT,
+            legend_key_height=_BAR_HEIGHT_PT,
+            legend_justification_top=centred_justification(
+                legend_width, grid.left, width - grid.left - unused_width, width
+            ),
+            plot_margin_right=unused_width / width,
         )
     )
-    return grid.pages(figure, height, [-tall * (i + 1) for i in range(len(down))])
+    return grid.pages(figure, height, edges=[-tile_height * (row + 1) for row in range(n_rows)])
+
+
+def _row_names(labels: list[str]) -> list[str]:
+    """Names at the left of the rows, wrapped to fewer lines where there are very many rows."""
+    lines_per_row = int(_MAX_PANEL_MM / len(labels) / LINE_MM)
+    return list(wrapped_texts(labels, NAME_CHARS, min(_NAME_LINES, max(lines_per_row, 1))).values())
+
+
+def _default_columns(n_panels: int, n_tiles: int, room: float, n_in_row: int) -> int:
+    """Number of panels side by side in a `room` of mm, if possible a multiple of `n_in_row`."""
+    min_panel_mm = max(_NUMBER_MM * n_tiles, _PANEL_MM)
+    n_fitting = max(int((room + GAP_MM) // (min_panel_mm + GAP_MM)), 1)
+    n_rows = math.ceil(n_panels / n_fitting)
+    n_columns = math.ceil(n_panels / n_rows)
+    return n_columns - n_columns % min(n_in_row, n_columns)
+
+
+def _tile_height(tile_width: float, row_names: list[str]) -> float:
+    """Height of a tile in mm, at least that of the names of rows."""
+    n_lines = max(name.count("\n") + 1 for name in row_names)
+    largest = min(_HEIGHT_SHARE * tile_width, _MAX_TILE_HEIGHT_MM, _MAX_PANEL_MM / len(row_names))
+    return max(largest, n_lines * LINE_MM + 0.3)
 
 
 def _checked(correlations: object) -> tuple[Estimates, list[str], str]:
-    """Return the correlations, their grouping columns and the kind of their coefficients."""
+    """Return the correlations, their grouping columns, and the term of their coefficients."""
     estimates = read_estimates(correlations, "correlations", ("estimate", "x", "y"))
     frame = estimates.frame
-    tests = [str(term) for term in estimates.values("term")]
-    if len(tests) > 1:
+    terms = [str(term) for term in estimates.values("term")]
+    if len(terms) > 1:
         raise SalstatsError(
-            f"correlations holds {len(tests)} kinds of coefficient ({quoted(tests)}); keep one, as in "
-            f"correlations.query('term == {tests[0]!r}')"
+            f"correlations holds {len(terms)} kinds of coefficient ({quoted(terms)}); keep one, as in "
+            f"correlations.query('term == {terms[0]!r}')"
         )
     if not estimates.defined.any():
         raise SalstatsError(
             f"correlations has nothing to draw: every estimate is missing ({len(frame)} rows)"
         )
     groups = [key for key in estimates.keys if key not in ("x", "y")]
-    pairs = frame[groups].assign(pair=[frozenset(p) for p in zip(frame["x"], frame["y"], strict=True)])
-    if pairs.duplicated().any():
-        row = frame.loc[pairs.duplicated()].iloc[0]
-        where = "".join(f", {c} {row[c]}" for c in groups)
+    pairs = [frozenset(pair) for pair in zip(frame["x"], frame["y"], strict=True)]
+    is_repeated = frame[groups].assign(pair=pairs).duplicated()
+    if is_repeated.any():
+        row = frame.loc[is_repeated].iloc[0]
+        group = "".join(f", {column} {row[column]}" for column in groups)
         raise SalstatsError(
-            f"correlations has more than one row for {row['x']} and {row['y']}{where}; keep one"
+            f"correlations has more than one row for {row['x']} and {row['y']}{group}; keep one"
         )
-    return estimates, groups, tests[0] if tests else "Correlation"
+    return estimates, groups, terms[0] if terms else "Correlation"
 
 
-@dataclass(frozen=True)
-class _Placed:
-    """Frame with the labels of each tile's `row`, `column` and `panel`, Categoricals in their order."""
-
-    frame: pd.DataFrame
-    what: str
-    step: int
-
-
-def _placed(frame: pd.DataFrame, groups: Sequence[str], names: Labels) -> _Placed:
-    """Where each pair and group stands: as row, column or panel."""
-    whole = names.texts("term", frame[["x", "y"]].to_numpy().ravel())
-    sides, pairs = _sides(frame), list(zip(frame["x"], frame["y"], strict=True))
-    order: list[str] = list(whole)
-    ends = [sorted(pair, key=sides.__getitem__ if sides else order.index) for pair in pairs]
-    known = frame.assign(first=[a for a, _ in ends], second=[b for _, b in ends])
+def _tile_frame(frame: pd.DataFrame, groups: Sequence[str], names: Labels) -> _TileFrame:
+    """Row, column and panel of each correlation, by its pair of variables and its group."""
+    variables = names.texts("term", frame[["x", "y"]].to_numpy().ravel())
+    kinds = _kinds_of_variables(frame)
+    order = list(variables)
+    firsts = []
+    seconds = []
+    for pair in zip(frame["x"], frame["y"], strict=True):
+        # pairs of two kinds begin with the same kind, other pairs with the first variable of the order
+        first, second = sorted(pair, key=kinds.__getitem__ if kinds else order.index)
+        firsts.append(first)
+        seconds.append(second)
+    paired = frame.assign(first=firsts, second=seconds)
     texts: dict[str, dict[Any, str]] = {
-        c: {v: text for v, text in whole.items() if v in set(known[c])} for c in ("first", "second")
+        "first": {value: text for value, text in variables.items() if value in set(firsts)},
+        "second": {value: text for value, text in variables.items() if value in set(seconds)},
     }
-    few, many = sorted(texts, key=lambda c: len(texts[c]))
-    n_pairs, n_groups = len(texts[few]) * len(texts[many]), len(frame[list(groups)].drop_duplicates())
-    texts |= {c: names.texts(c, frame[c]) for c in groups}
+    for column in groups:
+        texts[column] = names.texts(column, frame[column])
     if "method" in texts:
-        texts["method"] = dict(sorted(texts["method"].items(), key=lambda method: method[0] != HUMAN))
-    rows, columns, panels = [many], [few], list(groups)
-    if not sides:
-        rows, columns = ["second"], ["first"]
-    elif groups and (n_groups > _FEW or n_pairs == 1):
-        across = "method" if "method" in groups else min(groups, key=lambda c: len(texts[c]))
-        rows, columns, panels = [c for c in groups if c != across], [across], [many, few]
-        if not rows and n_pairs == 1:
-            rows, columns = list(groups), []
-        elif not rows:
-            rows, columns, panels = list(groups), [many], [few]
-    alone = [text for c in ("first", "second") if c in panels for text in texts[c].values()]
+        # human readers are the first method
+        methods = sorted(texts["method"].items(), key=lambda method: method[0] != HUMAN)
+        texts["method"] = dict(methods)
+    n_groups = len(frame[list(groups)].drop_duplicates())
+    dimensions = _dimensions(texts, groups, n_groups, has_kinds=bool(kinds))
 
-    def of(dimensions: Sequence[str]) -> pd.Categorical:
-        return crossed(known, {c: texts[c] for c in dimensions})
+    def labels_of(columns: Sequence[str]) -> pd.Categorical:
+        return crossed(paired, {column: texts[column] for column in columns})
 
-    return _Placed(
-        frame.assign(row=of(rows), column=of(columns), panel=of(panels)),
-        f" {'of' if len(alone) > 1 else 'with'} {joined(alone)}" if len(alone) == len(panels) > 0 else "",
-        len(texts[few]) if panels == [many, few] else 1,
+    return _TileFrame(
+        frame.assign(
+            row=labels_of(dimensions.rows),
+            column=labels_of(dimensions.columns),
+            panel=labels_of(dimensions.panels),
+        ),
+        variables=_single_variables_text(dimensions.panels, texts),
+        n_in_row=_n_in_row(dimensions.panels, texts),
     )
 
 
-def _sides(frame: pd.DataFrame) -> dict[str, int]:
-    """Which of two kinds each variable is, 0 or 1, where every pair is of both; else nothing."""
-    left = list(dict.fromkeys(zip(frame["x"], frame["y"], strict=True)))
-    sides: dict[str, int] = {}
-    while left:
-        pair = next((p for p in left if sides.keys() & set(p)), left[0])
-        left.remove(pair)
+def _by_size(texts: Mapping[str, Mapping[Any, str]]) -> list[str]:
+    """The two variables of pairs, "first" and "second", the one with fewer values first."""
+    return sorted(("first", "second"), key=lambda variable: len(texts[variable]))
+
+
+def _dimensions(
+    texts: Mapping[str, Mapping[Any, str]], groups: Sequence[str], n_groups: int, *, has_kinds: bool
+) -> _Dimensions:
+    """Columns that become rows, columns and panels: "first" and "second" of each pair, and the groups.
+
+    `has_kinds` is whether each pair is of two kinds of variables.
+    """
+    if not has_kinds:
+        return _Dimensions(rows=["second"], columns=["first"], panels=list(groups))
+    few, many = _by_size(texts)
+    n_pairs = len(texts[few]) * len(texts[many])
+    has_group_panels = not groups or (n_groups <= _MAX_GROUP_PANELS and n_pairs > 1)
+    if has_group_panels:
+        return _Dimensions(rows=[many], columns=[few], panels=list(groups))
+    # groups are tiles: one of their columns across, and the others down
+    across = "method" if "method" in groups else min(groups, key=lambda column: len(texts[column]))
+    down = [column for column in groups if column != across]
+    if down:
+        return _Dimensions(rows=down, columns=[across], panels=[many, few])
+    if n_pairs == 1:
+        return _Dimensions(rows=list(groups), columns=[], panels=[many, few])
+    return _Dimensions(rows=list(groups), columns=[many], panels=[few])
+
+
+def _single_variables_text(panels: list[str], texts: Mapping[str, Mapping[Any, str]]) -> str:
+    """Text such as " of IoU and Confidence" where each variable of the panels has one value, else ""."""
+    variables = [text for side in ("first", "second") if side in panels for text in texts[side].values()]
+    if not panels or len(variables) != len(panels):
+        return ""
+    preposition = "of" if len(variables) > 1 else "with"
+    return f" {preposition} {joined(variables)}"
+
+
+def _n_in_row(panels: list[str], texts: Mapping[str, Mapping[Any, str]]) -> int:
+    """Number of panels side by side that have the same value of the first variable of the panels."""
+    few, many = _by_size(texts)
+    return len(texts[few]) if panels == [many, few] else 1
+
+
+def _kinds_of_variables(frame: pd.DataFrame) -> dict[str, int]:
+    """Kind of each variable, 0 or 1, so that every pair is of both kinds; {} where that is impossible.
+
+    This colours the graph of pairs with two colours: starting from any pair, its neighbours get the other
+    kind.
+    """
+    pairs = list(dict.fromkeys(zip(frame["x"], frame["y"], strict=True)))
+    kinds: dict[str, int] = {}
+    while pairs:
+        connected = (pair for pair in pairs if pair[0] in kinds or pair[1] in kinds)
+        pair = next(connected, pairs[0])
+        pairs.remove(pair)
         x, y = pair
-        sides.setdefault(x, 1 - sides[y] if y in sides else 0)
-        if sides.setdefault(y, 1 - sides[x]) == sides[x]:
+        if x not in kinds:
+            kinds[x] = 1 - kinds[y] if y in kinds else 0
+        if y not in kinds:
+            kinds[y] = 1 - kinds[x]
+        if kinds[x] == kinds[y]:
             return {}
-    return sides
+    return kinds
 
 
-def _scales(title: str, across: list[str], down: list[str], tall: float) -> list[Any]:
-    """Scale of the colours, and the axes that name columns and rows, these in mm."""
-    look: dict[str, Any] = {"minor_breaks": [], "expand": (0, 0.03)}
+def _scales(title: str, column_names: list[str], row_names: list[str], tile_height: float) -> list[Any]:
+    """Colour scale, and axes with the names of columns and rows; rows are in mm from 0 down."""
+    n_columns = len(column_names)
+    n_rows = len(row_names)
+    options: dict[str, Any] = {"minor_breaks": [], "expand": (0, 0.03)}
     return [
         p9.scale_fill_gradientn(
             DIVERGING, limits=(-1, 1), breaks=[-1, -0.5, 0, 0.5, 1], labels=tick_texts, name=title
         ),
         p9.scale_x_continuous(
-            breaks=list(range(len(across))), labels=across, limits=(-0.5, len(across) - 0.5), **look
+            breaks=list(range(n_columns)), labels=column_names, limits=(-0.5, n_columns - 0.5), **options
         ),
         p9.scale_y_continuous(
-            breaks=[-tall * (i + 0.5) for i in range(len(down))],
-            labels=down,
-            limits=(-tall * len(down), 0),
-            **look,
+            breaks=[-tile_height * (row + 0.5) for row in range(n_rows)],
+            labels=row_names,
+            limits=(-tile_height * n_rows, 0),
+            **options,
         ),
     ]
 
 
-def _tiles(placed: pd.DataFrame, alpha: float | None, tall: float) -> pd.DataFrame:
-    """Frame with the place of each tile, up in mm, what its colour shows and its number."""
+def _tiles(placed: pd.DataFrame, alpha: float | None, tile_height: float) -> pd.DataFrame:
+    """Correlations with the position of each tile, the value that its colour shows and its number.
+
+    `weak` is whether P is not below `alpha`; the colour of such tiles and of undefined ones shows 0.
+    """
     p_values = np.array([p_used(row) for row in placed.to_dict("records")])
     weak = np.zeros(len(placed), dtype=bool) if alpha is None else p_values >= alpha
     estimate = placed["estimate"]
     return placed.assign(
         across=placed["column"].cat.codes.astype(float),
-        up=-tall * (placed["row"].cat.codes + 0.5),
+        up=-tile_height * (placed["row"].cat.codes + 0.5),
         weak=weak,
         shown=estimate.where(~weak).fillna(0.0),
         text=[fixed_text(value, 2) for value in estimate],
     )
 
 
-def _numbers(tiles: pd.DataFrame, tile: float) -> list[Any]:
-    """Layers of numbers, in an ink that can be read on each tile; none where they do not fit."""
-    size = min(_NUMBER_PT, tile / max(text_mm(text, 1.0) for text in tiles["text"]))
-    if size < _SMALLEST_PT:
+def _number_layers(tiles: pd.DataFrame, tile_width: float) -> list[Any]:
+    """Layers of numbers in colours legible on their tiles; none where numbers do not fit tiles of a width."""
+    size = min(_NUMBER_PT, tile_width / max(text_mm(text, 1.0) for text in tiles["text"]))
+    if size < _MIN_NUMBER_PT:
         return []
-    muted = tiles["weak"] | (tiles["text"] == MISSING)
-    inks = np.where(muted, MUTED, np.where(tiles["shown"].abs() >= _DARK, "white", "black"))
+    is_muted = tiles["weak"] | (tiles["text"] == MISSING)
+    is_dark = tiles["shown"].abs() >= _DARK_FROM
+    colours = np.select([is_muted, is_dark], [MUTED, "white"], default="black")
     return [
         p9.geom_text(
-            p9.aes(label="text"), tiles[inks == ink], color=ink, size=size, family=font(), va="center"
+            p9.aes(label="text"),
+            tiles[colours == colour],
+            color=colour,
+            size=size,
+            family=font(),
+            va="center",
         )
-        for ink in dict.fromkeys(inks)
+        for colour in dict.fromkeys(colours)
     ]
 
 
-def _captions(correlations: Estimates, tiles: pd.DataFrame, alpha: float | None, numbered: bool) -> list[str]:
-    """Say what is grey, which tests there are, and how many pairs."""
-    counts = correlations.values("n")
+def _notes(
+    correlations: Estimates, tiles: pd.DataFrame, alpha: float | None, *, has_numbers: bool
+) -> list[str]:
+    """Sentences of the caption on weak coefficients, P values, undefined ones and the number of pairs."""
+    notes = []
     is_tested = correlations.is_tested or len(correlations.known("p_adjusted")) > 0
-    tested = alpha is not None and is_tested
-    weak = f"{'Grey on white' if numbered else 'White'}: P ≥ " if tiles["weak"].any() else "All P < "
-    return [
-        f"{weak}{alpha:.10g}." if tested else "",
-        (p_value_sentence(correlations) or "P values not adjusted.") if tested else "",
-        f"{MISSING}: undefined." if tiles["estimate"].isna().any() else "",
-        f"n = {count_range(counts)} pairs." if counts else "",
-        clustering_sentence(correlations),
-        caution_note(tiles),
-    ]
+    if alpha is not None and is_tested:
+        weak_tiles = "Grey on white" if has_numbers else "White"
+        comparison = f"{weak_tiles}: P ≥" if tiles["weak"].any() else "All P <"
+        notes.append(f"{comparison} {alpha:.10g}.")
+        notes.append(p_value_sentence(correlations) or "P values not adjusted.")
+    if tiles["estimate"].isna().any():
+        notes.append(f"{MISSING}: undefined.")
+    counts = correlations.values("n")
+    if counts:
+        notes.append(f"n = {count_range(counts)} pairs.")
+    return [*notes, clustering_sentence(correlations), caution_note(tiles)]

@@ -1,8 +1,8 @@
-"""How often intervals hold what they estimate, by number of units: defaults beside what textbooks take."""
+"""Coverage of intervals by number of units: defaults and the intervals of textbooks."""
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,12 +18,21 @@ from salstats.display.plots.layout.theme import LINETYPES, PALETTE
 from salstats.display.text.format import count_range
 from salstats.display.text.labels import Labels
 
-#: Height of a panel over its width, and coverage, in percent, below which cells are drawn at the edge.
-_SHARE, _FLOOR = 0.9, 80.0
-#: Coverage, in percent, that is asked for of 95 % intervals.
+#: Height of a panel as a multiple of its width.
+_HEIGHT_SHARE = 0.9
+#: Smallest coverage in percent that is drawn; smaller ones are drawn there.
+_FLOOR = 80.0
+#: Ends of the grey band around the nominal coverage in percent.
 _BAND = (94.0, 96.0)
 _ROLES = {"default": "Default", "textbook": "Textbook"}
 _CLUSTERS = {"1": "1 case", "1-5": "1 to 5", "few huge": "few huge", "as observed": "real scores"}
+
+
+class _LineStyle(NamedTuple):
+    """Colour and type of a line."""
+
+    colour: str
+    linetype: Any
 
 
 @figures
@@ -74,34 +83,44 @@ def plot_coverage(
     rows = frame[frame["role"].isin(_ROLES) & frame["coverage"].notna()]
     if rows.empty:
         raise SalstatsError("coverage has no row whose role is 'default' or 'textbook' with a coverage")
-    rows, lines = _drawn(rows, Labels(labels, frame))
+    styles = _line_styles(rows)
+    rows = _with_panels(rows, Labels(labels, frame), list(styles))
     means = rows.groupby(["panel", "line", "n_units"], observed=True, as_index=False)["percent"].mean()
-    means = means[means.groupby(["panel", "line"], observed=True)["n_units"].transform("size") > 1]
+    # a single mean makes no line
+    n_means = means.groupby(["panel", "line"], observed=True)["n_units"].transform("size")
+    means = means[n_means > 1]
     grid = panel_grid(list(rows["panel"].cat.categories), n_columns, width)
-    height = grid.panel_height(_SHARE)
-    fitting = legend_columns(list(lines), grid.width)
-    ncol = fitting if fitting == len(lines) else min(fitting, rows["cluster"].nunique())
+    height = grid.panel_height(_HEIGHT_SHARE)
+    legend = list(styles)
+    n_keys = legend_columns(legend, grid.width)
+    if n_keys < len(legend):
+        # a row of keys for each role
+        n_keys = min(n_keys, rows["cluster"].nunique())
+    line_layers = []
+    if len(means):
+        linetypes = [style.linetype for style in styles.values()]
+        line_layers = [
+            p9.geom_line(p9.aes(linetype="line"), means, size=0.6),
+            p9.scale_linetype_manual(linetypes, limits=legend, name=""),
+            # scales that share one guide object would show the keys of the last scale only
+            p9.guides(linetype=p9.guide_legend(ncol=n_keys, byrow=True)),
+        ]
     sizes = sorted(rows["n_units"].unique())
-    lowest = float(rows["percent"].min())
-    # a guide of its own for each scale
-    # a line of one point is none
-    joined = [] if means.empty else [
-        p9.geom_line(p9.aes(linetype="line"), means, size=0.6),
-        p9.scale_linetype_manual([kind for _, kind in lines.values()], limits=list(lines), name=""),
-        p9.guides(linetype=p9.guide_legend(ncol=ncol, byrow=True)),
-    ]  # fmt: skip
     figure = (
         p9.ggplot(rows, p9.aes("n_units", "percent", color="line"))
         + p9.annotate(
             "rect", xmin=sizes[0] / 1.2, xmax=sizes[-1] * 1.2, ymin=_BAND[0], ymax=_BAND[1], fill="#DDDDDD"
         )
         + p9.geom_point(size=0.8, alpha=0.4, stroke=0, show_legend=means.empty)
-        + joined
+        + line_layers
         + p9.scale_x_log10(
-            breaks=sizes, labels=partial(_apart, length=grid.panel_width), minor_breaks=[], expand=(0, 0)
+            breaks=sizes,
+            labels=partial(_unit_texts, length=grid.panel_width),
+            minor_breaks=[],
+            expand=(0, 0),
         )
         + p9.scale_y_continuous(
-            breaks=lambda limits: axis_breaks(limits, 1.6 * height, across=False),
+            breaks=partial(axis_breaks, length=1.6 * height, across=False),
             labels=tick_texts,
             minor_breaks=[],
         )
@@ -109,53 +128,64 @@ def plot_coverage(
             height,
             x="Units",
             y="Coverage of 95% intervals (%)",
-            notes=_notes(rows, lowest),
-            legend=list(lines),
+            notes=_notes(rows),
+            legend=legend,
         )
-        + p9.scale_color_manual([colour for colour, _ in lines.values()], limits=list(lines), name="")
-        + p9.guides(color=p9.guide_legend(ncol=ncol, byrow=True))
+        + p9.scale_color_manual([style.colour for style in styles.values()], limits=legend, name="")
+        + p9.guides(color=p9.guide_legend(ncol=n_keys, byrow=True))
     )
     return grid.pages(figure, height)
 
 
-def _drawn(rows: pd.DataFrame, names: Labels) -> tuple[pd.DataFrame, dict[str, tuple[str, Any]]]:
-    """Rows with what they are drawn by, and colour and type of each line."""
-    found = rows[["role", "cluster"]].drop_duplicates()
-    present = set(found.itertuples(index=False, name=None))
-    lines = {
-        f"{role}, {cluster}": (PALETTE[i], LINETYPES[j])
-        for i, (r, role) in enumerate(_ROLES.items())
-        for j, (c, cluster) in enumerate(_CLUSTERS.items())
-        if (r, c) in present
-    }
+def _line_styles(rows: pd.DataFrame) -> dict[str, _LineStyle]:
+    """Style of each combination of role and cluster that occurs: colours tell roles apart, types clusters."""
+    combinations = set(rows[["role", "cluster"]].itertuples(index=False, name=None))
+    styles = {}
+    for (role, role_label), colour in zip(_ROLES.items(), PALETTE, strict=False):
+        for (cluster, cluster_label), linetype in zip(_CLUSTERS.items(), LINETYPES, strict=False):
+            if (role, cluster) in combinations:
+                styles[f"{role_label}, {cluster_label}"] = _LineStyle(colour, linetype)
+    return styles
+
+
+def _with_panels(rows: pd.DataFrame, names: Labels, lines: list[str]) -> pd.DataFrame:
+    """Rows with their `panel`, their `line` and the coverage in `percent`."""
+    titles = {}
+    for statistic, label in names.texts("statistic", rows["statistic"]).items():
+        titles[statistic] = label[:1].upper() + label[1:]
     line = rows["role"].map(_ROLES).astype("str") + ", " + rows["cluster"].map(_CLUSTERS).astype("str")
-    texts = {
-        s: text[:1].upper() + text[1:] for s, text in names.texts("statistic", rows["statistic"]).items()
-    }
-    panel = pd.Categorical(rows["statistic"].map(texts), list(texts.values()), ordered=True)
-    percent = (100 * rows["coverage"]).clip(lower=_FLOOR)
-    return rows.assign(panel=panel, line=pd.Categorical(line, list(lines)), percent=percent), lines
+    return rows.assign(
+        panel=pd.Categorical(rows["statistic"].map(titles), list(titles.values()), ordered=True),
+        line=pd.Categorical(line, lines),
+        percent=(100 * rows["coverage"]).clip(lower=_FLOOR),
+    )
 
 
-def _apart(breaks: list[float], length: float) -> list[str]:
-    """Numbers of units at an axis of logarithms of a length in mm, those that stand clear of each other."""
-    shown: list[str] = []
-    end, scale = -np.inf, length / (np.log(breaks[-1] / breaks[0]) or 1.0)
+def _unit_texts(breaks: list[float], length: float) -> list[str]:
+    """Numbers of units at a logarithmic axis of a length in mm, "" where one would overlap the one before."""
+    texts = []
+    last_end = -np.inf
+    mm_per_log = length / (np.log(breaks[-1] / breaks[0]) or 1.0)
     for number in breaks:
         text = f"{number:.0f}"
-        middle, half = scale * np.log(number / breaks[0]), text_mm(text) / 2
-        shown.append(text if middle - half > end + 1 else "")
-        end = middle + half if shown[-1] else end
-    return shown
+        centre = mm_per_log * np.log(number / breaks[0])
+        half_width = text_mm(text) / 2
+        if centre - half_width > last_end + 1:
+            texts.append(text)
+            last_end = centre + half_width
+        else:
+            texts.append("")
+    return texts
 
 
-def _notes(rows: pd.DataFrame, lowest: float) -> list[str]:
-    """Sentences under the figure."""
-    return [
+def _notes(rows: pd.DataFrame) -> list[str]:
+    """Sentences of the caption."""
+    notes = [
         f"Points: {count_range(rows['n_studies'])} simulated studies each; lines: means over scenarios.",
         "Grey: 94 to 96%.",
-        "Lines tell how many cases units have; few huge: 1 to 5, but two units have 40."
-        if rows["cluster"].eq("few huge").any()
-        else "",
-        f"Cells below {_FLOOR:.0f}% are drawn there." if lowest <= _FLOOR else "",
     ]
+    if rows["cluster"].eq("few huge").any():
+        notes.append("Lines tell how many cases units have; few huge: 1 to 5, but two units have 40.")
+    if rows["percent"].min() <= _FLOOR:
+        notes.append(f"Cells below {_FLOOR:.0f}% are drawn there.")
+    return notes

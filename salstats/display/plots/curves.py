@@ -1,4 +1,4 @@
-"""Mean insertion and deletion curves: a line with its band per method, a panel per metric."""
+"""Mean insertion and deletion curves: a line and a band for each method, a panel for each metric."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,12 +23,12 @@ from salstats.metrics.registry import direction
 from salstats.stats.summaries import mean_curves
 from salstats.study import HUMAN
 
-#: Height of a panel over its width.
-_SHARE = 0.75
-#: What the horizontal axis counts, by metric.
-_DONE = {"insertion": "inserted", "deletion": "deleted"}
-#: Lines whose bands can be told apart.
-_MOST_BANDS = 4
+#: Height of a panel as a multiple of its width.
+_HEIGHT_SHARE = 0.75
+#: Operation on pixels that the horizontal axis counts, by metric.
+_OPERATIONS = {"insertion": "inserted", "deletion": "deleted"}
+#: Most lines whose bands can be told apart.
+_MAX_BANDS = 4
 
 
 @figures
@@ -80,52 +80,60 @@ def plot_curves(
     >>> figure.labels.x
     'Fraction of pixels inserted'
     """
-    points, names = _checked(curves), Labels(labels, curves)
+    points = _checked(curves)
+    names = Labels(labels, curves)
     columns = list(points.frame.columns)
-    before = columns[: columns.index("fraction")]
-    check_distinct(points, [*before, "fraction"])
-    others = [c for c in before if c not in ("metric", "method")]
-    facet = further_column(points, others, "metric and method")
-    rows = drawn_rows(points)
+    groups = columns[: columns.index("fraction")]
+    check_distinct(points, [*groups, "fraction"])
+    further = [column for column in groups if column not in ("metric", "method")]
+    facet = further_column(points, further, besides="metric and method")
     methods = method_labels(names, points.values("method") or [""])
-    rows = _in_panels(rows, names, facet, methods)
-    keys = list(rows["panel"].cat.categories)
-    if width is None and len(keys) > 2:
+    rows = _in_panels(drawn_rows(points), names, facet, methods)
+    panels = list(rows["panel"].cat.categories)
+    if width is None and len(panels) > 2:
         width = PAGE_MM
     n_metrics = rows["metric"].nunique()
     if n_columns is None and facet and n_metrics > 1:
         n_columns = n_metrics
-    grid = panel_grid(keys, n_columns, width)
-    with_bands = len(methods) <= _MOST_BANDS if bands is None else bands
-    with_bands = with_bands and bool(points.limited.any())
-    height = grid.panel_height(_SHARE)
+    grid = panel_grid(panels, n_columns, width)
+    if bands is None:
+        bands = len(methods) <= _MAX_BANDS
+    has_bands = bands and bool(points.limited.any())
+    band_layers = []
+    aesthetics = ["color", "linetype"]
+    if has_bands:
+        limits = p9.aes(ymin="conf_low", ymax="conf_high", fill="method_label")
+        band_layers.append(
+            p9.geom_ribbon(limits, barred_rows(rows), alpha=0.2, color="none", show_legend=False)
+        )
+        aesthetics.append("fill")
+    height = grid.panel_height(_HEIGHT_SHARE)
     legend = list(methods.values()) if len(methods) > 1 else []
-    unsaid = [*([] if legend else ["method"]), *([] if facet == "task" else ["task"])]
-    limits = p9.aes(ymin="conf_low", ymax="conf_high", fill="method_label")
-    aesthetics = ("color", "linetype", "fill")[: 2 + with_bands]
-    banded = barred_rows(rows)
-    band = p9.geom_ribbon(limits, banded, alpha=0.2, color="none", show_legend=False)
+    unnamed = [] if legend else ["method"]
+    if facet != "task":
+        unnamed.append("task")
     figure = (
         p9.ggplot(rows, p9.aes("fraction", "estimate", color="method_label"))
-        + ([band] if with_bands else [])
+        + band_layers
         + p9.geom_line(p9.aes(linetype="method_label"), size=0.6)
-        # probabilities start at zero
+        # the axis of probabilities begins at zero
         + p9.expand_limits(y=0)
         + number_axes(grid.panel_width, height)
         + grid.look(
             height,
-            x=_axis_title(rows, names),
-            y=_value_title(names),
+            x=_x_title(rows, names),
+            y=_y_title(names),
             notes=[
-                scope_note(rows, names, unsaid),
-                *_notes(points, with_bands),
-                not_drawn_sentence(points, names, before),
+                scope_note(rows, names, unnamed),
+                *_notes(points, has_bands=has_bands),
+                not_drawn_sentence(points, names, groups),
             ],
             legend=legend,
         )
         + group_scales(methods, [HUMAN], aesthetics, grid.width, labels=names)
-        + ([] if legend else p9.theme(legend_position="none"))
     )
+    if not legend:
+        figure = figure + p9.theme(legend_position="none")
     return grid.pages(figure, height)
 
 
@@ -142,51 +150,65 @@ def _checked(curves: object) -> Estimates:
 def _in_panels(
     rows: pd.DataFrame, names: Labels, facet: str | None, methods: Mapping[Any, str]
 ) -> pd.DataFrame:
-    """Rows with their panel and the label of their line."""
-    metrics = {m: text.removesuffix(" AUC") for m, text in names.texts("metric", rows["metric"]).items()}
+    """Rows with their panel and the label of their line, in the order of both and of the fraction."""
+    metrics = names.texts("metric", rows["metric"])
     titles = {facet: names.texts(facet, rows[facet])} if facet else {}
     if len(metrics) > 1 or not facet:
-        titles["metric"] = metrics
-    given = rows["method"] if "method" in rows.columns else pd.Series("", index=rows.index)
-    result = rows.assign(
+        # these are curves, not the areas under them
+        titles["metric"] = {metric: label.removesuffix(" AUC") for metric, label in metrics.items()}
+    method = rows["method"] if "method" in rows.columns else pd.Series("", index=rows.index)
+    rows = rows.assign(
         panel=crossed(rows, titles),
-        method_label=pd.Categorical(given.map(methods), list(methods.values()), ordered=True),
+        method_label=pd.Categorical(method.map(methods), list(methods.values()), ordered=True),
     )
-    return result.sort_values(["panel", "method_label", "fraction"], ignore_index=True)
+    return rows.sort_values(["panel", "method_label", "fraction"], ignore_index=True)
 
 
-def _axis_title(rows: pd.DataFrame, names: Labels) -> str:
-    """Title of the horizontal axis."""
-    given = names.column("fraction")
-    if given != Labels().column("fraction"):
-        return given
-    done = [_DONE.get(str(m), str(m)) for m in names.order("metric", rows["metric"])]
-    return f"Fraction of pixels {' or '.join(done)}"
-
-
-def _value_title(names: Labels) -> str:
-    """Title of the vertical axis."""
-    given = names.column("prob")
-    return given if given != Labels().column("prob") else "Mean probability"
-
-
-def _notes(points: Estimates, bands: bool) -> list[str]:
-    """Say which curve is better, what bands are, how many cases there are and what the baseline is."""
-    better = {1: "higher", -1: "lower"}
-    metrics = [(str(m), better[direction(m)]) for m in points.values("metric") if direction(m)]
-    said = "; ".join(f"{metric}: {side} is better" for metric, side in metrics)
-    return [
-        f"{said[:1].upper()}{said[1:]}." if said else "",
-        interval_caption(points, mark="Bands at each step") if bands else "",
-        f"n = {count_range(points.numbers('n'))}." if points.values("n") else "",
-        _baseline_note(points),
+def _x_title(rows: pd.DataFrame, names: Labels) -> str:
+    """Title of the horizontal axis: the user's label, else the operation of each metric."""
+    label = names.column("fraction")
+    if label != Labels().column("fraction"):
+        return label
+    operations = [
+        _OPERATIONS.get(str(metric), str(metric)) for metric in names.order("metric", rows["metric"])
     ]
+    return f"Fraction of pixels {' or '.join(operations)}"
+
+
+def _y_title(names: Labels) -> str:
+    """Title of the vertical axis: the user's label, else "Mean probability"."""
+    label = names.column("prob")
+    return label if label != Labels().column("prob") else "Mean probability"
+
+
+def _notes(points: Estimates, *, has_bands: bool) -> list[str]:
+    """Sentences of the caption on better curves, bands, the number of cases and the baseline."""
+    notes = [_direction_note(points)]
+    if has_bands:
+        notes.append(interval_caption(points, mark="Bands at each step"))
+    if points.values("n"):
+        notes.append(f"n = {count_range(points.numbers('n'))}.")
+    return [*notes, _baseline_note(points)]
+
+
+def _direction_note(points: Estimates) -> str:
+    """Sentence such as "Insertion: higher is better; deletion: lower is better."."""
+    texts = []
+    for metric in points.values("metric"):
+        if direction(metric):
+            better = "higher" if direction(metric) > 0 else "lower"
+            texts.append(f"{metric}: {better} is better")
+    note = "; ".join(texts)
+    return f"{note[:1].upper()}{note[1:]}." if note else ""
 
 
 def _baseline_note(points: Estimates) -> str:
-    """Say what stood where a pixel was not shown."""
+    """Sentence on the baseline that replaces pixels, by metric where there are several; "" without one."""
     baselines = points.values("baseline")
-    if len(baselines) < 2:
-        return f"Baseline: {baselines[0]}." if baselines else ""
-    of = points.frame.groupby("metric", observed=True, sort=False)["baseline"].unique()
-    return f"Baseline: {', '.join(f'{joined(list(of[m]))} for {m}' for m in of.index)}."
+    if not baselines:
+        return ""
+    if len(baselines) == 1:
+        return f"Baseline: {baselines[0]}."
+    baselines_of = points.frame.groupby("metric", observed=True, sort=False)["baseline"].unique()
+    texts = [f"{joined(list(baselines_of[metric]))} for {metric}" for metric in baselines_of.index]
+    return f"Baseline: {', '.join(texts)}."

@@ -1,4 +1,4 @@
-"""Forest of the decrease, or difference, of methods from a reference."""
+"""Forest plot of the decrease, or difference, of methods from a reference."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -18,7 +18,7 @@ from salstats.display.facts import (
     with_interval,
 )
 from salstats.display.plots.layout.captions import margin_notes, p_below, significance_level
-from salstats.display.plots.layout.drawing import guide_lines, margin_lines, prepare
+from salstats.display.plots.layout.drawing import Drawing, guide_lines, margin_lines, prepare
 from salstats.display.plots.layout.figure import figures
 from salstats.display.plots.layout.figure_rows import place_rows
 from salstats.display.plots.layout.legends import looks
@@ -32,9 +32,9 @@ from salstats.metrics.registry import direction
 from salstats.stats.engine.equivalence import split_verdicts
 
 SORTS = ("size", "significance", "labels")
-#: Order of verdicts where rows are sorted by them: what is surely worse stands first.
-_RANKS = {"lower": 0, "inconclusive": 1, "higher": 2}
-_UNDECIDED = "inconclusive"
+_INCONCLUSIVE = "inconclusive"
+#: Order of verdicts: methods that are significantly below the reference are first.
+_VERDICT_RANKS = {"lower": 0, _INCONCLUSIVE: 1, "higher": 2}
 
 
 @figures
@@ -108,15 +108,17 @@ def plot_decrease(
     check_choice(sort, SORTS, "sort")
     check_choice(style, tuple(STYLES), "style")
     contrasts = check_contrasts(decrease)
-    named = Labels(labels, contrasts.frame)
-    drawing = prepare(pairs_as_methods(contrasts, named), named)
+    names = Labels(labels, contrasts.frame)
+    drawing = prepare(pairs_as_methods(contrasts, names), names)
     drawn = drawing.estimates.where(drawing.estimates.defined)
-    row, order = drawing.row, None
-    first = next(iter(drawing.methods), None) if drawing.row != "method" else None
+    row = drawing.row
+    # where methods are the rows, each has its own loss
+    sort_method = next(iter(drawing.methods), None) if row != "method" else None
+    order = None
     if sort != "labels" and row:
-        order = loss_order(drawn, drawing.labels, row, first, by_verdict=sort == "significance")
-    rule = significance_rule(drawing.estimates, style)
-    term, columns = drawing.term or "percent_decrease", {}
+        order = loss_order(drawn, drawing.labels, row, sort_method, by_verdict=sort == "significance")
+    term = drawing.term or "percent_decrease"
+    columns = {}
     if text:
         decimals = TERMS[term].digits if digits is None else check_count(digits, "digits", 0)
         heading = with_interval(TERMS[term].heading, drawing.estimates)
@@ -129,22 +131,24 @@ def plot_decrease(
     check_count(n_columns, "n_columns")
     panels = list(drawing.frame["panel"].cat.categories)
     width = width or figure_width(n_columns, panels)
-    frame, rows, shown = fitting_rows(partial(place_rows, drawing, order, None), columns, width)
-    frame["conclusive"] = verdicts(drawn).to_numpy() != _UNDECIDED
-    own = {m: look.colour for m, look in looks(drawing.methods, drawing.references, drawing.labels).items()}
-    colours = frame["method"].astype(str).map(own) if own else PALETTE[0]
-    frame["fill"] = np.where(frame["conclusive"], colours, "white")
+    frame, rows, fitted_columns = fitting_rows(partial(place_rows, drawing, order, None), columns, width)
+    frame["conclusive"] = verdicts(drawn).to_numpy() != _INCONCLUSIVE
+    frame["fill"] = np.where(frame["conclusive"], _mark_colours(frame, drawing), "white")
     frame["last"] = frame[row].astype(str).isin(LAST) if row else False
-    by = f"significance ({rule}), then size," if rule and sort == "significance" else "size"
-    filled = f"Filled marks: {rule}; hollow marks: not." if rule else ""
+    rule = significance_rule(drawing.estimates, style)
+    fill_note = f"Filled marks: {rule}; hollow marks: not." if rule else ""
+    order_note = ""
+    if order:
+        criterion = f"significance ({rule}), then size," if rule and sort == "significance" else "size"
+        order_note = sorted_note(drawing.estimates, drawing.labels, criterion, sort_method)
     return row_figure(
         frame,
         rows,
         x_title=contrast_title(drawing.estimates, drawing.labels, term),
         notes=[
             interval_caption(drawing.estimates, beside_p=True),
-            filled,
-            sorted_note(drawing.estimates, drawing.labels, by, first) if order else "",
+            fill_note,
+            order_note,
             count_sentence(drawing.estimates, "pair", "incomplete"),
             p_value_sentence(drawing.estimates),
             *margin_notes(drawing.estimates, drawing.labels, style, marked=text),
@@ -156,47 +160,66 @@ def plot_decrease(
         references=drawing.references,
         labels=drawing.labels,
         legend=drawing.dodges,
-        columns=shown,
+        columns=fitted_columns,
         n_columns=n_columns,
         width=width,
         common=term == "percent_decrease",
     )
 
 
+def _mark_colours(frame: pd.DataFrame, drawing: Drawing) -> pd.Series | str:
+    """Colour of the mark of each row, or of all marks if there are no methods."""
+    styles = looks(drawing.methods, drawing.references, drawing.labels)
+    if not styles:
+        return PALETTE[0]
+    colour_of = {method: style.colour for method, style in styles.items()}
+    return frame["method"].astype(str).map(colour_of)
+
+
 def check_contrasts(decrease: object, name: str = "decrease") -> Estimates:
-    """Read a frame of contrasts with a reference."""
+    """Read a frame of contrasts with a reference; raise if it holds anything else."""
     contrasts = read_estimates(decrease, name).of_term("difference")
-    others = [str(term) for term in contrasts.values("term") if term not in CONTRASTS]
-    if others or contrasts.values("formula"):
-        what = f"the term {others[0]!r}" if not contrasts.values("formula") else "coefficients of models"
+    content = ""
+    if contrasts.values("formula"):
+        content = "coefficients of models"
+    else:
+        wrong_terms = [str(term) for term in contrasts.values("term") if term not in CONTRASTS]
+        if wrong_terms:
+            content = f"the term {wrong_terms[0]!r}"
+    if content:
         raise SalstatsError(
-            f"{name} must come from percent_decrease() or difference(), not hold {what}; "
+            f"{name} must come from percent_decrease() or difference(), not hold {content}; "
             "plot_intervals(), plot_forest() or plot_regression() may do"
         )
     return contrasts
 
 
 def verdicts(contrasts: Estimates) -> pd.Series:
-    """Return the side of each row's verdict: that of the column, else what interval and P value say."""
+    """Return the verdict on each row, "lower", "higher" or "inconclusive".
+
+    It is that of the column `verdict`; without one, intervals that exclude 0 and P values below the level
+    make a row conclusive.
+    """
     frame = contrasts.frame
     if "verdict" in frame.columns:
-        sides, _ = split_verdicts(frame["verdict"].fillna(_UNDECIDED))
+        sides, _ = split_verdicts(frame["verdict"].fillna(_INCONCLUSIVE))
         return pd.Series(sides, dtype=str)
-    is_sure = np.ones(len(contrasts), dtype=bool)
+    is_conclusive = np.ones(len(contrasts), dtype=bool)
     p_values = np.array([p_used(row) for row in frame.to_dict("records")])
     has_p_values = bool((~np.isnan(p_values)).any())
-    if contrasts.limited.any():
-        is_sure &= (contrasts.numbers("conf_low") > 0) | (contrasts.numbers("conf_high") < 0)
+    has_limits = bool(contrasts.limited.any())
+    if has_limits:
+        is_conclusive &= (contrasts.numbers("conf_low") > 0) | (contrasts.numbers("conf_high") < 0)
     if has_p_values:
-        is_sure &= p_values < significance_level(contrasts)
-    if not contrasts.limited.any() and not has_p_values:
-        is_sure[:] = False
+        is_conclusive &= p_values < significance_level(contrasts)
+    if not has_limits and not has_p_values:
+        is_conclusive[:] = False
     sides = np.where(losses(contrasts) > 0, "lower", "higher")
-    return pd.Series(np.where(is_sure, sides, _UNDECIDED), dtype=str)
+    return pd.Series(np.where(is_conclusive, sides, _INCONCLUSIVE), dtype=str)
 
 
 def losses(contrasts: Estimates) -> np.ndarray:
-    """Return how far each row lies below the reference, in its own unit."""
+    """Return the distance of each row below the reference, in the unit of its estimate."""
     sign = -1 if "difference" in contrasts.values("term") else 1
     return sign * contrasts.numbers("estimate")
 
@@ -204,65 +227,78 @@ def losses(contrasts: Estimates) -> np.ndarray:
 def loss_order(
     contrasts: Estimates, labels: Labels, row: str, method: str | None = None, *, by_verdict: bool = True
 ) -> Callable[[list[Any]], list[Any]]:
-    """Return what sorts rows by loss, largest first, and before that by verdict if `by_verdict`.
+    """Return a function that sorts rows by loss, the largest first, and before by verdict if `by_verdict`.
 
-    The loss is that of the first metric and of one method; rows without one follow.
+    The loss is that of the first metric and of one method. Rows without a loss are last.
     """
-    for column, kept in (("metric", _first(contrasts, labels, "metric")), ("method", method)):
-        if kept is not None and contrasts.values(column) and column != row:
-            contrasts = contrasts.where(contrasts.frame[column] == kept)
-    sides, lost = verdicts(contrasts), losses(contrasts)
+    for column, value in (("metric", _first_value(contrasts, labels, "metric")), ("method", method)):
+        if value is not None and contrasts.values(column) and column != row:
+            contrasts = contrasts.where(contrasts.frame[column] == value)
+    sides = verdicts(contrasts)
+    loss = losses(contrasts)
     metrics = contrasts.values("metric")
     if metrics and direction(metrics[0]) < 0:
-        # of a metric that is better the smaller, what lies above the reference is the loss
+        # where smaller scores are better, a score above the reference is a loss
         sides = sides.replace({"lower": "higher", "higher": "lower"})
-        lost = -lost
-    ranks = sides.map(_RANKS).fillna(_RANKS[_UNDECIDED]) * by_verdict
-    places = dict(zip(contrasts.frame[row], zip(ranks, -lost, strict=True), strict=True))
-    return lambda values: sorted(values, key=lambda v: places.get(v, (np.inf, 0.0)))
+        loss = -loss
+    if by_verdict:
+        verdict_ranks = sides.map(_VERDICT_RANKS).fillna(_VERDICT_RANKS[_INCONCLUSIVE])
+    else:
+        verdict_ranks = pd.Series(0, index=sides.index)
+    sort_keys = dict(zip(contrasts.frame[row], zip(verdict_ranks, -loss, strict=True), strict=True))
+    return lambda values: sorted(values, key=lambda value: sort_keys.get(value, (np.inf, 0.0)))
 
 
 def sorted_note(contrasts: Estimates, labels: Labels, by: str, method: object = None) -> str:
-    """Say how `loss_order` sorted the rows."""
-    metric = _first(contrasts, labels, "metric")
-    what = "decrease" if "percent_decrease" in contrasts.values("term") else "difference"
-    of = f" in {labels.value('metric', metric)}" if metric else ""
-    to = f" to {in_sentence(labels.value('method', method))}" if method else ""
-    return f"Sorted by {by} of the {what}{of} from {reference_text(contrasts, labels)}{to}."
+    """Sentence on the order of rows that `loss_order` gives, `by` significance or size."""
+    metric = _first_value(contrasts, labels, "metric")
+    quantity = "decrease" if "percent_decrease" in contrasts.values("term") else "difference"
+    if metric:
+        quantity += f" in {labels.value('metric', metric)}"
+    comparison = f"from {reference_text(contrasts, labels)}"
+    if method:
+        comparison += f" to {in_sentence(labels.value('method', method))}"
+    return f"Sorted by {by} of the {quantity} {comparison}."
 
 
-def _first(contrasts: Estimates, labels: Labels, column: str) -> Any:
-    """Return the value of a column that stands first, None where it has none."""
-    values = contrasts.values(column)
-    return labels.order(column, contrasts.frame[column])[0] if values else None
+def _first_value(contrasts: Estimates, labels: Labels, column: str) -> Any:
+    """Return the first value of a column in the order of the labels, None if it has none."""
+    if not contrasts.values(column):
+        return None
+    return labels.order(column, contrasts.frame[column])[0]
 
 
 def reference_text(contrasts: Estimates, labels: Labels) -> str:
-    """Return the reference inside a sentence."""
+    """Return the label of the reference within a sentence."""
     reference = contrasts.single("reference")
     return "reference" if reference is None else in_sentence(labels.value("reference", reference))
 
 
 def contrast_title(contrasts: Estimates, labels: Labels, term: str) -> str:
-    """Return the title of an axis of contrasts, with its unit."""
+    """Return the title of an axis of contrasts: "Decrease from human benchmark (%)"."""
     reference = reference_text(contrasts, labels)
     if term == "percent_decrease":
         return f"Decrease from {reference} (%)"
-    what = "Difference"
+    difference = "Difference"
     if term.startswith(("median", "quantile")):
-        what = of_quantile(TERMS[term].heading, contrasts)
-    return f"{what}, method {MINUS} {reference}"
+        difference = of_quantile(TERMS[term].heading, contrasts)
+    return f"{difference}, method {MINUS} {reference}"
 
 
 def interval_texts(estimates: Estimates, digits: int, style: str) -> list[str]:
-    """Return estimate and interval of each row as text."""
-    columns = (estimates.numbers(column) for column in ("estimate", "conf_low", "conf_high"))
-    rows = zip(*columns, margin_marks(estimates), strict=True)
+    """Return estimate and interval of each row as text, with the mark of those inside a margin."""
+    rows = zip(
+        estimates.numbers("estimate"),
+        estimates.numbers("conf_low"),
+        estimates.numbers("conf_high"),
+        margin_marks(estimates),
+        strict=True,
+    )
     return [interval_text(estimate, low, high, digits, style, mark) for estimate, low, high, mark in rows]
 
 
 def significance_rule(contrasts: Estimates, style: str) -> str:
-    """Return what makes a contrast conclusive, "" where nothing does."""
+    """Return the rule that makes a contrast conclusive, such as "interval excludes 0", "" without one."""
     rules = ["interval excludes 0"] if contrasts.limited.any() else []
     if contrasts.is_adjusted:
         rules.append(f"adjusted {p_below(contrasts, style)}")

@@ -1,6 +1,7 @@
-"""The flow of cases as a diagram in the manner of STARD: boxes, arrows, exclusions at the right."""
+"""Flow diagram of cases as in STARD: boxes, arrows, and exclusions at the right."""
 
 from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
@@ -27,24 +28,69 @@ from salstats.stats.case_flow import DEFINED, FILE, NO_ROW, OF_REFERENCE, PAIRS,
 from salstats.stats.engine.carried import ABSENT, UNDEFINED
 
 _COLUMNS = ("step", "stage", "method", "reason", "excluded", "unit", "n_cases", "n_units", "n_rows")
-#: Groups of branches, and methods, that still make a diagram one can read.
-_MOST_GROUPS, _MOST_METHODS = 12, 30
-_NARROWEST_MM = 60.0
-_WORDS = {NO_ROW: "No row in the file", ABSENT: "Finding absent", UNDEFINED: "Reason not given"}
-#: Height of a line, room inside a box, between boxes, and around them all.
-_LINE_MM, _PAD_MM, _GAP_MM, _MARGIN_MM = 1.25 * TEXT_PT * MM_PER_PT, 1.4, 4.0, 1.0
-#: Width of half the line of a box.
+#: Most groups of branches, and most methods, of a legible diagram.
+_MAX_GROUPS = 12
+_MAX_METHODS = 30
+_MIN_WIDTH_MM = 60.0
+_REASONS = {NO_ROW: "No row in the file", ABSENT: "Finding absent", UNDEFINED: "Reason not given"}
+#: Lengths in mm: height of a line, room inside a box, gap between boxes, and margin around all boxes.
+_LINE_MM = 1.25 * TEXT_PT * MM_PER_PT
+_PAD_MM = 1.4
+_GAP_MM = 4.0
+_MARGIN_MM = 1.0
+#: Half the width in mm of the line around a box.
 _EDGE_MM = 0.8 * MM_PER_PT
-#: Where in a box the arrow down begins, where what is excluded stands, and where one of several chains does.
-_SPINE_MM, _ASIDE_MM, _CHAIN_MM = 5.0, 13.0, 9.0
+#: Distances in mm from the left edge of a chain of boxes to the arrows down and to the boxes of exclusions,
+#: and from the arrow of the file to the chains below it.
+_ARROW_MM = 5.0
+_ASIDE_MM = 13.0
+_CHAIN_MM = 9.0
 
 
 class _Box(NamedTuple):
-    """A box: its heading, the lines below it, and whether it is at the right, of what is excluded."""
+    """A box: its heading, the lines below it, and whether it is one of exclusions, at the right."""
 
     heading: str
     lines: list[str]
-    aside: bool = False
+    is_exclusion: bool = False
+
+
+class _DrawnBox(NamedTuple):
+    """Edges of a box in mm, its kind, and its texts with their positions: `y` is the top of the heading."""
+
+    xmin: float
+    xmax: float
+    ymin: float
+    ymax: float
+    kind: str
+    x: float
+    y: float
+    heading: str
+    below: float
+    text: str
+
+
+class _Arrow(NamedTuple):
+    """Line in mm, and the direction of the tip at its end: "down", "right" or "none"."""
+
+    x: float
+    y: float
+    xend: float
+    yend: float
+    tip: str
+
+
+@dataclass(frozen=True)
+class _Diagram:
+    """Boxes and arrows in mm, with y from 0 at the top to negative values."""
+
+    boxes: list[_DrawnBox]
+    arrows: list[_Arrow]
+
+    @property
+    def bottom(self) -> float:
+        """Lower edge of the lowest box."""
+        return min(box.ymin for box in self.boxes)
 
 
 @figures
@@ -88,265 +134,331 @@ def plot_flow(
     'Figure'
     """
     check_columns(check_frame(flow, "flow"), _COLUMNS, "flow")
-    # 0 and 1 where it was read from a file
+    # a frame that was read from a file has 0 and 1
     flow = flow.assign(excluded=flow["excluded"].astype(bool))
-    if not width >= _NARROWEST_MM:
-        raise ValueRangeError(f"width must be at least {_NARROWEST_MM:.0f} mm, not {width!r}")
-    file = flow[flow["stage"] == FILE]
-    if len(file) != 1:
+    if not width >= _MIN_WIDTH_MM:
+        raise ValueRangeError(f"width must be at least {_MIN_WIDTH_MM:.0f} mm, not {width!r}")
+    file_rows = flow[flow["stage"] == FILE]
+    if len(file_rows) != 1:
         raise SalstatsError(
-            f"flow has {len(file)} rows of stage 'file' where it must have one; use case_flow()"
+            f"flow has {len(file_rows)} rows of stage 'file' where it must have one; use case_flow()"
         )
+    file = file_rows.iloc[0]
     names = Labels(labels, flow)
     groups = _groups(flow[flow["stage"] != FILE], names)
-    n_methods = max((group["method"].nunique() for _, group in groups), default=0)
-    if len(groups) > _MOST_GROUPS or n_methods > _MOST_METHODS:
+    n_methods = max((branches["method"].nunique() for _, branches in groups), default=0)
+    if len(groups) > _MAX_GROUPS or n_methods > _MAX_METHODS:
         raise SalstatsError(
             f"flow has {len(groups)} groups of branches with up to {n_methods} methods; a diagram holds "
-            f"{_MOST_GROUPS} groups of {_MOST_METHODS} methods: keep some of them, or take by='metric'"
+            f"{_MAX_GROUPS} groups of {_MAX_METHODS} methods: keep some of them, or take by='metric'"
         )
     n_columns = max(1, min(len(groups), int(width // COLUMN_MM)))
-    first = _file_box(file.iloc[0], flow, names)
-    chains = [_titled(title, _boxes(group, file.iloc[0], names)) for title, group in groups]
-    note = ""
-    if _counts_scores(flow):
-        unit = plural(_noun(str(file["unit"].iloc[0]), names))
-        whose = "Cases" if unit == "cases" else f"Cases and {unit}"
-        note = f"{whose} are counted as long as one of their scores is left."
-    room, chars = width - 2 * _MARGIN_MM, caption_chars(width)
-    height = PAGE_HEIGHT_MM - 2 * _MARGIN_MM - caption_mm(caption([note, "Page 10 of 12."], chars))
-    parts = _parts(first, chains, room, n_columns, height)
-    pages = [f"Page {n} of {len(parts)}." if len(parts) > 1 else "" for n in range(1, len(parts) + 1)]
-    return [
-        _figure(*_sheet(first, part, room, n_columns), width, caption([note, page], chars))
-        for part, page in zip(parts, pages, strict=True)
-    ]
+    file_box = _file_box(file, flow, names)
+    chains = [_with_title(_boxes(branches, file, names), title) for title, branches in groups]
+    note = _units_note(flow, str(file["unit"]), names)
+    room = width - 2 * _MARGIN_MM
+    chars = caption_chars(width)
+    page_room = PAGE_HEIGHT_MM - 2 * _MARGIN_MM - caption_mm(caption([note, "Page 10 of 12."], chars))
+    pages = _chains_of_pages(file_box, chains, room, n_columns, page_room)
+    page_figures = []
+    for number, page_chains in enumerate(pages, 1):
+        page_note = f"Page {number} of {len(pages)}." if len(pages) > 1 else ""
+        diagram = _page_diagram(file_box, page_chains, room, n_columns)
+        page_figures.append(_figure(diagram, width, caption([note, page_note], chars)))
+    return page_figures
 
 
-def _parts(
-    first: _Box, chains: list[list[_Box]], room: float, n_columns: int, height: float
+def _units_note(flow: pd.DataFrame, unit: str, names: Labels) -> str:
+    """Sentence on the counts of cases and units where a case has several scores, else ""."""
+    if not _has_several_scores(flow):
+        return ""
+    units = plural(_unit_noun(unit, names))
+    subject = "Cases" if units == "cases" else f"Cases and {units}"
+    return f"{subject} are counted as long as one of their scores is left."
+
+
+def _chains_of_pages(
+    file_box: _Box, chains: list[list[_Box]], room: float, n_columns: int, page_room: float
 ) -> list[list[list[_Box]]]:
-    """Chains of each page, whose file stands above them on a page of a height."""
-    column = (room + _GAP_MM) / n_columns
-    heights = [_GAP_MM + _depth(chain, column - _GAP_MM - _CHAIN_MM) for chain in chains]
-    rows = [max(heights[i : i + n_columns]) for i in range(0, len(chains), n_columns)]
-    ends = accumulate(packed(rows, height - _depth([first], room)), initial=0)
-    return [chains[start * n_columns : end * n_columns] for start, end in pairwise(ends)]
+    """Chains of each page, below the box of the file; lengths are in mm."""
+    column_mm = (room + _GAP_MM) / n_columns
+    chain_mm = column_mm - _GAP_MM - _CHAIN_MM
+    heights = [_GAP_MM + _chain_height(chain, chain_mm) for chain in chains]
+    row_heights = [max(heights[start : start + n_columns]) for start in range(0, len(chains), n_columns)]
+    rows_per_page = packed(row_heights, page_room - _chain_height([file_box], room))
+    row_ends = accumulate(rows_per_page, initial=0)
+    return [chains[start * n_columns : end * n_columns] for start, end in pairwise(row_ends)]
 
 
-def _depth(boxes: list[_Box], room: float) -> float:
-    """Height of boxes below each other."""
-    return -float(_placed(boxes, 0.0, room, 0.0)[0]["ymin"].min())
+def _chain_height(boxes: list[_Box], width: float) -> float:
+    """Height in mm of boxes of a width below each other."""
+    return -float(_chain_diagram(boxes, 0.0, width, 0.0).bottom)
 
 
 def _groups(branches: pd.DataFrame, names: Labels) -> list[tuple[str, pd.DataFrame]]:
-    """Branches by what groups them beside the method; groups with the same numbers are one."""
-    places = list(branches.columns)
-    columns = [c for c in places[2 : places.index("reason")] if c not in ("method", "reference")]
-    if not columns:
+    """Title and branches of each group; groups with the same numbers are one with a common title.
+
+    Grouping columns stand between `stage` and `reason`; the method and the reference are none.
+    """
+    columns = list(branches.columns)
+    groupings = columns[2 : columns.index("reason")]
+    groupings = [column for column in groupings if column not in ("method", "reference")]
+    if not groupings:
         return [("", branches)] if len(branches) else []
-    order = [names.order(c, branches[c]) for c in columns]
-    by_key = dict(list(branches.groupby(columns, sort=False, dropna=False)))
-    found: list[tuple[list[str], pd.DataFrame]] = []
-    for key in sorted(by_key, key=lambda key: [o.index(v) for o, v in zip(order, key, strict=True)]):
-        numbers = by_key[key].drop(columns=columns).reset_index(drop=True)
-        title = ", ".join(names.value(c, v) for c, v in zip(columns, key, strict=True))
-        same = next((titles for titles, other in found if other.equals(numbers)), None)
-        if same is None:
-            found.append(([title], numbers))
+    orders = [names.order(column, branches[column]) for column in groupings]
+    by_key = dict(list(branches.groupby(groupings, sort=False, dropna=False)))
+
+    def position(key: tuple[Any, ...]) -> list[int]:
+        return [order.index(value) for order, value in zip(orders, key, strict=True)]
+
+    distinct: list[tuple[list[str], pd.DataFrame]] = []
+    for key in sorted(by_key, key=position):
+        numbers = by_key[key].drop(columns=groupings).reset_index(drop=True)
+        labels = [names.value(column, value) for column, value in zip(groupings, key, strict=True)]
+        same_titles = [titles for titles, same_numbers in distinct if same_numbers.equals(numbers)]
+        if same_titles:
+            same_titles[0].append(", ".join(labels))
         else:
-            same.append(title)
-    return [(_together(titles), numbers) for titles, numbers in found]
+            distinct.append(([", ".join(labels)], numbers))
+    return [(_common_title(titles), numbers) for titles, numbers in distinct]
 
 
-def _together(titles: list[str]) -> str:
-    """Titles of groups that have the same numbers."""
-    text = "; ".join(titles) if any(", " in title for title in titles) else joined(titles)
-    return f"{text} (each)" if len(titles) > 1 else text
+def _common_title(titles: list[str]) -> str:
+    """Title of groups that have the same numbers."""
+    if len(titles) == 1:
+        return titles[0]
+    has_commas = any(", " in title for title in titles)
+    text = "; ".join(titles) if has_commas else joined(titles)
+    return f"{text} (each)"
 
 
 def _file_box(file: pd.Series, flow: pd.DataFrame, names: Labels) -> _Box:
-    """Box of what is in the file."""
-    counts = [(file[column], noun) for column, noun in _counted(file, names).items()]
-    counts += [(file["n_tasks"], "task")] if "n_tasks" in flow.columns else []
-    counts += [(flow[c].nunique(), c) for c in ("task", "method", "metric") if c in flow.columns]
-    parts = joined([_amount(n, noun) for n, noun in counts])
-    return _Box("In the file", [f"{parts}; {_amount(file['n_rows'], 'score')}"])
+    """Box with the numbers of cases, tasks, methods, metrics and scores in the file."""
+    counts = [_amount(file[column], noun) for column, noun in _counted_columns(file, names).items()]
+    if "n_tasks" in flow.columns:
+        counts.append(_amount(file["n_tasks"], "task"))
+    for column in ("task", "method", "metric"):
+        if column in flow.columns:
+            counts.append(_amount(flow[column].nunique(), column))
+    return _Box("In the file", [f"{joined(counts)}; {_amount(file['n_rows'], 'score')}"])
 
 
-def _boxes(group: pd.DataFrame, file: pd.Series, names: Labels) -> list[_Box]:
-    """Boxes of branches that stand together, from the top down."""
-    kept, lost = group[~group["excluded"]], group[group["excluded"]]
-    columns = ({"n_rows": "score"} if _counts_scores(group) else {}) | _counted(file, names)
-    if "n_tasks" in group.columns and (kept["n_tasks"] != file["n_tasks"]).any():
-        columns["n_tasks"] = "task"
-    reference = next(iter(group["reference"].dropna()), None) if "reference" in group.columns else None
-    other = names.value("method", reference)
-    stages = {
+def _boxes(branches: pd.DataFrame, file: pd.Series, names: Labels) -> list[_Box]:
+    """Boxes of the branches of a group from the top down: a stage, and before it what it excludes."""
+    included = branches[~branches["excluded"]]
+    excluded = branches[branches["excluded"]]
+    counted_columns = {}
+    if _has_several_scores(branches):
+        counted_columns["n_rows"] = "score"
+    counted_columns |= _counted_columns(file, names)
+    if "n_tasks" in branches.columns and (included["n_tasks"] != file["n_tasks"]).any():
+        counted_columns["n_tasks"] = "task"
+    reference = None
+    if "reference" in branches.columns:
+        reference = next(iter(branches["reference"].dropna()), None)
+    reference_label = names.value("method", reference)
+    headings = {
         ROWS: ("With a row in the file", "Excluded: no row in the file"),
         DEFINED: ("Score defined", "Excluded: no score"),
-        PAIRS: (f"Paired with {other}", f"Excluded: no score of {other}"),
+        PAIRS: (f"Paired with {reference_label}", f"Excluded: no score of {reference_label}"),
     }
     boxes = []
-    for stage, (heading, why) in stages.items():
-        here = kept[kept["stage"] == stage]
-        if here.empty:
+    for stage, (heading, exclusion_heading) in headings.items():
+        rows = included[included["stage"] == stage]
+        if rows.empty:
             continue
-        order = sorted(names.order("method", here["method"]), key=lambda m: m != reference)
-        excluded = _excluded(lost[lost["stage"] == stage], order, names)
-        if excluded:
-            boxes.append(_Box(why, excluded, aside=True))
-        boxes.append(_Box(heading, _method_lines(here, order, columns, names)))
+        # the reference is the first method
+        methods = sorted(names.order("method", rows["method"]), key=lambda method: method != reference)
+        exclusions = _exclusion_lines(excluded[excluded["stage"] == stage], methods, names)
+        if exclusions:
+            boxes.append(_Box(exclusion_heading, exclusions, is_exclusion=True))
+        boxes.append(_Box(heading, _method_lines(rows, methods, counted_columns, names)))
     return boxes
 
 
-def _counted(file: pd.Series, names: Labels) -> dict[str, str]:
-    """What is counted beside scores: cases, and units where those are not the cases."""
+def _counted_columns(file: pd.Series, names: Labels) -> dict[str, str]:
+    """Columns of counts and their nouns: cases, and units where these are not the cases."""
+    columns = {"n_cases": "case"}
     unit = str(file["unit"])
-    return {"n_cases": "case"} | ({"n_units": _noun(unit, names)} if unit != "case" else {})
+    if unit != "case":
+        columns["n_units"] = _unit_noun(unit, names)
+    return columns
 
 
 def _method_lines(
-    kept: pd.DataFrame, methods: list[Hashable], columns: dict[str, str], names: Labels
+    rows: pd.DataFrame, methods: list[Hashable], columns: dict[str, str], names: Labels
 ) -> list[str]:
-    """Lines of a stage's box: a method each, or one for all where their numbers are the same."""
-    rows = kept.set_index("method")
-    texts = [", ".join(_amount(rows.loc[m, c], noun) for c, noun in columns.items()) for m in methods]
+    """Lines of the box of a stage: one for each method, or for all methods if their numbers are equal."""
+    of_method = rows.set_index("method")
+    texts = []
+    for method in methods:
+        amounts = [_amount(of_method.loc[method, column], noun) for column, noun in columns.items()]
+        texts.append(", ".join(amounts))
     if len(texts) > 1 and len(set(texts)) == 1:
         return [f"Each of {_amount(len(texts), 'method')}: {texts[0]}"]
-    return [f"{names.value('method', m)}: {text}" for m, text in zip(methods, texts, strict=True)]
+    return [f"{names.value('method', method)}: {text}" for method, text in zip(methods, texts, strict=True)]
 
 
-def _excluded(lost: pd.DataFrame, methods: list[Hashable], names: Labels) -> list[str]:
-    """What is lost on the way to a stage, a line per reason."""
+def _exclusion_lines(excluded: pd.DataFrame, methods: list[Hashable], names: Labels) -> list[str]:
+    """Lines of the box of exclusions before a stage, one for each reason."""
     lines = []
-    for reason in dict.fromkeys(lost["reason"]):
-        rows = lost[lost["reason"] == reason].set_index("method")
-        amounts = {m: _lost(rows.loc[m]) for m in methods if m in rows.index}
-        if len(set(amounts.values())) == 1 and len(amounts) == len(methods):
-            text = next(iter(amounts.values())) + (" each" if len(methods) > 1 else "")
+    for reason in dict.fromkeys(excluded["reason"]):
+        of_method = excluded[excluded["reason"] == reason].set_index("method")
+        amounts = {m: _excluded_amount(of_method.loc[m]) for m in methods if m in of_method.index}
+        are_equal = len(set(amounts.values())) == 1 and len(amounts) == len(methods)
+        if are_equal:
+            text = next(iter(amounts.values()))
+            if len(methods) > 1:
+                text += " each"
         else:
-            # a number stays with its method
-            text = "; ".join(f"{names.value('method', m)},\u00a0{n}" for m, n in amounts.items())
-        lines.append(text if reason == NO_ROW else f"{_reason(reason, names)}: {text}")
+            # a non-breaking space keeps a number with its method
+            text = "; ".join(f"{names.value('method', m)},\u00a0{amount}" for m, amount in amounts.items())
+        lines.append(text if reason == NO_ROW else f"{_reason_text(reason, names)}: {text}")
     return lines
 
 
-def _lost(row: pd.Series) -> str:
-    """How many scores are lost, or else cases or tasks, where the file has no scores of them."""
+def _excluded_amount(row: pd.Series) -> str:
+    """Number of excluded scores; where the file has no rows for them, of excluded cases or tasks."""
     if row["n_rows"]:
         return count_text(row["n_rows"])
-    return _amount(row["n_cases"], "case") if row["n_cases"] else _amount(row["n_tasks"], "task")
+    if row["n_cases"]:
+        return _amount(row["n_cases"], "case")
+    return _amount(row["n_tasks"], "task")
 
 
-def _reason(reason: str, names: Labels) -> str:
-    """Reason in words, beginning with a capital."""
-    bare = reason.removeprefix(OF_REFERENCE)
-    text = names.value("reason", bare)
-    text = _WORDS.get(bare, text) if text == bare else text
+def _reason_text(reason: str, names: Labels) -> str:
+    """Label of a reason with a capital at its beginning."""
+    reason = reason.removeprefix(OF_REFERENCE)
+    text = names.value("reason", reason)
+    if text == reason:
+        text = _REASONS.get(reason, text)
     return text[:1].upper() + text[1:]
 
 
-def _counts_scores(flow: pd.DataFrame) -> bool:
-    """Whether a case has several scores in a branch, so that scores and cases are not the same."""
+def _has_several_scores(flow: pd.DataFrame) -> bool:
+    """Return whether cases have several scores in a branch, so that numbers of scores and cases differ."""
     branches = flow[~flow["excluded"] & (flow["stage"] != FILE)]
     return bool((branches["n_rows"] != branches["n_cases"]).any())
 
 
-def _noun(unit: str, names: Labels) -> str:
-    """What a unit is called within a sentence."""
+def _unit_noun(unit: str, names: Labels) -> str:
+    """Name of a unit within a sentence."""
     return names.column(unit).lower()
 
 
 def _amount(n: Any, noun: str) -> str:
-    """How many there are of something: 1 case, 194 cases."""
+    """Number with its noun and a non-breaking space: "1 case", "194 cases"."""
     return counted(n, noun).replace(" ", "\u00a0", 1)
 
 
-def _titled(title: str, boxes: list[_Box]) -> list[_Box]:
-    """Boxes below their title, which stands for that of the rows in the file where none are excluded."""
+def _with_title(boxes: list[_Box], title: str) -> list[_Box]:
+    """Boxes of a chain below its title, which replaces the first heading unless that is of exclusions."""
     if not title:
         return boxes
-    lines = [] if boxes[0].aside else boxes.pop(0).lines
-    return [_Box(title, lines), *boxes]
+    first, *further = boxes
+    if first.is_exclusion:
+        return [_Box(title, []), *boxes]
+    return [_Box(title, first.lines), *further]
 
 
-def _sheet(
-    first: _Box, chains: list[list[_Box]], room: float, n_columns: int
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Boxes and arrows of the file and of the chains below it, in columns side by side, in mm."""
+def _page_diagram(file_box: _Box, chains: list[list[_Box]], room: float, n_columns: int) -> _Diagram:
+    """Diagram of the file and the chains below it, in columns side by side; lengths are in mm."""
     if len(chains) <= 1:
-        return _placed([first, *(chains[0] if chains else [])], 0.0, room, 0.0)
-    parts = [_placed([first], 0.0, room, 0.0)]
-    below = lowest = float(parts[0][0]["ymin"].min())
-    column = (room + _GAP_MM) / n_columns
-    for number, chain in enumerate(chains):
-        if number % n_columns == 0:
-            top = lowest - _GAP_MM
-        left = number % n_columns * column
-        boxes, arrows = _placed(chain, left + _CHAIN_MM, left + column - _GAP_MM, top)
-        # from the file down, and aside to the first box
-        x, y = left + _SPINE_MM, (boxes["ymin"].iloc[0] + top) / 2
-        lead = [(x, below, x, y, "none"), (x, y, left + _CHAIN_MM, y, "right")]
-        parts.append((boxes, pd.concat([arrows, pd.DataFrame(lead, columns=arrows.columns)])))
-        lowest = min(lowest, float(boxes["ymin"].min()))
-    boxes, arrows = (pd.concat(frames, ignore_index=True) for frames in zip(*parts, strict=True))
-    return boxes, arrows
+        single_chain = chains[0] if chains else []
+        return _chain_diagram([file_box, *single_chain], 0.0, room, 0.0)
+    file_diagram = _chain_diagram([file_box], 0.0, room, 0.0)
+    boxes = list(file_diagram.boxes)
+    arrows = list(file_diagram.arrows)
+    column_mm = (room + _GAP_MM) / n_columns
+    bottom = file_diagram.bottom
+    for row_start in range(0, len(chains), n_columns):
+        top = bottom - _GAP_MM
+        for column, chain in enumerate(chains[row_start : row_start + n_columns]):
+            left = column * column_mm
+            diagram = _chain_diagram(chain, left + _CHAIN_MM, left + column_mm - _GAP_MM, top)
+            # an arrow from the file down, and to the right to the middle of the first box
+            x = left + _ARROW_MM
+            y = (diagram.boxes[0].ymin + top) / 2
+            boxes += diagram.boxes
+            arrows += diagram.arrows
+            arrows.append(_Arrow(x, file_diagram.bottom, x, y, "none"))
+            arrows.append(_Arrow(x, y, left + _CHAIN_MM, y, "right"))
+            bottom = min(bottom, diagram.bottom)
+    return _Diagram(boxes, arrows)
 
 
-def _figure(boxes: pd.DataFrame, arrows: pd.DataFrame, width: float, note: str) -> p9.ggplot:
-    """Boxes and arrows; one unit of the axes is one mm."""
-    lowest = float(boxes["ymin"].min())
+def _figure(diagram: _Diagram, width: float, note: str) -> p9.ggplot:
+    """Figure of a diagram, whose axes are in mm."""
+    boxes = pd.DataFrame(diagram.boxes, columns=list(_DrawnBox._fields))
+    arrows = pd.DataFrame(diagram.arrows, columns=list(_Arrow._fields))
+    # without arrows the positions would have no numeric type
+    arrows = arrows.astype(dict.fromkeys(["x", "y", "xend", "yend"], float))
+    bottom = float(diagram.bottom)
     edges = p9.aes(xmin="xmin", xmax="xmax", ymin="ymin", ymax="ymax", fill="kind")
     text: dict[str, Any] = {"ha": "left", "va": "top", "size": TEXT_PT, "family": font()}
-    nothing, side = p9.element_blank(), (_MARGIN_MM - _EDGE_MM) / width
-    # marks have their size on paper whatever the figure's, which plotnine's arrows have not
-    tips = {"down": CARETDOWN, "right": CARETRIGHT}
+    # marks keep their size on paper in figures of any size, unlike plotnine's arrows
+    tip = p9.aes("xend", "yend")
+    tip_layers = [
+        p9.geom_point(tip, arrows[arrows["tip"] == direction], shape=shape, size=2, stroke=0)
+        for direction, shape in (("down", CARETDOWN), ("right", CARETRIGHT))
+    ]
+    blank = p9.element_blank()
+    side = (_MARGIN_MM - _EDGE_MM) / width
     return (
         p9.ggplot()
         + p9.geom_rect(edges, boxes, color="black", size=0.4)
         + p9.geom_segment(p9.aes("x", "y", xend="xend", yend="yend"), arrows, size=0.4)
-        + [
-            p9.geom_point(p9.aes("xend", "yend"), arrows[arrows["tip"] == tip], shape=shape, size=2, stroke=0)
-            for tip, shape in tips.items()
-        ]
+        + tip_layers
         + p9.geom_text(p9.aes("x", "y", label="heading"), boxes, fontweight="bold", **text)
         + p9.geom_text(p9.aes("x", "below", label="text"), boxes, lineheight=1.2, **text)
         + p9.scale_fill_manual({"kept": "white", "excluded": "#F2F2F2"}, guide=None)
         + p9.scale_x_continuous(limits=(-_EDGE_MM, width - 2 * _MARGIN_MM + _EDGE_MM), expand=(0, 0))
-        + p9.scale_y_continuous(limits=(lowest - _MARGIN_MM, _MARGIN_MM), expand=(0, 0))
+        + p9.scale_y_continuous(limits=(bottom - _MARGIN_MM, _MARGIN_MM), expand=(0, 0))
         + p9.labs(x="", y="", caption=note)
         + theme_salstats()
-        + p9.theme(axis_line=nothing, axis_text=nothing, axis_ticks=nothing, axis_title=nothing)
+        + p9.theme(axis_line=blank, axis_text=blank, axis_ticks=blank, axis_title=blank)
         + p9.theme(plot_margin=0, plot_margin_left=side, plot_margin_right=side)
         + p9.theme(plot_margin_bottom=_MARGIN_MM / width)
-        + figure_size(width, 3 * _MARGIN_MM - lowest + caption_mm(note))
+        + figure_size(width, 3 * _MARGIN_MM - bottom + caption_mm(note))
     )
 
 
-def _placed(boxes: list[_Box], start: float, end: float, top: float) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Boxes of one chain with their text from `start` to `end`, and arrows between them, down from `top`."""
-    drawn: list[tuple[Any, ...]] = []
-    arrows: list[tuple[Any, ...]] = []
-    y, arrow_from, spine = top + _GAP_MM, top, start + _SPINE_MM
+def _chain_diagram(boxes: list[_Box], left: float, right: float, top: float) -> _Diagram:
+    """Boxes of one chain between `left` and `right`, from `top` down, and the arrows between them, in mm."""
+    drawn: list[_DrawnBox] = []
+    arrows: list[_Arrow] = []
+    arrow_x = left + _ARROW_MM
+    # lower edges of the last box, and of the last one that is not of exclusions
+    bottom = top + _GAP_MM
+    arrow_start = top
     for box in boxes:
-        left = start + (_ASIDE_MM if box.aside else 0.0)
-        room = end - left - 2 * _PAD_MM
-        heading = wrapped(box.heading, chars_in(room, bold=True), None)
-        text = "\n".join(wrapped(line, chars_in(room), None) for line in box.lines)
-        top = y - _GAP_MM
-        below = top - _PAD_MM - _LINE_MM * (heading.count("\n") + 1)
-        y = below - _LINE_MM * (text.count("\n") + 1 if text else 0) - _PAD_MM
-        if box.aside:
-            arrows.append((spine, (top + y) / 2, left, (top + y) / 2, "right"))
+        box_left = left + (_ASIDE_MM if box.is_exclusion else 0.0)
+        text_mm = right - box_left - 2 * _PAD_MM
+        heading = wrapped(box.heading, chars_in(text_mm, bold=True), None)
+        text = "\n".join(wrapped(line, chars_in(text_mm), None) for line in box.lines)
+        box_top = bottom - _GAP_MM
+        text_top = box_top - _PAD_MM - _LINE_MM * (heading.count("\n") + 1)
+        n_lines = text.count("\n") + 1 if text else 0
+        bottom = text_top - _LINE_MM * n_lines - _PAD_MM
+        if box.is_exclusion:
+            middle = (box_top + bottom) / 2
+            arrows.append(_Arrow(arrow_x, middle, box_left, middle, "right"))
         elif drawn:
-            arrows.append((spine, arrow_from, spine, top, "down"))
-        if not box.aside:
-            arrow_from = y
-        kind = "excluded" if box.aside else "kept"
-        drawn.append((left, end, y, top, kind, left + _PAD_MM, top - _PAD_MM, heading, below, text))
-    columns = ["xmin", "xmax", "ymin", "ymax", "kind", "x", "y", "heading", "below", "text"]
-    ends = ["x", "y", "xend", "yend"]
-    # without arrows the places are no numbers yet
-    leads = pd.DataFrame(arrows, columns=[*ends, "tip"]).astype(dict.fromkeys(ends, float))
-    return pd.DataFrame(drawn, columns=columns), leads
+            arrows.append(_Arrow(arrow_x, arrow_start, arrow_x, box_top, "down"))
+        if not box.is_exclusion:
+            arrow_start = bottom
+        drawn.append(
+            _DrawnBox(
+                xmin=box_left,
+                xmax=right,
+                ymin=bottom,
+                ymax=box_top,
+                kind="excluded" if box.is_exclusion else "kept",
+                x=box_left + _PAD_MM,
+                y=box_top - _PAD_MM,
+                heading=heading,
+                below=text_top,
+                text=text,
+            )
+        )
+    return _Diagram(drawn, arrows)

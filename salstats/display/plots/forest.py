@@ -1,8 +1,8 @@
-"""Forest of subgroups, with columns of text beside it."""
+"""Forest plot of subgroups with columns of text at the right."""
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -28,8 +28,8 @@ from salstats.display.plots.layout.captions import (
 )
 from salstats.display.plots.layout.drawing import drawn_rows, guide_at, margin_lines, panel_texts, quantity
 from salstats.display.plots.layout.figure import figures
-from salstats.display.plots.layout.figure_rows import Rows, closing, row_layout
-from salstats.display.plots.layout.row_panels import fits, fitting_rows, row_figure
+from salstats.display.plots.layout.figure_rows import PlacedRows, count_closing, row_layout
+from salstats.display.plots.layout.row_panels import fitting_rows, panel_fits, row_figure
 from salstats.display.plots.layout.text_fit import LABEL_CHARS, crossed, indented, short_labels
 from salstats.display.plots.layout.theme import COLUMN_MM
 from salstats.display.text.format import STYLES, count_range, count_text, p_used, row_p_text
@@ -46,11 +46,19 @@ from salstats.display.text.models import (
 from salstats.display.text.vocabulary import CONTRASTS, TERMS
 from salstats.stats.agreement.records import common_label, is_agreement
 
-#: Decimals of ratios, and of what has none of its own.
-_RATIO_DIGITS, _OTHER_DIGITS = 2, 3
+#: Decimals of ratios, and of terms that have no own number of decimals.
+_RATIO_DIGITS = 2
+_DEFAULT_DIGITS = 3
+#: Columns for the variable and the level of a model's term: a heading, and a row below it.
+_VARIABLE = "_variable"
+_LEVEL = "_level"
 
-#: A term's variable, which is a heading, and its level.
-_VARIABLE, _LEVEL = "_variable", "_level"
+
+class _Entry(NamedTuple):
+    """Label of a row, and whether it is bold: headings and undivided groups are."""
+
+    text: str
+    is_bold: bool
 
 
 @figures
@@ -112,163 +120,197 @@ def plot_forest(
     'Mean (95% CI)'
     """
     check_choice(style, tuple(STYLES), "style")
-    given = read_estimates(estimates).of_term("difference")
-    named = Labels(labels, given.frame)
-    whole, compared = _of_models(pairs_as_methods(as_deviations(given, named), named), named)
-    levels = _levels(whole)
-    places = [*(c for c in ("metric",) if whole.values(c)), *levels]
-    check_distinct(whole, places)
-    ratio, cut = is_ratio(whole), ""
+    differences = read_estimates(estimates).of_term("difference")
+    names = Labels(labels, differences.frame)
+    prepared, reference_note = _with_term_labels(
+        pairs_as_methods(as_deviations(differences, names), names), names
+    )
+    row_columns = _row_columns(prepared)
+    key_columns = ["metric", *row_columns] if prepared.values("metric") else row_columns
+    check_distinct(prepared, key_columns)
+    ratio = is_ratio(prepared)
+    cut_note = ""
     if ratio:
-        whole, cut = bars_on_log_axis(whole)
-    frame = drawn_rows(whole)
-    drawn = whole.where(whole.defined)
-    term = None if "term" in levels else drawn.term
-    # no legend names the one method
-    method = ["method"] if "method" not in levels and drawn.single("method") is not None else []
-    frame["panel"] = crossed(frame, panel_texts(drawn, named, None, term, *method))
-    heading = _heading(drawn, named, term, ratio)
-    columns = _columns(drawn, heading, _digits(digits, term, ratio), p_values, style)
-    place = partial(_rows, frame, named, levels)
-    frame, rows, shown = fitting_rows(place, columns, width)
+        prepared, cut_note = bars_on_log_axis(prepared)
+    frame = drawn_rows(prepared)
+    drawn = prepared.where(prepared.defined)
+    term = None if "term" in row_columns else drawn.term
+    frame["panel"] = crossed(frame, _panel_texts(drawn, names, row_columns, term))
+    columns = _text_columns(
+        drawn,
+        heading=_column_heading(drawn, names, term, ratio),
+        digits=_digits(digits, term, ratio),
+        p_values=p_values,
+        style=style,
+    )
+    place = partial(_place_rows, frame, names, row_columns)
+    frame, rows, fitted_columns = fitting_rows(place, columns, width)
     counts = ""
-    if "n" in columns and not fits(rows, shown, width):
+    if "n" in columns and not panel_fits(rows, fitted_columns, width):
+        # the caption has the numbers of cases where their column has no room
         del columns["n"]
         counts = f"n = {count_range(frame['n'])}."
-        frame, rows, shown = fitting_rows(place, columns, width)
-    if whole.values("n_pairs") and (whole.numbers("n") > whole.numbers("n_units")).any():
-        # beside an interval of cases stands how many of them there are
-        counts = count_sentence(whole, "pair", "incomplete")
-    line = _null(null, drawn, term, ratio)
-    guides = frame[["panel"]].drop_duplicates().assign(guide=line).dropna()
-    last = frame[levels].astype(str).isin(LAST).any(axis=1) if levels else False
+        frame, rows, fitted_columns = fitting_rows(place, columns, width)
+    if prepared.values("n_pairs") and (prepared.numbers("n") > prepared.numbers("n_units")).any():
+        # n counts pairs, several of a unit; the caption gives both numbers
+        counts = count_sentence(prepared, "pair", "incomplete")
+    null_line = _null_line(null, drawn, term, ratio)
+    has_headings = len(row_columns) > 1
+    is_summary = frame[row_columns].astype(str).isin(LAST).any(axis=1) if row_columns else False
     pages = row_figure(
-        frame.assign(last=last),
+        frame.assign(last=is_summary),
         rows,
-        x_title=_axis_title(drawn, named, term, ratio),
+        x_title=_axis_title(drawn, names, term, ratio),
         notes=[
-            scope_note(frame, named, [c for c in ("task",) if c not in levels]),
-            interval_caption(whole, beside_p=p_values),
-            marginal_note(whole, named),
-            compared,
+            scope_note(frame, names, [] if "task" in row_columns else ["task"]),
+            interval_caption(prepared, beside_p=p_values),
+            marginal_note(prepared, names),
+            reference_note,
             counts,
-            p_value_sentence(whole) if p_values else "",
-            *margin_notes(whole, named, style, marked=True),
-            cut,
-            not_drawn_sentence(whole, named, places),
+            p_value_sentence(prepared) if p_values else "",
+            *margin_notes(prepared, names, style, marked=True),
+            cut_note,
+            not_drawn_sentence(prepared, names, key_columns),
         ],
-        guides=guides,
-        margins=margin_lines(whole, frame),
-        columns=shown,
+        guides=frame[["panel"]].drop_duplicates().assign(guide=null_line).dropna(),
+        margins=margin_lines(prepared, frame),
+        columns=fitted_columns,
         width=width,
         log=ratio,
-        striped=len(levels) < 2,
+        striped=not has_headings,
     )
-    side: dict[str, Any] = {"ha": "left", "ma": "left"} if len(levels) > 1 else {}
-    entries = _entries(_keys(frame, levels), named, levels, LABEL_CHARS)
-    weights = np.where([bold for _, bold in entries.values()], "bold", "normal")
+    alignment: dict[str, Any] = {"ha": "left", "ma": "left"} if has_headings else {}
+    entries = _row_entries(_row_keys(frame, row_columns), names, row_columns, LABEL_CHARS)
+    weights = np.where([entry.is_bold for entry in entries.values()], "bold", "normal")
     return [
-        page + p9.theme(axis_text_y=p9.element_text(weight=list(weights[rows.on(page)]), **side))
+        page + p9.theme(axis_text_y=p9.element_text(weight=list(weights[rows.are_on(page)]), **alignment))
         for page in pages
     ]
 
 
-def _of_models(estimates: Estimates, labels: Labels) -> tuple[Estimates, str]:
-    """Return coefficients or effects with their terms in the order they stand, and their references.
+def _with_term_labels(estimates: Estimates, labels: Labels) -> tuple[Estimates, str]:
+    """Return estimates of models with labelled terms in their order, and a note on reference levels.
 
-    Levels of a factor stand below its name, where nothing but the term names the rows.
+    Where only the term tells rows apart, columns for its variable and its level are added. Other estimates
+    are returned as they are.
     """
     if not estimates.values("formula") or not estimates.values("term"):
         return estimates, ""
     frame = estimates.frame
-    models = [*estimates.keys, "formula"]
-    names, references = term_names(frame, models, labels)
-    places = frame["term"].map({term: i for i, term in enumerate(names)})
-    frame = frame.loc[places.sort_values(kind="stable").index]
-    said = [names[term] for term in frame["term"]]
-    alone = all(frame[c].nunique(dropna=False) < 2 for c in models)
-    if alone and len(frame) > 1:
-        frame = frame.assign(**{_VARIABLE: [head for head, _ in said], _LEVEL: [text for _, text in said]})
-    terms = [": ".join(part for part in name if part) for name in said]
-    return estimates.with_frame(frame.assign(term=terms)), references
+    model_columns = [*estimates.keys, "formula"]
+    # variable and level of each term
+    names_of_terms, reference_note = term_names(frame, model_columns, labels)
+    positions = frame["term"].map({term: position for position, term in enumerate(names_of_terms)})
+    frame = frame.loc[positions.sort_values(kind="stable").index]
+    names = [names_of_terms[term] for term in frame["term"]]
+    is_one_model = all(frame[column].nunique(dropna=False) < 2 for column in model_columns)
+    if is_one_model and len(frame) > 1:
+        variables = [variable for variable, _ in names]
+        levels = [level for _, level in names]
+        frame = frame.assign(**{_VARIABLE: variables, _LEVEL: levels})
+    terms = [": ".join(filter(None, name)) for name in names]
+    return estimates.with_frame(frame.assign(term=terms)), reference_note
 
 
-def _levels(estimates: Estimates) -> list[str]:
-    """Return the columns that name the rows: those with more than one value, else the first."""
-    groups = [key for key in estimates.keys if key != "metric"]
-    groups += [column for column in ("formula", "term") if estimates.values(column)]
+def _row_columns(estimates: Estimates) -> list[str]:
+    """Return the one or two columns that name the rows: those with several values, else the first."""
     if estimates.values(_VARIABLE):
         return [_VARIABLE, _LEVEL]
-    several = [column for column in groups if estimates.varies(column)]
-    if len(several) > 2:
+    columns = [key for key in estimates.keys if key != "metric"]
+    columns += [column for column in ("formula", "term") if estimates.values(column)]
+    varying = [column for column in columns if estimates.varies(column)]
+    if len(varying) > 2:
         raise SalstatsError(
-            f"estimates is grouped by {quoted(several)}, and a forest has rows for two of them; keep one "
-            f"value of the others, as in estimates.query(\"{several[0]} == '...'\")"
+            f"estimates is grouped by {quoted(varying)}, and a forest has rows for two of them; keep one "
+            f"value of the others, as in estimates.query(\"{varying[0]} == '...'\")"
         )
-    return several or groups[:1]
+    return varying or columns[:1]
 
 
-def _keys(frame: pd.DataFrame, levels: list[str]) -> list[tuple[Any, ...]]:
-    """What names each row of a frame."""
-    columns = [frame[c].astype(object).where(frame[c].notna(), "") for c in levels]
-    return list(zip(*columns, strict=True)) if levels else [()] * len(frame)
+def _panel_texts(
+    drawn: Estimates, labels: Labels, row_columns: list[str], term: str | None
+) -> dict[str, dict[Any, str]]:
+    """Return the labels that titles of panels consist of."""
+    further_columns = []
+    if "method" not in row_columns and drawn.single("method") is not None:
+        # no row and no legend names the method
+        further_columns.append("method")
+    return panel_texts(drawn, labels, None, term, *further_columns)
 
 
-def _rows(frame: pd.DataFrame, labels: Labels, levels: list[str], chars: float) -> tuple[pd.DataFrame, Rows]:
-    """Frame with `y` and `row_label`, and the rows by labels of lines so long."""
-    keys = _keys(frame, levels)
-    entries = _entries(keys, labels, levels, chars)
-    values = list(entries)
-    first = [value[0] if value else "" for value in values]
-    texts = [text for text, _ in entries.values()]
+def _row_keys(frame: pd.DataFrame, row_columns: list[str]) -> list[tuple[Any, ...]]:
+    """Values of the columns that name the row of each estimate, "" where one is missing."""
+    if not row_columns:
+        return [()] * len(frame)
+    values = [frame[column].astype(object).where(frame[column].notna(), "") for column in row_columns]
+    return list(zip(*values, strict=True))
+
+
+def _place_rows(frame: pd.DataFrame, labels: Labels, row_columns: list[str], chars: float) -> PlacedRows:
+    """Rows of a forest, and its frame with positions, with labels whose lines have so many characters."""
+    keys = _row_keys(frame, row_columns)
+    entries = _row_entries(keys, labels, row_columns, chars)
+    has_headings = len(row_columns) > 1
+    first_values = [key[0] if key else "" for key in entries]
     rows = row_layout(
-        values, texts, 1, closing(first), [bold or len(levels) < 2 for _, bold in entries.values()]
+        list(entries),
+        [entry.text for entry in entries.values()],
+        n_closing=count_closing(first_values),
+        heads=[entry.is_bold or not has_headings for entry in entries.values()],
     )
-    names = [
-        ", ".join(labels.value(c, v) for c, v in zip(levels, key, strict=True) if v != "") for key in keys
-    ]
-    return frame.assign(y=rows.of(keys), row_label=names), rows
+    row_labels = []
+    for key in keys:
+        values = zip(row_columns, key, strict=True)
+        row_labels.append(", ".join(labels.value(column, value) for column, value in values if value != ""))
+    return PlacedRows(frame.assign(y=rows.centres_of(keys), row_label=row_labels), rows)
 
 
-def _entries(
-    keys: list[tuple[Any, ...]], labels: Labels, levels: list[str], chars: float
-) -> dict[tuple[Any, ...], tuple[str, bool]]:
-    """Text of each row from the top, headings among them, and whether it is in bold."""
-    if len(levels) < 2:
-        values = [key[0] for key in keys if key]
-        texts = short_labels(labels, levels[0], values, chars) if values else {}
-        return {(v,): (t, str(v) in LAST) for v, t in texts.items()} or {(): ("", False)}
-    entries: dict[tuple[Any, ...], tuple[str, bool]] = {}
-    outer = short_labels(labels, levels[0], [key[0] for key in keys], chars)
-    inner = short_labels(labels, levels[1], [key[1] for key in keys], chars)
-    for group, text in outer.items():
-        members = [value for value in inner if (group, value) in keys]
-        closes = str(group) in LAST and len(members) == 1
-        if closes or all(str(value) in ("", str(group)) for value in members):
-            # a group that is not divided has one row
-            entries |= {(group, v): (text, True) for v in members}
+def _row_entries(
+    keys: list[tuple[Any, ...]], labels: Labels, row_columns: list[str], chars: float
+) -> dict[tuple[Any, ...], _Entry]:
+    """Label of each row from the top down, by the values that name it; headings have the first value only."""
+    if not row_columns or not keys:
+        return {(): _Entry("", is_bold=False)}
+    outer_labels = short_labels(labels, row_columns[0], [key[0] for key in keys], chars)
+    if len(row_columns) == 1:
+        return {(value,): _Entry(text, str(value) in LAST) for value, text in outer_labels.items()}
+    inner_labels = short_labels(labels, row_columns[1], [key[1] for key in keys], chars)
+    entries: dict[tuple[Any, ...], _Entry] = {}
+    for group, text in outer_labels.items():
+        members = [value for value in inner_labels if (group, value) in keys]
+        is_summary = str(group) in LAST and len(members) == 1
+        is_undivided = all(str(value) in ("", str(group)) for value in members)
+        if is_summary or is_undivided:
+            for value in members:
+                entries[(group, value)] = _Entry(text, is_bold=True)
             continue
-        entries[(group,)] = text, True
-        entries |= {(group, v): (indented(inner[v]), False) for v in members}
+        entries[(group,)] = _Entry(text, is_bold=True)
+        for value in members:
+            entries[(group, value)] = _Entry(indented(inner_labels[value]), is_bold=False)
     return entries
 
 
-def _null(null: float | str | None, estimates: Estimates, term: str | None, ratio: bool) -> float:
-    """Return where the vertical line stands, NaN for nowhere."""
+def _null_line(null: float | str | None, estimates: Estimates, term: str | None, ratio: bool) -> float:
+    """Return the position of the vertical line, NaN for no line."""
     if null is None:
         return float("nan")
     if isinstance(null, str):
         check_choice(null, ("auto",), "null")
-        if ratio:
-            return 1.0
-        if is_marginal(estimates) and not _is_effect(estimates):
-            return float("nan")
-        return 0.0 if estimates.values("formula") else guide_at("", term)
-    if isinstance(null, bool) or null != null or abs(null) == float("inf") or (ratio and null <= 0):
-        raise ValueRangeError(
-            f"null must be a number{' above 0' if ratio else ''}, 'auto' or None, not {null!r}"
-        )
+        return _default_null(estimates, term, ratio)
+    is_finite_number = not isinstance(null, bool) and abs(null) < float("inf")
+    if not is_finite_number or (ratio and null <= 0):
+        condition = " above 0" if ratio else ""
+        raise ValueRangeError(f"null must be a number{condition}, 'auto' or None, not {null!r}")
     return float(null)
+
+
+def _default_null(estimates: Estimates, term: str | None, ratio: bool) -> float:
+    """Return the value of estimates that means no effect, NaN where there is none."""
+    if ratio:
+        return 1.0
+    if is_marginal(estimates) and not _is_effect(estimates):
+        return float("nan")
+    return 0.0 if estimates.values("formula") else guide_at("", term)
 
 
 def _is_effect(estimates: Estimates) -> bool:
@@ -277,55 +319,55 @@ def _is_effect(estimates: Estimates) -> bool:
 
 
 def _digits(digits: int | None, term: str | None, ratio: bool) -> int:
-    """Decimals of the text."""
+    """Number of decimals of estimates and limits as text."""
     if digits is not None:
         return check_count(digits, "digits", 0)
     if ratio:
         return _RATIO_DIGITS
-    return TERMS[term].digits if term in CONTRASTS else _OTHER_DIGITS
+    return TERMS[term].digits if term in CONTRASTS else _DEFAULT_DIGITS
 
 
-def _heading(estimates: Estimates, labels: Labels, term: str | None, ratio: bool) -> str:
-    """Return what the estimates are in the heading of their column."""
+def _column_heading(estimates: Estimates, labels: Labels, term: str | None, ratio: bool) -> str:
+    """Return the heading of the column of estimates."""
     if estimates.values("formula") or ratio:
-        what = effect_text(estimates, ratio)
+        heading = effect_text(estimates, ratio)
     elif term in CONTRASTS:
-        what = TERMS[term].heading
+        heading = TERMS[term].heading
     else:
-        what = quantity(None, term, labels)
-    return with_interval(what, estimates)
+        heading = quantity(None, term, labels)
+    return with_interval(heading, estimates)
 
 
-def _columns(
+def _text_columns(
     estimates: Estimates, heading: str, digits: int, p_values: bool, style: str
 ) -> dict[str, list[str]]:
-    """Return columns of text: n, the estimate with its interval, and P values with `p_values`."""
+    """Return columns of text by heading: n, estimate with interval, and P values if `p_values`."""
     columns = {}
-    # of marginal means n is that of the model, not of the row
+    # n of a marginal mean is that of the whole model, not of the row
     if estimates.values("n") and not is_marginal(estimates):
         columns["n"] = [count_text(n) for n in estimates.numbers("n")]
     columns[heading] = interval_texts(estimates, digits, style)
     if p_values:
         rows = estimates.frame.to_dict("records")
-        if all(p_used(row) != p_used(row) for row in rows):
+        if all(np.isnan(p_used(row)) for row in rows):
             raise SalstatsError("p_values=True needs a column p_value or p_adjusted with values")
         columns["P"] = [row_p_text(row, style) for row in rows]
     return columns
 
 
 def _axis_title(estimates: Estimates, labels: Labels, term: str | None, ratio: bool) -> str:
-    """Return the axis's title, with its unit."""
+    """Return the title of the horizontal axis: quantity, outcome or reference, and interval."""
     if term in CONTRASTS:
         return contrast_title(estimates, labels, term)
     if is_marginal(estimates) and not estimates.values("term"):
         return axis_text(marginal_text(estimates, labels), estimates)
     if estimates.values("formula") or ratio:
-        what = effect_text(estimates, ratio)
+        effect = effect_text(estimates, ratio)
         if term:
-            what += f" of {labels.term(term)}"
+            effect += f" of {labels.term(term)}"
         # where the metric varies it is the panel's title
         outcome = "" if estimates.values("metric") else outcome_text(estimates, labels)
-        return axis_text(f"{what}, {outcome}" if outcome else what, estimates)
+        return axis_text(f"{effect}, {outcome}" if outcome else effect, estimates)
     if term is None and is_agreement(estimates.frame):
         return axis_text(common_label(estimates.values("term")) or "Agreement", estimates)
     return axis_text(quantity(estimates.single("metric"), term, labels), estimates)

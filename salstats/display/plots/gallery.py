@@ -1,4 +1,4 @@
-"""Cases by methods: a picture for each, its score below it, on as many pages as they need."""
+"""Galleries: a row per case and a column per method, with scores below the pictures."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from salstats.checks import SalstatsError, check_columns, check_frame, check_num
 from salstats.display.plots.layout.gallery_plan import Plan
 from salstats.display.plots.layout.overlay_layers import bar_layers
 from salstats.display.plots.layout.overlay_picture import Picture
-from salstats.display.plots.layout.overlay_sheet import TAG_PT, Placed, laid_out
+from salstats.display.plots.layout.overlay_sheet import TAG_PT, Band, Placed, lay_out
 from salstats.display.plots.layout.text_fit import chars_in
 from salstats.display.plots.layout.theme import COLUMN_MM, PAGE_MM
 from salstats.display.plots.overlay import (
@@ -29,10 +29,10 @@ from salstats.display.text.format import MISSING, fixed_text, joined
 from salstats.display.text.labels import Labels
 from salstats.study import HUMAN, Series
 
-#: Columns of a gallery that still fit a journal's column.
+#: Most columns of a gallery that fit a journal's column.
 _FEW_COLUMNS = 2
-#: What tells the series of a method apart, in frames.
-_SERIES = ("model", "seed", "reader")
+#: Columns that tell the series of a method apart.
+_SERIES_COLUMNS = ("model", "seed", "reader")
 
 
 def gallery(
@@ -45,62 +45,83 @@ def gallery(
     labels: Labels,
     spacing: float | Mapping[str, float] | None,
 ) -> list[p9.ggplot]:
-    """Pages of pictures: those of each column, one for each row of `cases`."""
-    picks = panel_rows(cases if own_picks(cases) else cases.iloc[:0], {row.case for row in rows})
-    metric = "" if values.metric is None else labels.value("metric", values.metric)
-    # a long name stands in the caption alone
-    short = metric if len(f"{metric} 0.00") <= chars_in(layout.column, TAG_PT) else ""
-    placed, of_several = [], False
-    for number, row in enumerate(rows):
-        for column, found in pictures.items():
-            shown = found[number]
-            score, n = values.of(shown)
-            of_several |= n > 1
-            own = list(dict.fromkeys(str(picked["pick"]) for picked in picks.of(shown)))
-            tag = _tag(score if n else None, short, own, shown.note)
-            placed.append(Placed(shown, row.key, column, tag, score))
-    titles, shared = series_titles({name: found[0].series for name, found in pictures.items()}, labels)
-    picked_by = _picked_by(cases, labels)
-    # a single row has no name beside it, a single picture no title
-    alone = ", ".join([rows[0].text, *(titles.values() if len(titles) == 1 else [])])
+    """Pages of a gallery.
 
-    def notes(part: Sequence[Placed]) -> list[str]:
-        panels = [p.panel for p in part]
+    `pictures` has the pictures of each column, one for each of `rows`. `cases` is the frame of picked cases,
+    and `spacing` the size of a pixel in mm.
+    """
+    picks = PanelRows({})
+    if has_own_picks(cases):
+        picks = panel_rows(cases, {row.case for row in rows})
+    metric = "" if values.metric is None else labels.value("metric", values.metric)
+    # the caption names a metric whose label is too long
+    short_metric = metric if len(f"{metric} 0.00") <= chars_in(layout.column, TAG_PT) else ""
+    placed = []
+    has_mean_scores = False
+    for number, row in enumerate(rows):
+        for column, column_pictures in pictures.items():
+            picture = column_pictures[number]
+            score, n_scores = values.of(picture)
+            has_mean_scores |= n_scores > 1
+            own_picks = list(dict.fromkeys(str(pick["pick"]) for pick in picks.of(picture)))
+            tag = _tag(score if n_scores else None, short_metric, own_picks, picture.note)
+            placed.append(Placed(picture, row.key, column, tag, score))
+    titles, shared_notes = series_titles(
+        {column: column_pictures[0].series for column, column_pictures in pictures.items()}, labels
+    )
+    single_row_note = ""
+    if len(rows) == 1:
+        # a single row has no name at its left, and a single picture no title
+        single_title = list(titles.values()) if len(titles) == 1 else []
+        single_row_note = f"{', '.join([rows[0].text, *single_title])}."
+    picked_note = _picked_note(cases, labels)
+    if picks.rows:
+        picked_note = "Words beside scores: what that method's score was picked for."
+
+    def notes(page_pictures: Sequence[Placed]) -> list[str]:
+        panels = [picture.panel for picture in page_pictures]
         return [
-            f"{alone}." if len(rows) == 1 else "",
-            *shared,
+            single_row_note,
+            *shared_notes,
             absent_note(panels, labels),
             threshold_note(panels, labels),
             people_note(panels),
-            f"Numbers: {metric}." if metric and not short else "",
-            "Words beside scores: what that method's score was picked for." if picks.rows else picked_by,
-            "Scores of several readers or seeds are their mean." if of_several else "",
+            f"Numbers: {metric}." if metric and not short_metric else "",
+            picked_note,
+            "Scores of several readers or seeds are their mean." if has_mean_scores else "",
             image_note(panels),
         ]
 
-    whole = laid_out(placed, layout.sheet([[band for row in rows for band in layout.bands(row.key)]]))
-    bars = bar_layers(whole.pictures, spacing, labels)[1]
-    parts = layout.pages(placed, around_mm([*notes(placed), bars, "Page 10 of 10."], layout.width))
-    pages = []
-    for number, stacks in enumerate(parts, 1):
-        shown_keys = {(row, c) for stack in stacks for row, columns in stack for c in columns}
-        part = [p for p in placed if (p.row, p.column) in shown_keys]
-        pages.append(
+    single_stack = [band for row in rows for band in layout.bands(row.key)]
+    all_pictures = lay_out(placed, layout.sheet([single_stack])).pictures
+    _, bar_note = bar_layers(all_pictures, spacing, labels)
+    longest_notes = [*notes(placed), bar_note, "Page 10 of 10."]
+    pages = layout.pages(placed, around_mm(longest_notes, layout.width))
+    figures = []
+    for number, stacks in enumerate(pages, 1):
+        page_pictures = _pictures_of_page(placed, stacks)
+        figures.append(
             overlay_figure(
-                part,
+                page_pictures,
                 layout.sheet(stacks),
                 labels=labels,
-                notes=notes(part),
+                notes=notes(page_pictures),
                 spacing=spacing,
-                names=mask_name([p.panel for p in part]),
-                page=f"Page {number} of {len(parts)}." if len(parts) > 1 else "",
+                names=mask_name([picture.panel for picture in page_pictures]),
+                page=f"Page {number} of {len(pages)}." if len(pages) > 1 else "",
             )
         )
-    return pages
+    return figures
+
+
+def _pictures_of_page(placed: Sequence[Placed], stacks: Sequence[Sequence[Band]]) -> list[Placed]:
+    """Pictures whose row and column are on a page."""
+    positions = {(band.row, column) for stack in stacks for band in stack for column in band.columns}
+    return [picture for picture in placed if (picture.row, picture.column) in positions]
 
 
 def gallery_width(width: float | None, n_columns: int) -> float:
-    """Width of a gallery in mm: that asked for, else a column for few columns and a page for more."""
+    """Width of a gallery in mm, by default a journal's column for few columns and a page for more."""
     return width or (COLUMN_MM if n_columns <= _FEW_COLUMNS else PAGE_MM)
 
 
@@ -110,47 +131,48 @@ class PanelRows:
 
     rows: Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]
 
-    def of(self, shown: Picture) -> list[Mapping[str, Any]]:
-        """Rows of what a picture shows."""
-        found = {
-            id(row): row
-            for one in shown.series
-            for row in self.rows.get((shown.case, one.method), ())
-            if row.get("task", shown.task) == shown.task and _is_of(row, one)
-        }
-        return list(found.values())
+    def of(self, picture: Picture) -> list[Mapping[str, Any]]:
+        """Rows of a picture's case, task and series, each once."""
+        rows = {}
+        for series in picture.series:
+            for row in self.rows.get((picture.case, series.method), ()):
+                if row.get("task", picture.task) == picture.task and _is_of_series(row, series):
+                    rows[id(row)] = row
+        return list(rows.values())
 
 
-def _is_of(row: Mapping[str, Any], series: Series) -> bool:
-    """Whether a row is of a series, as far as both say."""
-    said = ((getattr(series, column), row.get(column)) for column in _SERIES if column in row)
-    return all(own is None or str(value) == own for own, value in said)
+def _is_of_series(row: Mapping[str, Any], series: Series) -> bool:
+    """Return whether model, seed and reader of a row are those of a series, as far as both have them."""
+    for column in _SERIES_COLUMNS:
+        value = getattr(series, column)
+        if column in row and value is not None and str(row[column]) != value:
+            return False
+    return True
 
 
 def panel_rows(frame: pd.DataFrame, cases: Collection[str]) -> PanelRows:
-    """Rows of some cases, each once, whatever they were picked for."""
-    own = frame[frame["case"].astype("str").isin(cases)]
-    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for row in own.to_dict("records"):
-        found.setdefault((str(row["case"]), str(row["method"])), []).append(row)
-    return PanelRows(found)
+    """Rows of some cases by case and method."""
+    rows: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for row in frame[frame["case"].astype("str").isin(cases)].to_dict("records"):
+        rows.setdefault((str(row["case"]), str(row["method"])), []).append(row)
+    return PanelRows(rows)
 
 
 @dataclass(frozen=True)
 class PanelScores:
-    """The scores of panels: rows of one metric, none where there are no scores."""
+    """Scores of pictures: rows of one metric, or no rows and no metric."""
 
     rows: PanelRows
     metric: str | None
 
-    def of(self, shown: Picture) -> tuple[float, int]:
-        """Panel's score, NaN where there is none, and how many rows it is the mean of."""
-        scores = pd.Series([row["score"] for row in self.rows.of(shown)], dtype=np.float64)
+    def of(self, picture: Picture) -> tuple[float, int]:
+        """Score of a picture, NaN if there is none, and the number of scores that it is the mean of."""
+        scores = pd.Series([row["score"] for row in self.rows.of(picture)], dtype=np.float64)
         return float(scores.mean()), len(scores)
 
 
 def panel_scores(frame: pd.DataFrame, metric: str | None, cases: Collection[str]) -> PanelScores:
-    """Scores of one metric of some cases, none where the frame has no scores."""
+    """Scores of one metric for some cases; no rows where the frame has no scores."""
     if "score" not in frame.columns:
         return PanelScores(PanelRows({}), None)
     check_columns(frame, ["case", "method", "metric"])
@@ -164,19 +186,19 @@ def panel_scores(frame: pd.DataFrame, metric: str | None, cases: Collection[str]
     if metric not in metrics:
         raise SalstatsError(f"the scores have no metric {metric!r} (metrics: {quoted(metrics)})")
     # a case that was picked twice has its score once
-    own = frame[frame["metric"] == metric].drop(columns=["pick", "target"], errors="ignore")
-    return PanelScores(panel_rows(own.drop_duplicates(), cases), metric)
+    scores = frame[frame["metric"] == metric].drop(columns=["pick", "target"], errors="ignore")
+    return PanelScores(panel_rows(scores.drop_duplicates(), cases), metric)
 
 
 def picked_metric(cases: pd.DataFrame) -> str | None:
-    """Metric that the cases were picked by, None where there are several or none."""
+    """Metric that the cases were picked by, None unless there is exactly one."""
     metrics = list(cases["metric"].dropna().unique()) if "metric" in cases.columns else []
     return str(metrics[0]) if len(metrics) == 1 else None
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a gallery, and its name: each part on lines of its own."""
+    """A row of a gallery, whose name has `parts` on lines of their own, the first its pick if `picked`."""
 
     case: str
     task: str
@@ -185,66 +207,80 @@ class Row:
 
     @property
     def key(self) -> str:
-        """What tells it from the other rows."""
+        """Text that no other row has."""
         return f"{self.case}\n{self.task}"
 
     @property
     def text(self) -> str:
-        """Its name in a sentence."""
-        return ", ".join(self.parts).replace(",", ":", 1) if self.picked else ", ".join(self.parts)
+        """Its name in a sentence: "Best: case 12, Edema"."""
+        name = ", ".join(self.parts)
+        return name.replace(",", ":", 1) if self.picked else name
 
 
 def gallery_rows(cases: pd.DataFrame, tasks: Sequence[str], names: Labels) -> list[Row]:
-    """Rows of a gallery, those of a task together where each method has its own picks."""
+    """Rows of a gallery; those of a task together where each method has its own picks."""
     frame = check_frame(cases, "cases")
     check_columns(frame, ["case"], "cases")
     if len(tasks) > 1:
         check_columns(frame, ["task"], "cases")
-    found: dict[tuple[str, str], list[str]] = {}
-    for row in frame.to_dict("records"):
-        picks = found.setdefault((str(row["case"]), str(row.get("task", tasks[0]))), [])
-        if "pick" in row and str(row["pick"]) not in picks:
-            picks.append(str(row["pick"]))
-    places = {task: i for i, task in enumerate(dict.fromkeys(task for _, task in found))}
-    apart = own_picks(frame)
+    picks_of: dict[tuple[str, str], list[str]] = {}
+    for record in frame.to_dict("records"):
+        picks = picks_of.setdefault((str(record["case"]), str(record.get("task", tasks[0]))), [])
+        if "pick" in record and str(record["pick"]) not in picks:
+            picks.append(str(record["pick"]))
+    keys = list(picks_of)
+    methods_have_picks = has_own_picks(frame)
+    if methods_have_picks:
+        task_order = list(dict.fromkeys(task for _, task in keys))
+        keys = sorted(keys, key=lambda key: task_order.index(key[1]))
     rows = []
-    for case, task in sorted(found, key=lambda key: places[key[1]]) if apart else found:
-        picks = [] if apart else found[case, task]
-        of_task = names.value("task", task) if len(tasks) > 1 else ""
-        parts = (joined(picks).capitalize(), names.value("case", case), of_task)
-        rows.append(Row(case, task, tuple(part for part in parts if part), bool(picks)))
+    for case, task in keys:
+        # a method's own picks are written below its pictures
+        picks = [] if methods_have_picks else picks_of[case, task]
+        task_label = names.value("task", task) if len(tasks) > 1 else ""
+        name_parts = (joined(picks).capitalize(), names.value("case", case), task_label)
+        rows.append(Row(case, task, tuple(text for text in name_parts if text), picked=bool(picks)))
     return rows
 
 
-def own_picks(cases: pd.DataFrame) -> bool:
-    """Whether cases were picked for several methods, so that each has its own."""
-    series = [c for c in ("method", *_SERIES) if c in cases.columns]
-    return {"pick", "method"} <= set(cases.columns) and len(cases[series].drop_duplicates()) > 1
+def has_own_picks(cases: pd.DataFrame) -> bool:
+    """Return whether cases were picked for several methods or series, each of which has its own picks."""
+    if not {"pick", "method"} <= set(cases.columns):
+        return False
+    columns = [column for column in ("method", *_SERIES_COLUMNS) if column in cases.columns]
+    return len(cases[columns].drop_duplicates()) > 1
 
 
-def _picked_by(cases: pd.DataFrame, names: Labels) -> str:
-    """Sentence on whose score, and of which metric, cases were picked by; empty where they say none."""
+def _picked_note(cases: pd.DataFrame, names: Labels) -> str:
+    """Sentence on the method and the metric that cases were picked by, "" without their columns."""
     if not {"pick", "method", "metric"} <= set(cases.columns):
         return ""
-    method, metric = (joined([names.value(c, v) for v in cases[c].unique()]) for c in ("method", "metric"))
-    return f"Picked by {metric} of {method}."
+    methods = joined([names.value("method", method) for method in cases["method"].unique()])
+    metrics = joined([names.value("metric", metric) for metric in cases["metric"].unique()])
+    return f"Picked by {metrics} of {methods}."
 
 
 def series_titles(columns: Mapping[str, Sequence[Series]], names: Labels) -> tuple[dict[str, str], list[str]]:
-    """Title of each column, and sentences on the model and seed that all of them share."""
-    machines = [series[0] for series in columns.values() if series[0].method != HUMAN]
-    shared = {
-        part: values.pop()
-        for part in ("model", "seed")
-        if len(values := {getattr(one, part) for one in machines}) == 1 and values != {None}
-    }
-    titles = {name: method_label(names, series, apart_from=shared) for name, series in columns.items()}
-    return titles, [f"{names.column(part)}: {names.value(part, value)}." for part, value in shared.items()]
+    """Title of each column, and sentences on the model and seed that all columns share.
+
+    `columns` has the series of each column; human readers have neither model nor seed.
+    """
+    first_series = [series[0] for series in columns.values()]
+    machine_series = [series for series in first_series if series.method != HUMAN]
+    shared = {}
+    for column in ("model", "seed"):
+        values = {getattr(series, column) for series in machine_series}
+        if len(values) == 1 and values != {None}:
+            shared[column] = values.pop()
+    titles = {key: method_label(names, series, apart_from=shared) for key, series in columns.items()}
+    sentences = [f"{names.column(column)}: {names.value(column, value)}." for column, value in shared.items()]
+    return titles, sentences
 
 
 def _tag(score: float | None, metric: str, picks: Sequence[str], note: str) -> str:
-    """Text below a picture: its score, what it was picked for, or why it has none."""
+    """Text below a picture: its score and picks, or the note that says why it has no score."""
     if score is None:
         return note
     number = MISSING if np.isnan(score) else fixed_text(score, 2)
-    return ", ".join(part for part in (f"{metric} {number}".strip(), joined(picks), note) if part)
+    texts = (f"{metric} {number}".strip(), joined(picks), note)
+    return ", ".join(text for text in texts if text)

@@ -1,6 +1,6 @@
-"""Estimates with their intervals per task and method, one panel per metric."""
+"""Estimates with their intervals by task and method, a panel for each metric."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -30,8 +30,8 @@ from salstats.display.text.vocabulary import CONTRASTS
 from salstats.metrics.registry import direction
 
 SORTS = ("auto", "decrease", "estimate", "labels")
-#: Panels side by side; more start a new line.
-_MOST_COLUMNS = 3
+#: Most panels side by side.
+_MAX_COLUMNS = 3
 
 
 @figures
@@ -111,18 +111,20 @@ def plot_intervals(
     means = read_estimates(estimates).of_term("mean")
     if reference is None and contrasts is not None:
         reference = _reference(contrasts, means)
-    named = Labels(labels, means.frame)
-    drawing = prepare(pairs_as_methods(means, named), named, reference)
-    order, how = None, ""
+    names = Labels(labels, means.frame)
+    drawing = prepare(pairs_as_methods(means, names), names, reference)
+    order = None
+    sort_note = ""
     if sort == "estimate":
-        order = _by_estimate(drawing)
+        order = _estimate_order(drawing)
     elif sort == "decrease" or (sort == "auto" and contrasts is not None):
-        order, how = _by_decrease(drawing, contrasts, method, style)
-    suffixes = {} if auroc is None else _areas(drawing, auroc)
+        order, sort_note = _decrease_order(drawing, contrasts, method, style)
+    suffixes = {} if auroc is None else _auroc_suffixes(drawing, auroc)
     frame, rows = place_rows(drawing, order, suffixes)
     guides = guide_lines(frame, drawing.term)
-    chance = "Grey line: chance." if guides["guide"].gt(0).any() else ""
-    areas = "In parentheses: AUROC of the classifier." if suffixes else ""
+    # a guide at zero needs no explanation
+    chance_note = "Grey line: chance." if guides["guide"].gt(0).any() else ""
+    auroc_note = "In parentheses: AUROC of the classifier." if suffixes else ""
     return row_figure(
         frame,
         rows,
@@ -130,9 +132,9 @@ def plot_intervals(
         notes=[
             interval_caption(drawing.estimates),
             count_sentence(drawing.estimates),
-            how,
-            areas,
-            chance,
+            sort_note,
+            auroc_note,
+            chance_note,
             *margin_notes(drawing.estimates, drawing.labels, style, marked=False),
             drawing.missing,
         ],
@@ -144,53 +146,62 @@ def plot_intervals(
         legend=drawing.dodges,
         n_columns=_n_columns(drawing),
         width=width,
-        # models or seeds of one metric are compared across panels
+        # panels of one metric, such as models or seeds, are compared with each other
         common=drawing.facet is not None and len(drawing.estimates.values("metric")) <= 1,
     )
 
 
 def _reference(contrasts: Estimates, means: Estimates) -> str | None:
-    """Return the reference of the contrasts where the estimates have it as a method."""
+    """Return the reference of the contrasts if it is a method of the estimates."""
     reference = contrasts.single("reference")
     return str(reference) if reference in means.values("method") else None
 
 
-def _by_decrease(
+def _decrease_order(
     drawing: Drawing, contrasts: Estimates | None, method: str | None, style: str
-) -> tuple[Any, str]:
-    """Return what sorts the rows by the decrease, and the sentence that says so."""
-    row, labels = drawing.row, drawing.labels
+) -> tuple[Callable[[list[Any]], list[Any]], str]:
+    """Return a function that sorts rows by their decrease, and the sentence on this order."""
+    row = drawing.row
+    labels = drawing.labels
     if contrasts is None:
         raise SalstatsError("sort='decrease' needs decrease=, a frame from percent_decrease()")
     _check_rows(drawing, contrasts, "percent_decrease")
     further = [key for key in contrasts.keys if key not in (row, "metric", "method")]
-    several = [key for key in further if len(contrasts.values(key)) > 1]
-    if several:
-        raise SalstatsError(f"decrease has several values of {quoted(several)}; keep one to sort by")
+    varying = [key for key in further if len(contrasts.values(key)) > 1]
+    if varying:
+        raise SalstatsError(f"decrease has several values of {quoted(varying)}; keep one to sort by")
     methods = labels.order("method", contrasts.values("method"))
     if method is not None and method not in methods:
         raise SalstatsError(f"method={method!r} is not compared in decrease ({quoted(methods)})")
-    # rows that are methods each have their own
-    method = method or (None if row == "method" else next(iter(methods), None))
+    # where methods are the rows, each has its own decrease
+    if method is None and row != "method":
+        method = next(iter(methods), None)
     order = loss_order(contrasts, labels, str(row), method)
     rule = significance_rule(contrasts, style)
-    by = f"significance ({rule}), then size," if rule else "size"
-    return order, sorted_note(contrasts, labels, by, method)
+    criterion = f"significance ({rule}), then size," if rule else "size"
+    return order, sorted_note(contrasts, labels, criterion, method)
 
 
-def _by_estimate(drawing: Drawing) -> Any:
-    """What sorts the rows by the estimate of the first metric and method, the best first."""
-    frame, row, labels = drawing.frame, drawing.row, drawing.labels
-    for column in (c for c in ("metric", "method") if c in frame.columns and c != row):
-        order = list(drawing.methods) if column == "method" else labels.order(column, frame[column])
-        frame = frame[frame[column] == order[0]]
-    sign = 1 if "metric" in frame.columns and direction(frame["metric"].iloc[0]) < 0 else -1
-    sizes = dict(zip(frame[row], sign * frame["estimate"], strict=True)) if row else {}
-    return lambda values: sorted(values, key=lambda v: sizes.get(v, np.inf))
+def _estimate_order(drawing: Drawing) -> Callable[[list[Any]], list[Any]]:
+    """Return a function that sorts rows by the estimate of the first metric and method, the best first."""
+    frame = drawing.frame
+    row = drawing.row
+    if "metric" in frame.columns and row != "metric":
+        first_metric = drawing.labels.order("metric", frame["metric"])[0]
+        frame = frame[frame["metric"] == first_metric]
+    if "method" in frame.columns and row != "method":
+        first_method = next(iter(drawing.methods))
+        frame = frame[frame["method"] == first_method]
+    # the largest estimate is first, unless smaller ones are better
+    sign = -1
+    if "metric" in frame.columns and direction(frame["metric"].iloc[0]) < 0:
+        sign = 1
+    sort_keys = dict(zip(frame[row], sign * frame["estimate"], strict=True)) if row else {}
+    return lambda values: sorted(values, key=lambda value: sort_keys.get(value, np.inf))
 
 
-def _areas(drawing: Drawing, auroc: object) -> dict[Any, str]:
-    """What follows the label of each task: its AUROC in parentheses."""
+def _auroc_suffixes(drawing: Drawing, auroc: object) -> dict[Any, str]:
+    """AUROC in parentheses for the label of each row that has one."""
     areas = read_estimates(auroc, "auroc")
     row = _check_rows(drawing, areas, "auroc")
     check_distinct(areas, [row])
@@ -198,12 +209,13 @@ def _areas(drawing: Drawing, auroc: object) -> dict[Any, str]:
     return {value: f"({fixed_text(area, 2)})" for value, area in area_of.items() if not np.isnan(area)}
 
 
-def _check_rows(drawing: Drawing, others: Estimates, source: str) -> str:
-    """Return the column of the figure's rows, which other estimates have to share."""
-    row, name = drawing.row, others.name
+def _check_rows(drawing: Drawing, further_estimates: Estimates, source: str) -> str:
+    """Return the column of the figure's rows; raise unless other estimates share it and a value of it."""
+    row = drawing.row
+    name = further_estimates.name
     if row is None:
         raise SalstatsError(f"{name} belongs to tasks, and estimates have no column 'task'")
-    values = others.values(row)
+    values = further_estimates.values(row)
     if not values:
         raise ColumnError(
             f"{name} has no column {row!r}, which names the rows; use {source}(..., by={row!r})"
@@ -214,8 +226,9 @@ def _check_rows(drawing: Drawing, others: Estimates, source: str) -> str:
 
 
 def _axis_title(drawing: Drawing) -> str:
-    """Axis's title: what it shows, or the statistic where the panels say of what."""
-    estimates, labels = drawing.estimates, drawing.labels
+    """Title of the horizontal axis: the quantity with its metric, unless panels name the metric."""
+    estimates = drawing.estimates
+    labels = drawing.labels
     if drawing.term in CONTRASTS:
         return contrast_title(estimates, labels, drawing.term)
     if is_marginal(estimates):
@@ -224,9 +237,11 @@ def _axis_title(drawing: Drawing) -> str:
 
 
 def _n_columns(drawing: Drawing) -> int:
-    """How many panels stand side by side: those of one value of the further column."""
-    metrics = len(drawing.estimates.values("metric")) if drawing.facet else drawing.n_panels
-    if drawing.facet and metrics == 1:
-        # three panels fit side by side, four make a square
-        return 2 if drawing.n_panels in (2, 4) else _MOST_COLUMNS
-    return min(max(metrics, 1), _MOST_COLUMNS)
+    """Number of panels side by side: the metrics, or the values of the further column."""
+    if drawing.facet is None:
+        return min(max(drawing.n_panels, 1), _MAX_COLUMNS)
+    n_metrics = len(drawing.estimates.values("metric"))
+    if n_metrics == 1:
+        # four panels make a square
+        return 2 if drawing.n_panels in (2, 4) else _MAX_COLUMNS
+    return min(max(n_metrics, 1), _MAX_COLUMNS)

@@ -1,4 +1,4 @@
-"""Distributions of covariates as nested boxes of letter values, a row per task, a panel per covariate."""
+"""Distributions of covariates as nested boxes of letter values."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,11 +9,11 @@ import plotnine as p9
 from matplotlib.colors import LinearSegmentedColormap, to_hex
 
 from salstats.checks import SalstatsError, check_columns, check_frame
-from salstats.display.plots.layout.captions import without
+from salstats.display.plots.layout.captions import groups_without_note
 from salstats.display.plots.layout.figure import figures
 from salstats.display.plots.layout.figure_rows import row_layout
 from salstats.display.plots.layout.legends import legend_columns
-from salstats.display.plots.layout.row_panels import panels_of, row_panels
+from salstats.display.plots.layout.row_panels import panel_titles, row_panels
 from salstats.display.plots.layout.text_fit import crossed, short_labels
 from salstats.display.plots.layout.theme import REFERENCE
 from salstats.display.text.format import count_range, percent_text
@@ -21,12 +21,15 @@ from salstats.display.text.labels import Labels
 from salstats.stats.letter_values import OUTSIDE
 
 _COLUMNS = ("covariate", "letter", "depth", "tail_share", "low", "high", "n", "n_missing", "n_outside")
-#: Colours of the innermost and the outermost box: one hue that keeps its order in grey.
-_INNER, _OUTER = (0.22, 0.42, 0.66), (0.87, 0.91, 0.96)
-#: Height of the innermost box; the outermost still has a visible one.
+#: Red, green and blue of the innermost and the outermost box: shades of one hue, which keep their order in
+#: grey.
+_INNER_COLOUR = (0.22, 0.42, 0.66)
+_OUTER_COLOUR = (0.87, 0.91, 0.96)
+#: Height in mm of the innermost box.
 _BOX_MM = 3.2
-#: Width for the keys of the legend beside its title.
+#: Width in mm of the keys of the legend beside its title.
 _LEGEND_MM = 78.0
+_MEDIAN = "M"
 
 
 @figures
@@ -76,42 +79,43 @@ def plot_letter_values(
     'Figure'
     """
     check_columns(check_frame(values, "values"), _COLUMNS, "values")
-    names, groups = Labels(labels, values), list(values.columns[: values.columns.get_loc("covariate")])
-    if not (values["n"] > 0).any():
+    names = Labels(labels, values)
+    groups = list(values.columns[: values.columns.get_loc("covariate")])
+    has_values = values["n"] > 0
+    if not has_values.any():
         raise SalstatsError("values has nothing to draw: no covariate has a value in any group")
-    # "term" keeps the order asked for, where the values of other columns are sorted
-    covariates = names.order("term", values.loc[values["n"] > 0, "covariate"])
+    # values of the column "term" keep the order of the frame, those of other columns would be sorted
+    covariates = names.order("term", values.loc[has_values, "covariate"])
     titles = names.texts("covariate", covariates)
-    row = crossed(values, {c: short_labels(names, c, values[c]) for c in groups})
+    row = crossed(values, {column: short_labels(names, column, values[column]) for column in groups})
     rows = row_layout(list(row.categories), list(row.categories))
-    panels = [titles[c] for c in covariates]
-    drawn = values.assign(
-        panel=pd.Categorical(values["covariate"].map(titles), panels, ordered=True), y=rows.of(row)
+    panel = pd.Categorical(
+        values["covariate"].map(titles), [titles[covariate] for covariate in covariates], ordered=True
     )
-    drawn = drawn[drawn["n"] > 0]
-    boxes, shares = _boxes(drawn)
-    medians = drawn[drawn["letter"] == "M"].assign(
-        ymin=lambda d: d["y"] - _BOX_MM / 2, ymax=lambda d: d["y"] + _BOX_MM / 2
-    )
+    drawn = values.assign(panel=panel, y=rows.centres_of(row))[has_values]
+    boxes, legend = _boxes(drawn)
+    medians = drawn[drawn["letter"] == _MEDIAN]
+    medians = medians.assign(ymin=medians["y"] - _BOX_MM / 2, ymax=medians["y"] + _BOX_MM / 2)
     outside = drawn[drawn["letter"] == OUTSIDE].melt(["panel", "y"], ["low", "high"], value_name="value")
     outside = outside.dropna(subset="value")
-    nothing = without(values[values["n"] == 0], [*groups, "covariate"], "a value", names)
-    notes = [_meaning(boxes, outside), f"n = {count_range(drawn['n'])}.", nothing]
-    panels, title, n_columns = panels_of(drawn["panel"], n_columns)
+    notes = [
+        _marks_note(boxes, outside),
+        f"n = {count_range(drawn['n'])}.",
+        groups_without_note(values[values["n"] == 0], [*groups, "covariate"], "a value", names),
+    ]
+    panels, axis_title, n_columns = panel_titles(drawn["panel"], n_columns)
     grid = row_panels(rows, panels, n_columns, width)
+    box = p9.aes(xmin="low", xmax="high", ymin="ymin", ymax="ymax", fill="middle")
+    median = p9.aes(x="low", xend="low", y="ymin", yend="ymax")
     figure = (
         p9.ggplot()
         + rows.layers()
-        + p9.geom_rect(
-            p9.aes(xmin="low", xmax="high", ymin="ymin", ymax="ymax", fill="middle"), data=boxes, size=0
-        )
+        + p9.geom_rect(box, data=boxes, size=0)
         + p9.geom_point(p9.aes(x="value", y="y"), data=outside, size=0.7, stroke=0, color=REFERENCE)
-        + p9.geom_segment(
-            p9.aes(x="low", xend="low", y="ymin", yend="ymax"), data=medians, size=0.7, color=REFERENCE
-        )
-        + p9.scale_fill_manual(_ramp(len(shares)), limits=shares, name="Middle")
-        + p9.guides(fill=p9.guide_legend(ncol=legend_columns(shares, _LEGEND_MM), byrow=True))
-        + grid.look(title, notes, shares)
+        + p9.geom_segment(median, data=medians, size=0.7, color=REFERENCE)
+        + p9.scale_fill_manual(_box_colours(len(legend)), limits=legend, name="Middle")
+        + p9.guides(fill=p9.guide_legend(ncol=legend_columns(legend, _LEGEND_MM), byrow=True))
+        + grid.look(axis_title, notes, legend)
         + p9.theme(
             legend_key_size=8,
             legend_title=p9.element_text(margin={"r": 4, "units": "pt"}),
@@ -122,38 +126,43 @@ def plot_letter_values(
 
 
 def _boxes(drawn: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Boxes, outermost first so that the inner ones lie on top, and the legend's texts."""
-    boxes = drawn[(drawn["letter"] != "M") & (drawn["letter"] != OUTSIDE)]
-    # the i-th letter cuts off 2^-i at each end
-    rank = np.round(-np.log2(boxes["tail_share"])).astype(int) - 1
-    n_boxes = int(rank.max()) if len(rank) else 0
-    texts = [_share_text(100 * (1 - 0.5**i)) for i in range(1, n_boxes + 1)]
-    half = _BOX_MM / 2 * (1 - (rank - 1) / max(n_boxes, 1))
+    """Boxes, the outermost first so that inner ones lie on top, and the texts of the legend."""
+    boxes = drawn[~drawn["letter"].isin([_MEDIAN, OUTSIDE])]
+    # the median is letter value 1; number i cuts off a share of 2^-i at each end and bounds box i - 1
+    box_number = np.round(-np.log2(boxes["tail_share"])).astype(int) - 1
+    n_boxes = int(box_number.max()) if len(box_number) else 0
+    texts = [_share_text(100 * (1 - 0.5**number)) for number in range(1, n_boxes + 1)]
+    # heights fall to a share of the innermost one, so that the outermost box is still visible
+    half_height = _BOX_MM / 2 * (1 - (box_number - 1) / max(n_boxes, 1))
+    middle = [texts[number - 1] for number in box_number]
     boxes = boxes.assign(
-        middle=pd.Categorical([texts[i - 1] for i in rank], categories=texts, ordered=True),
-        ymin=boxes["y"] - half,
-        ymax=boxes["y"] + half,
+        middle=pd.Categorical(middle, categories=texts, ordered=True),
+        ymin=boxes["y"] - half_height,
+        ymax=boxes["y"] + half_height,
     )
     return boxes.sort_values("tail_share", kind="stable").reset_index(drop=True), texts
 
 
 def _share_text(percent: float) -> str:
-    """Share with as few decimals as do not round it up to all."""
+    """Percentage with as few decimals as keep it from being rounded to 100 %."""
     digits = 0 if percent == round(percent) else 1
     while percent_text(percent, digits).startswith("100"):
         digits += 1
     return percent_text(percent, digits)
 
 
-def _ramp(n: int) -> list[str]:
-    """Colours from the innermost box to the outermost."""
-    ramp = LinearSegmentedColormap.from_list("middle", [_INNER, _OUTER])
-    return [to_hex(ramp(weight)) for weight in np.linspace(0, 1, n)]
+def _box_colours(n: int) -> list[str]:
+    """Colours of `n` boxes, the innermost first."""
+    colour_map = LinearSegmentedColormap.from_list("middle", [_INNER_COLOUR, _OUTER_COLOUR])
+    return [to_hex(colour_map(position)) for position in np.linspace(0, 1, n)]
 
 
-def _meaning(boxes: pd.DataFrame, outside: pd.DataFrame) -> str:
-    """What the marks mean."""
-    parts = ["Line: median"]
-    parts += ["boxes: the middle share of the cases"] if len(boxes) else []
-    parts += [f"dots: {'cases beyond the last box' if len(boxes) else 'each case'}"] if len(outside) else []
-    return f"{'; '.join(parts)}."
+def _marks_note(boxes: pd.DataFrame, outside: pd.DataFrame) -> str:
+    """Sentence on the line, boxes and dots, as far as there are such."""
+    marks = ["Line: median"]
+    if len(boxes):
+        marks.append("boxes: the middle share of the cases")
+    if len(outside):
+        dots = "cases beyond the last box" if len(boxes) else "each case"
+        marks.append(f"dots: {dots}")
+    return f"{'; '.join(marks)}."

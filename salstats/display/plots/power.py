@@ -1,6 +1,7 @@
-"""Power, or the width of an interval, against the number of cases."""
+"""Power, or the width of an interval, by the number of cases."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,10 +31,24 @@ from salstats.display.text.planning import (
 )
 from salstats.stats.planning.spreads import LIMITS_LEVEL
 
-#: What can be drawn, and height of a panel over its width.
-SHOWN, _SHARE = ("power", "width"), 0.7
-#: Points of power between the bars of two curves, so that none hides another.
+#: Quantities that can be drawn.
+SHOWN = ("power", "width")
+#: Height of a panel as a multiple of its width.
+_HEIGHT_SHARE = 0.7
+#: Distance between the bars of two curves in percentage points of power.
 _BAR_STEP = 2.5
+
+
+@dataclass(frozen=True)
+class _Curves:
+    """Rows of a plan with their `panel`, `line` and the number `shown`.
+
+    `target_marks` are the marks where curves reach the target, `texts` the texts of lines in the legend.
+    """
+
+    rows: pd.DataFrame
+    target_marks: pd.DataFrame
+    texts: dict[str, str]
 
 
 @figures
@@ -83,132 +98,156 @@ def plot_power(
     check_choice(show, SHOWN, "show")
     frame = check_plan(plan)
     names = Labels(labels, frame)
-    rows, needed, texts = _drawn(frame, names, show)
-    limits = _limits(rows, show)
+    curves = _curves(frame, names, show)
+    rows = curves.rows
+    bars = _limit_bars(rows) if show == "power" else rows.iloc[:0]
     grid = panel_grid(list(rows["panel"].cat.categories), n_columns, width)
-    height = grid.panel_height(_SHARE)
-    legend = list(texts.values()) if len(texts) > 1 else []
-    band = p9.aes(ymin="100 * conf_low", ymax="100 * conf_high", fill="line")
-    bar = p9.aes(xend="limit", yend="shown")
-    with_band = show == "power" and "conf_low" in rows.columns
-    several = rows.groupby(["panel", "line"], observed=True)["shown"].transform("size") > 1
-    joined_up = bool(several.any())
-    aesthetics = ["color", *(["linetype"] if joined_up else []), *(["fill"] if with_band else [])]
-    wanted = _wanted(frame, show)
-    with_bar = with_band and not several.all()
+    height = grid.panel_height(_HEIGHT_SHARE)
+    legend = list(curves.texts.values()) if len(curves.texts) > 1 else []
+    n_points = rows.groupby(["panel", "line"], observed=True)["shown"].transform("size")
+    # a curve of a single point has no line
+    is_on_line = n_points > 1
+    has_lines = bool(is_on_line.any())
+    has_bands = show == "power" and "conf_low" in rows.columns
+    has_point_intervals = has_bands and not is_on_line.all()
+    layers = _target_layers(frame, show)
+    interval = p9.aes(ymin="100 * conf_low", ymax="100 * conf_high", fill="line")
+    aesthetics = ["color"]
+    if has_lines:
+        aesthetics.append("linetype")
+    if has_bands:
+        aesthetics.append("fill")
+        layers.append(p9.geom_ribbon(interval, alpha=0.2, color="none", show_legend=False))
+    if has_point_intervals:
+        layers.append(p9.geom_linerange(interval, rows[~is_on_line], size=0.6, show_legend=False))
+    if len(bars):
+        bar = p9.aes(xend="limit", yend="shown")
+        layers.append(p9.geom_segment(bar, bars, size=1.6, alpha=0.45, show_legend=False))
+    if has_lines:
+        layers.append(p9.geom_line(p9.aes(linetype="line"), rows[is_on_line], size=0.6))
+    layers.append(p9.geom_point(size=0.9 if has_lines else 2.0, stroke=0, show_legend=not has_lines))
+    if len(curves.target_marks):
+        ring = {"shape": "o", "fill": "white", "size": 2.2, "stroke": 0.4}
+        layers.append(p9.geom_point(data=curves.target_marks, show_legend=False, **ring))
+    layers.append(p9.expand_limits(y=[0, 100] if show == "power" else [0]))
+    if rows["n_cases"].nunique() == 1:
+        # a single number of cases would give the axis no length
+        layers.append(p9.expand_limits(x=[0]))
     figure = (
         p9.ggplot(rows, p9.aes("n_cases", "shown", color="line"))
-        + (
-            []
-            if wanted is None
-            else [p9.geom_hline(yintercept=wanted, color=GUIDE, size=0.4, linetype="dashed")]
-        )
-        + ([p9.geom_ribbon(band, alpha=0.2, color="none", show_legend=False)] if with_band else [])
-        + ([p9.geom_linerange(band, rows[~several], size=0.6, show_legend=False)] if with_bar else [])
-        + ([p9.geom_segment(bar, limits, size=1.6, alpha=0.45, show_legend=False)] if len(limits) else [])
-        # a line of one point is none
-        + ([p9.geom_line(p9.aes(linetype="line"), rows[several], size=0.6)] if joined_up else [])
-        + p9.geom_point(size=0.9 if joined_up else 2.0, stroke=0, show_legend=not joined_up)
-        + (
-            [p9.geom_point(data=needed, size=2.2, stroke=0.4, shape="o", fill="white", show_legend=False)]
-            if len(needed)
-            else []
-        )
-        + p9.expand_limits(y=[0, 100] if show == "power" else [0])
-        # one number of cases has no axis of its own
-        + ([p9.expand_limits(x=[0])] if rows["n_cases"].nunique() == 1 else [])
+        + layers
         + number_axes(grid.panel_width, height)
         + grid.look(
             height,
-            x=_axis(names),
-            y=_shown_text(frame, show),
+            x=_x_title(names),
+            y=_y_title(frame, show),
             notes=[
                 scope_note(frame, names, ("metric", "method", "reference", "task")),
-                *_notes(frame, rows, show, legend, ringed=len(needed) > 0, bars=with_bar),
+                _effect_note(frame),
+                _needed_note(frame, curves, legend, has_bars=len(bars) > 0) if show == "power" else "",
+                spread_note(frame),
+                *_simulation_notes(frame, show, has_point_intervals=has_point_intervals),
+                _width_note(frame) if show == "width" else "",
                 caution_note(frame),
             ],
             legend=legend,
         )
-        + group_scales(texts, (), aesthetics, grid.width, labels=names)
-        + ([] if legend else p9.theme(legend_position="none"))
+        + group_scales(curves.texts, (), aesthetics, grid.width, labels=names)
     )
+    if not legend:
+        figure = figure + p9.theme(legend_position="none")
     return grid.pages(figure, height)
 
 
-def _drawn(
-    frame: pd.DataFrame, names: Labels, show: str
-) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, str]]:
-    """Rows with their panel and line, the marks where the target is reached, and the legend's texts."""
-    varying = [c for c in grouping_of(frame) if frame[c].nunique() > 1]
+def _curves(frame: pd.DataFrame, names: Labels, show: str) -> _Curves:
+    """Rows of a plan with their panels and lines, and the marks and texts of lines."""
+    varying = [column for column in grouping_of(frame) if frame[column].nunique() > 1]
     frame = frame.assign(
         shown=100 * frame["power"] if show == "power" else frame["width"],
         n_cases=frame["n_cases"].astype("float64"),
-        panel=crossed(frame, {c: names.texts(c, frame[c]) for c in varying}),
+        panel=crossed(frame, {column: names.texts(column, frame[column]) for column in varying}),
     )
-    lines: dict[str, list[str]] = {}
-    needed_of = _needed_writer(frame)
-    line_of = pd.Series("", index=frame.index)
+    has_panels = frame["panel"].nunique() > 1
+    # texts of the needed cases of each line, in the order of the panels
+    n_needed_of_line: dict[str, list[str]] = {}
+    line_of_row = pd.Series("", index=frame.index)
     for rows in sorted(curves_of(frame), key=lambda rows: rows["panel"].cat.codes.iloc[0]):
-        text = curve_text(rows, frame)
-        line_of[rows.index] = text
-        lines.setdefault(text, []).append(needed_of(rows))
-    # the cases that each line needs, in the panels' order
-    needs = {text: f" ({'; '.join(of)})" if show == "power" else "" for text, of in lines.items()}
-    texts = {text: f"{text}{of}" for text, of in needs.items()}
-    frame["line"] = pd.Categorical(line_of.map(texts), list(texts.values()), ordered=True)
+        line = curve_text(rows, frame)
+        line_of_row[rows.index] = line
+        n_needed_of_line.setdefault(line, []).append(_needed_text(rows, with_limits=not has_panels))
+    texts = {}
+    for line, n_needed in n_needed_of_line.items():
+        texts[line] = f"{line} ({'; '.join(n_needed)})" if show == "power" else line
+    frame["line"] = pd.Categorical(line_of_row.map(texts), list(texts.values()), ordered=True)
+    target_marks = _target_marks(frame) if show == "power" else frame.iloc[:0]
+    return _Curves(frame, target_marks, texts)
+
+
+def _target_marks(frame: pd.DataFrame) -> pd.DataFrame:
+    """Marks at the fewest cases that reach the target, for curves that reach it."""
     marks = []
     for _, rows in frame.groupby(["panel", "line"], observed=True):
-        needed = rows["n_needed"].iloc[0]
-        if pd.notna(needed) and rows["n_cases"].min() <= needed <= rows["n_cases"].max():
-            # where the smallest size is beyond the target the mark is there
-            at = np.fmax(100 * rows["target"].iloc[0], rows.loc[rows["n_cases"] == needed, "shown"].min())
-            marks.append(rows.head(1).assign(n_cases=float(needed), shown=at))
-    return frame, pd.concat(marks) if marks and show == "power" else frame.iloc[:0], texts
+        n_needed = rows["n_needed"].iloc[0]
+        if pd.notna(n_needed) and rows["n_cases"].min() <= n_needed <= rows["n_cases"].max():
+            # a curve that begins above the target has its mark at its beginning
+            power = rows.loc[rows["n_cases"] == n_needed, "shown"].min()
+            y = np.fmax(100 * rows["target"].iloc[0], power)
+            marks.append(rows.head(1).assign(n_cases=float(n_needed), shown=y))
+    return pd.concat(marks) if marks else frame.iloc[:0]
 
 
-def _needed_writer(frame: pd.DataFrame) -> Callable[[pd.DataFrame], str]:
-    """Writer of the cases that a curve needs: there is no room for the limits of several panels."""
-    return needed_text if frame["panel"].nunique() > 1 else _needed_with_limits
-
-
-def _needed_with_limits(rows: pd.DataFrame) -> str:
-    """Cases that a curve needs with their limits: "97 [67 to 152]"."""
-    limits = limits_text(rows)
+def _needed_text(rows: pd.DataFrame, *, with_limits: bool) -> str:
+    """Number of cases that a curve needs, with its limits if it has any: "97 [67 to 152]"."""
+    limits = limits_text(rows) if with_limits else ""
     return f"{needed_text(rows)} [{limits}]" if limits else needed_text(rows)
 
 
-def _limits(rows: pd.DataFrame, show: str) -> pd.DataFrame:
-    """Ends of the bars from the lower to the upper limit of the cases needed, as far as the axis reaches."""
+def _limit_bars(rows: pd.DataFrame) -> pd.DataFrame:
+    """Bars from the lower to the upper limit of the needed cases, cut to the axis: a row for each."""
+    if "n_low" not in rows.columns:
+        return rows.iloc[:0]
+    axis = rows["n_cases"].min(), rows["n_cases"].max()
     bars = []
-    if show == "power" and "n_low" in rows.columns:
-        axis = rows["n_cases"].min(), rows["n_cases"].max()
-        for _, of_panel in rows.groupby("panel", observed=True):
-            for place, (_, curve) in enumerate(of_panel.groupby("line", observed=True)):
-                bars.append(_bar(curve, place, axis))
-    bars = [bar for bar in bars if bar is not None]
-    return pd.concat(bars) if bars else rows.iloc[:0]
+    for _, panel_rows in rows.groupby("panel", observed=True):
+        for index, (_, curve) in enumerate(panel_rows.groupby("line", observed=True)):
+            bars.append(_limit_bar(curve, index, axis))
+    drawn = [bar for bar in bars if bar is not None]
+    return pd.concat(drawn) if drawn else rows.iloc[:0]
 
 
-def _bar(curve: pd.DataFrame, place: int, axis: tuple[float, float]) -> pd.DataFrame | None:
-    """Bar of one curve at the target, each a little below the one before; None where the axis has none."""
+def _limit_bar(curve: pd.DataFrame, index: int, axis: tuple[float, float]) -> pd.DataFrame | None:
+    """Bar of one curve, a step below that of the curve before; None where it is outside the axis."""
     first, last = axis
-    low, high = curve["n_low"].iloc[0], curve["n_high"].iloc[0]
+    low = curve["n_low"].iloc[0]
     if pd.isna(low) or low >= last:
         return None
+    high = curve["n_high"].iloc[0]
     high = last if pd.isna(high) else min(float(high), last)
     if high <= first:
         return None
-    height = 100 * curve["target"].iloc[0] - place * _BAR_STEP
-    return curve.head(1).assign(n_cases=max(float(low), first), limit=high, shown=height)
+    y = 100 * curve["target"].iloc[0] - index * _BAR_STEP
+    return curve.head(1).assign(n_cases=max(float(low), first), limit=high, shown=y)
 
 
-def _axis(names: Labels) -> str:
-    """Title of the horizontal axis."""
-    given = names.column("n_cases")
-    return given if given != Labels().column("n_cases") else "Cases"
+def _target_layers(frame: pd.DataFrame, show: str) -> list[Any]:
+    """Dashed line at the power or the width that is planned for; none where power is planned for."""
+    first = frame.iloc[0]
+    if show == "power":
+        target = 100 * first["target"]
+    elif first["goal"] == "width":
+        target = first["widest"]
+    else:
+        return []
+    return [p9.geom_hline(yintercept=float(target), color=GUIDE, size=0.4, linetype="dashed")]
 
 
-def _shown_text(frame: pd.DataFrame, show: str) -> str:
+def _x_title(names: Labels) -> str:
+    """Title of the horizontal axis: the user's label, else "Cases"."""
+    label = names.column("n_cases")
+    return label if label != Labels().column("n_cases") else "Cases"
+
+
+def _y_title(frame: pd.DataFrame, show: str) -> str:
     """Title of the vertical axis."""
     first = frame.iloc[0]
     interval = f"{level_text(first['level'])}% interval"
@@ -219,40 +258,51 @@ def _shown_text(frame: pd.DataFrame, show: str) -> str:
     return "Power (%)"
 
 
-def _wanted(frame: pd.DataFrame, show: str) -> float | None:
-    """Where the dashed line stands: the power, or the width, that is planned for."""
+def _effect_note(frame: pd.DataFrame) -> str:
+    """Sentence on a single effect that is planned for; "" for several effects or a plan for a width."""
     first = frame.iloc[0]
-    if show == "power":
-        return float(100 * first["target"])
-    return float(first["widest"]) if first["goal"] == "width" else None
+    effects = distinct(frame, "effect")
+    if len(effects) != 1 or first["goal"] == "width":
+        return ""
+    return f"Effect: {effect_text(effects[0], first['term'])}."
 
 
-def _notes(
-    frame: pd.DataFrame, rows: pd.DataFrame, show: str, legend: list[str], *, ringed: bool, bars: bool
-) -> list[str]:
-    """Sentences under the figure."""
-    first, effects = frame.iloc[0], distinct(frame, "effect")
-    where = "in brackets" if legend else joined(list(map(_needed_writer(rows), curves_of(frame))))
-    heading = "Rings: fewest" if ringed else "Fewest"
+def _needed_note(frame: pd.DataFrame, curves: _Curves, legend: list[str], *, has_bars: bool) -> str:
+    """Sentence on rings, bars and the numbers in the legend, or with these numbers if there is none."""
+    marks = []
+    if len(curves.target_marks):
+        marks.append("rings")
+    if has_bars:
+        marks.append("thick lines")
+    fewest = f"{' and '.join(marks)}: fewest".capitalize() if marks else "Fewest"
+    has_panels = curves.rows["panel"].nunique() > 1
+    numbers = "in brackets"
+    if not legend:
+        numbers = joined([_needed_text(rows, with_limits=not has_panels) for rows in curves_of(frame)])
     limits = ""
-    if any(limits_text(curve) for curve in curves_of(frame)):
+    if any(limits_text(rows) for rows in curves_of(frame)):
         level = level_text(LIMITS_LEVEL)
         limits = f" and their {level}% limits, as the pilot's spread is uncertain"
-    if len(_limits(rows, show)):
-        heading = "Rings and thick lines: fewest" if ringed else "Thick lines: fewest"
-    panels = ", in the panels' order" if rows["panel"].nunique() > 1 else ""
-    of_power = show == "power"
-    simulated = first["approach"] == "simulation"
-    told = len(effects) == 1 and first["goal"] != "width"
-    return [
-        f"Effect: {effect_text(effects[0], first['term'])}." if told else "",
-        f"{heading} cases for {level_text(first['target'])}%{limits} ({where}{panels})." if of_power else "",
-        spread_note(frame),
-        f"Points: {count_text(first['n_studies'])} simulated studies each." if simulated else "By formula.",
-        f"{'Bars' if bars else 'Bands'}: 95% intervals of the power (Monte-Carlo error)."
-        if simulated and of_power
-        else "",
-        f"Dashed: the width planned for, {effect_text(first['widest'], first['term'])}."
-        if not of_power and first["goal"] == "width"
-        else "",
-    ]
+    panels = ", in the panels' order" if has_panels else ""
+    target = level_text(frame.iloc[0]["target"])
+    return f"{fewest} cases for {target}%{limits} ({numbers}{panels})."
+
+
+def _simulation_notes(frame: pd.DataFrame, show: str, *, has_point_intervals: bool) -> list[str]:
+    """Sentences on the simulated studies and the intervals of simulated power, or on the formula."""
+    first = frame.iloc[0]
+    if first["approach"] != "simulation":
+        return ["By formula."]
+    notes = [f"Points: {count_text(first['n_studies'])} simulated studies each."]
+    if show == "power":
+        marks = "Bars" if has_point_intervals else "Bands"
+        notes.append(f"{marks}: 95% intervals of the power (Monte-Carlo error).")
+    return notes
+
+
+def _width_note(frame: pd.DataFrame) -> str:
+    """Sentence on the dashed line of a plan for a width."""
+    first = frame.iloc[0]
+    if first["goal"] != "width":
+        return ""
+    return f"Dashed: the width planned for, {effect_text(first['widest'], first['term'])}."

@@ -1,5 +1,6 @@
-"""Rankings of methods: which rank each takes and how often, and which is significantly better than which."""
+"""Rankings of methods: their ranks with limits and frequencies, and maps of significant differences."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -32,16 +33,24 @@ from salstats.stats.adjust import find_procedure
 from salstats.stats.engine.paired_tests import RECORDS as TESTS
 from salstats.stats.engine.rank_schemes import RECORDS
 
-#: Lines of a method's name beside its row, and room around it.
-_NAME_LINES, _PAD_MM = 3, 4.0
-#: Height of a method's row at least, which a blob of a rank that is always taken nearly fills, size of that
-#: blob, room for the legend of these and its width.
-_ROW_MM, _BLOB, _LEGEND_MM, _KEYS_MM = 6.0, 7.0, 6.0, 48.0
-#: Number in a tile and the smallest size at which it is still printed; the share of a tile that it takes.
-_NUMBER_PT, _SMALLEST_PT, _FILLED = TEXT_PT - 0.5, 6.0, 0.92
-#: P values from here on have two decimals.
-_DECIMALS = 0.06
-_BLUE, _LIGHT = PALETTE[0], "#A9C4E0"
+#: Most lines of a method's name, and room in mm around it.
+_NAME_LINES = 3
+_PAD_MM = 4.0
+#: Least height in mm of a method's row, which the largest blob nearly fills, and size of that blob in points.
+_ROW_MM = 6.0
+_BLOB_PT = 7.0
+#: Height and width in mm of the legend of blobs.
+_LEGEND_MM = 6.0
+_LEGEND_WIDTH_MM = 48.0
+#: Size in points of the numbers in tiles, and the smallest size at which they are written.
+_NUMBER_PT = TEXT_PT - 0.5
+_MIN_NUMBER_PT = 6.0
+#: Share of a tile's width that its number may fill.
+_FILLED_SHARE = 0.92
+#: P values from here on are written with two decimals.
+_TWO_DECIMALS_FROM = 0.06
+_BLUE = PALETTE[0]
+_LIGHT_BLUE = "#A9C4E0"
 
 
 @figures
@@ -97,58 +106,61 @@ def plot_ranks(
     frame = estimates.frame
     groups = [key for key in estimates.keys if key != "method"]
     check_distinct(estimates, [*groups, "method"])
-    order = _order(frame, names)
-    place = {method: 0.0 - i for i, method in enumerate(order)}
-    data = frame.assign(panel=group_titles(frame, names, groups), y=frame["method"].map(place).astype(float))
+    order = _method_order(frame, names)
+    y_of_method = {method: 0.0 - index for index, method in enumerate(order)}
+    data = frame.assign(
+        panel=group_titles(frame, names, groups), y=frame["method"].map(y_of_method).astype(float)
+    )
     titles = list(data["panel"].cat.categories)
-    most = int(data.groupby("panel", observed=True).size().max())
+    n_ranks = int(data.groupby("panel", observed=True).size().max())
     width = width or (COLUMN_MM if len(titles) <= 2 else PAGE_MM)
-    written, row = _names(names, order, width)
-    grid = panel_grid(titles, n_columns, width, left=max(map(text_mm, written)) + _PAD_MM)
-    height = len(order) * row
-    # the first and the last rank have room for a whole blob
-    beside = max(0.5, (most - 1) / (2 * max(grid.panel_width / _ROW_MM - 1, 1)))
-    blobs: list[Any] = []
+    written_names, row_mm = _row_names(names, order, width)
+    grid = panel_grid(titles, n_columns, width, left=max(map(text_mm, written_names)) + _PAD_MM)
+    height = len(order) * row_mm
+    # ranks beyond the first and the last, so that a whole blob has room there
+    margin = max(0.5, (n_ranks - 1) / (2 * max(grid.panel_width / _ROW_MM - 1, 1)))
+    blob_layers = []
+    if frequencies is not None:
+        shares = _rank_shares(frequencies, groups, y_of_method)
+        shares["panel"] = group_titles(shares, names, groups)
+        blob_layers = [
+            p9.geom_point(p9.aes("rank", "y", size="share"), shares, color=_LIGHT_BLUE),
+            p9.scale_size_area(
+                max_size=_BLOB_PT,
+                limits=(0, 1),
+                breaks=[0.1, 0.5, 1],
+                labels=["10%", "50%", "100%"],
+                name="Replicates",
+            ),
+        ]
     notes = [
         scope_note(data, names, ("metric", "task")),
-        _said_of(estimates),
+        _scheme_note(estimates),
         "Diamonds: rank without resampling.",
         _blobs_note(frame, frequencies),
         _lines_note(estimates),
         count_sentence(estimates),
         caution_note(data),
     ]
-    if frequencies is not None:
-        shares = _shares(frequencies, groups, place).assign(panel=lambda d: group_titles(d, names, groups))
-        blobs = [
-            p9.geom_point(p9.aes("rank", "y", size="share"), shares, color=_LIGHT),
-            p9.scale_size_area(
-                max_size=_BLOB, limits=(0, 1), breaks=[0.1, 0.5, 1], labels=["10%", "50%", "100%"],
-                name="Replicates",
-            ),
-        ]  # fmt: skip
+    line = p9.aes(x="conf_low", xend="conf_high", yend="y")
     figure = (
         p9.ggplot(data, p9.aes("estimate", "y"))
-        + blobs
-        + p9.geom_segment(p9.aes(x="conf_low", xend="conf_high", yend="y"), data.dropna(subset=["conf_low"]))
+        + blob_layers
+        + p9.geom_segment(line, data.dropna(subset=["conf_low"]))
         + p9.geom_point(color=_BLUE, fill=_BLUE, shape="D", size=1.6)
-        + p9.scale_x_continuous(breaks=_rank_ticks(most), labels=tick_texts, minor_breaks=[])
-        + p9.scale_y_continuous(
-            breaks=list(place.values()), labels=written, minor_breaks=[],
-        )
-        + p9.coord_cartesian(xlim=(1 - beside, most + beside), ylim=(0.5 - len(order), 0.5), expand=False)
-        + grid.look(
-            height, x="Rank", notes=notes, further=_LEGEND_MM if blobs else 0.0
-        )
+        + p9.scale_x_continuous(breaks=_rank_breaks(n_ranks), labels=tick_texts, minor_breaks=[])
+        + p9.scale_y_continuous(breaks=list(y_of_method.values()), labels=written_names, minor_breaks=[])
+        + p9.coord_cartesian(xlim=(1 - margin, n_ranks + margin), ylim=(0.5 - len(order), 0.5), expand=False)
+        + grid.look(height, x="Rank", notes=notes, further=_LEGEND_MM if blob_layers else 0.0)
         + p9.theme(
             axis_line_y=p9.element_blank(),
             axis_ticks_major_y=p9.element_blank(),
             axis_text_y=p9.element_text(ha="right", ma="right"),
             panel_grid_major_y=p9.element_line(color=GUIDE, size=0.25),
             legend_title=p9.element_text(size=TEXT_PT, va="center", margin={"r": 6}),
-            legend_justification_top=grid.side(_KEYS_MM),
+            legend_justification_top=grid.legend_justification(_LEGEND_WIDTH_MM),
         )
-    )  # fmt: skip
+    )
     return grid.pages(figure, height)
 
 
@@ -198,115 +210,138 @@ def plot_significance(
     comparisons = read_estimates(
         significance, "significance", ("method", "reference", "better", "p_adjusted")
     )
-    # 0 and 1 where it was read from a file
+    # a frame that was read from a file has 0 and 1
     frame = comparisons.frame.assign(better=comparisons.frame["better"].astype(bool))
     groups = [key for key in comparisons.keys if key not in ("method", "reference")]
     check_distinct(comparisons, [*groups, "method", "reference"])
-    won = frame.groupby("method", observed=True)["better"].mean()
-    by_wins = pd.DataFrame({"method": won.index, "estimate": -won.to_numpy()})
-    order = _order(by_wins if ranks is None else read_estimates(ranks, "ranks").frame, names)
-    lacking = [m for m in won.index if m not in order]
-    if lacking:
-        raise SalstatsError(f"ranks has no method {lacking[0]!r} of the significance map")
-    order = [m for m in order if m in won.index]
-    place = {method: i for i, method in enumerate(order)}
+    order = _compared_order(frame, ranks, names)
+    n = len(order)
+    position = {method: index for index, method in enumerate(order)}
     tiles = frame.assign(
         panel=group_titles(frame, names, groups),
-        across=frame["reference"].map(place).astype(float),
-        up=0.0 - frame["method"].map(place),
-        text=[fixed_text(p, 2) if not p < _DECIMALS else p_text(p) for p in frame["p_adjusted"]],
+        across=frame["reference"].map(position).astype(float),
+        up=0.0 - frame["method"].map(position),
+        text=[_p_number(p) for p in frame["p_adjusted"]],
         ink=np.where(frame["better"], "white", MUTED),
     )
-    titles, n = list(tiles["panel"].cat.categories), len(order)
+    titles = list(tiles["panel"].cat.categories)
     width = width or (COLUMN_MM if len(titles) == 1 and n <= 6 else PAGE_MM)
-    written, row = _names(names, order, width)
-    widest = n * max(text_mm(text, 1.0) for text in tiles["text"]) / _FILLED
-    left = max(map(text_mm, written)) + _PAD_MM
-    grid = panel_grid(titles, n_columns, width, left=left, least=_SMALLEST_PT * widest)
-    below = names_below(
-        [names.value("method", method) for method in order],
-        grid.panel_width / n,
-        slant=len(titles) % grid.n_columns == 0,
-    )
-    if below.beyond > left:
-        grid = panel_grid(titles, n_columns, width, left=below.beyond, least=_SMALLEST_PT * widest)
-    height, size = n * row, min(_NUMBER_PT, grid.panel_width / widest)
-    numbers = p9.geom_text(p9.aes(label="text", color="ink"), size=size, family=font(), va="center")
-    levels = comparisons.values("conf_level")
-    level = 1 - float(levels[0]) if levels else 0.05
-    known = find_procedure(next(iter(comparisons.values("procedure")), None))
-    tests = [TESTS[name].label for name in comparisons.values("test") if name in TESTS]
-    how = f"; {joined(tests, 'or')}" if tests else ""
-    if known is not None and known.label:
-        how += f"; {known.label}"
+    written_names, row_mm = _row_names(names, order, width)
+    # width of a panel whose numbers have a size of one point
+    panel_mm_per_pt = n * max(text_mm(text, 1.0) for text in tiles["text"]) / _FILLED_SHARE
+    min_panel_width = _MIN_NUMBER_PT * panel_mm_per_pt
+    left = max(map(text_mm, written_names)) + _PAD_MM
+    grid = panel_grid(titles, n_columns, width, left=left, min_width=min_panel_width)
+    # where the last row of panels is incomplete, slanted names below the panels above the gap would lie on
+    # the title of the next panel
+    is_last_row_full = len(titles) % grid.n_columns == 0
+    column_labels = [names.value("method", method) for method in order]
+    column_names = names_below(column_labels, grid.panel_width / n, slant=is_last_row_full)
+    if column_names.beyond > left:
+        grid = panel_grid(titles, n_columns, width, left=column_names.beyond, min_width=min_panel_width)
+    height = n * row_mm
+    number_pt = min(_NUMBER_PT, grid.panel_width / panel_mm_per_pt)
+    number_layers = []
+    if number_pt >= _MIN_NUMBER_PT:
+        number = p9.aes(label="text", color="ink")
+        number_layers = [p9.geom_text(number, size=number_pt, family=font(), va="center")]
     figure = (
         p9.ggplot(tiles, p9.aes("across", "up"))
         + p9.geom_tile(p9.aes(fill="better"), width=0.96, height=0.94, color=GUIDE, size=0.2)
-        + ([numbers] if size >= _SMALLEST_PT else [])
+        + number_layers
         + p9.scale_fill_manual({True: _BLUE, False: "white"})
         + p9.scale_color_identity()
         + p9.scale_x_continuous(
-            breaks=list(range(n)), minor_breaks=[], labels=below.texts, limits=(-0.5, n - 0.5), expand=(0, 0)
+            breaks=list(range(n)),
+            minor_breaks=[],
+            labels=column_names.texts,
+            limits=(-0.5, n - 0.5),
+            expand=(0, 0),
         )
         + p9.scale_y_continuous(
-            breaks=list(range(1 - n, 1)), minor_breaks=[], labels=written[::-1], limits=(0.5 - n, 0.5),
+            breaks=list(range(1 - n, 1)),
+            minor_breaks=[],
+            labels=written_names[::-1],
+            limits=(0.5 - n, 0.5),
             expand=(0, 0),
         )
         + grid.look(
             height,
             notes=[
                 scope_note(frame, names, ("metric", "task")),
-                "Dark: the method of the row is better than that of the column "
-                f"(one-sided P < {level:.10g}{how}).",
-                "Numbers: that P." if size >= _SMALLEST_PT else "",
+                _dark_tiles_note(comparisons),
+                "Numbers: that P." if number_layers else "",
                 caution_note(frame),
             ],
-            further=below.height - BOTTOM_MM + LINE_MM,
+            further=column_names.height - BOTTOM_MM + LINE_MM,
         )
         + p9.theme(
             axis_title=p9.element_blank(),
             axis_line=p9.element_blank(),
             axis_ticks=p9.element_blank(),
-            axis_text_x=p9.element_text(va="top", **below.look),
+            axis_text_x=p9.element_text(va="top", **column_names.text_options),
             axis_text_y=p9.element_text(ha="right", ma="right"),
             legend_position="none",
         )
-    )  # fmt: skip
+    )
     return grid.pages(figure, height)
 
 
-def _order(frame: pd.DataFrame, labels: Labels) -> list[Any]:
-    """Methods in the labels' order where they give one, else by their mean rank over the panels."""
+def _method_order(frame: pd.DataFrame, labels: Labels) -> list[Any]:
+    """Methods in the order of the labels, else by their mean estimate over the panels."""
     means = frame.groupby("method", observed=True)["estimate"].mean().sort_values(kind="stable")
     return labels.order("method", pd.Categorical(means.index, means.index))
 
 
-def _names(labels: Labels, order: Sequence[Any], width: float) -> tuple[list[str], float]:
-    """Methods as they are written in a figure of a width, in the order given, and the height of a row."""
-    texts = short_labels(labels, "method", order, label_chars(width, NAME_CHARS), _NAME_LINES)
-    written = [texts[method] for method in order]
-    lines = max(text.count("\n") + 1 for text in written)
-    return written, max(_ROW_MM, lines * LINE_MM + 0.6)
+def _compared_order(frame: pd.DataFrame, ranks: pd.DataFrame | None, labels: Labels) -> list[Any]:
+    """Compared methods in the order of the labels, else by rank, or else by the share of wins."""
+    win_shares = frame.groupby("method", observed=True)["better"].mean()
+    if ranks is None:
+        ranking = pd.DataFrame({"method": win_shares.index, "estimate": -win_shares.to_numpy()})
+    else:
+        ranking = read_estimates(ranks, "ranks").frame
+    order = _method_order(ranking, labels)
+    unranked = [method for method in win_shares.index if method not in order]
+    if unranked:
+        raise SalstatsError(f"ranks has no method {unranked[0]!r} of the significance map")
+    return [method for method in order if method in win_shares.index]
 
 
-def _rank_ticks(most: int) -> list[int]:
-    """Ranks with a number below them."""
-    step = max(1, -(-most // 10))
-    return [1, *range(step if step > 1 else 2, most + 1, step)]
+def _p_number(p: float) -> str:
+    """P value as the number in a tile."""
+    # a missing P value is written as one with two decimals
+    return p_text(p) if p < _TWO_DECIMALS_FROM else fixed_text(p, 2)
 
 
-def _shares(frequencies: pd.DataFrame, groups: list[str], place: Mapping[Any, float]) -> pd.DataFrame:
-    """Rows of the blobs, with the row of their method."""
+def _row_names(labels: Labels, methods: Sequence[Any], width: float) -> tuple[list[str], float]:
+    """Wrapped name of each method for a figure of a width, and the height of a row, both in mm."""
+    texts = short_labels(labels, "method", methods, label_chars(width, NAME_CHARS), _NAME_LINES)
+    names = [texts[method] for method in methods]
+    n_lines = max(text.count("\n") + 1 for text in names)
+    return names, max(_ROW_MM, n_lines * LINE_MM + 0.6)
+
+
+def _rank_breaks(n_ranks: int) -> list[int]:
+    """Ranks that are written below the axis: 1, and about ten multiples of a step."""
+    step = max(1, math.ceil(n_ranks / 10))
+    first = 2 if step == 1 else step
+    return [1, *range(first, n_ranks + 1, step)]
+
+
+def _rank_shares(
+    frequencies: pd.DataFrame, groups: list[str], y_of_method: Mapping[Any, float]
+) -> pd.DataFrame:
+    """Rows of frequencies with the position `y` of their method."""
     shares = check_frame(frequencies, "frequencies")
     check_columns(shares, [*groups, "method", "rank", "share"], "frequencies")
-    unknown = [m for m in shares["method"].unique() if m not in place]
+    unknown = [method for method in shares["method"].unique() if method not in y_of_method]
     if unknown:
         raise SalstatsError(f"frequencies has method {unknown[0]!r}, which ranks has not")
-    return shares.assign(y=shares["method"].map(place).astype(float))
+    return shares.assign(y=shares["method"].map(y_of_method).astype(float))
 
 
 def _lines_note(ranks: Estimates) -> str:
-    """Say what the lines are."""
+    """Sentence on the lines, "" where there are none."""
     level = ranks.single("conf_level")
     if level is None or not ranks.limited.any():
         return ""
@@ -314,19 +349,38 @@ def _lines_note(ranks: Estimates) -> str:
     if ranks.single("interval") == "pairwise tests":
         return f"Lines: joint {percent} confidence limits, from tests of every two."
     n_replicates = ranks.single("n_replicates")
-    of = "" if n_replicates is None else f" {count_text(n_replicates)}"
-    return f"Lines: where the rank lies in {percent} of{of} replicates."
+    number = "" if n_replicates is None else f" {count_text(n_replicates)}"
+    return f"Lines: where the rank lies in {percent} of{number} replicates."
 
 
 def _blobs_note(ranks: pd.DataFrame, frequencies: pd.DataFrame | None) -> str:
-    """What the blobs are, and marks between ranks."""
-    shown = [ranks["estimate"]] + ([] if frequencies is None else [frequencies["rank"]])
-    ties = "Between two ranks: methods that tie share their mean." if (pd.concat(shown) % 1).any() else ""
-    blobs = "" if frequencies is None else "Blobs: share of replicates with that rank."
-    return f"{blobs} {ties}".strip()
+    """Sentences on blobs, and on marks between two ranks, as far as there are such."""
+    drawn_ranks = ranks["estimate"]
+    notes = []
+    if frequencies is not None:
+        drawn_ranks = pd.concat([drawn_ranks, frequencies["rank"]])
+        notes.append("Blobs: share of replicates with that rank.")
+    if (drawn_ranks % 1).any():
+        notes.append("Between two ranks: methods that tie share their mean.")
+    return " ".join(notes)
 
 
-def _said_of(ranks: Estimates) -> str:
-    """Say what methods are ranked by."""
-    known = RECORDS.get(str(ranks.single("scheme")))
-    return "" if known is None else f"Ranked by {known.label}."
+def _scheme_note(ranks: Estimates) -> str:
+    """Sentence on the scheme by which methods are ranked, "" if it is not known."""
+    record = RECORDS.get(str(ranks.single("scheme")))
+    return "" if record is None else f"Ranked by {record.label}."
+
+
+def _dark_tiles_note(comparisons: Estimates) -> str:
+    """Sentence on dark tiles, with the level, the test and the adjustment of P values."""
+    levels = comparisons.values("conf_level")
+    alpha = 1 - float(levels[0]) if levels else 0.05
+    procedure = find_procedure(next(iter(comparisons.values("procedure")), None))
+    tests = [TESTS[name].label for name in comparisons.values("test") if name in TESTS]
+    details = f"; {joined(tests, 'or')}" if tests else ""
+    if procedure is not None and procedure.label:
+        details += f"; {procedure.label}"
+    return (
+        "Dark: the method of the row is better than that of the column "
+        f"(one-sided P < {alpha:.10g}{details})."
+    )

@@ -1,4 +1,4 @@
-"""Each reader's figure with each method, connected, and below them the mean over readers with its limits."""
+"""Performance of each reader with each method, with means over readers and their intervals."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,11 +18,14 @@ from salstats.display.plots.layout.text_fit import crossed, label_chars, short_l
 from salstats.display.plots.layout.theme import COLUMN_MM, GUIDE, LINE_MM, MUTED, PAGE_MM, REFERENCE
 from salstats.display.text.labels import Labels
 
-#: Height of a method's row at least and room beside its name in mm; how far a mean stands below its readers,
-#: in rows.
-_ROW_MM, _TICK_MM, _BESIDE = 8.0, 3.0, 0.25
-#: Characters of a line of a method's name.
+#: Least height in mm of a method's row, and room beside its name.
+_ROW_MM = 8.0
+_NAME_GAP_MM = 3.0
+#: Distance of a mean below its readers, as a share of a row.
+_MEAN_OFFSET = 0.25
+#: Characters of a line of a method's name, and most lines.
 _NAME_CHARS = 32
+_NAME_LINES = 3
 
 
 @figures
@@ -71,55 +74,61 @@ def plot_readers(
     >>> figure.labels.x
     'Mean IoU'
     """
-    needed, source = ("estimate", "method", "reader"), "mrmc_readers() makes the frame"
-    figures_of_readers = read_estimates(readers, "readers", needed, source)
-    names = Labels(labels, figures_of_readers.frame)
-    check_distinct(figures_of_readers, figures_of_readers.keys)
-    others = [c for c in figures_of_readers.keys if c not in ("metric", "method", "reader")]
-    facet = further_column(figures_of_readers, others, "metric")
-    rows = drawn_rows(figures_of_readers)
-    order = names.order("method", rows["method"])
+    estimates = read_estimates(
+        readers, "readers", ("estimate", "method", "reader"), "mrmc_readers() makes the frame"
+    )
+    names = Labels(labels, estimates.frame)
+    check_distinct(estimates, estimates.keys)
+    further = [column for column in estimates.keys if column not in ("metric", "method", "reader")]
+    facet = further_column(estimates, further, besides="metric")
+    rows = drawn_rows(estimates)
+    methods = names.order("method", rows["method"])
     titles = {facet: names.texts(facet, rows[facet])} if facet else {}
-    metrics = figures_of_readers.values("metric")
-    if len(metrics) > 1:
+    has_metrics = len(estimates.values("metric")) > 1
+    if has_metrics:
         titles["metric"] = names.texts("metric", rows["metric"])
-    rows = _placed(rows, titles, order)
+    rows = _with_positions(rows, titles, methods)
     panels = list(rows["panel"].cat.categories)
     width = width or (COLUMN_MM if len(panels) <= 4 else PAGE_MM)
-    written = list(short_labels(names, "method", order, label_chars(width, _NAME_CHARS), 3).values())
-    left = max(map(text_mm, written)) + _TICK_MM
-    # metrics have scales of their own, and names of methods stand beside each panel
-    one_below_another = 1 if n_columns is None and len(metrics) > 1 else n_columns
-    grid = panel_grid(panels, one_below_another, width, left=left, free=len(metrics) > 1)
-    lines = max(text.count("\n") + 1 for text in written)
-    height = max(_ROW_MM, lines * LINE_MM + 1) * len(order)
-    mean_layers, mean_notes = [], []
+    chars = label_chars(width, _NAME_CHARS)
+    method_names = list(short_labels(names, "method", methods, chars, _NAME_LINES).values())
+    left = max(map(text_mm, method_names)) + _NAME_GAP_MM
+    if n_columns is None and has_metrics:
+        # panels of metrics have own axes, so that the names of methods stand at the left of each
+        n_columns = 1
+    grid = panel_grid(panels, n_columns, width, left=left, free=has_metrics)
+    n_lines = max(text.count("\n") + 1 for text in method_names)
+    height = max(_ROW_MM, n_lines * LINE_MM + 1) * len(methods)
+    mean_layers = []
+    mean_notes = []
     if means is not None:
-        drawn_means = _means(means, rows, titles, order)
-        mean_layers = _bars(drawn_means.frame)
+        drawn_means = _reader_means(means, rows, titles, methods)
+        mean_layers = _mean_layers(drawn_means.frame)
         mean_notes = ["Black: mean over readers.", interval_caption(drawn_means)]
-    x, _ = number_axes(grid.panel_width, height)
+    x_axis, _ = number_axes(grid.panel_width, height)
+    # the axis title of areas names no metric
+    scope_columns = ["metric", "task"] if _are_areas(estimates) else ["task"]
     figure = (
         p9.ggplot(rows, p9.aes("estimate", "place"))
         + p9.geom_path(p9.aes(group="reader"), color=GUIDE, size=0.4)
         + p9.geom_point(color=MUTED, size=1.1)
         + mean_layers
         + p9.scale_y_continuous(
-            breaks=[-i for i in range(len(order))],
-            labels=written,
+            breaks=[-index for index in range(len(methods))],
+            labels=method_names,
             minor_breaks=[],
-            limits=(-len(order) + 0.5 - _BESIDE, 0.4),
+            limits=(-len(methods) + 0.5 - _MEAN_OFFSET, 0.4),
             expand=(0, 0),
         )
-        + x
+        + x_axis
         + grid.look(
             height,
-            x=_value_title(figures_of_readers, names),
+            x=_x_title(estimates, names),
             notes=[
-                scope_note(rows, names, ("metric", "task") if _of_areas(figures_of_readers) else ["task"]),
+                scope_note(rows, names, scope_columns),
                 "Grey: each reader.",
                 *mean_notes,
-                not_drawn_sentence(figures_of_readers, names, figures_of_readers.keys),
+                not_drawn_sentence(estimates, names, estimates.keys),
             ],
         )
         + p9.theme(axis_text_y=p9.element_text(ha="right", ma="right"))
@@ -127,46 +136,47 @@ def plot_readers(
     return grid.pages(figure, height)
 
 
-def _placed(rows: pd.DataFrame, titles: Mapping[str, Mapping[Any, str]], methods: list[Any]) -> pd.DataFrame:
-    """Rows with their panel and the place of their method."""
-    places = {method: -float(i) for i, method in enumerate(methods)}
-    placed = rows.assign(panel=crossed(rows, titles), place=rows["method"].map(places).astype(float))
-    return placed.sort_values("place", ascending=False, kind="stable", ignore_index=True)
+def _with_positions(
+    rows: pd.DataFrame, titles: Mapping[str, Mapping[Any, str]], methods: list[Any]
+) -> pd.DataFrame:
+    """Rows with their `panel` and the position `place` of their method, from the top down."""
+    y_of_method = {method: -float(index) for index, method in enumerate(methods)}
+    rows = rows.assign(panel=crossed(rows, titles), place=rows["method"].map(y_of_method).astype(float))
+    return rows.sort_values("place", ascending=False, kind="stable", ignore_index=True)
 
 
-def _means(
+def _reader_means(
     means: pd.DataFrame, rows: pd.DataFrame, titles: Mapping[str, Mapping[Any, str]], methods: list[Any]
 ) -> Estimates:
-    """Return the means of the methods and panels that are drawn, a little below their readers."""
+    """Return the means of the drawn methods and panels, with positions below their readers."""
     estimates = read_estimates(means, "means", ("estimate", "method", "term", *titles))
     frame = estimates.frame
     frame = frame[frame["term"].eq("mean") & frame["method"].isin(methods)].reset_index(drop=True)
     for column, texts in titles.items():
         frame = frame[frame[column].isin(list(texts))].reset_index(drop=True)
-    placed = _placed(frame, titles, methods)
-    panels = pd.Categorical(placed["panel"].astype(str), rows["panel"].cat.categories, ordered=True)
-    return estimates.with_frame(placed.assign(panel=panels, place=placed["place"] - _BESIDE))
+    frame = _with_positions(frame, titles, methods)
+    panels = pd.Categorical(frame["panel"].astype(str), rows["panel"].cat.categories, ordered=True)
+    return estimates.with_frame(frame.assign(panel=panels, place=frame["place"] - _MEAN_OFFSET))
 
 
-def _bars(means: pd.DataFrame) -> list[Any]:
-    """Return the marks of means, and bars of those that have limits."""
-    limited = means[np.isfinite(means["conf_low"]) & np.isfinite(means["conf_high"])]
+def _mean_layers(means: pd.DataFrame) -> list[Any]:
+    """Return layers of means and of bars for those with limits."""
+    has_limits = np.isfinite(means["conf_low"]) & np.isfinite(means["conf_high"])
+    bar = p9.aes("conf_low", "place", xend="conf_high", yend="place")
     return [
-        p9.geom_segment(
-            p9.aes("conf_low", "place", xend="conf_high", yend="place"), limited, color=REFERENCE, size=0.5
-        ),
+        p9.geom_segment(bar, means[has_limits], color=REFERENCE, size=0.5),
         p9.geom_point(data=means, color=REFERENCE, size=1.8),
     ]
 
 
-def _of_areas(readers: Estimates) -> bool:
-    """Return whether readers' figures are areas under curves of their scores."""
+def _are_areas(readers: Estimates) -> bool:
+    """Return whether the performance of readers is an area under the ROC curve."""
     return readers.single("figure") == "auc"
 
 
-def _value_title(readers: Estimates, names: Labels) -> str:
+def _x_title(readers: Estimates, names: Labels) -> str:
     """Return the title of the horizontal axis."""
-    if _of_areas(readers):
+    if _are_areas(readers):
         return "Area under the ROC curve"
     metric = readers.single("metric")
     return "Mean score" if metric is None else f"Mean {names.value('metric', metric)}"

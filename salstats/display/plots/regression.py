@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 import plotnine as p9
@@ -21,7 +21,7 @@ from salstats.display.plots.layout.captions import (
 )
 from salstats.display.plots.layout.drawing import Drawing, drawn_rows, further_column
 from salstats.display.plots.layout.figure import figures
-from salstats.display.plots.layout.figure_rows import Rows, dodged, place_rows, row_layout
+from salstats.display.plots.layout.figure_rows import PlacedRows, dodge_offsets, place_rows, row_layout
 from salstats.display.plots.layout.legends import method_labels
 from salstats.display.plots.layout.row_panels import row_figure
 from salstats.display.plots.layout.text_fit import crossed, indented, short_labels, wrapped
@@ -34,10 +34,20 @@ from salstats.stats.models.design import INTERCEPT
 from salstats.stats.models.tidying import is_coefficient
 from salstats.study import HUMAN
 
-#: Panels side by side; more start a new line.
-_MOST_COLUMNS = 3
-#: With so few terms these are panels and the values of a further column rows; with more it is the reverse.
-_FEW_TERMS = 3
+#: Most panels side by side.
+_MAX_COLUMNS = 3
+#: Most terms that are panels, with rows for the values of a further column; more terms are rows.
+_MAX_TERM_PANELS = 3
+#: Longest label of a model in the legend: characters of a line, and lines.
+_LEGEND_CHARS = 32
+_LEGEND_LINES = 2
+
+
+class _Models(NamedTuple):
+    """Model of each row, and the text of each model in the legend (none where there is a single model)."""
+
+    of_row: list[str]
+    texts: dict[str, str]
 
 
 @figures
@@ -101,160 +111,214 @@ def plot_regression(
         coefficients = coefficients.where(coefficients.frame["term"] != INTERCEPT)
         if not len(coefficients):
             raise SalstatsError("terms holds only intercepts; pass intercept=True to draw them")
-    ratio, cut = is_ratio(coefficients), ""
+    ratio = is_ratio(coefficients)
+    cut_note = ""
     if ratio:
-        coefficients, cut = bars_on_log_axis(coefficients)
-    named = Labels(labels, coefficients.frame)
-    drawing = _prepare(coefficients, named)
-    placed, rows, below = _place(drawing) if drawing.row == "term" else (*place_rows(drawing), False)
-    guides = placed[["panel"]].drop_duplicates().assign(guide=1.0 if ratio else 0.0)
+        coefficients, cut_note = bars_on_log_axis(coefficients)
+    names = Labels(labels, coefficients.frame)
+    drawing = _prepare(coefficients, names)
+    terms_are_rows = drawing.row == "term"
+    has_factors = False
+    reference_note = ""
+    if terms_are_rows:
+        (frame, rows), has_factors = _place_terms(drawing)
+    else:
+        frame, rows = place_rows(drawing)
+        # where terms are rows the reference level is one of them
+        _, reference_note = term_names(frame, [*coefficients.keys, "formula"], names)
+    null_lines = frame[["panel"]].drop_duplicates().assign(guide=1.0 if ratio else 0.0)
     pages = row_figure(
-        placed,
+        frame,
         rows,
         x_title=_axis_title(drawing, ratio),
         notes=[
-            scope_note(placed, named, [c for c in ("task",) if c != drawing.row]),
-            model_note(drawing.estimates, named),
+            scope_note(frame, names, [] if drawing.row == "task" else ["task"]),
+            model_note(drawing.estimates, names),
             interval_caption(drawing.estimates),
             count_sentence(drawing.estimates, "observation", "incomplete"),
-            normalized_note(placed, named),
-            _gap_note(drawing.estimates, named),
-            # where terms are rows the reference is one of them
-            "" if drawing.row == "term" else term_names(placed, [*coefficients.keys, "formula"], named)[1],
-            cut,
+            normalized_note(frame, names),
+            _gap_note(drawing.estimates, names),
+            reference_note,
+            cut_note,
             drawing.missing,
         ],
-        guides=guides,
+        guides=null_lines,
         methods=drawing.methods,
         references=drawing.references,
         labels=drawing.labels,
         n_columns=_n_columns(drawing),
         width=width,
         log=ratio,
-        # the panels of one outcome are compared
-        common=drawing.facet is not None and placed["outcome"].nunique() == 1,
+        # panels of one outcome are compared with each other
+        common=drawing.facet is not None and frame["outcome"].nunique() == 1,
     )
-    left = p9.theme(axis_text_y=p9.element_text(ha="left", ma="left"))
-    return [page + left for page in pages] if below else pages
+    if has_factors:
+        left_aligned = p9.theme(axis_text_y=p9.element_text(ha="left", ma="left"))
+        return [page + left_aligned for page in pages]
+    return pages
 
 
-def _place(drawing: Drawing) -> tuple[pd.DataFrame, Rows, bool]:
-    """Frame with `y` and `row_label`, the rows, and whether some stand below a heading."""
+def _place_terms(drawing: Drawing) -> tuple[PlacedRows, bool]:
+    """Rows of terms with their frame, and whether factors are headings above their levels."""
     frame = drawing.frame
-    drawn = set(frame["term"])
-    entries = term_rows(with_reference_rows(frame, [*drawing.estimates.keys, "formula"]), drawing.labels)
-    texts = [
-        wrapped(row.text if row.term is None or row.term in drawn else f"{row.text} (reference)")
-        for row in entries
-    ]
+    drawn_terms = set(frame["term"])
     n_marks = len(drawing.methods) if drawing.dodges else 1
-    rows = row_layout(
-        [row.term or (row.text,) for row in entries],
-        [indented(text) if row.level else text for row, text in zip(entries, texts, strict=True)],
-        [n_marks if row.term in drawn else 1 for row in entries],
-        heads=[not row.level for row in entries],
-    )
-    y = rows.of(frame["term"])
+    with_references = with_reference_rows(frame, [*drawing.estimates.keys, "formula"])
+    entries = term_rows(with_references, drawing.labels)
+    values = []
+    texts = []
+    marks_per_row = []
+    for entry in entries:
+        is_drawn = entry.term in drawn_terms
+        # a heading has no term
+        is_reference = entry.term is not None and not is_drawn
+        text = wrapped(f"{entry.text} (reference)" if is_reference else entry.text)
+        values.append(entry.term or (entry.text,))
+        texts.append(indented(text) if entry.level else text)
+        marks_per_row.append(n_marks if is_drawn else 1)
+    rows = row_layout(values, texts, marks_per_row, heads=[not entry.level for entry in entries])
+    y = rows.centres_of(frame["term"])
     if drawing.dodges:
-        y = y + dodged(frame["method_label"].cat.codes, n_marks)
-    whole = {row.term: row.whole for row in entries}
-    labelled = frame.assign(y=y, row_label=frame["term"].map(whole))
-    return labelled, rows, any(row.level for row in entries)
+        y = y + dodge_offsets(frame["method_label"].cat.codes, n_marks)
+    label_of_term = {entry.term: entry.whole for entry in entries}
+    frame = frame.assign(y=y, row_label=frame["term"].map(label_of_term))
+    return PlacedRows(frame, rows), any(entry.level for entry in entries)
 
 
 def _prepare(coefficients: Estimates, labels: Labels) -> Drawing:
-    """Make coefficients ready for a figure: models as marks, outcomes as panels."""
+    """Prepare coefficients for a figure whose marks are models and whose panels are outcomes."""
     groups = [key for key in coefficients.keys if key != "reference"]
-    column = next((c for c in ("method", "model") if c in groups), None)
-    others = [c for c in groups if c != column]
-    facet = further_column(coefficients, others, column or "the term")
+    model_column = next((column for column in ("method", "model") if column in groups), None)
+    further = [column for column in groups if column != model_column]
+    facet = further_column(coefficients, further, besides=model_column or "the term")
+    frame = _with_outcomes(coefficients, labels)
+    key_columns = [*groups, "outcome", "term"]
+    differ_by_formula = bool(frame.duplicated(key_columns).any()) and frame["right"].nunique() > 1
+    if differ_by_formula:
+        key_columns.append("formula")
+    check_distinct(coefficients.with_frame(frame), key_columns)
+    label_of_term = {entry.term: entry.whole for entry in term_rows(frame, labels)}
+    frame["term_label"] = frame["term"].map(label_of_term)
+    estimates = replace(coefficients, frame=frame)
+    drawn = drawn_rows(estimates)
+    names_of_terms, _ = term_names(drawn, [*groups, "formula"], labels)
+    term_texts = {term: ": ".join(filter(None, name)) for term, name in names_of_terms.items()}
+    row, facet, panel_texts = _rows_and_panels(drawn, labels, facet, term_texts)
+    drawn["panel"] = crossed(drawn, panel_texts)
+    models = _models(drawn, labels, model_column, differ_by_formula)
+    if models.texts:
+        model_labels = [models.texts[model] for model in models.of_row]
+        categories = list(models.texts.values())
+        drawn["method_label"] = pd.Categorical(model_labels, categories=categories, ordered=True)
+    return Drawing(
+        estimates=estimates,
+        frame=drawn,
+        labels=labels,
+        row=row,
+        facet=facet,
+        term=next(iter(term_texts.values())) if len(term_texts) == 1 else None,
+        methods=models.texts,
+        references=[HUMAN],
+        missing=not_drawn_sentence(estimates, labels, [*groups, "outcome", "term_label"]),
+    )
+
+
+def _with_outcomes(coefficients: Estimates, labels: Labels) -> pd.DataFrame:
+    """Copy of the frame with the label of each formula's `outcome`, and its `right` side."""
     frame = coefficients.frame.copy()
     formulas = frame["formula"].fillna("") if coefficients.values("formula") else [""] * len(frame)
-    sides = [[side.strip() for side in str(formula).partition("~")[::2]] for formula in formulas]
-    frame["outcome"] = [labels.term(left) if left else "" for left, _ in sides]
-    frame["right"] = [right for _, right in sides]
-    if _some_are_gaps(coefficients):
-        # scores and gaps in one frame are different outcomes, each with a panel
-        gap = frame["reference"].notna()
-        names = frame.loc[gap, "reference"].map(lambda r: in_sentence(labels.value("reference", r)))
-        frame.loc[gap, "outcome"] += ": gap to " + names
-    place = [*groups, "outcome", "term"]
-    by_formula = bool(frame.duplicated(place).any()) and frame["right"].nunique() > 1
-    check_distinct(coefficients.with_frame(frame), [*place, "formula"] if by_formula else place)
-    frame["term_label"] = frame["term"].map({row.term: row.whole for row in term_rows(frame, labels)})
-    estimates = replace(coefficients, frame=frame)
-    missing = not_drawn_sentence(estimates, labels, [*groups, "outcome", "term_label"])
-    kept = drawn_rows(estimates)
-    said, outcomes = term_names(kept, [*groups, "formula"], labels)[0], kept["outcome"].unique()
-    whole = {term: ": ".join(filter(None, parts)) for term, parts in said.items()}
-    # one outcome stands at the axis
-    texts: dict[str, dict[Any, str]] = {"outcome": {o: o for o in outcomes}} if len(outcomes) > 1 else {}
-    row = "term"
-    if facet and len(whole) <= _FEW_TERMS:
-        row, facet = facet, None
-        texts |= {"term": whole} if len(whole) > 1 else {}
-    elif facet:
-        texts = {facet: labels.texts(facet, kept[facet])} | texts
-    kept["panel"] = crossed(kept, texts)
-    keys, marks_of = _models(kept, labels, column, by_formula)
-    if marks_of:
-        shown = [marks_of[key] for key in keys]
-        kept["method_label"] = pd.Categorical(shown, categories=list(marks_of.values()), ordered=True)
-    term = next(iter(whole.values())) if len(whole) == 1 else None
-    return Drawing(estimates, kept, labels, row, facet, term, marks_of, [HUMAN], missing)
+    outcomes = []
+    right_sides = []
+    for formula in formulas:
+        left, _, right = str(formula).partition("~")
+        outcomes.append(labels.term(left.strip()) if left.strip() else "")
+        right_sides.append(right.strip())
+    frame["outcome"] = outcomes
+    frame["right"] = right_sides
+    if _has_scores_and_gaps(coefficients):
+        # a gap to a reference is another outcome than a score
+        is_gap = frame["reference"].notna()
+        references = [in_sentence(labels.value("reference", r)) for r in frame.loc[is_gap, "reference"]]
+        frame.loc[is_gap, "outcome"] += [f": gap to {reference}" for reference in references]
+    return frame
 
 
-def _some_are_gaps(coefficients: Estimates) -> bool:
-    """Return whether there are models of scores and models of gaps to a reference."""
+def _rows_and_panels(
+    drawn: pd.DataFrame, labels: Labels, facet: str | None, term_texts: dict[Any, str]
+) -> tuple[str, str | None, dict[str, dict[Any, str]]]:
+    """Column of the rows, column of further panels, and the labels that titles of panels consist of."""
+    outcomes = drawn["outcome"].unique()
+    texts: dict[str, dict[Any, str]] = {}
+    if len(outcomes) > 1:
+        # the axis names a single outcome
+        texts["outcome"] = {outcome: outcome for outcome in outcomes}
+    if facet is None:
+        return "term", None, texts
+    if len(term_texts) > _MAX_TERM_PANELS:
+        return "term", facet, {facet: labels.texts(facet, drawn[facet])} | texts
+    if len(term_texts) > 1:
+        texts["term"] = term_texts
+    return facet, None, texts
+
+
+def _has_scores_and_gaps(coefficients: Estimates) -> bool:
+    """Return whether there are both models of scores and models of gaps to a reference."""
     references = coefficients.values("reference")
     return bool(references) and bool(coefficients.frame["reference"].isna().any())
 
 
 def _models(
-    frame: pd.DataFrame, labels: Labels, column: str | None, by_formula: bool
-) -> tuple[list[str], dict[str, str]]:
-    """Each row's model, and the legend's text of each; none where there is one without a name.
-
-    Models are told apart by a column, and where terms repeat by the right side of their formulas.
-    """
-    names = [""] * len(frame) if column is None else [str(v) for v in frame[column]]
-    if not by_formula:
-        if column == "method":
-            return names, method_labels(labels, names, [HUMAN])
-        return names, {} if column is None else short_labels(labels, column, names, 32, 2)
-    keys = list(frame["right"])
-    shown = {right: side_text(f"y ~ {right}", labels) for right in keys}
+    frame: pd.DataFrame, labels: Labels, model_column: str | None, differ_by_formula: bool
+) -> _Models:
+    """Models by the values of a column, and by right sides of formulas if `differ_by_formula`."""
+    names = [""] * len(frame) if model_column is None else [str(value) for value in frame[model_column]]
+    if not differ_by_formula:
+        if model_column is None:
+            return _Models(names, {})
+        if model_column == "method":
+            return _Models(names, method_labels(labels, names, [HUMAN]))
+        return _Models(names, short_labels(labels, model_column, names, _LEGEND_CHARS, _LEGEND_LINES))
+    right_sides = list(frame["right"])
+    side_texts = {right: side_text(f"y ~ {right}", labels) for right in right_sides}
+    models = right_sides
+    texts = side_texts
     if len(set(names)) > 1:
-        keys = [f"{name}: {right}" for name, right in zip(names, keys, strict=True)]
-        order = labels.order(str(column), names)
-        pairs = sorted(zip(names, frame["right"], keys, strict=True), key=lambda p: order.index(p[0]))
-        shown = {key: f"{labels.value(str(column), name)}: {shown[right]}" for name, right, key in pairs}
-    texts = Labels({"model": shown})
-    return keys, short_labels(texts, "model", keys, 32, 2)
+        column = str(model_column)
+        models = [f"{name}: {right}" for name, right in zip(names, right_sides, strict=True)]
+        order = labels.order(column, names)
+        triples = sorted(
+            zip(names, right_sides, models, strict=True), key=lambda triple: order.index(triple[0])
+        )
+        texts = {
+            model: f"{labels.value(column, name)}: {side_texts[right]}" for name, right, model in triples
+        }
+    model_labels = Labels({"model": texts})
+    return _Models(models, short_labels(model_labels, "model", models, _LEGEND_CHARS, _LEGEND_LINES))
 
 
 def _n_columns(drawing: Drawing) -> int:
-    """Panels side by side: the terms of an outcome, or lines of panels as even as can be, four two by two."""
+    """Number of panels side by side: the terms of an outcome, or panels spread evenly over the rows."""
     n_terms = drawing.frame["term"].nunique()
     if drawing.row != "term" and n_terms > 1:
         return n_terms
-    return math.ceil(drawing.n_panels / math.ceil(drawing.n_panels / _MOST_COLUMNS))
+    n_panel_rows = math.ceil(drawing.n_panels / _MAX_COLUMNS)
+    return math.ceil(drawing.n_panels / n_panel_rows)
 
 
 def _axis_title(drawing: Drawing, ratio: bool) -> str:
-    """Axis's title: what the coefficients are, of which term where no row says it, and of which outcome."""
-    effect = effect_text(drawing.estimates, ratio)
+    """Title of the horizontal axis: the effect, its term if no row names it, and a single outcome."""
+    title = effect_text(drawing.estimates, ratio)
     if drawing.term and drawing.row != "term":
-        effect += f" of {drawing.term}"
+        title += f" of {drawing.term}"
     outcomes = [outcome for outcome in drawing.estimates.values("outcome") if outcome]
     if len(outcomes) == 1:
-        effect += f", {outcomes[0]}"
-    return axis_text(effect, drawing.estimates)
+        title += f", {outcomes[0]}"
+    return axis_text(title, drawing.estimates)
 
 
 def _gap_note(coefficients: Estimates, labels: Labels) -> str:
-    """Say that the outcome is a gap to a reference."""
+    """Sentence that explains gaps to a reference, "" where there are none."""
     if not coefficients.values("reference"):
         return ""
-    what = "Gap" if _some_are_gaps(coefficients) else "Outcome"
-    return f"{what}: {reference_text(coefficients, labels)} {MINUS} method."
+    subject = "Gap" if _has_scores_and_gaps(coefficients) else "Outcome"
+    return f"{subject}: {reference_text(coefficients, labels)} {MINUS} method."

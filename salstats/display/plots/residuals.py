@@ -1,6 +1,7 @@
-"""Residual diagnostics of fitted models: four panels per model, from the rows that `augment` returns."""
+"""Residual diagnostics of fitted models: four panels for each model."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,28 @@ from salstats.display.text.terms import model_text
 from salstats.stats.models.families import family_of
 from salstats.stats.models.residual_checks import normal_quantiles, quartile_line, smooth_curve
 
-#: Models that a figure has room for, and rows of the largest Cook's distance that are named.
-_MOST_MODELS, _NAMED = 8, 3
+#: Most models of a figure, and the number of rows with the largest Cook's distances that the caption names.
+_MAX_MODELS = 8
+_N_NAMED = 3
 _NUMBERS = ("fitted", "residual", "leverage", "cooks_distance", "std_residual")
-#: Height of a panel over its width, and of the legend of counts.
-_SHARE, _LEGEND_MM = 0.8, 6.0
+#: Height of a panel as a multiple of its width, and that of the legend of counts in mm.
+_HEIGHT_SHARE = 0.8
+_LEGEND_MM = 6.0
+#: Largest numbers of points of a panel with the size and opacity of their marks.
+_POINT_STYLES = ((200, 0.8, 0.6), (2000, 0.5, 0.4), (np.inf, 0.35, 0.25))
+
+
+@dataclass(frozen=True)
+class _ModelPanels:
+    """Panels of one model, each frame with a column `panel`.
+
+    `points` has `across`, `up`, `name`, `group` and `ringed`, `curves` has `across` and `up`, and `lines` has
+    the ends `across`, `up`, `end` and `up_end` of straight lines.
+    """
+
+    points: pd.DataFrame
+    curves: pd.DataFrame
+    lines: pd.DataFrame
 
 
 @figures
@@ -84,60 +102,70 @@ def plot_residuals(
     """
     frame = check_frame(augmented, "augmented")
     check_columns(frame, _NUMBERS, "augmented")
-    linear = family_of(family).linear
+    is_linear = family_of(family).linear
     groups = check_by(frame, by, ("method",), "augmented")
     _check_one_formula(frame)
     numbers = pd.DataFrame({name: check_numeric(frame, name, "augmented") for name in _NUMBERS})
     names = Labels(labels, frame)
     numbers["group"] = group_titles(frame, names, groups)
     numbers["name"] = _row_names(frame, groups, names)
-    rows, perfect = _imperfect(numbers)
+    rows, perfect_note = _without_perfect_fits(numbers)
     models = list(rows["group"].cat.categories)
-    if len(models) > _MOST_MODELS:
+    if len(models) > _MAX_MODELS:
         raise SalstatsError(
-            f"augmented holds {len(models)} models, and a figure has room for {_MOST_MODELS}; keep fewer of "
+            f"augmented holds {len(models)} models, and a figure has room for {_MAX_MODELS}; keep fewer of "
             f"{quoted(groups)}"
         )
-    width = width if width is not None else COLUMN_MM if len(models) == 1 else PAGE_MM
-    # of mixed models and of correlated rows nothing is known of influence
+    if width is None:
+        width = COLUMN_MM if len(models) == 1 else PAGE_MM
+    # mixed models and models with a correlation of rows have no leverage
     n_panels = 4 if rows["cooks_distance"].notna().any() else 3
-    titles = {model: _titles(model if len(models) > 1 else "", linear)[:n_panels] for model in models}
-    flat = [title for of_model in titles.values() for title in of_model]
-    n_columns = 2 if width < PAGE_MM else n_panels
-    grid = panel_grid(flat, n_columns, width, free=True)
-    parts = [_model_parts(part, titles[str(group)]) for group, part in rows.groupby("group", observed=True)]
-    points, curves, lines = (_joined(frames, flat) for frames in zip(*parts, strict=True))
-    cells = bool(points["panel"].value_counts().max() > CELL_POINTS)
+    titles_of = {}
+    for model in models:
+        titles_of[model] = _panel_titles(model if len(models) > 1 else "", is_linear)[:n_panels]
+    titles = [title for model_titles in titles_of.values() for title in model_titles]
+    grid = panel_grid(titles, 2 if width < PAGE_MM else n_panels, width, free=True)
+    panels = [
+        _model_panels(model_rows, titles_of[str(model)])
+        for model, model_rows in rows.groupby("group", observed=True)
+    ]
+    points = _concat_panels([model.points for model in panels], titles)
+    curves = _concat_panels([model.curves for model in panels], titles)
+    lines = _concat_panels([model.lines for model in panels], titles)
+    has_cells = bool(points["panel"].value_counts().max() > CELL_POINTS)
+    if has_cells:
+        point_layers = cell_layers(points.rename(columns={"across": "x", "up": "y"}), PALETTE[5])
+    else:
+        point_layers = [_point_layer(points)]
+    curve_layers = [p9.geom_line(data=curves, color=PALETTE[1], size=0.6)] if len(curves) else []
     ringed = points[points["ringed"]]
-    height = grid.panel_height(_SHARE)
-    unsaid = [c for c in ("method", "task") if c not in groups or len(models) == 1]
+    height = grid.panel_height(_HEIGHT_SHARE)
+    unnamed = [column for column in ("method", "task") if column not in groups or len(models) == 1]
     notes = [
         _model_note(frame, names),
-        scope_note(frame, names, unsaid),
-        *_captions(rows, ringed, linear),
-        perfect,
+        scope_note(frame, names, unnamed),
+        *_notes(rows, ringed, is_linear),
+        perfect_note,
     ]
-    ends = p9.aes("across", "up", xend="end", yend="up_end")
+    segment = p9.aes("across", "up", xend="end", yend="up_end")
     figure = (
         p9.ggplot(points, p9.aes("across", "up"))
-        + p9.geom_segment(ends, lines, color=GUIDE, size=0.5, inherit_aes=False)
-        + (
-            cell_layers(points.rename(columns={"across": "x", "up": "y"}), PALETTE[5])
-            if cells
-            else _points(points)
-        )
-        + ([p9.geom_line(data=curves, color=PALETTE[1], size=0.6)] if len(curves) else [])
+        + p9.geom_segment(segment, lines, color=GUIDE, size=0.5, inherit_aes=False)
+        + point_layers
+        + curve_layers
         + p9.geom_point(data=ringed, shape="o", size=1.8, fill="none", color=PALETTE[1], stroke=0.4)
         + number_axes(grid.panel_width, height)
-        + grid.look(height, notes=notes, further=cells * _LEGEND_MM)
+        + grid.look(height, notes=notes, further=_LEGEND_MM if has_cells else 0.0)
         + p9.theme(axis_title=p9.element_blank())
     )
     return grid.pages(figure, height)
 
 
 def _check_one_formula(frame: pd.DataFrame) -> None:
-    """Raise where rows belong to several formulas."""
-    formulas = [] if "formula" not in frame.columns else list(frame["formula"].unique())
+    """Raise if the rows are of several formulas."""
+    if "formula" not in frame.columns:
+        return
+    formulas = list(frame["formula"].unique())
     if len(formulas) > 1:
         raise SalstatsError(
             f"augmented holds rows of {len(formulas)} formulas ({quoted(formulas)}); keep one, as in "
@@ -146,103 +174,153 @@ def _check_one_formula(frame: pd.DataFrame) -> None:
 
 
 def _model_note(frame: pd.DataFrame, labels: Labels) -> str:
-    """Sentence that says which model it is, by its outcome and its terms."""
-    formulas, metrics = distinct(frame, "formula"), distinct(frame, "metric")
+    """Sentence that names the outcome and the terms of the model, "" without a formula."""
+    formulas = distinct(frame, "formula")
     if not formulas:
         return ""
+    metrics = distinct(frame, "metric")
     outcome = str(formulas[0]).partition("~")[0].strip()
-    own = outcome == "score" and len(metrics) == 1
-    what = labels.value("metric", metrics[0]) if own else labels.term(outcome)
-    return f"Model: {model_text(str(formulas[0]), what, labels)}."
+    if outcome == "score" and len(metrics) == 1:
+        outcome_label = labels.value("metric", metrics[0])
+    else:
+        outcome_label = labels.term(outcome)
+    return f"Model: {model_text(str(formulas[0]), outcome_label, labels)}."
 
 
-def _imperfect(rows: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    """Rows of models that have standardised residuals, and a sentence about the others."""
-    known = rows.groupby("group", observed=True)["std_residual"].transform("count") > 0
-    if not known.any():
+def _without_perfect_fits(rows: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """Rows of models that have standardised residuals, and a sentence that names the other models."""
+    n_residuals = rows.groupby("group", observed=True)["std_residual"].transform("count")
+    has_residuals = n_residuals > 0
+    if not has_residuals.any():
         raise SalstatsError(
             f"none of the {len(rows)} rows of augmented has a standardised residual; a perfect fit has none"
         )
-    perfect = [str(group) for group in rows.loc[~known, "group"].unique()]
-    drawn = rows[known].assign(group=rows.loc[known, "group"].cat.remove_unused_categories())
-    return drawn, f"Fitted perfectly, not drawn: {joined(perfect)}." if perfect else ""
+    perfect = [str(group) for group in rows.loc[~has_residuals, "group"].unique()]
+    groups = rows.loc[has_residuals, "group"].cat.remove_unused_categories()
+    note = f"Fitted perfectly, not drawn: {joined(perfect)}." if perfect else ""
+    return rows[has_residuals].assign(group=groups), note
 
 
 def _row_names(frame: pd.DataFrame, groups: list[str], labels: Labels) -> list[str]:
-    """What each row is called: its case, and its task where that is not the model's."""
+    """Name of each row: its case, and its task where a model is of several tasks."""
     if "case" not in frame.columns:
-        return [f"row {i}" for i in range(len(frame))]
-    several = "task" in frame.columns and "task" not in groups and frame["task"].nunique() > 1
+        return [f"row {number}" for number in range(len(frame))]
     cases = frame["case"].astype(str)
-    return list(cases + " of " + frame["task"].map(labels.texts("task", frame["task"])) if several else cases)
+    has_tasks = "task" in frame.columns and "task" not in groups and frame["task"].nunique() > 1
+    if not has_tasks:
+        return list(cases)
+    return list(cases + " of " + frame["task"].map(labels.texts("task", frame["task"])))
 
 
-def _titles(model: str, linear: bool) -> list[str]:
-    """Titles of a model's panels: after its name, or lettered where there is one model."""
-    standardised = "tandardised residual" if linear else "tandardised Pearson residual"
-    what = [
+def _panel_titles(model: str, is_linear: bool) -> list[str]:
+    """Titles of the panels of a model, after its name, or after letters if the name is ""."""
+    residual = "standardised residual" if is_linear else "standardised Pearson residual"
+    titles = [
         "Residual against fitted mean",
-        f"S{standardised} against normal quantile",
-        f"√|s{standardised}| against fitted mean",
+        f"{residual[:1].upper()}{residual[1:]} against normal quantile",
+        f"√|{residual}| against fitted mean",
         "Cook's distance against leverage",
     ]
-    return [f"{f'{model}.' if model else letter} {title}" for letter, title in zip("abcd", what, strict=True)]
+    if model:
+        return [f"{model}. {title}" for title in titles]
+    return [f"{letter} {title}" for letter, title in zip("abcd", titles, strict=True)]
 
 
-def _model_parts(rows: pd.DataFrame, titles: list[str]) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """One model's points, curves and straight lines, each with the panel it is in."""
-    raw = rows.dropna(subset=["fitted", "residual"])
-    known = rows.dropna(subset=["std_residual", "cooks_distance"][: len(titles) - 2])
-    standard = known["std_residual"].to_numpy()
-    quantiles = normal_quantiles(standard)
-    places = [
-        (raw, raw["fitted"], raw["residual"]),
-        (known, quantiles, standard),
-        (known, known["fitted"], np.sqrt(np.abs(standard))),
-        (known, known["leverage"], known["cooks_distance"]),
-    ][: len(titles)]
-    points = [
-        pd.DataFrame({"panel": title, "across": x, "up": y, "name": of["name"], "group": of["group"]})
-        for title, (of, x, y) in zip(titles, places, strict=True)
+def _model_panels(rows: pd.DataFrame, titles: list[str]) -> _ModelPanels:
+    """Panels of one model: three, or four with leverage, as many as there are titles."""
+    residuals = rows.dropna(subset=["fitted", "residual"])
+    has_leverage = len(titles) == 4
+    required = ["std_residual", "cooks_distance"] if has_leverage else ["std_residual"]
+    standardised = rows.dropna(subset=required)
+    std_residual = standardised["std_residual"].to_numpy()
+    quantiles = normal_quantiles(std_residual)
+    scale = np.sqrt(np.abs(std_residual))
+    fitted_title, quantile_title, scale_title = titles[:3]
+    frames = [
+        _panel_points(residuals, fitted_title, residuals["fitted"], residuals["residual"]),
+        _panel_points(standardised, quantile_title, quantiles, std_residual),
+        _panel_points(standardised, scale_title, standardised["fitted"], scale),
     ]
-    largest = known["cooks_distance"].dropna().nlargest(_NAMED).index
-    points = [part.assign(ringed=part.index.isin(largest) & (part["panel"] == titles[-1])) for part in points]
-    two_values = (raw["fitted"] + raw["residual"]).round(9).nunique() <= 2
-    curves = []
-    for panel in (0, 2):
-        x, y = smooth_curve(*(np.asarray(v) for v in places[panel][1:]), robust=not two_values)
-        curves.append(pd.DataFrame({"panel": titles[panel], "across": x, "up": y}))
-    intercept, slope = quartile_line(standard)
-    start, end = (np.array([f(raw["fitted"]), f(quantiles)]) for f in (np.min, np.max))
-    level, rise = np.array([0.0, intercept]), np.array([0.0, slope])
-    straight = {"up": level + rise * start, "up_end": level + rise * end}
-    lines = pd.DataFrame({"panel": titles[:2], "across": start, "end": end, **straight})
-    return pd.concat(points), pd.concat(curves), lines
+    if has_leverage:
+        leverage = _panel_points(
+            standardised, titles[3], standardised["leverage"], standardised["cooks_distance"]
+        )
+        largest = standardised["cooks_distance"].dropna().nlargest(_N_NAMED).index
+        frames.append(leverage.assign(ringed=leverage.index.isin(largest)))
+    # robustness weights would discard the rarer of two outcomes
+    is_binary = (residuals["fitted"] + residuals["residual"]).round(9).nunique() <= 2
+    curves = [
+        _panel_curve(fitted_title, residuals["fitted"], residuals["residual"], robust=not is_binary),
+        _panel_curve(scale_title, standardised["fitted"], scale, robust=not is_binary),
+    ]
+    zero_line = _panel_line(fitted_title, residuals["fitted"], intercept=0.0, slope=0.0)
+    intercept, slope = quartile_line(std_residual)
+    quantile_line = _panel_line(quantile_title, quantiles, intercept, slope)
+    return _ModelPanels(pd.concat(frames), pd.concat(curves), pd.concat([zero_line, quantile_line]))
 
 
-def _joined(frames: Sequence[pd.DataFrame], titles: list[str]) -> pd.DataFrame:
-    """Frames below each other, their panels in order."""
+def _panel_points(rows: pd.DataFrame, title: str, across: Any, up: Any) -> pd.DataFrame:
+    """Points of a panel, none of them ringed."""
+    return pd.DataFrame(
+        {
+            "panel": title,
+            "across": across,
+            "up": up,
+            "name": rows["name"],
+            "group": rows["group"],
+            "ringed": False,
+        }
+    )
+
+
+def _panel_curve(title: str, across: Any, up: Any, *, robust: bool) -> pd.DataFrame:
+    """Smooth curve through the points of a panel."""
+    x, y = smooth_curve(np.asarray(across), np.asarray(up), robust=robust)
+    return pd.DataFrame({"panel": title, "across": x, "up": y})
+
+
+def _panel_line(title: str, across: Any, intercept: float, slope: float) -> pd.DataFrame:
+    """Straight line from the smallest to the largest horizontal position of a panel's points."""
+    start = np.min(across)
+    end = np.max(across)
+    return pd.DataFrame(
+        {
+            "panel": [title],
+            "across": [start],
+            "up": [intercept + slope * start],
+            "end": [end],
+            "up_end": [intercept + slope * end],
+        }
+    )
+
+
+def _concat_panels(frames: Sequence[pd.DataFrame], titles: list[str]) -> pd.DataFrame:
+    """Frames of all models below each other, with the titles as ordered categories of `panel`."""
     frame = pd.concat(frames, ignore_index=True)
     return frame.assign(panel=pd.Categorical(frame["panel"], titles, ordered=True))
 
 
-def _points(points: pd.DataFrame) -> Any:
+def _point_layer(points: pd.DataFrame) -> Any:
     """Layer of points, smaller and more transparent the more there are."""
-    n_most = points["panel"].value_counts().max()
-    size, alpha = (0.8, 0.6) if n_most <= 200 else (0.5, 0.4) if n_most <= 2000 else (0.35, 0.25)
+    n_points = points["panel"].value_counts().max()
+    size, alpha = next((size, alpha) for n_max, size, alpha in _POINT_STYLES if n_points <= n_max)
     raster = len(points) > RASTER_POINTS
     return p9.geom_point(color=PALETTE[0], stroke=0, size=size, alpha=alpha, raster=raster)
 
 
-def _captions(rows: pd.DataFrame, ringed: pd.DataFrame, linear: bool) -> list[str]:
-    """Sentences under the figure."""
-    ordered = ringed.sort_values("up", ascending=False).groupby("group", observed=True)["name"]
-    several = ordered.ngroups > 1
-    named = [f"{f'{group}: ' if several else ''}{joined(list(names))}" for group, names in ordered]
+def _notes(rows: pd.DataFrame, ringed: pd.DataFrame, is_linear: bool) -> list[str]:
+    """Sentences of the caption on curves, rings and residuals."""
+    names_of_models = ringed.sort_values("up", ascending=False).groupby("group", observed=True)["name"]
+    ring_texts = []
+    for model, names in names_of_models:
+        prefix = f"{model}: " if names_of_models.ngroups > 1 else ""
+        ring_texts.append(f"{prefix}{joined(list(names))}")
     n_without = int(rows["std_residual"].isna().sum())
-    return [
-        "Curves: robust local lines (LOWESS); straight line: through the quartiles.",
-        f"Rings: largest Cook's distances, from the top ({'; '.join(named)})." if named else "",
-        "" if linear else "Pearson residuals of a logit model need not be normal.",
-        f"Without a standardised residual (leverage 1): {counted(n_without, 'row')}." if n_without else "",
-    ]
+    notes = ["Curves: robust local lines (LOWESS); straight line: through the quartiles."]
+    if ring_texts:
+        notes.append(f"Rings: largest Cook's distances, from the top ({'; '.join(ring_texts)}).")
+    if not is_linear:
+        notes.append("Pearson residuals of a logit model need not be normal.")
+    if n_without:
+        notes.append(f"Without a standardised residual (leverage 1): {counted(n_without, 'row')}.")
+    return notes

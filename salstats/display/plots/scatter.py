@@ -1,4 +1,4 @@
-"""Scores against a covariate, with the lines of fitted models and correlations given as frames."""
+"""Scatter plot of scores and a covariate, with lines of fitted models and correlations."""
 
 import re
 from collections.abc import Sequence
@@ -18,29 +18,35 @@ from salstats.display.plots.layout.legends import group_scales
 from salstats.display.plots.layout.panel_grid import PANEL_MM, PanelGrid, panel_grid
 from salstats.display.plots.layout.points import CELL_POINTS, RASTER_POINTS, cell_layers
 from salstats.display.plots.layout.scatter_data import (
-    Drawn,
-    captions,
+    ScatterData,
     correlation_texts,
-    drawn_points,
     fitted_lines,
+    scatter_notes,
+    scatter_points,
 )
 from salstats.display.plots.layout.text_fit import text_mm
 from salstats.display.plots.layout.theme import MM_PER_PT, REFERENCE, TEXT_PT, font
 from salstats.display.text.labels import Labels
 from salstats.study import HUMAN
 
-#: Colour of cells that hold points of one group and of several.
-_CELL_COLOURS = ("#6699CC", "#999999")
-#: Share of a panel that its points cover, each counted by itself; more of them are more transparent.
-_COVERED = 0.35
-#: Height of a panel over its width, share that the bands of an outcome take, and room around the points.
-_SHARE, _BANDS, _ROOM = 0.9, 0.25, 0.04
-#: Size of the correlations' text, height of its lines, and what stands before it in the colour of its group.
+#: Colour of cells with points of a single group, and of several groups.
+_CELL_COLOUR = "#6699CC"
+_MIXED_CELL_COLOUR = "#999999"
+#: Area of all points, as if none overlapped, as a share of the panel. More points are more transparent.
+_INKED_SHARE = 0.35
+#: Height of a panel as a multiple of its width, and the share of it that bands of a binary outcome take.
+_HEIGHT_SHARE = 0.9
+_BANDS_SHARE = 0.25
+#: Share of its length by which an axis is expanded at both ends.
+_EXPANSION = 0.04
+#: Size of the text of correlations in points, and height of its lines in mm.
 _TEXT_PT = TEXT_PT - 1
 _LINE_MM = 1.15 * _TEXT_PT * MM_PER_PT
-_KEY, _KEY_ROOM = "\u25aa", "\u2003"
-#: How far bands may reach beyond points and lines, in heights of these.
-_BEYOND = 0.5
+#: Square before a text in the colour of its group, and the indentation that makes room for it.
+_KEY = "\u25aa"
+_KEY_INDENT = "\u2003"
+#: Height by which bands may extend beyond points and lines, as a share of the range of these.
+_BAND_EXCESS = 0.5
 
 
 @figures
@@ -116,144 +122,196 @@ def plot_scatter(
     'Probability'
     """
     names = Labels(labels, check_frame(data, "data"))
-    drawn = drawn_points(data, x, y, by, colour, names)
+    drawn = scatter_points(data, x, y, by, colour, names)
     lines = None if fit is None else fitted_lines(fit, x, y, drawn, data)
     texts = None if correlations is None else correlation_texts(correlations, x, y, drawn)
-    wide = 0.0 if texts is None else max(text_mm(_KEY_ROOM + text, _TEXT_PT) for text in texts["text"])
-    panels = list(drawn.points["panel"].cat.categories)
-    grid = panel_grid(panels, n_columns, width, least=max(wide, PANEL_MM))
-    height, room = grid.panel_height(_SHARE), 0.0
-    layers = _points(drawn, grid, height)
-    # numbers end where the data do, below the correlations; the bands of an outcome have none
-    seen = drawn.points["y"] if lines is None else pd.concat([drawn.points["y"], lines["estimate"]])
-    numbers = (0.0, 1.0) if drawn.outcome else (float(seen.min()), float(seen.max()))
-    if lines is not None and len(lines):
-        lines = _within(lines, numbers)
-        layers += _lines(lines)
+    text_width = 0.0
     if texts is not None:
-        texts = _stacked(texts, grid)
-        room = _LINE_MM * float(texts["text"].str.count("\n").max() + 1)
-        layers += _texts(texts, shown=not _mapped(layers) & {"shape", "linetype"})
-    groups = list(drawn.points["group"].cat.categories)
-    aesthetics = [a for a in ("color", "fill", "shape", "linetype") if a in _mapped(layers)]
+        text_width = max(text_mm(_KEY_INDENT + text, _TEXT_PT) for text in texts["text"])
+    panels = list(drawn.points["panel"].cat.categories)
+    grid = panel_grid(panels, n_columns, width, min_width=max(text_width, PANEL_MM))
+    height = grid.panel_height(_HEIGHT_SHARE)
+    layers = _point_layers(drawn, grid, height)
+    data_range = _data_range(drawn, lines)
+    if lines is not None and len(lines):
+        lines = _with_cut_bands(lines, data_range)
+        layers += _line_layers(lines)
+    text_height = 0.0
+    if texts is not None:
+        texts = _stacked_texts(texts, grid)
+        text_height = _LINE_MM * float(texts["text"].str.count("\n").max() + 1)
+        has_other_keys = bool(_mapped_aesthetics(layers) & {"shape", "linetype"})
+        layers += _text_layers(texts, show_legend=not has_other_keys)
+    mapped = _mapped_aesthetics(layers)
+    aesthetics = [name for name in ("color", "fill", "shape", "linetype") if name in mapped]
     scales = group_scales(drawn.texts, [HUMAN], aesthetics, grid.width, labels=names, solid=True)
-    cells = "alpha" in _mapped(layers)
-    titles = [_title(_name(data, name, names)) for name in (x, y)]
-    # one group needs no legend
-    keys = groups if len(groups) > 1 else []
-    if not keys:
-        scales[-1] = p9.guides(**dict.fromkeys(aesthetics, "none"))
-    values = sorted(drawn.points["x"].unique())
-    across = partial(axis_breaks, length=grid.panel_width)
+    groups = list(drawn.points["group"].cat.categories)
+    legend = groups if len(groups) > 1 else []
+    if not legend:
+        scales.append(p9.guides(**dict.fromkeys(aesthetics, "none")))
+    has_cells = "alpha" in mapped
+    if has_cells:
+        legend = [*legend, "cells"]
+    titles = [_axis_title(data, column, names) for column in (x, y)]
     figure = (
         p9.ggplot(drawn.points)
         + layers
-        + p9.scale_x_continuous(
-            breaks=values if drawn.few else across, minor_breaks=[], labels=tick_texts, expand=(_ROOM, 0)
-        )
-        + p9.scale_y_continuous(
-            breaks=axis_breaks(numbers, 1.6 * height),
-            minor_breaks=[],
-            labels=tick_texts,
-            expand=(_ROOM, 0, _ROOM + (1 + 2 * _ROOM) * room / height, 0),
-        )
+        + _axes(drawn, data_range, grid, height, text_height)
         + grid.look(
-            height + room,
+            height + text_height,
             x=titles[0],
             y=titles[1],
-            notes=[scope_note(data, names, _unsaid(drawn)), *captions(drawn, titles, lines, texts, names)],
-            legend=[*keys, *["cells"] * cells],
+            notes=[
+                scope_note(data, names, _unnamed_columns(drawn)),
+                *scatter_notes(drawn, titles, lines, texts, names),
+            ],
+            legend=legend,
         )
         + scales
-        + ([] if keys or cells else p9.theme(legend_position="none"))
     )
-    return grid.pages(figure, height + room)
+    if not legend:
+        figure = figure + p9.theme(legend_position="none")
+    return grid.pages(figure, height + text_height)
 
 
-def _mapped(layers: Sequence[Any]) -> set[str]:
-    """Aesthetics that some layer maps to a column."""
-    return {name for layer in layers for name in getattr(layer, "mapping", ())}
+def _data_range(drawn: ScatterData, lines: pd.DataFrame | None) -> tuple[float, float]:
+    """Smallest and largest number of the vertical axis: that of points and lines, 0 and 1 for outcomes."""
+    if drawn.is_binary:
+        return 0.0, 1.0
+    values = drawn.points["y"]
+    if lines is not None:
+        values = pd.concat([values, lines["estimate"]])
+    return float(values.min()), float(values.max())
 
 
-def _points(drawn: Drawn, grid: PanelGrid, height: float) -> list[Any]:
-    """Layer of points: smaller and more transparent the more there are, in the end as counts."""
+def _axes(
+    drawn: ScatterData, data_range: tuple[float, float], grid: PanelGrid, height: float, text_height: float
+) -> list[Any]:
+    """Scales of both axes, with room in mm for texts above the numbers of the vertical one."""
+    x_breaks: Any = partial(axis_breaks, length=grid.panel_width)
+    if drawn.has_few_x:
+        x_breaks = sorted(drawn.points["x"].unique())
+    room_above = _EXPANSION + (1 + 2 * _EXPANSION) * text_height / height
+    return [
+        p9.scale_x_continuous(breaks=x_breaks, minor_breaks=[], labels=tick_texts, expand=(_EXPANSION, 0)),
+        p9.scale_y_continuous(
+            breaks=axis_breaks(data_range, 1.6 * height),
+            minor_breaks=[],
+            labels=tick_texts,
+            expand=(_EXPANSION, 0, room_above, 0),
+        ),
+    ]
+
+
+def _mapped_aesthetics(layers: Sequence[Any]) -> set[str]:
+    """Aesthetics that any layer maps to a column."""
+    return {aesthetic for layer in layers for aesthetic in getattr(layer, "mapping", ())}
+
+
+def _point_layers(drawn: ScatterData, grid: PanelGrid, height: float) -> list[Any]:
+    """Layer of points, smaller and more transparent the more there are; cells for very many."""
     points = drawn.points
-    n_most = int(points["panel"].value_counts().max())
-    # points in lanes are few per place already, and cells would not fit the lanes
-    if n_most > CELL_POINTS and not (drawn.outcome or drawn.few):
-        return cell_layers(points, _CELL_COLOURS[points["group"].nunique() > 1])
-    size = 0.9 if n_most <= 200 else 0.6 if n_most <= 1500 else 0.35
-    # the diameter of a mark of size s is s * sqrt(pi) points
-    area = np.pi / 4 * (size * np.pi**0.5 * MM_PER_PT) ** 2
-    covered = _COVERED * grid.panel_width * height * (_BANDS if drawn.outcome else 1)
+    n_points = int(points["panel"].value_counts().max())
+    # spread points are few at each position already, and cells would not match their lanes
+    is_spread = drawn.is_binary or drawn.has_few_x
+    if n_points > CELL_POINTS and not is_spread:
+        has_groups = points["group"].nunique() > 1
+        return cell_layers(points, _MIXED_CELL_COLOUR if has_groups else _CELL_COLOUR)
+    if n_points <= 200:
+        size = 0.9
+    elif n_points <= 1500:
+        size = 0.6
+    else:
+        size = 0.35
+    # plotnine draws a mark of size s with a diameter of s * sqrt(pi) points
+    point_area = np.pi / 4 * (size * np.pi**0.5 * MM_PER_PT) ** 2
+    inked_area = _INKED_SHARE * grid.panel_width * height
+    if drawn.is_binary:
+        inked_area *= _BANDS_SHARE
     mapping = p9.aes("x_drawn", "y_drawn", color="group", shape="group")
-    alpha = float(np.clip(covered / (n_most * area), 0.03, 0.7))
+    alpha = float(np.clip(inked_area / (n_points * point_area), 0.03, 0.7))
     raster = len(points) > RASTER_POINTS
     return [p9.geom_point(mapping, size=size, stroke=0, alpha=alpha, raster=raster)]
 
 
-def _within(lines: pd.DataFrame, ends: tuple[float, float]) -> pd.DataFrame:
-    """Lines whose bands end not far beyond points and lines, and which of these, `cut`, would not."""
-    room = _BEYOND * (ends[1] - ends[0]) or np.inf
-    bands = lines[["conf_low", "conf_high"]].clip(ends[0] - room, ends[1] + room)
-    cut = (bands != lines[bands.columns]) & bands.notna()
-    return lines.assign(**bands, cut=cut.any(axis=1))
+def _with_cut_bands(lines: pd.DataFrame, data_range: tuple[float, float]) -> pd.DataFrame:
+    """Lines whose bands are cut not far beyond the data; `cut` is whether a row was."""
+    low, high = data_range
+    excess = _BAND_EXCESS * (high - low) or np.inf
+    bands = lines[["conf_low", "conf_high"]].clip(low - excess, high + excess)
+    is_cut = (bands != lines[bands.columns]) & bands.notna()
+    return lines.assign(**bands, cut=is_cut.any(axis=1))
 
 
-def _lines(lines: pd.DataFrame) -> list[Any]:
-    """Layers of bands and lines; those of all groups together are black."""
-    together = bool(lines["group"].isna().any())
-    own: dict[str, Any] = {} if together else {"color": "group", "linetype": "group"}
-    fill: dict[str, Any] = {"group": "panel"} if together else {"fill": "group"}
-    black: dict[str, Any] = {"color": REFERENCE} if together else {}
-    layers = [p9.geom_line(p9.aes("value", "estimate", **own), lines, size=0.6, **black)]
+def _line_layers(lines: pd.DataFrame) -> list[Any]:
+    """Layers of bands and lines, in the colours of groups, or black where they are of all groups together."""
+    if lines["group"].isna().any():
+        line = p9.aes("value", "estimate")
+        band = p9.aes("value", ymin="conf_low", ymax="conf_high", group="panel")
+        line_colour = {"color": REFERENCE}
+        band_colour = {"fill": REFERENCE}
+    else:
+        line = p9.aes("value", "estimate", color="group", linetype="group")
+        band = p9.aes("value", ymin="conf_low", ymax="conf_high", fill="group")
+        line_colour = {}
+        band_colour = {}
+    layers = [p9.geom_line(line, lines, size=0.6, **line_colour)]
     banded = barred_rows(lines)
     if len(banded):
-        limits = p9.aes("value", ymin="conf_low", ymax="conf_high", **fill)
-        black = {"fill": REFERENCE} if together else {}
-        layers.insert(0, p9.geom_ribbon(limits, banded, alpha=0.2, show_legend=False, **black))
+        layers.insert(0, p9.geom_ribbon(band, banded, alpha=0.2, show_legend=False, **band_colour))
     return layers
 
 
-def _stacked(texts: pd.DataFrame, grid: PanelGrid) -> pd.DataFrame:
-    """Correlations in the order of the legend, each with the empty lines that set it below those before."""
-    keyed = texts["group"].nunique() > 1
+def _stacked_texts(texts: pd.DataFrame, grid: PanelGrid) -> pd.DataFrame:
+    """Correlations in the order of the legend, each below empty lines for those above it in its panel.
+
+    `key` has the square in the colour of the group, with the same empty lines.
+    """
+    has_keys = texts["group"].nunique() > 1
+    indent = _KEY_INDENT if has_keys else ""
     texts = texts.sort_values(["panel", "group"], kind="stable")
-    room = _KEY_ROOM if keyed else ""
-    if max(text_mm(room + t, _TEXT_PT) for t in texts["text"]) > grid.panel_width:
+    if max(text_mm(indent + text, _TEXT_PT) for text in texts["text"]) > grid.panel_width:
         texts["text"] = texts["text"].str.replace(" (", "\n(", regex=False)
     n_lines = texts["text"].str.count("\n") + 1
-    before = n_lines.groupby(texts["panel"], observed=True).cumsum() - n_lines
-    above = [int(n) * "\n" for n in before]
-    return texts.assign(
-        text=[a + (room + t.replace("\n", f"\n{room}")) for a, t in zip(above, texts["text"], strict=True)],
-        key=[a + _KEY if keyed else "" for a in above],
-    )
+    n_lines_above = n_lines.groupby(texts["panel"], observed=True).cumsum() - n_lines
+    empty_lines = [int(n) * "\n" for n in n_lines_above]
+    stacked = []
+    for lines_above, text in zip(empty_lines, texts["text"], strict=True):
+        indented_text = indent + text.replace("\n", f"\n{indent}")
+        stacked.append(lines_above + indented_text)
+    keys = [lines_above + _KEY for lines_above in empty_lines] if has_keys else ""
+    return texts.assign(text=stacked, key=keys)
 
 
-def _texts(texts: pd.DataFrame, shown: bool) -> list[Any]:
-    """Layers of correlations from the upper left corner down, behind keys of their groups if several."""
-    look: dict[str, Any] = {"x": -np.inf, "y": np.inf, "ha": "left", "va": "top", "size": _TEXT_PT}
-    look |= {"data": texts, "family": font(), "lineheight": 1.1}
-    text = p9.geom_text(p9.aes(label="text"), show_legend=False, **look)
-    if not texts["key"].any():
-        return [text]
-    return [text, p9.geom_text(p9.aes(label="key", color="group"), show_legend=shown, **look)]
+def _text_layers(texts: pd.DataFrame, *, show_legend: bool) -> list[Any]:
+    """Layers of correlations in the upper left corner, with squares in the colours of groups if several."""
+    options: dict[str, Any] = {
+        "data": texts,
+        "x": -np.inf,
+        "y": np.inf,
+        "ha": "left",
+        "va": "top",
+        "size": _TEXT_PT,
+        "family": font(),
+        "lineheight": 1.1,
+    }
+    layers = [p9.geom_text(p9.aes(label="text"), show_legend=False, **options)]
+    if texts["key"].any():
+        key = p9.aes(label="key", color="group")
+        layers.append(p9.geom_text(key, show_legend=show_legend, **options))
+    return layers
 
 
-def _unsaid(drawn: Drawn) -> list[str]:
-    """Columns that neither an axis nor a title nor the legend says."""
-    several = drawn.keys.nunique() > 1
-    said = {column for column in (*drawn.by, drawn.colour) if column and several[column]}
-    return [c for c in ("method", "task") if c not in said]
+def _unnamed_columns(drawn: ScatterData) -> list[str]:
+    """Columns that neither titles of panels nor the legend name, for the caption."""
+    varies = drawn.keys.nunique() > 1
+    columns = [*drawn.by] if drawn.colour is None else [*drawn.by, drawn.colour]
+    named = [column for column in columns if varies[column]]
+    return [column for column in ("method", "task") if column not in named]
 
 
-def _name(data: pd.DataFrame, column: str, names: Labels) -> str:
-    """What an axis shows: of scores of one metric, that metric."""
+def _axis_title(data: pd.DataFrame, column: str, names: Labels) -> str:
+    """Title of an axis: the column's label or the only metric of scores, a unit in brackets: "Area (px)"."""
     metrics = distinct(data, "metric") if column == "score" else []
-    return names.value("metric", metrics[0]) if len(metrics) == 1 else names.column(column)
-
-
-def _title(label: str) -> str:
-    """Title of an axis, a unit at its end in brackets: "Area (px)"."""
-    return re.sub(r" (px|mm)$", r" (\1)", label)
+    title = names.value("metric", metrics[0]) if len(metrics) == 1 else names.column(column)
+    return re.sub(r" (px|mm)$", r" (\1)", title)

@@ -1,5 +1,6 @@
-"""Threshold sweeps: the mean score of every task at each threshold, the best one marked."""
+"""Threshold sweeps: the mean score of each task at each threshold, with the best threshold marked."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,13 @@ from salstats.display.text.format import joined
 from salstats.display.text.labels import Labels
 from salstats.metrics.registry import direction
 
-#: Tasks that share a single panel, and that share one of several: as many as there are colours.
-_FEW_TASKS, _MOST_TASKS = 5, len(PALETTE)
-#: Panels of a page side by side, and height of a panel over its width.
-_MOST_COLUMNS, _SHARE = 3, 0.62
+#: Most tasks of a single panel, and of one of several panels: as many as there are colours.
+_SINGLE_PANEL_TASKS = 5
+_PANEL_TASKS = len(PALETTE)
+#: Most panels side by side.
+_MAX_COLUMNS = 3
+#: Height of a panel as a multiple of its width.
+_HEIGHT_SHARE = 0.62
 
 
 @figures
@@ -76,43 +80,44 @@ def plot_thresholds(
     3        Edema        0.2
     """
     names = Labels(labels, check_frame(sweep, "sweep"))
-    estimates, note = _checked(sweep, names)
+    estimates, missing_note = _checked(sweep, names)
     metric = estimates.single("metric")
+    larger_is_better = metric is None or direction(metric) >= 0
     rows = _in_panels(estimates.frame, names, n_panels)
-    larger = metric is None or direction(metric) >= 0
-    lines = rows.groupby(["panel", "task"], observed=True)["estimate"]
-    # thresholds ascend, and the first of equal ones counts
-    rows["best"] = rows.index.isin(lines.idxmax() if larger else lines.idxmin())
+    rows["best"] = _is_best(rows, larger_is_better)
     texts = _legend_texts(rows, names)
     rows["name"] = pd.Categorical(rows["task"].map(texts), list(texts.values()), ordered=True)
-    keys = list(rows["panel"].cat.categories)
-    width = width if width is not None else COLUMN_MM if len(keys) == 1 else PAGE_MM
-    grid = panel_grid(keys, 2 if len(keys) == 4 else _MOST_COLUMNS, width)
-    height = grid.panel_height(_SHARE)
+    panels = list(rows["panel"].cat.categories)
+    if width is None:
+        width = COLUMN_MM if len(panels) == 1 else PAGE_MM
+    grid = panel_grid(panels, 2 if len(panels) == 4 else _MAX_COLUMNS, width)
+    height = grid.panel_height(_HEIGHT_SHARE)
     barred = barred_rows(rows)
-    sentences = [
+    bar_layers = []
+    if len(barred):
+        limits = p9.aes(ymin="conf_low", ymax="conf_high")
+        bar_layers.append(p9.geom_linerange(limits, barred, size=0.3, alpha=0.6, show_legend=False))
+    notes = [
         scope_note(rows, names, ["method"]),
-        _best_note(estimates, larger),
+        _best_note(estimates, larger_is_better),
         interval_caption(estimates) if len(barred) else "",
-        note,
+        missing_note,
     ]
-    several = rows.groupby(["panel", "name"], observed=True)["estimate"].transform("size") > 1
-    limits = p9.aes(ymin="conf_low", ymax="conf_high")
+    n_points = rows.groupby(["panel", "name"], observed=True)["estimate"].transform("size")
+    best_mark = {"size": 1.8, "stroke": 0.4, "color": "black"}
     figure = (
         p9.ggplot(rows, p9.aes("threshold", "estimate", color="name", shape="name"))
-        + ([p9.geom_linerange(limits, barred, size=0.3, alpha=0.6, show_legend=False)] if len(barred) else [])
-        + p9.geom_line(p9.aes(linetype="name"), rows[several], size=0.5)
+        + bar_layers
+        + p9.geom_line(p9.aes(linetype="name"), rows[n_points > 1], size=0.5)
         + p9.geom_point(p9.aes(fill="name"), size=1.2, stroke=0)
-        + p9.geom_point(
-            p9.aes(fill="name"), rows[rows["best"]], size=1.8, stroke=0.4, color="black", show_legend=False
-        )
+        + p9.geom_point(p9.aes(fill="name"), rows[rows["best"]], show_legend=False, **best_mark)
         + group_scales(texts, (), ("color", "shape", "linetype", "fill"), grid.width, labels=names)
         + number_axes(grid.panel_width, height)
         + grid.look(
             height,
             x=names.column("threshold"),
-            y=_quantity(estimates, names),
-            notes=sentences,
+            y=_y_title(estimates, names),
+            notes=notes,
             legend=list(texts.values()),
         )
     )
@@ -120,70 +125,100 @@ def plot_thresholds(
 
 
 def _checked(sweep: pd.DataFrame, names: Labels) -> tuple[Estimates, str]:
-    """Return the rows with an estimate, and a sentence about the others."""
+    """Return the rows with an estimate, and a sentence that names the rows without one."""
     estimates = read_estimates(sweep, "sweep", ("estimate", "task", "threshold"))
     frame = estimates.frame
     frame["threshold"] = check_numeric(frame, "threshold", "sweep")
-    keys = [c for c in ("method", "task", "threshold") if c in frame.columns]
-    if frame[keys].isna().any(axis=None):
-        raise SalstatsError(f"a row of sweep lacks {joined(keys, 'or')}; fill it or leave it out")
+    key_columns = [column for column in ("method", "task", "threshold") if column in frame.columns]
+    if frame[key_columns].isna().any(axis=None):
+        raise SalstatsError(f"a row of sweep lacks {joined(key_columns, 'or')}; fill it or leave it out")
     metrics = estimates.values("metric")
     if len(metrics) > 1:
         raise SalstatsError(
             f"sweep holds {len(metrics)} metrics ({quoted(metrics)}), which share no axis; keep one of them"
         )
-    check_distinct(estimates, keys)
-    # a line without any value is named once
-    lines = [c for c in keys[:-1] if c == "task" or frame[c].nunique() > 1]
-    whole = frame.groupby(keys[:-1])["estimate"].transform("count") == 0
-    placed = estimates.with_frame(frame.assign(at=frame["threshold"].map(str).mask(whole, "")))
-    note = not_drawn_sentence(placed, names, [*lines, "at"])
+    check_distinct(estimates, key_columns)
+    line_columns = key_columns[:-1]
+    named_columns = [column for column in line_columns if column == "task" or frame[column].nunique() > 1]
+    # a line without any estimate is named once, not with each threshold
+    is_empty_line = frame.groupby(line_columns)["estimate"].transform("count") == 0
+    threshold_texts = frame["threshold"].map(str).mask(is_empty_line, "")
+    with_texts = estimates.with_frame(frame.assign(at=threshold_texts))
+    note = not_drawn_sentence(with_texts, names, [*named_columns, "at"])
     return estimates.with_frame(drawn_rows(estimates)), note
 
 
+def _is_best(rows: pd.DataFrame, larger_is_better: bool) -> np.ndarray:
+    """Return whether each row has the best estimate of its line, the first row if there are equal ones."""
+    lines = rows.groupby(["panel", "task"], observed=True)["estimate"]
+    return rows.index.isin(lines.idxmax() if larger_is_better else lines.idxmin())
+
+
 def _in_panels(frame: pd.DataFrame, names: Labels, n_panels: int | None) -> pd.DataFrame:
-    """Rows with their `panel`, sorted: tasks of a method share panels as evenly as can be."""
-    methods = [None] if "method" not in frame.columns else names.order("method", frame["method"])
-    parts: list[pd.DataFrame] = []
-    for method in methods:
-        rows = frame if method is None else frame[frame["method"] == method]
+    """Rows with their `panel`, by panel, task and threshold; tasks of a method share panels evenly."""
+    rows_of_method = {"": frame}
+    if "method" in frame.columns:
+        methods = names.order("method", frame["method"])
+        rows_of_method = {
+            names.value("method", method): frame[frame["method"] == method] for method in methods
+        }
+    task_frames: list[pd.DataFrame] = []
+    for method_label, rows in rows_of_method.items():
         tasks = names.order("task", rows["task"])
-        if n_panels is None:
-            n = 1 if len(tasks) <= _FEW_TASKS else max(2, -(-len(tasks) // _MOST_TASKS))
-        else:
-            n = min(check_count(n_panels, "n_panels"), len(tasks))
-        own = "" if len(methods) == 1 else names.value("method", method)
-        for i, shared in enumerate(np.array_split(np.array(tasks, dtype=object), n)):
-            title = ", ".join([*([own] if own else []), *([f"{i + 1} of {n}"] if n > 1 else [])])
-            parts += [rows[rows["task"] == task].assign(panel=title) for task in shared]
-    result = pd.concat([part.sort_values("threshold") for part in parts], ignore_index=True)
+        n = _n_task_panels(len(tasks), n_panels)
+        for number, panel_tasks in enumerate(np.array_split(np.array(tasks, dtype=object), n), 1):
+            title = []
+            if len(rows_of_method) > 1:
+                title.append(method_label)
+            if n > 1:
+                title.append(f"{number} of {n}")
+            for task in panel_tasks:
+                task_rows = rows[rows["task"] == task].assign(panel=", ".join(title))
+                task_frames.append(task_rows.sort_values("threshold"))
+    result = pd.concat(task_frames, ignore_index=True)
     result["panel"] = pd.Categorical(result["panel"], list(dict.fromkeys(result["panel"])), ordered=True)
     return result
 
 
+def _n_task_panels(n_tasks: int, n_panels: int | None) -> int:
+    """Number of panels that the tasks of a method share."""
+    if n_panels is not None:
+        return min(check_count(n_panels, "n_panels"), n_tasks)
+    if n_tasks <= _SINGLE_PANEL_TASKS:
+        return 1
+    return max(2, math.ceil(n_tasks / _PANEL_TASKS))
+
+
 def _legend_texts(rows: pd.DataFrame, names: Labels) -> dict[Any, str]:
-    """Each task's label, with its best threshold unless there are several methods."""
-    labels = short_labels(names, "task", rows["task"], 32, 1)
+    """Label of each task, with its best threshold in brackets unless there are several methods."""
+    labels = short_labels(names, "task", rows["task"], width=32, lines=1)
     if "method" in rows.columns and rows["method"].nunique() > 1:
         return labels
     best = rows[rows["best"]].set_index("task")["threshold"]
-    return {task: f"{text} ({tick_texts([best[task]])[0]})" for task, text in labels.items()}
+    return {task: f"{label} ({_number_text(best[task])})" for task, label in labels.items()}
 
 
-def _quantity(estimates: Estimates, names: Labels) -> str:
-    """Return the title of the vertical axis: what `labels` calls the estimate, else the metric's mean."""
-    given = names.column("estimate")
-    if given != Labels().column("estimate"):
-        return given
-    metric, term = estimates.single("metric"), estimates.term
+def _number_text(number: float) -> str:
+    """Text of a single number, as at an axis."""
+    (text,) = tick_texts([number])
+    return text
+
+
+def _y_title(estimates: Estimates, names: Labels) -> str:
+    """Return the title of the vertical axis: the user's label, else the mean of the metric."""
+    label = names.column("estimate")
+    if label != Labels().column("estimate"):
+        return label
+    metric = estimates.single("metric")
+    term = estimates.term
     if metric is not None and not estimates.values("term"):
-        # a sweep that says no term has the mean at each threshold
+        # estimates of a sweep without a column `term` are means
         term = "mean"
     return quantity(metric, term, names)
 
 
-def _best_note(estimates: Estimates, larger: bool) -> str:
-    """Say what large marks are."""
-    which = "largest" if larger else "smallest"
+def _best_note(estimates: Estimates, larger_is_better: bool) -> str:
+    """Sentence on the large marks."""
+    extreme = "largest" if larger_is_better else "smallest"
     numbers = "" if len(estimates.values("method")) > 1 else ", numbers in brackets"
-    return f"Large marks{numbers}: threshold of the {which} value (the first of equal ones)."
+    return f"Large marks{numbers}: threshold of the {extreme} value (the first of equal ones)."

@@ -116,7 +116,7 @@ def caption(figure):
 
 def texts(figure):
     """The texts beside the marks, a list for each column, and their headings."""
-    found = layers(figure, "geom_beside")
+    found = layers(figure, "geom_text_column")
     return [list(layer._data["text"]) for layer in found], [layer.geom.params["heading"] for layer in found]
 
 

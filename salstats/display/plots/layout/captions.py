@@ -1,6 +1,6 @@
-"""Sentences and titles of figures of estimates: what the bars are, which P values, which coefficients."""
+"""Sentences below figures of estimates, and the titles of their axes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -13,39 +13,45 @@ from salstats.display.text.labels import Labels
 from salstats.display.text.margins import has_margins, margin_note, margin_text
 from salstats.stats.models.families import FAMILIES, GAUSSIAN
 
-#: On an axis of logarithms a bar reaches at most this far from the estimates.
-_FARTHEST = 1000.0
-#: Groups without a value that a caption names.
-_NAMED = 4
+#: Factor by which the limits of a bar on a logarithmic axis may differ from the smallest or largest estimate.
+_MAX_BAR_FACTOR = 1000.0
+#: Groups without a value that a caption names one by one.
+_MAX_NAMED = 4
 
 
 def scope_note(frame: pd.DataFrame, labels: Labels, columns: Iterable[str]) -> str:
-    """What a figure shows one of and says nowhere else: "Metric: IoU. Method: Grad-CAM."."""
-    said = {c: values[0] for c in columns if len(values := distinct(frame, c)) == 1}
-    return " ".join(f"{labels.column(c)}: {labels.value(c, value)}." for c, value in said.items())
+    """Sentences on columns that have a single value: "Metric: IoU. Method: Grad-CAM."."""
+    sentences = []
+    for column in columns:
+        values = distinct(frame, column)
+        if len(values) == 1:
+            sentences.append(f"{labels.column(column)}: {labels.value(column, values[0])}.")
+    return " ".join(sentences)
 
 
-def axis_text(what: str, estimates: Estimates) -> str:
-    """Return the title of an axis of estimates, which says of a quantile which one it is."""
+def axis_text(quantity: str, estimates: Estimates) -> str:
+    """Return the title of an axis of estimates: quantity, quantile of a quantile regression, interval."""
     families = [str(family) for family in estimates.values("family")]
     quantiles = [family for family in families if family.startswith("quantile")]
-    return with_interval(", ".join([what, *quantiles]), estimates)
+    return with_interval(", ".join([quantity, *quantiles]), estimates)
 
 
 def significance_level(estimates: Estimates) -> float:
-    """Return the level that goes with the intervals or their family, 0.05 where they say none."""
+    """Return the significance level of the intervals or their family, 0.05 where there is no single one."""
     levels = estimates.values("family_level") or estimates.values("conf_level")
     return round(1 - float(levels[0]), 10) if len(levels) == 1 else 0.05
 
 
 def p_below(estimates: Estimates, style: str) -> str:
-    """Return "P < 0.05" with the level that goes with the intervals, as a style writes it."""
-    text = f"{significance_level(estimates):.10g}"
-    return f"P < {text if STYLES[style].p_zero else text.removeprefix('0')}"
+    """Return "P < 0.05" with the level that belongs to the intervals, as a style writes it."""
+    level = f"{significance_level(estimates):.10g}"
+    if not STYLES[style].p_zero:
+        level = level.removeprefix("0")
+    return f"P < {level}"
 
 
 def margin_notes(estimates: Estimates, labels: Labels, style: str, *, marked: bool) -> list[str]:
-    """Say what the lines of margins are and, where estimates stand as text, the mark of those inside."""
+    """Sentences that explain the lines of margins and, if `marked`, the mark of estimates inside them."""
     if not has_margins(estimates):
         return []
     if marked:
@@ -54,39 +60,40 @@ def margin_notes(estimates: Estimates, labels: Labels, style: str, *, marked: bo
 
 
 def distinct(frame: pd.DataFrame, column: str) -> list[Any]:
-    """Distinct values of a column, none where there is no such column."""
+    """Distinct values of a column without missing ones, none where the frame has no such column."""
     return list(frame[column].dropna().unique()) if column in frame.columns else []
 
 
 def is_ratio(estimates: Estimates) -> bool:
-    """Return whether estimates are exponentiated, which all have to be or none."""
+    """Return whether estimates are exponentiated; raise where only some of them are."""
     name = estimates.name
-    known = {str(value).lower() == "true" for value in estimates.values("exponentiated")}
-    if len(known) > 1:
+    # a frame that was read from a file may have texts in this column
+    exponentiated = {str(value).lower() == "true" for value in estimates.values("exponentiated")}
+    if len(exponentiated) > 1:
         raise SalstatsError(
             f"{name} holds exponentiated estimates beside others, which share no axis; keep one kind, as in "
             f'{name}.query("exponentiated")'
         )
-    return known == {True}
+    return exponentiated == {True}
 
 
 def bars_on_log_axis(estimates: Estimates) -> tuple[Estimates, str]:
-    """Return ratios whose bars have an end on an axis of logarithms, and a sentence if one was cut."""
+    """Return ratios whose bars are cut to fit a logarithmic axis, and a sentence if any bar was cut."""
     ratios = estimates.known("estimate")
     if (ratios <= 0).any():
         raise SalstatsError(f"an exponentiated estimate is positive, not {ratios.min():g}")
     if not len(ratios):
         return estimates, ""
     limits = estimates.frame[["conf_low", "conf_high"]]
-    cut = limits.clip(ratios.min() / _FARTHEST, ratios.max() * _FARTHEST)
-    is_cut = (cut != limits) & limits.notna()
+    cut_limits = limits.clip(ratios.min() / _MAX_BAR_FACTOR, ratios.max() * _MAX_BAR_FACTOR)
+    is_cut = (cut_limits != limits) & limits.notna()
     note = "Bars that reach an end of the axis are cut there." if is_cut.to_numpy().any() else ""
-    frame = estimates.frame.assign(conf_low=cut["conf_low"], conf_high=cut["conf_high"])
+    frame = estimates.frame.assign(conf_low=cut_limits["conf_low"], conf_high=cut_limits["conf_high"])
     return estimates.with_frame(frame), note
 
 
 def effect_text(estimates: Estimates, ratio: bool) -> str:
-    """Return what the coefficients of models are."""
+    """Return the name of the estimates of models: "Odds ratio", "Coefficient", "Average marginal effect"."""
     if estimates.values("average"):
         if estimates.values("term"):
             return "Average marginal effect"
@@ -96,8 +103,18 @@ def effect_text(estimates: Estimates, ratio: bool) -> str:
     return link.ratio if ratio else link.effect
 
 
-def without(empty: pd.DataFrame, columns: Iterable[str], what: str, names: Labels) -> str:
-    """Sentence that names the groups without a value, if there are any."""
-    texts = [", ".join(names.value(c, row[c]) for c in columns) for row in empty.to_dict("records")]
-    more = [f"{count_text(len(texts) - _NAMED)} more"] if len(texts) > _NAMED else []
-    return f"Without {what}: {joined(['; '.join(texts[:_NAMED]), *more])}." if texts else ""
+def groups_without_note(empty: pd.DataFrame, columns: Sequence[str], value: str, labels: Labels) -> str:
+    """Sentence that names the groups without a value, "" if there are none.
+
+    `empty` has a row for each of these groups, `columns` are those that name it, and `value` is what the
+    group does not have: "a defined score".
+    """
+    if empty.empty:
+        return ""
+    groups = []
+    for row in empty.to_dict("records"):
+        groups.append(", ".join(labels.value(column, row[column]) for column in columns))
+    named = ["; ".join(groups[:_MAX_NAMED])]
+    if len(groups) > _MAX_NAMED:
+        named.append(f"{count_text(len(groups) - _MAX_NAMED)} more")
+    return f"Without {value}: {joined(named)}."

@@ -1,4 +1,4 @@
-"""Estimates made ready for a figure: what stands in rows, what in panels, and what is drawn."""
+"""Estimates prepared for a figure: its rows, its panels and the lines behind its marks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,38 +21,42 @@ from salstats.stats.agreement.records import short_label
 from salstats.stats.engine.coefficients import RECORDS as COEFFICIENTS
 from salstats.study import HUMAN
 
-_TERMS = {term: known.label for term, known in COEFFICIENTS.items()} | {
+#: Labels of terms at an axis.
+_TERMS = {
+    **{term: record.label for term, record in COEFFICIENTS.items()},
     "auroc": TERMS["auroc"].name,
     "within_case_sd": TERMS["within_case_sd"].name,
-    # what stands behind the comma has no room at an axis
+    # an axis has no room for the full labels
     **{term: short_label(term) for term in AGREEMENT},
 }
-#: What guessing scores, by metric or term; and terms whose zero means that there is nothing.
+#: Value of a metric or term that chance gives.
 _CHANCE = {"auc": 0.5, "sauc": 0.5, "auroc": 0.5}
+#: Terms whose value without any effect or association is 0.
 _ZERO_TERMS = (*CONTRASTS, *COEFFICIENTS, *AGREEMENT)
 
 
 def further_column(estimates: Estimates, columns: Sequence[str], besides: str) -> str | None:
-    """Return the one of some columns that has several values, which become panels.
+    """Return the column that varies, whose values become panels, or None if none of the columns varies.
 
     Raises
     ------
     SalstatsError
-        Two of them have several values.
+        Two or more of the columns have several values.
     """
-    several = [column for column in columns if len(estimates.values(column)) > 1]
-    if len(several) > 1:
+    varying = [column for column in columns if len(estimates.values(column)) > 1]
+    if len(varying) > 1:
         name = estimates.name
         raise SalstatsError(
-            f"{name} is grouped by {quoted(several)} besides {besides}, and a figure has panels for one of "
-            f"them; keep one value of the others, as in {name}.query(\"{several[-1]} == '...'\")"
+            f"{name} is grouped by {quoted(varying)} besides {besides}, and a figure has panels for one of "
+            f"them; keep one value of the others, as in {name}.query(\"{varying[-1]} == '...'\")"
         )
-    return several[0] if several else None
+    return varying[0] if varying else None
 
 
 def one_term(estimates: Estimates) -> str | None:
-    """Return the one term of estimates, None where they have no such column."""
-    terms, name = estimates.values("term"), estimates.name
+    """Return the single term of estimates, None if they have no column `term`."""
+    name = estimates.name
+    terms = estimates.values("term")
     if terms and estimates.values("formula"):
         raise SalstatsError(f"{name} holds coefficients of models; use plot_regression()")
     if len(terms) > 1:
@@ -63,9 +67,9 @@ def one_term(estimates: Estimates) -> str | None:
 
 
 def references_of(estimates: Estimates, reference: str | None = None) -> list[str]:
-    """Return the methods that stand as references: the one named, else those of the frame, else human."""
+    """Return the reference methods: `reference`, else those of the column `reference`, else `human`."""
     if reference is None:
-        return [str(r) for r in estimates.values("reference")] or [HUMAN]
+        return [str(method) for method in estimates.values("reference")] or [HUMAN]
     methods = sorted({str(method) for method in estimates.values("method")})
     if reference not in methods:
         raise SalstatsError(f"reference={reference!r} is no method of the estimates ({quoted(methods)})")
@@ -73,7 +77,7 @@ def references_of(estimates: Estimates, reference: str | None = None) -> list[st
 
 
 def drawn_rows(estimates: Estimates) -> pd.DataFrame:
-    """Return the rows that have an estimate; an error where none has, or one is infinite."""
+    """Return the rows that have an estimate; raise if there is none, or if an estimate is infinite."""
     if np.isinf(estimates.numbers("estimate")).any():
         raise ColumnError(f"column 'estimate' of {estimates.name} has infinite values; leave these rows out")
     if not estimates.defined.any():
@@ -84,21 +88,27 @@ def drawn_rows(estimates: Estimates) -> pd.DataFrame:
 
 
 def barred_rows(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows that have both limits, of which bars and bands are drawn."""
+    """Return the rows with both limits of an interval, for which a bar or a band is drawn."""
     return frame[frame["conf_low"].notna() & frame["conf_high"].notna()]
 
 
 def panel_texts(
-    estimates: Estimates, labels: Labels, facet: str | None, term: str | None, *others: str
+    estimates: Estimates, labels: Labels, facet: str | None, term: str | None, *further_columns: str
 ) -> dict[str, dict[Any, str]]:
-    """Return the labels that the titles of panels are made of, by column; `others` have one value.
+    """Return the labels that titles of panels consist of, by column and value.
 
-    A metric alone stands at the axis, but for contrasts, whose axis names the reference.
+    A single metric is named at the axis, not in the title; but the axis of contrasts names the reference.
     """
-    metrics = estimates.values("metric")
-    stands_at_axis = facet is None and term not in CONTRASTS and len(metrics) == 1
-    titled = [facet, None if stands_at_axis else "metric", *others]
-    texts = {c: labels.texts(c, estimates.frame[c]) for c in titled if c and estimates.values(c)}
+    is_metric_at_axis = facet is None and term not in CONTRASTS and len(estimates.values("metric")) == 1
+    columns = [] if facet is None else [facet]
+    if not is_metric_at_axis:
+        columns.append("metric")
+    columns += further_columns
+    texts = {
+        column: labels.texts(column, estimates.frame[column])
+        for column in columns
+        if estimates.values(column)
+    }
     if "metric" in texts and term == "mean":
         texts["metric"] = {metric: quantity(metric, term, labels) for metric in texts["metric"]}
     return texts
@@ -106,25 +116,25 @@ def panel_texts(
 
 @dataclass(frozen=True)
 class Drawing:
-    """Estimates made ready for a figure.
+    """Estimates prepared for a figure.
 
     Attributes
     ----------
     estimates : Estimates
-        All of them, those without a value among them.
+        All estimates, including missing ones.
     frame : DataFrame
         The rows with an estimate, with `panel` (the title of their panel) and, where there are methods,
         `method_label`.
     labels : Labels
-        What columns and values are called.
+        Labels and order of columns and values.
     row, facet : str or None
-        The grouping columns that name the rows, and further panels, if any does.
+        The grouping column that names the rows, and the further column whose values are panels.
     term : str or None
-        What the estimates are.
+        The term of all estimates.
     methods : dict
-        The legend's text of each method, references first.
+        Text of each method in the legend, references first.
     references : list of str
-        Methods that stand as references.
+        The reference methods.
     missing : str
         A sentence that names the rows without an estimate.
     """
@@ -141,7 +151,7 @@ class Drawing:
 
     @property
     def dodges(self) -> bool:
-        """Whether methods stand above each other in a row."""
+        """Return whether the marks of a row are dodged: a method each, one above the other."""
         return bool(self.methods) and self.row != "method"
 
     @property
@@ -153,40 +163,51 @@ class Drawing:
 def prepare(
     estimates: Estimates, labels: Mapping[str, Any] | Labels | None, reference: str | None = None
 ) -> Drawing:
-    """Make estimates ready for a figure: tasks are rows, methods marks, another column panels."""
-    named = Labels(labels, estimates.frame)
+    """Prepare estimates for a figure whose rows are tasks, marks methods and panels a further column."""
+    frame_labels = Labels(labels, estimates.frame)
     term = one_term(estimates)
-    others = [key for key in estimates.keys if key not in ("metric", "method")]
+    groups = [key for key in estimates.keys if key not in ("metric", "method")]
     row: str | None = None
-    if "task" in others:
+    if "task" in groups:
         row = "task"
-    elif others:
-        row = others[0]
+    elif groups:
+        row = groups[0]
     elif "method" in estimates.keys:
         row = "method"
-    facet = further_column(estimates, [c for c in others if c != row], f"metric, method and {row}")
+    further_groups = [column for column in groups if column != row]
+    facet = further_column(estimates, further_groups, besides=f"metric, method and {row}")
     check_distinct(estimates, estimates.keys)
     references = references_of(estimates, reference)
     frame = drawn_rows(estimates)
-    frame["panel"] = crossed(frame, panel_texts(estimates.where(estimates.defined), named, facet, term))
+    defined = estimates.where(estimates.defined)
+    frame["panel"] = crossed(frame, panel_texts(defined, frame_labels, facet, term))
     methods: dict[Any, str] = {}
     if "method" in frame.columns:
-        methods = method_labels(named, frame["method"], references)
+        methods = method_labels(frame_labels, frame["method"], references)
         texts = [methods[method] for method in frame["method"]]
         frame["method_label"] = pd.Categorical(texts, categories=list(methods.values()), ordered=True)
-    missing = not_drawn_sentence(estimates, named, estimates.keys)
-    return Drawing(estimates, frame, named, row, facet, term, methods, references, missing)
+    return Drawing(
+        estimates=estimates,
+        frame=frame,
+        labels=frame_labels,
+        row=row,
+        facet=facet,
+        term=term,
+        methods=methods,
+        references=references,
+        missing=not_drawn_sentence(estimates, frame_labels, estimates.keys),
+    )
 
 
 def guide_lines(frame: pd.DataFrame, term: str | None) -> pd.DataFrame:
-    """Return where each panel has a line at zero or at chance: columns `panel`, `guide`."""
+    """Return the position of each panel's line at zero or at chance: columns `panel`, `guide`."""
     metrics = frame["metric"].astype(str) if "metric" in frame.columns else [""] * len(frame)
-    guides = frame[["panel"]].assign(guide=[guide_at(m, term) for m in metrics])
+    guides = frame[["panel"]].assign(guide=[guide_at(metric, term) for metric in metrics])
     return guides.dropna().drop_duplicates().reset_index(drop=True)
 
 
 def margin_lines(estimates: Estimates, frame: pd.DataFrame) -> pd.DataFrame:
-    """Return where each panel of a drawn frame has a line at the bound of a margin: `panel`, `bound`."""
+    """Return the positions of each panel's lines at the bounds of margins: columns `panel`, `bound`."""
     if not has_margins(estimates):
         return pd.DataFrame({"panel": [], "bound": []})
     sides = [frame[["panel"]].assign(bound=frame[column]) for column in ("margin_low", "margin_high")]
@@ -195,26 +216,32 @@ def margin_lines(estimates: Estimates, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def guide_at(metric: str, term: str | None) -> float:
-    """Return the value of zero or of chance, NaN where neither means anything."""
+    """Return the value that means no effect or chance, NaN where no value means either."""
     if term in _ZERO_TERMS:
         return 0.0
     if term in _CHANCE:
         return _CHANCE[term]
-    if known_metric(metric) is None or term not in (None, "mean"):
+    is_mean_of_metric = known_metric(metric) is not None and term in (None, "mean")
+    if not is_mean_of_metric:
         return float("nan")
     return _CHANCE.get(str(metric).lower(), 0.0)
 
 
 def quantity(metric: Any, term: str | None, labels: Labels) -> str:
-    """Return what an axis shows: "Mean IoU", "Hit rate", "AUROC"."""
+    """Return the name of an estimated quantity at an axis: "Mean IoU", "Hit rate", "AUROC"."""
     if term == "pooled_rate" and metric is not None:
         label = labels.value("metric", metric)
+        # an abbreviation such as IoU keeps its capitals
         return f"Pooled {label.lower() if label.istitle() else label}"
     if term not in (None, "mean"):
-        what = _TERMS.get(str(term), labels.term(str(term)))
-        return what if metric is None else f"{what}, {labels.value('metric', metric)}"
+        term_label = _TERMS.get(str(term), labels.term(str(term)))
+        return term_label if metric is None else f"{term_label}, {labels.value('metric', metric)}"
     if metric is None:
         return "Mean" if term else "Estimate"
-    label, known = labels.value("metric", metric), known_metric(metric)
-    is_renamed = known is not None and label != known.label
-    return f"Mean {label}" if term and not is_renamed and "rate" not in label else label
+    label = labels.value("metric", metric)
+    record = known_metric(metric)
+    is_renamed = record is not None and label != record.label
+    # a name that the user has chosen and that of a rate are complete
+    if term and not is_renamed and "rate" not in label:
+        return f"Mean {label}"
+    return label

@@ -1,4 +1,4 @@
-"""Figures that know how they were made: they are laid out anew for a width, and may have pages."""
+"""Figures with pages, which can be laid out again for another width."""
 
 import functools
 import inspect
@@ -15,21 +15,22 @@ from salstats.checks import ValueRangeError
 from salstats.display.plots.layout.theme import MM_PER_INCH
 
 P = ParamSpec("P")
-#: Figures that could be printed, in mm.
-_NARROWEST_MM, _WIDEST_MM = 40, 1000
+#: Widths in mm between which a figure can be printed.
+_NARROWEST_MM = 40
+_WIDEST_MM = 1000
 
 
 @dataclass(frozen=True)
 class _Call:
-    """The call that made a figure, and what was added to it since."""
+    """Call of a plot function, and what was added to the figure afterwards."""
 
     plot: Callable[..., "Figure"]
     values: tuple[Any, ...]
     options: dict[str, Any]
-    added: tuple[Any, ...] = ()
+    additions: tuple[Any, ...] = ()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        """Itself: adding to a figure copies the figure, not the frames that it was made of."""
+        """Itself: adding to a figure copies the figure, not the frames that it was made from."""
         return self
 
 
@@ -43,71 +44,85 @@ class Figure(p9.ggplot):
     """
 
     _call: _Call | None = None
-    _others: tuple["Figure", ...] = ()
+    _further_pages: tuple["Figure", ...] = ()
 
     @property
     def pages(self) -> tuple["Figure", ...]:
         """Its pages in order."""
-        return (self, *self._others)
+        return (self, *self._further_pages)
 
     def __iadd__(self, other: Any) -> Self:
-        """Add to it, and remember what to add when it is laid out anew."""
+        """Add to all pages, and record the addition for a layout of another width."""
         super().__iadd__(other)
         if self._call is not None:
-            self._call = replace(self._call, added=(*self._call.added, other))
-        # what is added to a figure is added to its pages
-        self._others = tuple(page + other for page in self._others)
+            self._call = replace(self._call, additions=(*self._call.additions, other))
+        self._further_pages = tuple(page + other for page in self._further_pages)
         return self
 
     def at(self, width: float) -> "Figure":
-        """Figure laid out anew for a width in mm, with what was added to it."""
+        """Figure laid out again for a width in mm, with what was added to it."""
         call = self._call
-        own = self.theme.getp("figure_size")[0] * MM_PER_INCH
-        if call is None or abs(width - own) < 0.1:
+        own_width = self.theme.getp("figure_size")[0] * MM_PER_INCH
+        if call is None or abs(width - own_width) < 0.1:
             return self
         with warnings.catch_warnings():
-            # it was said when the figure was made
+            # the first call has already given the warnings
             warnings.simplefilter("ignore")
-            made = call.plot(*call.values, **call.options | {"width": width})
-        return functools.reduce(lambda figure, other: figure + other, call.added, made)
+            figure = call.plot(*call.values, **call.options | {"width": width})
+        for addition in call.additions:
+            figure = figure + addition
+        return figure
 
     def alone(self) -> "Figure":
-        """A page without the others and without what it was made of."""
+        """Copy of this page without the other pages and without the call that made it."""
         page = copy(self)
-        page._call, page._others = None, ()
+        page._call = None
+        page._further_pages = ()
         return page
 
 
 def figures(plot: Callable[P, p9.ggplot | Sequence[p9.ggplot]]) -> Callable[P, Figure]:
-    """Make what a plot function with a `width` returns, a figure or its pages, a `Figure`."""
+    """Decorate a plot function with an option `width`, so that its figure or pages become a `Figure`."""
 
     @functools.wraps(plot)
-    def drawn(*values: P.args, **options: P.kwargs) -> Figure:
+    def plot_figure(*values: P.args, **options: P.kwargs) -> Figure:
         _check_width(options.get("width"))
-        made = plot(*values, **options)
-        pages = [made] if isinstance(made, p9.ggplot) else list(made)
-        for page in pages:
-            page.__class__ = Figure
-        first, *others = pages
-        kept = {name: _kept(value) for name, value in options.items()}
-        first._call = _Call(drawn, tuple(map(_kept, values)), kept)
-        first._others = tuple(others)
+        plots = plot(*values, **options)
+        if isinstance(plots, p9.ggplot):
+            plots = [plots]
+        first, *further = [_as_figure(page) for page in plots]
+        first._call = _Call(
+            plot=plot_figure,
+            values=tuple(_snapshot(value) for value in values),
+            options={name: _snapshot(value) for name, value in options.items()},
+        )
+        first._further_pages = tuple(further)
         return first
 
-    # what `help` says
-    drawn.__signature__ = inspect.signature(plot).replace(return_annotation=Figure)  # type: ignore[attr-defined]
-    return drawn
+    # `help` shows the return type of the decorated function
+    signature = inspect.signature(plot).replace(return_annotation=Figure)
+    plot_figure.__signature__ = signature  # type: ignore[attr-defined]
+    return plot_figure
+
+
+def _as_figure(plot: p9.ggplot) -> Figure:
+    """Figure with the data, layers, scales and theme of a plotnine figure."""
+    figure = Figure()
+    figure.__dict__.update(plot.__dict__)
+    return figure
 
 
 def _check_width(width: Any) -> None:
-    """A width in mm, if one is given, could be printed."""
-    right = isinstance(width, int | float) and not isinstance(width, bool)
-    if width is not None and not (right and _NARROWEST_MM <= width <= _WIDEST_MM):
+    """Raise unless a width is None or a number of mm that can be printed."""
+    if width is None:
+        return
+    is_number = isinstance(width, int | float) and not isinstance(width, bool)
+    if not (is_number and _NARROWEST_MM <= width <= _WIDEST_MM):
         raise ValueRangeError(
             f"width must be a number of mm between {_NARROWEST_MM} and {_WIDEST_MM}, not {width!r}"
         )
 
 
-def _kept(value: Any) -> Any:
-    """A frame that stays as it is when the caller changes theirs: a copy that shares its values."""
+def _snapshot(value: Any) -> Any:
+    """Argument of a call as it is now: of a frame a copy, which shares its values with the original."""
     return value.copy(deep=False) if isinstance(value, pd.DataFrame) else value

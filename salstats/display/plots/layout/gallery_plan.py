@@ -1,4 +1,4 @@
-"""How a gallery is laid out: the size of its pictures, which stand beside each other, and on which page."""
+"""Layout of a gallery: the size of its pictures, the pictures side by side, and the rows of each page."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -18,31 +18,47 @@ from salstats.display.plots.layout.overlay_sheet import (
     Band,
     Placed,
     Sheet,
-    laid_out,
+    lay_out,
     lines_mm,
 )
 from salstats.display.plots.layout.pages import PAGE_HEIGHT_MM
 from salstats.display.plots.layout.text_fit import chars_in, text_mm, wrapped
 from salstats.display.text.packing import packed
 
-#: Width of a picture's box at least: in less of it a finding is not seen in print.
+#: Least width in mm of a picture's box, in which a finding is still visible in print.
 LEAST_MM = 20.0
-#: Room of the names of rows: in mm at least, as a part of the figure's width at most; lines of each part.
-_SIDE_MM, _SIDE_SHARE, _NAME_LINES = 16.0, 0.3, 4
+#: Least room in mm for the names of rows, and the most as a share of the figure's width.
+_MIN_SIDE_MM = 16.0
+_MAX_SIDE_SHARE = 0.3
+#: Most lines of a part of a row's name, and of the title of a column.
+_NAME_LINES = 4
 _TITLE_LINES = 3
-#: Height of what stands on a page while its caption is not known.
-_GUESS_MM = PAGE_HEIGHT_MM - 45.0
-#: Sizes of pictures that are tried, from the largest that the width allows down to the least.
-_SIZES = 16
+#: Assumed height in mm of the pictures on a page, before the height of the caption is known.
+_ASSUMED_PAGE_MM = PAGE_HEIGHT_MM - 45.0
+#: Number of sizes of pictures that are tried, from the largest possible one to the least.
+_N_SIZES = 16
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Width of a gallery, the largest (width, height) of a picture, and texts of rows and columns, in mm.
+    """Layout of a gallery, in mm.
 
-    `column` is the room of a picture and its texts from side to side: pictures that are smaller than the
-    width allows are spread over it. `side` is the room of the names of rows, `lines` are the columns that
-    stand beside each other: a row has a line of pictures for each. `n_stacks` of rows stand side by side.
+    Attributes
+    ----------
+    width : float
+        Width of the figure.
+    box : tuple of float
+        Largest width and height of a picture.
+    column : float
+        Room for a picture and its text from left to right, over which smaller pictures are spread.
+    side : float
+        Room for the names of rows.
+    rows, columns : mapping
+        Text of each row and column by its key.
+    lines : tuple of tuple of str
+        Keys of the columns side by side: a row has a line of pictures for each of these tuples.
+    n_stacks : int
+        Number of stacks of rows side by side.
     """
 
     width: float
@@ -56,32 +72,49 @@ class Plan:
 
     @property
     def title_mm(self) -> float:
-        """Room of the titles above all rows; where columns are on several lines each line has its own."""
+        """Room for the titles above all rows; 0 if rows have several lines, each with its own titles."""
         tallest = max(map(lines_mm, self.columns.values()))
         return tallest + NEAR_MM if tallest and len(self.lines) == 1 else 0.0
 
     def sheet(self, stacks: Sequence[Sequence[Band]]) -> Sheet:
-        """Sheet of some lines of rows."""
-        return Sheet(self.width, self.box, self.column, self.rows, self.columns, self.side, stacks)
+        """Sheet of some stacks of bands."""
+        return Sheet(
+            width=self.width,
+            box=self.box,
+            column=self.column,
+            rows=self.rows,
+            columns=self.columns,
+            side=self.side,
+            stacks=stacks,
+        )
 
     def bands(self, row: str) -> list[Band]:
-        """Keys of a row, and of the pictures on each of its lines."""
-        return [(row, columns) for columns in self.lines]
+        """Lines of pictures of a row."""
+        return [Band(row, columns) for columns in self.lines]
 
     def pages(self, placed: Sequence[Placed], around: float) -> list[list[list[Band]]]:
-        """Stacks of each page, where `around` mm of it are for other things; a row is whole if it can."""
+        """Stacks of bands of each page, where `around` mm of the page are for other things.
+
+        A row is divided only where it is higher than a page.
+        """
         room = PAGE_HEIGHT_MM - around - self.title_mm
-        units: list[tuple[list[Band], float]] = []
+        blocks: list[list[Band]] = []
+        heights: list[float] = []
         for row in self.rows:
             bands = self.bands(row)
-            own = laid_out([p for p in placed if p.row == row], self.sheet([bands]))
-            height = own.height - self.title_mm + GAP_MM
-            n = len(bands) if height <= room else max(int(len(bands) * room / height), 1)
-            parts = [bands[i : i + n] for i in range(0, len(bands), n)]
-            units += [(part, height * len(part) / len(bands)) for part in parts]
-        ends = accumulate(packed([height for _, height in units], room), initial=0)
-        stacks = [[band for own, _ in units[start:end] for band in own] for start, end in pairwise(ends)]
-        return [stacks[i : i + self.n_stacks] for i in range(0, len(stacks), self.n_stacks)]
+            pictures = [picture for picture in placed if picture.row == row]
+            row_height = lay_out(pictures, self.sheet([bands])).height - self.title_mm + GAP_MM
+            n_fitting = len(bands)
+            if row_height > room:
+                n_fitting = max(int(len(bands) * room / row_height), 1)
+            for start in range(0, len(bands), n_fitting):
+                block = bands[start : start + n_fitting]
+                blocks.append(block)
+                heights.append(row_height * len(block) / len(bands))
+        stacks = []
+        for start, end in pairwise(accumulate(packed(heights, room), initial=0)):
+            stacks.append([band for block in blocks[start:end] for band in block])
+        return [stacks[start : start + self.n_stacks] for start in range(0, len(stacks), self.n_stacks)]
 
 
 def plan(
@@ -90,62 +123,78 @@ def plan(
     titles: Mapping[str, str],
     width: float,
 ) -> Plan:
-    """Layout whose pictures are as large as they can be on the fewest pages, never below the least size.
+    """Layout on the fewest pages and, among these, with the largest pictures.
 
-    `names` has the parts of each row's name by its key, `shapes` are those of the rows' images where they are
-    known, `titles` those of columns by their key.
+    `names` has the parts of each row's name by its key, `shapes` the height and width in pixels of each row's
+    image if known, and `titles` the title of each column by its key. `width` is that of the figure in mm.
     """
-    side = _side_mm(names, width) if len(names) > 1 else 0.0
-    beside = {key: _name(parts, side) if len(names) > 1 else "" for key, parts in names.items()}
-    # a single picture is named in the caption
-    shown = dict.fromkeys(titles, "") if len(names) == len(titles) == 1 else titles
-    least = side + len(titles) * (LEAST_MM + GAP_MM) - GAP_MM + STACK_GAP_MM
-    most = max(int((width - 2 * EDGE_MM + STACK_GAP_MM) // least), 1)
-    plans = [p for n in range(1, min(most, len(names)) + 1) for p in _sized(beside, shown, width, side, n)]
+    side = 0.0
+    row_texts = dict.fromkeys(names, "")
+    if len(names) > 1:
+        side = _side_mm(names, width)
+        row_texts = {key: _row_text(name, side) for key, name in names.items()}
+    if len(names) == 1 and len(titles) == 1:
+        # the caption names a single picture
+        titles = dict.fromkeys(titles, "")
+    min_stack_mm = side + len(titles) * (LEAST_MM + GAP_MM) - GAP_MM + STACK_GAP_MM
+    max_stacks = max(int((width - 2 * EDGE_MM + STACK_GAP_MM) // min_stack_mm), 1)
+    plans = []
+    for n_stacks in range(1, min(max_stacks, len(names)) + 1):
+        plans += _plans_of_sizes(row_texts, titles, width, side, n_stacks)
     n_pages = []
-    for p in plans:
-        n_stacks = len(packed(_guessed(p, shapes), _GUESS_MM - p.title_mm))
-        n_pages.append(math.ceil(n_stacks / p.n_stacks))
-    fewest = [p for p, n in zip(plans, n_pages, strict=True) if n == min(n_pages)]
-    return max(fewest, key=lambda p: (p.box[0], -p.n_stacks))
+    for candidate in plans:
+        n_full_stacks = len(
+            packed(_assumed_heights(candidate, shapes), _ASSUMED_PAGE_MM - candidate.title_mm)
+        )
+        n_pages.append(math.ceil(n_full_stacks / candidate.n_stacks))
+    fewest_pages = [candidate for candidate, n in zip(plans, n_pages, strict=True) if n == min(n_pages)]
+    return max(fewest_pages, key=lambda candidate: (candidate.box[0], -candidate.n_stacks))
 
 
-def _sized(
+def _plans_of_sizes(
     rows: Mapping[str, str], titles: Mapping[str, str], width: float, side: float, n_stacks: int
 ) -> list[Plan]:
-    """Layouts of so many stacks with pictures of every size that the width allows."""
-    room = (width - 2 * EDGE_MM - (n_stacks - 1) * STACK_GAP_MM) / n_stacks - side
-    most = max(int((room + GAP_MM + 1e-9) // (LEAST_MM + GAP_MM)), 1)
-    keys, n_lines = list(titles), math.ceil(len(titles) / most)
-    across = math.ceil(len(keys) / n_lines)
-    lines = tuple(tuple(keys[i : i + across]) for i in range(0, len(keys), across))
-    largest = (room - (across - 1) * GAP_MM) / across
-    above = {k: wrapped(t, chars_in(largest, bold=True), _TITLE_LINES) for k, t in titles.items()}
+    """Layouts with pictures of several sizes, from the largest that the width allows to the least."""
+    stack_mm = (width - 2 * EDGE_MM - (n_stacks - 1) * STACK_GAP_MM) / n_stacks - side
+    max_columns = max(int((stack_mm + GAP_MM + 1e-9) // (LEAST_MM + GAP_MM)), 1)
+    keys = list(titles)
+    n_lines = math.ceil(len(titles) / max_columns)
+    n_columns = math.ceil(len(keys) / n_lines)
+    lines = tuple(tuple(keys[start : start + n_columns]) for start in range(0, len(keys), n_columns))
+    largest = (stack_mm - (n_columns - 1) * GAP_MM) / n_columns
+    title_chars = chars_in(largest, bold=True)
+    columns = {key: wrapped(title, title_chars, _TITLE_LINES) for key, title in titles.items()}
     plans = []
-    for size in np.linspace(largest, min(LEAST_MM, largest), _SIZES):
-        box = (float(size), min(HIGHEST * float(size), _GUESS_MM - 15))
-        plans.append(Plan(width, box, largest, side, rows, above, lines, n_stacks))
+    for size in np.linspace(largest, min(LEAST_MM, largest), _N_SIZES):
+        box = (float(size), min(HIGHEST * float(size), _ASSUMED_PAGE_MM - 15))
+        plans.append(Plan(width, box, largest, side, rows, columns, lines, n_stacks))
     return plans
 
 
 def _side_mm(names: Mapping[str, Sequence[str]], width: float) -> float:
-    """Room of the names of rows, in which the longest word fits, within reason."""
-    words = [word for parts in names.values() for part in parts for word in part.split()]
-    most = max(_SIDE_SHARE * width, _SIDE_MM)
-    return float(np.clip(max(map(text_mm, words), default=0.0) + 2, _SIDE_MM, most))
+    """Room in mm for the names of rows: that of the longest word, within limits."""
+    words = [word for name in names.values() for text in name for word in text.split()]
+    largest = max(_MAX_SIDE_SHARE * width, _MIN_SIDE_MM)
+    return float(np.clip(max(map(text_mm, words), default=0.0) + 2, _MIN_SIDE_MM, largest))
 
 
-def _name(parts: Sequence[str], side: float) -> str:
-    """Name of a row, each part on lines of its own."""
-    return "\n".join(wrapped(part, chars_in(side - 1), _NAME_LINES) for part in parts)
+def _row_text(name: Sequence[str], side: float) -> str:
+    """Name of a row, each of its parts wrapped to lines of its own."""
+    return "\n".join(wrapped(text, chars_in(side - 1), _NAME_LINES) for text in name)
 
 
-def _guessed(layout: Plan, shapes: Sequence[tuple[int, int] | None]) -> list[float]:
-    """About how high each row is, with a line of text below; images of unknown size are taken as squares."""
-    titles = 0.0 if len(layout.lines) == 1 else max(map(lines_mm, layout.columns.values())) + NEAR_MM
-    more = titles + lines_mm("x", TAG_PT) + NEAR_MM + GAP_MM
-    heights = [s[0] * mm_per_pixel(s, layout.box) for s in (shape or (1, 1) for shape in shapes)]
-    return [
-        max(len(layout.lines) * (height + more), lines_mm(name) + GAP_MM)
-        for height, name in zip(heights, layout.rows.values(), strict=True)
-    ]
+def _assumed_heights(layout: Plan, shapes: Sequence[tuple[int, int] | None]) -> list[float]:
+    """Approximate height of each row in mm, with one line of text below each picture.
+
+    Images of unknown shape count as squares.
+    """
+    titles_mm = 0.0
+    if len(layout.lines) > 1:
+        titles_mm = max(map(lines_mm, layout.columns.values())) + NEAR_MM
+    around_mm = titles_mm + lines_mm("x", TAG_PT) + NEAR_MM + GAP_MM
+    heights = []
+    for shape, name in zip(shapes, layout.rows.values(), strict=True):
+        pixels = shape or (1, 1)
+        picture_mm = pixels[0] * mm_per_pixel(pixels, layout.box)
+        heights.append(max(len(layout.lines) * (picture_mm + around_mm), lines_mm(name) + GAP_MM))
+    return heights

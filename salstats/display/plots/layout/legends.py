@@ -1,7 +1,8 @@
-"""Colours, marks and lines that belong to methods, and the legend that names them."""
+"""Colours, marks and line types of methods, and the size of the legend that names them."""
 
+import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
@@ -23,15 +24,19 @@ from salstats.display.plots.layout.theme import (
 from salstats.display.text.labels import Labels, known_method
 from salstats.study import HUMAN
 
-#: What a key of a legend takes beside its text, room between its rows, and beside it.
-_KEY_MM, _ROW_MM, _SIDE_MM = 8.5, 1.6, 8.0
-#: Room at the edges of a figure.
+#: Width in mm of a key of a legend without its text.
+_KEY_MM = 8.5
+#: Room in mm below a row of keys.
+_ROW_GAP_MM = 1.6
+#: Width in mm of a figure that its legend does not fill.
+_SIDE_MM = 8.0
+#: Room in mm at the edges of a figure.
 EDGE_MM = 1.5
 
 
 @dataclass(frozen=True)
-class Look:
-    """Colour, mark and type of line of a method."""
+class MarkStyle:
+    """Colour, mark and line type of a method."""
 
     colour: str
     shape: str
@@ -40,54 +45,74 @@ class Look:
 
 def looks(
     names: Iterable[Hashable], references: Sequence[str] = (), labels: Labels | None = None
-) -> dict[str, Look]:
-    """Look of each method, model or task, the same whatever others a figure shows.
+) -> dict[str, MarkStyle]:
+    """Style of each method, model or task, the same whatever others a figure shows.
 
-    A well-known method has its place in the palette. Others take the free places in the order in which the
-    labels name them or else that of their names; without `labels` in the order given. Where a figure shows
-    fewer methods than another, colours are those of `labels` that name all of them, or that were made of
-    the whole frame. References are black, and so is `human` where it is not compared with one that is shown.
+    A well-known method has a fixed colour of the palette. Others take the free colours in the order of the
+    labels, else in that of their names; without `labels` in the order of `names`. To keep colours the same in
+    a figure with fewer methods, pass `labels` that name all methods or that were made from the whole frame.
+    References are black, and so is `human` unless it is compared with a reference of the figure.
     """
-    shown = [str(name) for name in names]
-    black = [name for name in references if name in shown] or [HUMAN]
-    every = shown if labels is None else labels.methods(shown)
-    chosen = {} if labels is None else labels.colours
-    places = _places([name for name in every if name != HUMAN or HUMAN not in black], chosen)
-    found = {}
-    for name in shown:
+    drawn_names = [str(name) for name in names]
+    black = [name for name in references if name in drawn_names] or [HUMAN]
+    all_names = drawn_names if labels is None else labels.methods(drawn_names)
+    chosen_colours = {} if labels is None else labels.colours
+    coloured = [name for name in all_names if name != HUMAN or HUMAN not in black]
+    positions = _palette_positions(coloured, chosen_colours)
+    styles = {}
+    for name in drawn_names:
         if name in black:
-            look = Look(REFERENCE, REFERENCE_SHAPE, REFERENCE_LINE)
+            style = MarkStyle(REFERENCE, REFERENCE_SHAPE, REFERENCE_LINE)
         else:
-            n, i = divmod(places[name], len(PALETTE))
-            # beyond the palette's length colour and mark shift against each other
-            shape, line = (of[(i + n) % len(of)] for of in (SHAPES, LINETYPES))
-            look = Look(PALETTE[i], shape, line)
-        found[name] = look if name not in chosen else Look(chosen[name], look.shape, look.line)
-    return found
+            style = _style_of_position(positions[name])
+        if name in chosen_colours:
+            style = replace(style, colour=chosen_colours[name])
+        styles[name] = style
+    return styles
 
 
-def _places(names: Sequence[str], chosen: Mapping[str, str]) -> dict[str, int]:
-    """Place of each name: that of a colour chosen for it, its home, or the first one that is free."""
-    places: dict[str, int] = {}
-    palette = {colour.lower(): i for i, colour in enumerate(PALETTE)}
-    homes = {method: (rank, i) for i, home in enumerate(HOMES) for rank, method in enumerate(home)}
-    wanted = [(-1, palette.get(chosen[name]), name) for name in names if name in chosen]
-    found = [(*homes[known], name) for name in names if (known := known_method(name)) in homes]
-    for _, place, name in [*wanted, *sorted(found)]:
-        if place is not None and name not in places and place not in places.values():
-            places[name] = place
+def _style_of_position(position: int) -> MarkStyle:
+    """Style of a position in the palette.
+
+    Positions beyond its length repeat the colours with other marks and line types.
+    """
+    repetition, index = divmod(position, len(PALETTE))
+    shifted = index + repetition
+    return MarkStyle(PALETTE[index], SHAPES[shifted % len(SHAPES)], LINETYPES[shifted % len(LINETYPES)])
+
+
+def _palette_positions(names: Sequence[str], chosen_colours: Mapping[str, str]) -> dict[str, int]:
+    """Palette position of each name: that of its chosen colour, its fixed one, or the first free one."""
+    index_of_colour = {colour.lower(): index for index, colour in enumerate(PALETTE)}
+    home_of_method = {}
+    for index, methods in enumerate(HOMES):
+        for rank, method in enumerate(methods):
+            home_of_method[method] = (rank, index)
+    claims = [(index_of_colour.get(chosen_colours[name]), name) for name in names if name in chosen_colours]
+    well_known = []
     for name in names:
-        if name not in places:
-            places[name] = next(i for i in count() if i not in places.values())
-    return places
+        canonical_name = known_method(name)
+        if canonical_name in home_of_method:
+            rank, index = home_of_method[canonical_name]
+            well_known.append((rank, index, name))
+    # where two methods have the same position, the one of the lower rank takes it
+    claims += [(index, name) for _, index, name in sorted(well_known)]
+    positions: dict[str, int] = {}
+    for position, name in claims:
+        if position is not None and name not in positions and position not in positions.values():
+            positions[name] = position
+    for name in names:
+        if name not in positions:
+            positions[name] = next(index for index in count() if index not in positions.values())
+    return positions
 
 
 def method_labels(
     labels: Labels, methods: Iterable[Hashable], references: Sequence[str] = ()
 ) -> dict[Any, str]:
-    """Legend's text of each method, references first."""
-    texts = short_labels(labels, "method", methods, 32, 2)
-    return {m: texts[m] for m in sorted(texts, key=lambda m: m not in references)}
+    """Text of each method in a legend, references first."""
+    texts = short_labels(labels, "method", methods, width=32, lines=2)
+    return {method: texts[method] for method in sorted(texts, key=lambda method: method not in references)}
 
 
 def group_scales(
@@ -99,60 +124,71 @@ def group_scales(
     labels: Labels | None = None,
     solid: bool = False,
 ) -> list[Any]:
-    """Scales of what tells methods, models or tasks apart, and one legend of a figure's width.
+    """Scales that tell methods, models or tasks apart, and the legend of a figure of a width in mm.
 
-    `texts` has the legend's text of each, `labels` are as for `looks`; `solid` keys are not transparent,
-    whatever their marks are.
+    `texts` has the text of each in the legend, `labels` are as for `looks`. If `solid`, the keys of the
+    legend are opaque, whatever the marks in the panels are.
     """
-    limits, found = list(texts.values()), list(looks(texts, references, labels).values())
-    colours = [look.colour for look in found]
+    limits = list(texts.values())
+    styles = list(looks(texts, references, labels).values())
+    colours = [style.colour for style in styles]
     values = {
         "color": colours,
         "fill": colours,
-        "shape": [look.shape for look in found],
-        "linetype": [look.line for look in found],
+        "shape": [style.shape for style in styles],
+        "linetype": [style.line for style in styles],
     }
-    ncol = legend_columns(limits, width)
-    keys: dict[str, float] = {"alpha": 1} if solid else {}
-    if solid and "linetype" not in aesthetics:
-        keys["size"] = 1.8
-    return [
-        *(getattr(p9, f"scale_{a}_manual")(values[a], limits=limits, name="") for a in aesthetics),
-        # a guide of its own for each: one object for all would keep the keys of the last only
-        p9.guides(
-            **{
-                a: p9.guide_legend(ncol=ncol, byrow=True, override_aes=keys if a == aesthetics[0] else {})
-                for a in aesthetics
-            }
-        ),
-    ]
+    key_style: dict[str, float] = {}
+    if solid:
+        key_style["alpha"] = 1
+        if "linetype" not in aesthetics:
+            key_style["size"] = 1.8
+    n_columns = legend_columns(limits, width)
+    scales = []
+    guides = {}
+    for aesthetic in aesthetics:
+        scale = getattr(p9, f"scale_{aesthetic}_manual")
+        scales.append(scale(values[aesthetic], limits=limits, name=""))
+        # scales that share one guide object would show the keys of the last scale only
+        guides[aesthetic] = p9.guide_legend(
+            ncol=n_columns,
+            byrow=True,
+            override_aes=key_style if aesthetic == aesthetics[0] else {},
+        )
+    return [*scales, p9.guides(**guides)]
 
 
 def legend_columns(texts: Sequence[str], width: float = COLUMN_MM) -> int:
-    """How many keys of a legend stand side by side in a figure of a width in mm."""
-    fitting = (n for n in range(len(texts), 1, -1) if legend_width(texts, n) <= width - _SIDE_MM)
-    return next(fitting, 1)
+    """Number of keys of a legend side by side in a figure of a width in mm."""
+    for n_columns in range(len(texts), 1, -1):
+        if legend_width(texts, n_columns) <= width - _SIDE_MM:
+            return n_columns
+    return 1
 
 
 def legend_width(texts: Sequence[str], n_columns: int) -> float:
-    """Width in mm of a legend with so many keys side by side."""
-    return sum(max(map(text_mm, texts[i::n_columns])) + _KEY_MM for i in range(n_columns))
+    """Width in mm of a legend whose keys stand in so many columns."""
+    columns = [texts[first::n_columns] for first in range(n_columns)]
+    return sum(max(map(text_mm, column)) + _KEY_MM for column in columns)
 
 
-def side(text: float, left: float, panels: float, width: float) -> float:
-    """Where text is centred about panels without leaving the figure: 0 at their left to 1 at their right.
+def centred_justification(content: float, left: float, panels: float, width: float) -> float:
+    """Justification, from 0 (left) to 1 (right), that centres a title or legend above the panels.
 
-    `text`, `left` and `panels` are widths in mm: of the text, of what is left of the panels, and theirs.
+    Arguments are widths in mm: of the title or legend, of the room at the left of the panels, of the panels
+    and of the figure. A title wider than the panels stays within the figure.
     """
-    if abs(panels - text) < 1:
+    if abs(panels - content) < 1:
         return 0.5
-    start = max(min(left + (panels - text) / 2, width - EDGE_MM - text), EDGE_MM)
-    return float(np.clip((start - left) / (panels - text), 0, 1))
+    centred_start = left + (panels - content) / 2
+    start = max(min(centred_start, width - EDGE_MM - content), EDGE_MM)
+    return float(np.clip((start - left) / (panels - content), 0, 1))
 
 
 def legend_mm(texts: Sequence[str], width: float = COLUMN_MM) -> float:
-    """Height of a legend above the panels, 0 where there is none."""
+    """Height in mm of a legend above the panels, 0 without texts."""
     if not texts:
         return 0.0
-    lines = max(text.count("\n") + 1 for text in texts)
-    return 2 + -(-len(texts) // legend_columns(texts, width)) * (lines * LINE_MM + _ROW_MM)
+    n_lines = max(text.count("\n") + 1 for text in texts)
+    n_rows = math.ceil(len(texts) / legend_columns(texts, width))
+    return 2 + n_rows * (n_lines * LINE_MM + _ROW_GAP_MM)

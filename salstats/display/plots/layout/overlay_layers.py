@@ -1,7 +1,7 @@
-"""What is drawn on pictures of maps: outlines, marks, scale bars, texts and the colour scale."""
+"""Layers over pictures of maps: outlines, marks, scale bars, texts and the colour scale."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,106 +14,115 @@ from salstats.display.plots.layout.theme import TEXT_PT, font
 from salstats.display.text.format import joined
 from salstats.display.text.labels import Labels
 
-#: Light lines on dark casings, which show on black and on white; their types tell them apart in grey.
-_LINES: dict[str, tuple[str, Any]] = {
-    "truth": ("#FFFFFF", "solid"),
-    "human": ("#66D9FF", (0, (4, 1.6))),
-    "mask": ("#FFE14D", (0, (1, 1))),
+
+class _Line(NamedTuple):
+    """Colour and type of an outline."""
+
+    colour: str
+    linetype: Any
+
+
+#: Light lines, whose types differ without colour; on dark casings they are visible on black and on white.
+_LINES = {
+    "truth": _Line("#FFFFFF", "solid"),
+    "human": _Line("#66D9FF", (0, (4, 1.6))),
+    "mask": _Line("#FFE14D", (0, (1, 1))),
 }
 _MARKS = {"peak": "X", "marked": "o"}
-_FIXED: dict[str, Any] = {"inherit_aes": False}
 _CASING = "#000000"
+#: Parameters of layers whose aesthetics are not those of the plot.
+_OWN_AES: dict[str, Any] = {"inherit_aes": False}
+
+
+def outline_rows(table: pd.DataFrame, placed: Sequence[Placed]) -> pd.DataFrame | None:
+    """Outlines of all pictures in mm: `kind`, `line` (a name of each line), `x`, `y`; None without any."""
+    frames = []
+    for number, picture in enumerate(placed):
+        for kind, lines in picture.panel.lines.items():
+            points, line_numbers = joined_lines(lines)
+            line_names = [f"{number} {kind} {line_number}" for line_number in line_numbers]
+            frames.append(_on_paper(table, number, points, kind=kind, line=line_names))
+    return _concat_kinds(frames, list(_LINES))
+
+
+def mark_rows(table: pd.DataFrame, placed: Sequence[Placed]) -> pd.DataFrame | None:
+    """Peaks and marked points inside their images, in mm: `kind`, `x`, `y`; None without any."""
+    frames = []
+    for number, picture in enumerate(placed):
+        for kind, points in picture.panel.points.items():
+            is_inside = ((points >= 0) & (points <= picture.panel.shape)).all(axis=1)
+            if is_inside.any():
+                frames.append(_on_paper(table, number, points[is_inside], kind=kind))
+    return _concat_kinds(frames, list(_MARKS))
 
 
 def _on_paper(table: pd.DataFrame, number: int, points: np.ndarray, **columns: Any) -> pd.DataFrame:
-    """Points (row, col) of a panel at their places, in mm."""
-    at = table.iloc[number]
+    """Positions in mm of points (row, col) of a picture: `x`, `y` and further columns."""
+    picture = table.iloc[number]
+    rows, cols = points.T
     return pd.DataFrame(
         {
-            "x": at["left"] + points[:, 1] * at["mm_per_pixel"],
-            "y": at["top"] - points[:, 0] * at["mm_per_pixel"],
+            "x": picture["left"] + cols * picture["mm_per_pixel"],
+            "y": picture["top"] - rows * picture["mm_per_pixel"],
             **columns,
         }
     )
 
 
-def outline_rows(table: pd.DataFrame, placed: Sequence[Placed]) -> pd.DataFrame | None:
-    """Outlines of all panels: `kind`, `line` (its own name), `x`, `y`."""
-    parts = []
-    for number, p in enumerate(placed):
-        for kind, found in p.panel.lines.items():
-            points, line = joined_lines(found)
-            names = [f"{number} {kind} {i}" for i in line]
-            parts.append(_on_paper(table, number, points, kind=kind, line=names))
-    return _of_kinds(parts, list(_LINES))
-
-
-def mark_rows(table: pd.DataFrame, placed: Sequence[Placed]) -> pd.DataFrame | None:
-    """Peaks and marked points of all panels that lie on their images."""
-    parts = []
-    for number, p in enumerate(placed):
-        for kind, found in p.panel.points.items():
-            inside = ((found >= 0) & (found <= p.panel.shape)).all(axis=1)
-            parts.append(_on_paper(table, number, found[inside], kind=kind))
-    return _of_kinds([part for part in parts if len(part)], list(_MARKS))
-
-
-def _of_kinds(parts: list[pd.DataFrame], order: list[str]) -> pd.DataFrame | None:
-    """Parts below each other with `kind` a Categorical of those there are."""
-    if not parts:
+def _concat_kinds(frames: list[pd.DataFrame], order: list[str]) -> pd.DataFrame | None:
+    """Frames below each other, with the kinds that occur as ordered categories of `kind`."""
+    if not frames:
         return None
-    frame = pd.concat(parts, ignore_index=True)
-    there = [kind for kind in order if (frame["kind"] == kind).any()]
-    frame["kind"] = pd.Categorical(frame["kind"], categories=there, ordered=True)
+    frame = pd.concat(frames, ignore_index=True)
+    kinds = [kind for kind in order if (frame["kind"] == kind).any()]
+    frame["kind"] = pd.Categorical(frame["kind"], categories=kinds, ordered=True)
     return frame
 
 
 def line_layers(lines: pd.DataFrame, texts: Mapping[str, str], size: float, n_columns: int) -> list[Any]:
-    """Outlines, each on a casing, in the legend's order from the bottom up, and their scales."""
+    """Layers of outlines on their casings, the first kind at the bottom, with their scales and legend."""
     kinds = list(lines["kind"].cat.categories)
-    names = [plain(texts[k]) for k in kinds]
-    where = p9.aes("x", "y", group="line")
-    styled = p9.aes("x", "y", group="line", color="kind", linetype="kind")
+    path = p9.aes("x", "y", group="line")
+    styled_path = p9.aes("x", "y", group="line", color="kind", linetype="kind")
+    casing: dict[str, Any] = {"color": _CASING, "size": 2.2 * size, "alpha": 0.55, "show_legend": False}
     layers: list[Any] = []
     for kind in kinds:
         rows = lines[lines["kind"] == kind]
-        layers += [
-            p9.geom_path(
-                where, rows, color=_CASING, size=2.2 * size, alpha=0.55, show_legend=False, **_FIXED
-            ),
-            p9.geom_path(styled, rows, size=size, **_FIXED),
-        ]
-    # one guide each: a guide that two scales share keeps the keys of the last only
+        layers.append(p9.geom_path(path, rows, **casing, **_OWN_AES))
+        layers.append(p9.geom_path(styled_path, rows, size=size, **_OWN_AES))
+    options: dict[str, Any] = {"limits": kinds, "labels": [plain(texts[kind]) for kind in kinds], "name": ""}
+    # scales that share one guide object would show the keys of the last scale only
     guides = {
-        scale: p9.guide_legend(order=1, position="top", ncol=n_columns, byrow=True)
-        for scale in ("color", "linetype")
+        aesthetic: p9.guide_legend(order=1, position="top", ncol=n_columns, byrow=True)
+        for aesthetic in ("color", "linetype")
     }
     return [
         *layers,
-        p9.scale_color_manual([_LINES[k][0] for k in kinds], limits=kinds, labels=names, name=""),
-        p9.scale_linetype_manual([_LINES[k][1] for k in kinds], limits=kinds, labels=names, name=""),
+        p9.scale_color_manual([_LINES[kind].colour for kind in kinds], **options),
+        p9.scale_linetype_manual([_LINES[kind].linetype for kind in kinds], **options),
         p9.guides(**guides),
     ]
 
 
 def mark_layers(marks: pd.DataFrame, texts: Mapping[str, str], size: float) -> list[Any]:
-    """Marks, white with a black edge, and their scale."""
+    """Layers of white marks with a black edge, with their scale and legend."""
     kinds = list(marks["kind"].cat.categories)
-    names = [plain(texts[k]) for k in kinds]
+    names = [plain(texts[kind]) for kind in kinds]
     mark = p9.aes("x", "y", shape="kind")
     return [
-        p9.geom_point(mark, marks, size=1.5 * size, fill=_CASING, stroke=0, show_legend=False, **_FIXED),
-        p9.geom_point(mark, marks, size=size, fill="#FFFFFF", color="#FFFFFF", stroke=0, **_FIXED),
-        p9.scale_shape_manual([_MARKS[k] for k in kinds], limits=kinds, labels=names, name=""),
+        p9.geom_point(mark, marks, size=1.5 * size, fill=_CASING, stroke=0, show_legend=False, **_OWN_AES),
+        p9.geom_point(mark, marks, size=size, fill="#FFFFFF", color="#FFFFFF", stroke=0, **_OWN_AES),
+        p9.scale_shape_manual([_MARKS[kind] for kind in kinds], limits=kinds, labels=names, name=""),
         p9.guides(shape=p9.guide_legend(order=2, position="top")),
     ]
 
 
 def scale_layer(table: pd.DataFrame) -> list[Any]:
-    """Colour scale of the map; the layer that carries it has no extent."""
-    at = table.iloc[[0, 0]].assign(value=[0.0, 1.0], x=0.0, y=0.0)
+    """Colour scale of the map, with an invisible layer, since plotnine draws no scale without one."""
+    ends = table.iloc[[0, 0]].assign(value=[0.0, 1.0], x=0.0, y=0.0)
+    point = p9.aes(xmin="x", xmax="x", ymin="y", ymax="y", fill="value")
     return [
-        p9.geom_rect(p9.aes(xmin="x", xmax="x", ymin="y", ymax="y", fill="value"), at, size=0, **_FIXED),
+        p9.geom_rect(point, ends, size=0, **_OWN_AES),
         p9.scale_fill_gradientn(scale_colours(), limits=(0, 1), breaks=[0, 0.5, 1], labels=["0", "0.5", "1"]),
         p9.guides(fill=colour_bar("Saliency (0 to 1 in each map)", 40)),
     ]
@@ -122,76 +131,87 @@ def scale_layer(table: pd.DataFrame) -> list[Any]:
 def bar_layers(
     table: pd.DataFrame, spacing: float | Mapping[str, float] | None, labels: Labels
 ) -> tuple[list[Any], str]:
-    """Scale bar in each picture, and the sentence that says how long they are.
+    """Layers of a scale bar in each picture, and a sentence on the lengths of bars without labels.
 
-    A single picture has its bar with a label, in mm where the size of a pixel is known and else in pixels.
-    Several have bars, without labels, where that size is known.
+    `spacing` is the size of a pixel in mm, or that of each case. A single picture has a bar with a label, in
+    mm where the size is known, else in pixels. Several pictures have bars without labels where it is known.
     """
+    is_single = len(table) == 1
     bars = table.copy()
-    small = len(table) > 1
-    sizes = [spacing.get(c) if isinstance(spacing, Mapping) else spacing for c in table["case"]]
-    # pixels of a unit: of a mm, or one
-    bars["per_unit"] = [float("nan") if s is None else 1.0 / s for s in sizes]
-    unit = "px" if bars["per_unit"].isna().all() else "mm"
-    bars = bars[bars["per_unit"].notna()] if small else bars.fillna({"per_unit": 1.0})
+    # the unit is a mm, or a pixel where no size is known
+    bars["pixels_per_unit"] = [_pixels_per_mm(spacing, case) for case in table["case"]]
+    unit = "px" if bars["pixels_per_unit"].isna().all() else "mm"
+    if not is_single:
+        bars = bars[bars["pixels_per_unit"].notna()]
+    bars = bars.fillna({"pixels_per_unit": 1.0})
     if bars.empty:
         return [], ""
-    bars["length"] = [bar_length(w, u) for w, u in zip(bars["width"], bars["per_unit"], strict=True)]
+    bars["length"] = [
+        bar_length(width, per_unit)
+        for width, per_unit in zip(bars["width"], bars["pixels_per_unit"], strict=True)
+    ]
     bars["label"] = [f"{length:,.10g} {unit}" for length in bars["length"]]
-    inset = 1.2 if small else 2.0
-    bars["x1"] = bars["right"] - inset
-    bars["x0"] = bars["x1"] - bars["length"] * bars["per_unit"] * bars["mm_per_pixel"]
-    bars["y0"] = bars["bottom"] + inset
+    inset_mm = 2.0 if is_single else 1.2
+    bars["x1"] = bars["right"] - inset_mm
+    bars["x0"] = bars["x1"] - bars["length"] * bars["pixels_per_unit"] * bars["mm_per_pixel"]
+    bars["y0"] = bars["bottom"] + inset_mm
     bars["text_y"] = bars["y0"] + 0.6
     line = p9.aes("x0", "y0", xend="x1", yend="y0")
+    casing_size = 2.0 if is_single else 1.5
+    bar_size = 1.0 if is_single else 0.7
     layers = [
-        p9.geom_segment(line, bars, color=_CASING, size=1.5 if small else 2.0, alpha=0.7, **_FIXED),
-        p9.geom_segment(line, bars, color="#FFFFFF", size=0.7 if small else 1.0, **_FIXED),
+        p9.geom_segment(line, bars, color=_CASING, size=casing_size, alpha=0.7, **_OWN_AES),
+        p9.geom_segment(line, bars, color="#FFFFFF", size=bar_size, **_OWN_AES),
     ]
-    if small:
-        return layers, _bar_note(bars, labels)
-    return [*layers, _label(p9.aes("x1", "text_y", label="label"), bars)], ""
+    if is_single:
+        return [*layers, _label_layer(p9.aes("x1", "text_y", label="label"), bars)], ""
+    return layers, _bar_note(bars, labels)
+
+
+def _pixels_per_mm(spacing: float | Mapping[str, float] | None, case: str) -> float:
+    """Number of pixels in a mm of a case, NaN where the size of a pixel is not known."""
+    pixel_mm = spacing.get(case) if isinstance(spacing, Mapping) else spacing
+    return float("nan") if pixel_mm is None else 1.0 / pixel_mm
 
 
 def _bar_note(bars: pd.DataFrame, labels: Labels) -> str:
-    """Sentence that says how long bars are, by case where they differ."""
-    cases = {
-        text: joined([labels.value("case", case) for case in dict.fromkeys(rows["case"])])
-        for text, rows in bars.sort_values("length", kind="stable").groupby("label", sort=False)
-    }
-    if len(cases) == 1:
-        return f"Bars: {next(iter(cases))}."
-    return f"Bars: {'; '.join(f'{text} ({named})' for text, named in cases.items())}."
+    """Sentence that gives the length of bars, with the cases of each where lengths differ."""
+    cases_of_length = {}
+    for length, rows in bars.sort_values("length", kind="stable").groupby("label", sort=False):
+        cases_of_length[length] = joined([labels.value("case", case) for case in dict.fromkeys(rows["case"])])
+    if len(cases_of_length) == 1:
+        return f"Bars: {next(iter(cases_of_length))}."
+    lengths = "; ".join(f"{length} ({cases})" for length, cases in cases_of_length.items())
+    return f"Bars: {lengths}."
 
 
 def text_layers(texts: pd.DataFrame) -> list[Any]:
-    """Names of rows, titles of columns and tags, outside the pictures."""
-    looks: dict[str, dict[str, Any]] = {
-        "name": {"va": "top"},
-        "title": {"va": "bottom", "fontweight": "bold"},
-        "tag": {"va": "top", "size": TAG_PT},
+    """Layers of names of rows, titles of columns and tags, all outside the pictures."""
+    styles: dict[str, dict[str, Any]] = {
+        "name": {"size": TEXT_PT, "va": "top"},
+        "title": {"size": TEXT_PT, "va": "bottom", "fontweight": "bold"},
+        "tag": {"size": TAG_PT, "va": "top"},
     }
-    return [
-        p9.geom_text(
-            p9.aes("x", "y", label="label"),
-            texts[texts["kind"] == kind],
-            **{"size": TEXT_PT, "ha": "left", "family": font(), "color": "#000000"} | look,
-            **_FIXED,
-        )
-        for kind, look in looks.items()
-        if (texts["kind"] == kind).any()
-    ]
+    layers = []
+    for kind, style in styles.items():
+        rows = texts[texts["kind"] == kind]
+        if len(rows):
+            text = p9.aes("x", "y", label="label")
+            layers.append(
+                p9.geom_text(text, rows, ha="left", family=font(), color="#000000", **style, **_OWN_AES)
+            )
+    return layers
 
 
-def _label(mapping: Any, rows: pd.DataFrame) -> Any:
-    """White text on a dark box, which is read on any image."""
+def _label_layer(mapping: Any, rows: pd.DataFrame) -> Any:
+    """Layer of white text on dark boxes, which is legible on any image."""
     return p9.geom_label(
         mapping,
         rows,
         size=TEXT_PT - 0.5,
         family=font(),
         color="#FFFFFF",
-        # the opacity of the layer would be the text's too
+        # transparent black: `alpha` would make the text transparent too
         fill="#000000A6",
         label_size=0,
         label_padding=0.12,
@@ -199,19 +219,24 @@ def _label(mapping: Any, rows: pd.DataFrame) -> Any:
         show_legend=False,
         va="bottom",
         ha="right",
-        **_FIXED,
+        **_OWN_AES,
     )
 
 
 def bar_length(width: float, per_unit: float = 1.0) -> float:
-    """Round length, in units, of about a quarter of an image's width."""
-    room = 0.3 * width / per_unit
-    power = 10.0 ** np.floor(np.log10(room))
-    return float(max(step * power for step in (1, 2, 5) if step * power <= room))
+    """Length in units of a scale bar: 1, 2 or 5 times a power of ten, at most 0.3 of an image's width.
+
+    `width` is that of the image in pixels, `per_unit` the number of pixels in a unit.
+    """
+    longest = 0.3 * width / per_unit
+    power = 10.0 ** np.floor(np.log10(longest))
+    lengths = [factor * power for factor in (1, 2, 5)]
+    return float(max(length for length in lengths if length <= longest))
 
 
 def joined_lines(lines: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Points of all lines below each other, and the number of each point's line."""
+    """Points (row, col) of all lines in one array, and the number of each point's line."""
     if not lines:
         return np.empty((0, 2)), np.empty(0, dtype=np.int64)
-    return np.vstack(lines), np.repeat(np.arange(len(lines)), [len(line) for line in lines])
+    lengths = [len(line) for line in lines]
+    return np.vstack(lines), np.repeat(np.arange(len(lines)), lengths)

@@ -1,8 +1,8 @@
-"""Where pictures, their names and their lines of text stand on paper, in mm."""
+"""Positions in mm of pictures, of the names of rows and columns, and of texts below pictures."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -10,18 +10,24 @@ from salstats.display.plots.layout.overlay_picture import Picture, mm_per_pixel
 from salstats.display.plots.layout.text_fit import chars_in, wrapped
 from salstats.display.plots.layout.theme import MM_PER_PT, TEXT_PT
 
-#: Room of an edge of the figure, between pictures, and between stacks of rows.
-EDGE_MM, GAP_MM, STACK_GAP_MM = 1.5, 1.5, 4.0
-#: Height of a picture over the width of its box at most.
+#: Room in mm at the edges of the figure, between pictures, and between stacks of rows side by side.
+EDGE_MM = 1.5
+GAP_MM = 1.5
+STACK_GAP_MM = 4.0
+#: Largest height of a picture, as a multiple of the width of its box.
 HIGHEST = 1.6
-#: Size of the lines below a picture, the least that is read in print.
+#: Size in points of texts below pictures, the smallest that is legible in print, and their most lines.
 TAG_PT = 6.0
 _TAG_LINES = 3
-#: Between a picture and its text.
+#: Room in mm between a picture and its text.
 NEAR_MM = 0.7
 
-#: Keys of a row, and of its pictures that stand beside each other.
-Band = tuple[str, tuple[str, ...]]
+
+class Band(NamedTuple):
+    """Line of pictures side by side: the key of its row, and the keys of its columns."""
+
+    row: str
+    columns: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -37,11 +43,22 @@ class Placed:
 
 @dataclass(frozen=True)
 class Sheet:
-    """Width of a figure, the largest (width, height) of a picture, and what stands beside and above them.
+    """Layout of a figure of pictures, in mm.
 
-    `column` is the room from side to side of a picture and its texts. `rows` and `columns` have the text of
-    each by its key, `side` is the room of the names of rows at the left. `stacks` stand beside each other:
-    each has the keys of a row and of its pictures beside each other, from the top down.
+    Attributes
+    ----------
+    width : float
+        Width of the figure.
+    box : tuple of float
+        Largest width and height of a picture.
+    column : float
+        Room for a picture and its text from left to right.
+    rows, columns : mapping
+        Text of each row and column by its key.
+    side : float
+        Room for the names of rows at the left.
+    stacks : sequence
+        Stacks that stand side by side; each is a sequence of bands from the top down.
     """
 
     width: float
@@ -54,97 +71,138 @@ class Sheet:
 
     @property
     def stack_mm(self) -> float:
-        """How far a stack is right of the one before."""
-        across = max(len(columns) for stack in self.stacks for _, columns in stack)
-        return self.side + across * (self.column + GAP_MM) - GAP_MM + STACK_GAP_MM
+        """Distance from the left edge of a stack to that of the next."""
+        n_columns = max(len(band.columns) for stack in self.stacks for band in stack)
+        return self.side + n_columns * (self.column + GAP_MM) - GAP_MM + STACK_GAP_MM
 
 
 @dataclass(frozen=True)
-class Laid:
-    """Pictures (a row each, see `_cell`) and texts (`kind`, `x`, `y`, `label`) in mm, y from 0 down."""
+class SheetTables:
+    """Positions of everything on a sheet in mm, with y from 0 at the top to negative values.
+
+    `pictures` has a row for each picture with the columns of `_picture_row`, `texts` has columns `kind`
+    ("name", "title" or "tag"), `x`, `y` and `label`. `height` is that of the highest stack.
+    """
 
     pictures: pd.DataFrame
     texts: pd.DataFrame
     height: float
 
 
+class _Text(NamedTuple):
+    """A text and its position in mm."""
+
+    kind: str
+    x: float
+    y: float
+    label: str
+
+
 def lines_mm(text: str, size: float = TEXT_PT) -> float:
-    """Height of a text, 0 of none."""
-    return (text.count("\n") + 1) * 1.25 * size * MM_PER_PT if text else 0.0
+    """Height of a text in mm, `size` in points; 0 of an empty text."""
+    if not text:
+        return 0.0
+    return (text.count("\n") + 1) * 1.25 * size * MM_PER_PT
 
 
-def laid_out(placed: Sequence[Placed], sheet: Sheet) -> Laid:
-    """Pictures of a sheet at their places: names at the left, titles above, tags below."""
-    at = {(p.row, p.column): number for number, p in enumerate(placed)}
-    cells: dict[int, dict[str, Any]] = {}
-    texts: list[tuple[str, float, float, str]] = []
-    heights = []
-    for number, stack in enumerate(sheet.stacks):
-        heights.append(_stacked(placed, at, sheet, stack, number * sheet.stack_mm, cells, texts))
-    frame = pd.DataFrame(texts, columns=["kind", "x", "y", "label"])
-    return Laid(
-        pd.DataFrame([cells[number] for number in sorted(cells)]),
-        frame[frame["label"] != ""].reset_index(drop=True),
-        max(heights),
+def lay_out(placed: Sequence[Placed], sheet: Sheet) -> SheetTables:
+    """Positions of the pictures of a sheet, with names at their left, titles above and texts below them."""
+    stacks = []
+    for number, bands in enumerate(sheet.stacks):
+        stack = _Stack(placed, sheet, left=number * sheet.stack_mm)
+        for band in bands:
+            stack.add(band)
+        stacks.append(stack)
+    picture_rows: dict[int, dict[str, Any]] = {}
+    texts: list[_Text] = []
+    for stack in stacks:
+        picture_rows |= stack.picture_rows
+        texts += stack.texts
+    text_table = pd.DataFrame(texts, columns=list(_Text._fields))
+    return SheetTables(
+        pictures=pd.DataFrame([picture_rows[number] for number in sorted(picture_rows)]),
+        texts=text_table[text_table["label"] != ""].reset_index(drop=True),
+        height=max(stack.height for stack in stacks),
     )
 
 
-def _stacked(
-    placed: Sequence[Placed],
-    at: Mapping[tuple[str, str], int],
-    sheet: Sheet,
-    stack: Sequence[Band],
-    left_mm: float,
-    cells: dict[int, dict[str, Any]],
-    texts: list[tuple[str, float, float, str]],
-) -> float:
-    """Height of a stack, whose pictures and texts are added to `cells` and `texts`."""
-    down = named = 0.0
-    before, above = None, None
-    for row, columns in stack:
-        if row != before:
-            down = max(down, named)
-        lefts = {c: left_mm + sheet.side + k * (sheet.column + GAP_MM) for k, c in enumerate(columns)}
-        if columns != above and any(sheet.columns[c] for c in columns):
-            down += max(lines_mm(sheet.columns[c]) for c in columns) + NEAR_MM
-            texts += [("title", left, NEAR_MM - down, sheet.columns[c]) for c, left in lefts.items()]
-        if row != before:
-            texts.append(("name", left_mm, -down, sheet.rows[row]))
-            named = down + lines_mm(sheet.rows[row]) + GAP_MM
-        foot = down
+class _Stack:
+    """Bands below each other, to which bands are added from the top down.
+
+    `picture_rows` are the rows of the table of pictures by the number of the picture, `texts` all texts.
+    """
+
+    def __init__(self, placed: Sequence[Placed], sheet: Sheet, left: float) -> None:
+        self.placed = placed
+        self.sheet = sheet
+        self.left = left
+        self.picture_rows: dict[int, dict[str, Any]] = {}
+        self.texts: list[_Text] = []
+        self._number_of = {(picture.row, picture.column): number for number, picture in enumerate(placed)}
+        # distances from the top to the end of the pictures and of the name of the row
+        self._depth = 0.0
+        self._name_depth = 0.0
+        self._last_band: Band | None = None
+
+    @property
+    def height(self) -> float:
+        """Height of the stack."""
+        return max(self._depth, self._name_depth) - GAP_MM
+
+    def add(self, band: Band) -> None:
+        """Add a line of pictures, with its name and titles where these differ from those of the last one."""
+        sheet = self.sheet
+        is_new_row = self._last_band is None or band.row != self._last_band.row
+        has_new_columns = self._last_band is None or band.columns != self._last_band.columns
+        if is_new_row:
+            self._depth = max(self._depth, self._name_depth)
+        first_left = self.left + sheet.side
+        lefts = {
+            column: first_left + index * (sheet.column + GAP_MM) for index, column in enumerate(band.columns)
+        }
+        if has_new_columns and any(sheet.columns[column] for column in band.columns):
+            self._depth += max(lines_mm(sheet.columns[column]) for column in band.columns) + NEAR_MM
+            for column, left in lefts.items():
+                self.texts.append(_Text("title", left, NEAR_MM - self._depth, sheet.columns[column]))
+        if is_new_row:
+            self.texts.append(_Text("name", self.left, -self._depth, sheet.rows[band.row]))
+            self._name_depth = self._depth + lines_mm(sheet.rows[band.row]) + GAP_MM
+        band_depth = self._depth
         for column, left in lefts.items():
-            if (row, column) not in at:
-                continue
-            number = at[row, column]
-            cell = _cell(placed[number], sheet.box, left, -down) | {"picture": str(number)}
-            tag = wrapped(placed[number].text, chars_in(sheet.column, TAG_PT), _TAG_LINES)
-            end = down + cell["top"] - cell["bottom"]
-            texts.append(("tag", left, -end - NEAR_MM, tag))
-            foot = max(foot, end + (NEAR_MM + lines_mm(tag, TAG_PT) if tag else 0.0))
-            cells[number] = cell
-        down = foot + GAP_MM
-        before, above = row, columns
-    return max(down, named) - GAP_MM
+            if (band.row, column) in self._number_of:
+                band_depth = max(band_depth, self._add_picture(self._number_of[band.row, column], left))
+        self._depth = band_depth + GAP_MM
+        self._last_band = band
+
+    def _add_picture(self, number: int, left: float) -> float:
+        """Add a picture with its text, and return the distance from the top to the end of both."""
+        picture = self.placed[number]
+        picture_row = _picture_row(picture, self.sheet.box, left, top=-self._depth)
+        self.picture_rows[number] = picture_row | {"picture": str(number)}
+        tag = wrapped(picture.text, chars_in(self.sheet.column, TAG_PT), _TAG_LINES)
+        depth = self._depth + picture_row["top"] - picture_row["bottom"]
+        self.texts.append(_Text("tag", left, -depth - NEAR_MM, tag))
+        return depth + (NEAR_MM + lines_mm(tag, TAG_PT) if tag else 0.0)
 
 
-def _cell(p: Placed, box: tuple[float, float], left: float, top: float) -> dict[str, Any]:
-    """What a panel shows, and where its picture stands."""
-    height, width = p.panel.shape
-    mm = mm_per_pixel(p.panel.shape, box)
+def _picture_row(picture: Placed, box: tuple[float, float], left: float, top: float) -> dict[str, Any]:
+    """Row of the table of pictures: contents of a picture, its size in pixels, and its position in mm."""
+    height, width = picture.panel.shape
+    pixel_mm = mm_per_pixel(picture.panel.shape, box)
     return {
-        "case": p.panel.case,
-        "task": p.panel.task,
-        "method": p.panel.method,
-        "row": p.row,
-        "column": p.column,
-        "score": p.score,
-        "text": p.text,
-        "note": p.panel.note,
+        "case": picture.panel.case,
+        "task": picture.panel.task,
+        "method": picture.panel.method,
+        "row": picture.row,
+        "column": picture.column,
+        "score": picture.score,
+        "text": picture.text,
+        "note": picture.panel.note,
         "height": height,
         "width": width,
-        "mm_per_pixel": mm,
+        "mm_per_pixel": pixel_mm,
         "left": left,
-        "right": left + width * mm,
-        "bottom": top - height * mm,
+        "right": left + width * pixel_mm,
+        "bottom": top - height * pixel_mm,
         "top": top,
     }

@@ -1,5 +1,6 @@
-"""Panels side by side: how many, how large, and their titles on lines that fit."""
+"""Panels of equal size in a grid: how many side by side, their size, titles and axes."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,13 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import check_count
-from salstats.display.plots.layout.legends import EDGE_MM, legend_columns, legend_mm, legend_width, side
+from salstats.display.plots.layout.legends import (
+    EDGE_MM,
+    centred_justification,
+    legend_columns,
+    legend_mm,
+    legend_width,
+)
 from salstats.display.plots.layout.pages import on_pages
 from salstats.display.plots.layout.text_fit import (
     caption,
@@ -25,27 +32,49 @@ from salstats.display.plots.layout.theme import (
     COLUMN_MM,
     LINE_MM,
     PAGE_MM,
-    above,
     figure_size,
     theme_salstats,
+    top_margin,
 )
 from salstats.display.text.labels import Labels
 
-#: Room between panels, and for the numbers and title of the axes.
-GAP_MM, LEFT_MM, BOTTOM_MM = 5.0, 11.0, 10.0
-#: Room at the right of everything.
+#: Room in mm between panels, and for the numbers and the title of the vertical and of the horizontal axis.
+GAP_MM = 5.0
+LEFT_MM = 11.0
+BOTTOM_MM = 10.0
+#: Room in mm at the right of all panels.
 _RIGHT_MM = 2.0
-#: Room that the numbers of a panel's own axis take below it; beside it they do without a title's.
-_OWN_MM, _TITLE_MM = 4.0, 2.0
-#: A panel's least width, and heights that it may have.
-PANEL_MM, _LOWEST_MM, _HIGHEST_MM = 20.0, 13.0, 48.0
-#: Panels side by side unless there are very many.
-_MOST_COLUMNS = 5
+#: Height in mm of the numbers of a panel's own axis below it.
+_AXIS_MM = 4.0
+#: Width in mm of the title of the vertical axis, which only the first panel of a row has.
+_TITLE_MM = 2.0
+#: Least width in mm of a panel, and limits of its height.
+PANEL_MM = 20.0
+_MIN_HEIGHT_MM = 13.0
+_MAX_HEIGHT_MM = 48.0
+#: Most panels side by side, unless there are more than its square.
+_MAX_COLUMNS = 5
 
 
 @dataclass(frozen=True)
 class PanelGrid:
-    """Panels of one size, in mm: their titles as they are written, and whether each has its own axes."""
+    """Panels of one size in rows and columns.
+
+    Attributes
+    ----------
+    titles : dict of str
+        Title of each panel as it is wrapped.
+    width : float
+        Width of the figure in mm.
+    n_columns : int
+        Number of panels side by side.
+    panel_width : float
+        Width of a panel in mm.
+    left : float
+        Room in mm at the left of the first panel.
+    free : bool
+        Whether each panel has its own axes.
+    """
 
     titles: dict[str, str]
     width: float
@@ -55,32 +84,37 @@ class PanelGrid:
     free: bool
 
     def panel_height(self, share: float) -> float:
-        """How high a panel is: a share of its width, within limits."""
-        return float(np.clip(share * self.panel_width, _LOWEST_MM, _HIGHEST_MM))
+        """Height of a panel in mm: a share of its width, within limits."""
+        return float(np.clip(share * self.panel_width, _MIN_HEIGHT_MM, _MAX_HEIGHT_MM))
 
     def height(self, panel_height: float) -> float:
-        """Height of the figure without legend and caption."""
-        n_rows = -(-len(self.titles) // self.n_columns)
-        return n_rows * self._row(panel_height) - self._between + BOTTOM_MM
+        """Height of the figure in mm without legend and caption."""
+        n_rows = math.ceil(len(self.titles) / self.n_columns)
+        return n_rows * self._row_height(panel_height) - self._row_gap + BOTTOM_MM
 
     @property
-    def _between(self) -> float:
+    def _row_gap(self) -> float:
         """Room between two rows of panels."""
-        return GAP_MM + self.free * _OWN_MM
+        return GAP_MM + _AXIS_MM if self.free else GAP_MM
 
-    def _row(self, panel_height: float) -> float:
-        """Height of a row of panels with their titles and the room to the next."""
-        lines = max(title.count("\n") + 1 for title in self.titles.values())
-        strip = 1.1 * LINE_MM * lines + 2.5 if len(self.titles) > 1 else 1.0
-        return panel_height + strip + self._between
+    def _row_height(self, panel_height: float) -> float:
+        """Height of a row of panels with their titles and the room below it."""
+        title_height = 1.0
+        if len(self.titles) > 1:
+            n_lines = max(title.count("\n") + 1 for title in self.titles.values())
+            title_height = 1.1 * LINE_MM * n_lines + 2.5
+        return panel_height + title_height + self._row_gap
 
     def pages(self, figure: p9.ggplot, panel_height: float, edges: Sequence[float] = ()) -> list[p9.ggplot]:
-        """A figure with this grid's look on as many pages as it needs; panels are divided at `edges` only."""
-        return on_pages(figure, list(self.titles), self.n_columns, self._row(panel_height), edges, edges)
+        """Divide a figure with this look into pages; panels are divided only at `edges`."""
+        return on_pages(
+            figure, list(self.titles), self.n_columns, self._row_height(panel_height), edges=edges, ends=edges
+        )
 
-    def side(self, text: float) -> float:
-        """Where a legend of a width is centred above the panels without leaving the figure."""
-        return side(text, self.left, self.width - self.left - _RIGHT_MM, self.width)
+    def legend_justification(self, legend: float) -> float:
+        """Justification, from 0 to 1, that centres a legend of a width in mm above the panels."""
+        panels = self.width - self.left - _RIGHT_MM
+        return centred_justification(legend, self.left, panels, self.width)
 
     def look(
         self,
@@ -93,29 +127,35 @@ class PanelGrid:
         further: float = 0.0,
         indent: float = 0.0,
     ) -> list[Any]:
-        """Theme, titles, caption, panels of a height and size of a figure with something `further` in mm."""
+        """Theme, axis titles, caption, panels and size of a figure whose panels have a height in mm.
+
+        `legend` are the texts of the legend, `further` is room in mm for anything else, and `indent` the room
+        at the left of the caption.
+        """
         note = caption(notes, caption_chars(self.width - indent))
-        keys = legend_width(legend, legend_columns(legend, self.width)) if legend else 0.0
+        legend_room = legend_width(legend, legend_columns(legend, self.width)) if legend else 0.0
         x = wrapped(x, chars_in(self.width - self.left - 2), 2)
         y = wrapped(y, chars_in(self.height(height) - BOTTOM_MM), 2)
-        whole = EDGE_MM + self.height(height) + further + caption_mm(note) + legend_mm(legend, self.width)
-        whole += LINE_MM * x.count("\n")
+        figure_height = (
+            EDGE_MM + self.height(height) + further + caption_mm(note) + legend_mm(legend, self.width)
+        )
+        figure_height += LINE_MM * x.count("\n")
         return [
             p9.labs(x=x, y=y, caption=note),
             theme_salstats(),
             p9.theme(
                 plot_margin_top=EDGE_MM / self.width,
                 plot_margin_right=_RIGHT_MM / self.width,
-                legend_justification_top=self.side(keys),
+                legend_justification_top=self.legend_justification(legend_room),
                 legend_box_spacing=2.5 / self.width,
-                axis_title_x=p9.element_text(margin=above(1, self.width)),
+                axis_title_x=p9.element_text(margin=top_margin(1, self.width)),
             ),
             *self.facets("panel"),
-            figure_size(self.width, whole),
+            figure_size(self.width, figure_height),
         ]
 
     def facets(self, column: str) -> list[Any]:
-        """Panels and their titles, to be added after the theme; nothing for a single one."""
+        """Panels by the values of a column, to be added after the theme; an empty list for one panel."""
         if len(self.titles) == 1:
             return []
         scales = "free" if self.free else "fixed"
@@ -133,30 +173,44 @@ def panel_grid(
     *,
     left: float = LEFT_MM,
     free: bool = False,
-    least: float = PANEL_MM,
+    min_width: float = PANEL_MM,
 ) -> PanelGrid:
-    """Grid for panels, at `least` so wide and so that no word of a title is broken; own axes if `free`.
+    """Grid of panels with given titles, each at least `min_width` mm wide and as wide as a word of its title.
 
-    Up to four fit a column, more a page; not more than `n_columns` stand side by side.
+    At most `n_columns` panels stand side by side. By default up to four panels are in a column, more on a
+    page. Each panel has its own axes if `free`.
     """
     n = len(titles)
     if width is None:
         width = COLUMN_MM if n <= 4 else PAGE_MM
-    beside = GAP_MM + free * (left - _TITLE_MM)
+    room = width - left - _RIGHT_MM
+    gap = GAP_MM
+    if free:
+        gap += left - _TITLE_MM
     words = (text_mm(word, bold=True) for title in titles for word in title.split())
-    least = max(least, min(max(words, default=0.0), width - left - _RIGHT_MM))
-    fitting = max(int((width - left - _RIGHT_MM + beside) // (least + beside)), 1)
+    widest_word = max(words, default=0.0)
+    min_width = max(min_width, min(widest_word, room))
+    n_fitting = max(int((room + gap) // (min_width + gap)), 1)
     if n_columns is None:
-        # very many take all the room that there is
-        most = 2 if n == 4 else _MOST_COLUMNS if n <= _MOST_COLUMNS**2 else n
-        # as many as give the last row its share
-        n_columns = -(-n // -(-n // min(most, fitting)))
-    columns = min(check_count(n_columns, "n_columns"), n, fitting)
-    panel_width = (width - left - (columns - 1) * beside - _RIGHT_MM) / columns
-    texts = wrapped_texts(titles, chars_in(panel_width, bold=True), None)
-    return PanelGrid(texts, width, columns, panel_width, left, free)
+        n_columns = _even_columns(n, n_fitting)
+    n_columns = min(check_count(n_columns, "n_columns"), n, n_fitting)
+    panel_width = (width - left - (n_columns - 1) * gap - _RIGHT_MM) / n_columns
+    wrapped_titles = wrapped_texts(titles, chars_in(panel_width, bold=True), None)
+    return PanelGrid(wrapped_titles, width, n_columns, panel_width, left, free)
+
+
+def _even_columns(n: int, n_fitting: int) -> int:
+    """Number of panels side by side that spreads `n` panels evenly over the rows, `n_fitting` at most."""
+    if n == 4:
+        n_max = 2
+    elif n <= _MAX_COLUMNS**2:
+        n_max = _MAX_COLUMNS
+    else:
+        n_max = n
+    n_rows = math.ceil(n / min(n_max, n_fitting))
+    return math.ceil(n / n_rows)
 
 
 def group_titles(frame: pd.DataFrame, labels: Labels, columns: Sequence[str]) -> pd.Categorical:
-    """Each row's title: the labels of its grouping columns, in the order they stand."""
-    return crossed(frame, {c: labels.texts(c, frame[c]) for c in columns})
+    """Title of the panel of each row of a frame: the labels of its grouping columns."""
+    return crossed(frame, {column: labels.texts(column, frame[column]) for column in columns})

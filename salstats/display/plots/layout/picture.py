@@ -1,4 +1,4 @@
-"""Pictures as a layer: a map laid over its image, drawn in its place without a row of data for each pixel."""
+"""A plotnine layer that draws a map laid over its image as one picture, not as a row of data per pixel."""
 
 from typing import Any
 
@@ -11,46 +11,50 @@ from matplotlib.image import AxesImage
 from salstats.checks import SalstatsError
 from salstats.display.plots.layout.theme import TEXT_PT
 
-#: Ground where there is no image, 0 (black) to 1.
+#: Grey of the ground where there is no image, from 0 (black) to 1.
 GROUND = 0.45
-#: Part of the colour scale that is used: its dark end would only hide the image.
-_COLOURS, _FIRST, _LAST = "inferno", 0.30, 0.95
-#: How much of the image the largest saliency covers, and from which saliency on this is so.
-_COVER, _FULL = 0.62, 0.5
+#: Colour map of saliency, and the range of it that is used: its dark end would hide the image.
+_COLOUR_MAP = "inferno"
+_FIRST_COLOUR = 0.30
+_LAST_COLOUR = 0.95
+#: Opacity of the colour of high saliency, and the saliency from which on opacity no longer grows.
+_MAX_OPACITY = 0.62
+_FULL_SALIENCY = 0.5
 
 
 def tinted(grey: np.ndarray, saliency: np.ndarray | None) -> np.ndarray:
-    """Picture of an image with a map over it.
+    """Image with a map over it, as bytes of shape (rows, cols, 3).
 
-    `grey` (rows, cols) is from 0, black, to 1, `saliency` from 0, which leaves the image as it is, to 1;
-    bytes (rows, cols, 3) come back.
+    `grey`, shape (rows, cols), is from 0 (black) to 1. `saliency`, of the same shape, is from 0, which leaves
+    the image as it is, to 1.
     """
     picture = np.repeat(grey[:, :, None].astype(np.float64), 3, axis=2)
     if saliency is not None:
-        cover = cover_of(saliency)[:, :, None]
-        picture = (1 - cover) * picture + cover * colours_of(saliency)
+        alpha = opacity(saliency)[:, :, None]
+        picture = (1 - alpha) * picture + alpha * colours_of(saliency)
     return np.asarray(np.round(255 * np.clip(picture, 0, 1)), dtype=np.uint8)
 
 
-def cover_of(saliency: np.ndarray) -> np.ndarray:
-    """How much of the image each saliency covers, 0 to 1."""
-    return np.asarray(_COVER * np.clip(saliency / _FULL, 0, 1))
+def opacity(saliency: np.ndarray) -> np.ndarray:
+    """Opacity of the colour of each saliency over the image, 0 to 1."""
+    return np.asarray(_MAX_OPACITY * np.clip(saliency / _FULL_SALIENCY, 0, 1))
 
 
 def colours_of(saliency: np.ndarray) -> np.ndarray:
-    """Colour of each saliency, 0 to 1 in red, green and blue along the last axis."""
-    return np.asarray(mpl.colormaps[_COLOURS](_FIRST + (_LAST - _FIRST) * saliency)[..., :3])
+    """Red, green and blue of each saliency, 0 to 1, along a new last axis."""
+    position = _FIRST_COLOUR + (_LAST_COLOUR - _FIRST_COLOUR) * saliency
+    return np.asarray(mpl.colormaps[_COLOUR_MAP](position)[..., :3])
 
 
 def scale_colours(n: int = 21) -> list[str]:
-    """Colours of the scale from 0 to 1 as they look over a middle grey."""
-    steps = np.linspace(0, 1, n)[None, :]
-    mixed = tinted(np.full(steps.shape, GROUND), steps)[0]
-    return [f"#{r:02X}{g:02X}{b:02X}" for r, g, b in mixed]
+    """Hexadecimal colours of saliency from 0 to 1 over a middle grey, for a scale of `n` steps."""
+    saliency = np.linspace(0, 1, n)[None, :]
+    colours = tinted(np.full(saliency.shape, GROUND), saliency)[0]
+    return [f"#{red:02X}{green:02X}{blue:02X}" for red, green, blue in colours]
 
 
 def colour_bar(title: str, width: float) -> Any:
-    """Legend of a map's colours below the pictures, `width` in points."""
+    """Legend of the colours of maps below the pictures, `width` in points."""
     return p9.guide_colorbar(
         order=3,
         position="bottom",
@@ -82,17 +86,17 @@ class geom_picture(p9.geoms.geom.geom):
     }
 
     def handle_na(self, data: pd.DataFrame) -> pd.DataFrame:
-        """Raise where a picture has no place, as outside the limits of a scale: none is dropped."""
-        lost = data[list(self.REQUIRED_AES)].isna().any(axis=1)
-        if lost.any():
-            name = data.loc[lost, "label"].iloc[0]
+        """Raise where a position is missing, as outside the limits of a scale; no picture is dropped."""
+        is_outside = data[list(self.REQUIRED_AES)].isna().any(axis=1)
+        if is_outside.any():
+            name = data.loc[is_outside, "label"].iloc[0]
             raise SalstatsError(f"picture {name!r} lies outside the figure's limits; leave these as they are")
         return data
 
     def draw_panel(self, data: pd.DataFrame, panel_params: Any, coord: Any, ax: Any) -> None:
         """Add the pictures of one panel to its axes."""
-        placed = coord.transform(data, panel_params)
-        for row in placed.itertuples():
+        rows = coord.transform(data, panel_params)
+        for row in rows.itertuples():
             ax.add_image(
                 AxesImage(
                     ax,

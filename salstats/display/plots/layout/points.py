@@ -1,4 +1,4 @@
-"""Points that would hide each other: equal values side by side, very many as counts in cells."""
+"""Points that would hide each other: equal values side by side, many points as counts in cells."""
 
 from typing import Any
 
@@ -8,74 +8,92 @@ import plotnine as p9
 
 #: More points of a figure are drawn as a bitmap, so that a PDF stays small and quick.
 RASTER_POINTS = 2000
-#: Points of a panel from which cells are drawn instead.
+#: More points of a panel are drawn as cells with counts.
 CELL_POINTS = 5000
-#: Cells of a panel in either direction.
-_CELLS = 40
-#: Counts in the legend; one point is still to be seen.
+#: Number of cells of a panel in either direction.
+_N_CELLS = 40
+#: Counts in the legend of cells, with their texts.
 _COUNTS = {1: "1 per cell", 10: "10", 100: "100", 1000: "1,000", 10_000: "10,000"}
-_RANGE = (0.15, 1)
-#: Between the root, which hides all but the fullest cells, and the logarithm, under which most look alike.
-_POWER = 0.25
-#: Most distinct whole numbers that are spread; more of them are a scale like any other.
-_MOST_VALUES = 12
-#: Share of the distance between two whole numbers that their points take.
-_WIDTH = 0.7
-#: How far beyond 0 and 1 the bands of outcomes begin and end, in units of the axis.
-_BAND = (0.04, 0.2)
-_GOLDEN = (5**0.5 - 1) / 2
+#: Opacity of the emptiest and of the fullest cell.
+_OPACITIES = (0.15, 1)
+#: Power of the counts that opacity shows. Under a square root only the fullest cells would be visible, under
+#: a logarithm most cells would look alike.
+_COUNT_POWER = 0.25
+#: Most distinct integers whose points are spread; a variable with more of them is drawn as a continuous one.
+_MAX_INTEGERS = 12
+#: Share of the distance between two integers over which their points are spread.
+_SPREAD = 0.7
+#: Distances from 0 and 1, in units of the axis, between which points of binary outcomes are spread.
+_BAND_START = 0.04
+_BAND_END = 0.2
+#: Share of a lane's width at which its points begin, and the share over which they are spread.
+_LANE_START = 0.1
+_LANE_SPREAD = 0.8
+_GOLDEN_RATIO = (5**0.5 - 1) / 2
 
 
 def is_outcome(values: np.ndarray) -> bool:
-    """Whether values are 0 and 1 only."""
+    """Return whether all values are 0 or 1."""
     return bool(np.isin(values, (0, 1)).all())
 
 
-def is_few(values: np.ndarray) -> bool:
-    """Whether values are a few whole numbers that many points share."""
+def has_few_integers(values: np.ndarray) -> bool:
+    """Return whether values are a few distinct integers, each shared by two points or more on average."""
     distinct = np.unique(values)
-    whole = bool((distinct == np.round(distinct)).all())
-    return whole and 1 < len(distinct) <= min(_MOST_VALUES, len(values) / 2)
+    are_integers = bool((distinct == np.round(distinct)).all())
+    return are_integers and 1 < len(distinct) <= min(_MAX_INTEGERS, len(values) / 2)
 
 
 def even_share(groups: list[pd.Series]) -> np.ndarray:
-    """Number in (0, 1) per row, spread evenly among the rows of each group, in whatever order."""
+    """Number between 0 and 1 for each row, spread evenly over the rows of each group.
+
+    Numbers of a group are multiples of the golden ratio, modulo 1: a sequence whose beginnings are all spread
+    evenly, however many rows there are.
+    """
     rank = pd.Series(0, index=groups[0].index).groupby(groups, observed=True).cumcount()
-    # multiples of the golden ratio: of all sequences the one whose every start is spread most evenly
-    return np.asarray((rank.to_numpy() + 1) * _GOLDEN % 1)
+    return np.asarray((rank.to_numpy() + 1) * _GOLDEN_RATIO % 1)
 
 
-def beside(values: np.ndarray, lane: np.ndarray, n_lanes: int, share: np.ndarray) -> np.ndarray:
-    """Whole numbers moved to the left or right of their place: a lane per colour, spread within it."""
+def spread_integers(values: np.ndarray, lane: np.ndarray, n_lanes: int, share: np.ndarray) -> np.ndarray:
+    """Integers moved sideways, into a lane for each colour and by `share` within the lane."""
     distinct = np.unique(values)
     step = np.diff(distinct).min() if len(distinct) > 1 else 1.0
-    return np.asarray(values + _WIDTH * step * ((lane + 0.1 + 0.8 * share) / n_lanes - 0.5))
+    lanes_from_left = lane + _LANE_START + _LANE_SPREAD * share
+    return np.asarray(values + _SPREAD * step * (lanes_from_left / n_lanes - 0.5))
 
 
-def beyond(values: np.ndarray, lane: np.ndarray, n_lanes: int, share: np.ndarray) -> np.ndarray:
-    """Outcomes 0 and 1 moved into bands below 0 and above 1, a lane per colour, the first on top."""
-    start, end = _BAND
-    depth = start + (end - start) * (lane + 0.1 + 0.8 * share) / n_lanes
-    return np.asarray(np.where(values > 0, 1 + end + start - depth, -depth))
+def spread_outcomes(values: np.ndarray, lane: np.ndarray, n_lanes: int, share: np.ndarray) -> np.ndarray:
+    """Outcomes 0 and 1 moved below 0 and above 1, into a lane for each colour, the first lane on top."""
+    lanes_from_top = lane + _LANE_START + _LANE_SPREAD * share
+    depth = _BAND_START + (_BAND_END - _BAND_START) * lanes_from_top / n_lanes
+    return np.asarray(np.where(values > 0, 1 + _BAND_END + _BAND_START - depth, -depth))
 
 
 def cell_layers(points: pd.DataFrame, colour: str) -> list[Any]:
-    """Layer of cells, the darker the more of the points (`panel, x, y`) they hold, and its scale."""
+    """Layer of cells, darker the more points they contain, and its scale.
+
+    `points` has columns `panel`, `x` and `y`.
+    """
     cells = points[["panel"]].copy()
-    for name in ("x", "y"):
-        values = points.groupby("panel", observed=True)[name]
-        low, high = values.transform("min"), values.transform("max")
-        # where all values are the same there is still a cell
-        side = ((high - low) / _CELLS).replace(0, 1.0)
-        cells[name] = low + np.minimum((points[name] - low) // side, _CELLS - 1) * side
-        cells[f"{name}_end"] = cells[name] + side
+    for axis in ("x", "y"):
+        values = points.groupby("panel", observed=True)[axis]
+        low = values.transform("min")
+        high = values.transform("max")
+        # a panel whose values are all equal has one cell
+        side = ((high - low) / _N_CELLS).replace(0, 1.0)
+        index = np.minimum((points[axis] - low) // side, _N_CELLS - 1)
+        cells[axis] = low + index * side
+        cells[f"{axis}_end"] = cells[axis] + side
     counts = cells.groupby(list(cells.columns), observed=True).size().rename("count").reset_index()
-    # a scale with a transformation would transform the alpha of other layers too
-    counts["root"] = counts["count"] ** _POWER
+    # a scale with a transformation would transform the opacity of other layers too
+    counts["root"] = counts["count"] ** _COUNT_POWER
     mapping = p9.aes(xmin="x", xmax="x_end", ymin="y", ymax="y_end", alpha="root")
     return [
         p9.geom_rect(mapping, counts, fill=colour, size=0, inherit_aes=False),
         p9.scale_alpha_continuous(
-            range=_RANGE, name="", breaks=[n**_POWER for n in _COUNTS], labels=list(_COUNTS.values())
+            range=_OPACITIES,
+            name="",
+            breaks=[count**_COUNT_POWER for count in _COUNTS],
+            labels=list(_COUNTS.values()),
         ),
     ]

@@ -1,9 +1,10 @@
-"""Panels of rows side by side, and the figures of estimates put together from them."""
+"""Panels that share the rows of a figure of estimates, and their layers, axes and size."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -11,18 +12,23 @@ import plotnine as p9
 
 from salstats.checks import SalstatsError, check_count
 from salstats.display.plots.layout.axis_ticks import axis_breaks, log_breaks, log_texts, tick_texts
-from salstats.display.plots.layout.beside import BEFORE_MM, beside_layers, columns_mm, narrowed
 from salstats.display.plots.layout.drawing import barred_rows
-from salstats.display.plots.layout.figure_rows import Rows
+from salstats.display.plots.layout.figure_rows import PlacedRows, Rows
 from salstats.display.plots.layout.legends import (
     EDGE_MM,
+    centred_justification,
     group_scales,
     legend_columns,
     legend_mm,
     legend_width,
-    side,
 )
 from salstats.display.plots.layout.pages import on_pages
+from salstats.display.plots.layout.text_columns import (
+    COLUMN_GAP_MM,
+    text_column_layers,
+    text_columns_mm,
+    wrap_headings,
+)
 from salstats.display.plots.layout.text_fit import (
     LABEL_CHARS,
     caption,
@@ -39,22 +45,30 @@ from salstats.display.plots.layout.theme import (
     LINE_MM,
     PAGE_MM,
     PALETTE,
-    above,
     figure_size,
     theme_salstats,
+    top_margin,
 )
 from salstats.display.text.labels import Labels
 
-#: Sizes of a mark and of its bar, in points.
-_MARK, _BAR = 1.4, 0.5
-#: Height of a panel's title, of its axis, of the axis's title, and of the margins.
-_STRIP_MM, _AXIS_MM, _TITLE_MM, _MARGIN_MM = 6.0, 5.5, 4.0, 4.0
-#: Panel beside text at least, and better; side by side; and the height from which lines lead to its axis.
-_LEAST_MM, _ENOUGH_MM, _PANEL_MM, _TALL_MM = 12.0, 16.0, 20.0, 100.0
-#: Colour of those lines.
-_LINE = "#E4E4E4"
-#: Characters of labels' lines where longer ones leave no room for a panel.
-_NARROWER = (LABEL_CHARS, 18, 16, 14, 13, 12, 11)
+#: Size of a mark and width of its bar, in points.
+_MARK_PT = 1.4
+_BAR_PT = 0.5
+#: Heights in mm of a panel's title, of its axis, of the axis's title, and of the margins of the figure.
+_STRIP_MM = 6.0
+_AXIS_MM = 5.5
+_TITLE_MM = 4.0
+_MARGIN_MM = 4.0
+#: Least width in mm of a panel beside text, and the width beyond which labels are not wrapped for its sake.
+_MIN_PANEL_MM = 12.0
+_WIDE_PANEL_MM = 16.0
+#: Least width in mm of panels side by side.
+_MIN_SIDE_BY_SIDE_MM = 20.0
+#: Height in mm of the rows beyond which vertical lines lead the eye to the axis, and the colour of the lines.
+_TALL_MM = 100.0
+_GRID_COLOUR = "#E4E4E4"
+#: Characters of a line of the labels, tried in turn until the panel is wide enough.
+_LABEL_CHARS_TRIED = (LABEL_CHARS, 18, 16, 14, 13, 12, 11)
 
 
 def row_figure(
@@ -76,136 +90,195 @@ def row_figure(
     common: bool = False,
     striped: bool = True,
 ) -> list[p9.ggplot]:
-    """Pages of estimates with their bars in rows, a panel for each value of `panel`.
+    """Pages of a figure of estimates with their bars in rows, a panel for each value of `panel`.
 
-    `frame` may have `fill`, the inside of each mark, and `last`, which marks are diamonds; `guides` has
-    columns `panel` and `guide`, `margins` `panel` and `bound`; `columns` are texts beside the panels by their
-    heading; `common` panels have the same axis.
+    `frame` has columns `panel`, `y` and `estimate`; optional columns are `fill`, the colour inside each mark,
+    and `last`, whether a mark is a diamond. `guides` has columns `panel` and `guide`, `margins` has `panel`
+    and `bound`, both positions of vertical lines. `columns` are columns of text at the right of the panels,
+    by their headings. Panels have the same axis if `common`, a logarithmic one if `log`.
     """
-    methods, panels = methods or {}, list(frame["panel"].cat.categories)
-    grid = row_panels(rows, panels, n_columns, width, columns or {})
-    if columns and grid.length < _LEAST_MM:
-        least = np.ceil(grid.width + _LEAST_MM - grid.length)
+    methods = methods or {}
+    columns = columns or {}
+    grid = row_panels(rows, list(frame["panel"].cat.categories), n_columns, width, columns)
+    if columns and grid.length < _MIN_PANEL_MM:
+        needed_width = np.ceil(grid.width + _MIN_PANEL_MM - grid.length)
         raise SalstatsError(
             f"width={grid.width:g} has no room for marks between the labels and the text beside them; take "
-            f"width={least:.0f} or shorter labels="
+            f"width={needed_width:.0f} or shorter labels="
         )
+    scales = group_scales(methods, references, width=grid.width, labels=labels) if methods else []
     figure = (
         p9.ggplot(frame, p9.aes("estimate", "y"))
         + rows.layers(striped=striped)
         + p9.geom_vline(p9.aes(xintercept="guide"), data=guides, color=GUIDE, size=0.4)
-        + ([] if margins is None or margins.empty else _margins(margins))
+        + _margin_layers(margins)
         + p9.geom_hline(yintercept=rows.rules, color=GUIDE, size=0.4)
-        + _marks(frame, bool(methods))
-        + beside_layers(frame, columns or {})
-        + (group_scales(methods, references, width=grid.width, labels=labels) if methods else [])
+        + _mark_layers(frame, by_method=bool(methods))
+        + text_column_layers(frame, columns)
+        + scales
         + grid.look(x_title, notes, list(methods.values()) if legend else [], log=log, common=common)
     )
     return grid.pages(figure)
 
 
+class FittedRows(NamedTuple):
+    """Frame, rows and columns of text whose labels and headings are wrapped to leave room for a panel."""
+
+    frame: pd.DataFrame
+    rows: Rows
+    columns: Mapping[str, Sequence[str]]
+
+
 def fitting_rows(
-    place: Callable[[float], tuple[pd.DataFrame, Rows]], columns: Mapping[str, Sequence[str]], width: float
-) -> tuple[pd.DataFrame, Rows, dict[str, Sequence[str]]]:
-    """Frame, rows and columns of text as they leave room for a panel.
+    place: Callable[[float], PlacedRows], columns: Mapping[str, Sequence[str]], width: float
+) -> FittedRows:
+    """Rows and columns of text that leave enough room for a panel and break the fewest words.
 
-    `place` makes frame and rows with so many characters in a line of a label; headings of columns and then
-    labels take more lines where they have to.
+    `place` makes frame and rows for a number of characters in a line of the labels. First full headings are
+    tried, then wrapped headings with shorter and shorter lines of labels.
     """
-    whole = dict(columns)
-    tried = [(*place(LABEL_CHARS), whole), *((*place(chars), narrowed(whole)) for chars in _NARROWER)]
-    fitting = [one for one in tried if fits(*one[1:], width)]
-    words = _words(place(np.inf)[1])
+    narrow_columns = wrap_headings(columns)
+    candidates = [FittedRows(*place(LABEL_CHARS), dict(columns))]
+    candidates += [FittedRows(*place(chars), narrow_columns) for chars in _LABEL_CHARS_TRIED]
+    fitting = [fitted for fitted in candidates if panel_fits(fitted.rows, fitted.columns, width)]
+    if not fitting:
+        return candidates[-1]
+    unbroken_words = _words(place(np.inf).rows)
 
-    def worth(one: tuple[pd.DataFrame, Rows, dict[str, Sequence[str]]]) -> tuple[int, float]:
-        """As few words broken as can be, then a panel that is wide enough."""
-        room = _room_for_panel(one[1], width, columns_mm(one[2]))
-        return -len(_words(one[1]) - words), min(room, _ENOUGH_MM)
+    def preference(fitted: FittedRows) -> tuple[int, float]:
+        n_broken = len(_words(fitted.rows) - unbroken_words)
+        panel_width = _panel_width(fitted.rows, width, text_columns_mm(fitted.columns))
+        return -n_broken, min(panel_width, _WIDE_PANEL_MM)
 
-    return max(fitting, key=worth) if fitting else tried[-1]
+    return max(fitting, key=preference)
 
 
 def _words(rows: Rows) -> set[str]:
-    """Words of rows' labels."""
+    """Distinct words of the labels of rows."""
     return {word for text in rows.texts for word in text.split()}
 
 
-def fits(rows: Rows, columns: Mapping[str, Sequence[str]], width: float) -> bool:
-    """Whether a panel has room between rows' labels and columns of text."""
-    return _room_for_panel(rows, width, columns_mm(columns)) >= _LEAST_MM
-
-
-def _margins(margins: pd.DataFrame) -> list[Any]:
-    """Dotted lines at the bounds of margins."""
-    return [
-        p9.geom_vline(p9.aes(xintercept="bound"), data=margins, color="black", size=0.4, linetype="dotted")
-    ]
+def panel_fits(rows: Rows, columns: Mapping[str, Sequence[str]], width: float) -> bool:
+    """Return whether a panel has enough room between the labels of rows and columns of text."""
+    return _panel_width(rows, width, text_columns_mm(columns)) >= _MIN_PANEL_MM
 
 
 def figure_width(n_columns: int, panels: Sequence[str]) -> float:
-    """Width in mm of a figure with panels side by side, or without."""
+    """Width in mm of a figure: a page for panels side by side, else a column."""
     return PAGE_MM if min(n_columns, len(panels)) > 1 else COLUMN_MM
 
 
-def panels_of(panel: pd.Series, n_columns: int | None) -> tuple[list[str], str, int]:
-    """Titles of panels, or one's as that of its axis; how many side by side, by default two or all three."""
+class PanelTitles(NamedTuple):
+    """Titles of panels, the title of their axis, and the number of panels side by side."""
+
+    titles: list[str]
+    axis_title: str
+    n_columns: int
+
+
+def panel_titles(panel: pd.Series, n_columns: int | None) -> PanelTitles:
+    """Titles of the panels of a figure; that of a single panel is the title of its axis.
+
+    By default two panels stand side by side, or all three.
+    """
     titles = list(panel.cat.categories)
-    n_columns = 2 + (len(titles) == 3) if n_columns is None else check_count(n_columns, "n_columns")
-    n_columns = min(n_columns, len(titles))
-    return (titles, "", n_columns) if len(titles) > 1 else ([""], titles[0], 1)
+    if n_columns is None:
+        n_columns = 3 if len(titles) == 3 else 2
+    else:
+        check_count(n_columns, "n_columns")
+    if len(titles) == 1:
+        return PanelTitles([""], titles[0], 1)
+    return PanelTitles(titles, "", min(n_columns, len(titles)))
 
 
-def _room_for_panel(rows: Rows, width: float, room: float = 0.0, n_columns: int = 1) -> float:
-    """About how wide a panel is in mm, between labels and the `room` for text beside it."""
-    return (width - max(map(text_mm, rows.texts))) / n_columns - room - BEFORE_MM
+def _panel_width(rows: Rows, width: float, columns_mm: float = 0.0, n_columns: int = 1) -> float:
+    """Width in mm of a panel between the labels and the columns of text, which take `columns_mm`."""
+    return (width - max(map(text_mm, rows.texts))) / n_columns - columns_mm - COLUMN_GAP_MM
 
 
 @dataclass(frozen=True)
 class RowPanels:
-    """Panels side by side that have the same rows, in mm: `room` is that for text beside each.
+    """Panels side by side that share the rows of a figure.
 
-    `titles` are the panels' as they are written, `heads` how many lines the headings of that text have.
+    Attributes
+    ----------
+    rows : Rows
+        The rows, whose labels stand at the left of each line of panels.
+    titles : dict of str
+        Title of each panel as it is wrapped.
+    n_columns : int
+        Number of panels side by side.
+    width : float
+        Width of the figure in mm.
+    columns_mm : float
+        Width in mm of the columns of text at the right of each panel.
+    heading_lines : int
+        Lines of the highest heading of these columns.
     """
 
     rows: Rows
     titles: dict[str, str]
     n_columns: int
     width: float
-    room: float
-    heads: int
+    columns_mm: float
+    heading_lines: int
 
     @property
     def length(self) -> float:
         """Width of a panel."""
-        return _room_for_panel(self.rows, self.width, self.room, self.n_columns)
+        return _panel_width(self.rows, self.width, self.columns_mm, self.n_columns)
 
     @property
-    def _titled(self) -> bool:
-        """Whether panels have titles."""
+    def _has_titles(self) -> bool:
+        """Return whether panels have titles."""
         return any(self.titles)
 
     @property
-    def _head(self) -> float:
-        """Room above a panel for its title and the headings of text."""
-        lines = max(self.heads, *(t.count("\n") + 1 for t in self.titles.values() if t), 0, 0)
-        return max(_STRIP_MM, lines * 1.1 * LINE_MM + 2) if lines else 0.0
+    def _head_mm(self) -> float:
+        """Height of the titles of panels and the headings of columns of text."""
+        title_lines = [title.count("\n") + 1 for title in self.titles.values() if title]
+        n_lines = max([self.heading_lines, *title_lines])
+        return max(_STRIP_MM, n_lines * 1.1 * LINE_MM + 2) if n_lines else 0.0
 
     @property
-    def _panel(self) -> float:
+    def _panel_mm(self) -> float:
         """Height of a panel with its title and axis."""
-        return self.rows.height + _AXIS_MM + self._head
+        return self.rows.height + _AXIS_MM + self._head_mm
 
     def pages(self, figure: p9.ggplot) -> list[p9.ggplot]:
-        """A figure with this look on as many pages as it needs."""
+        """Divide a figure with this look into as many pages as it needs."""
         return on_pages(
-            figure, list(self.titles), self.n_columns, self._panel, self.rows.edges, self.rows.ends
+            figure,
+            list(self.titles),
+            self.n_columns,
+            self._panel_mm,
+            edges=self.rows.edges,
+            ends=self.rows.ends,
         )
 
-    def _title(self, panel: str) -> str:
-        """Title of a panel as it is written, as high as all are."""
-        text = self.titles[panel]
-        lines = max(self.heads, *(t.count("\n") + 1 for t in self.titles.values()))
-        return "\n" * (lines - 1 - text.count("\n")) + text
+    def _padded_title(self, panel: str) -> str:
+        """Title of a panel, below empty lines that make all titles equally high."""
+        title = self.titles[panel]
+        n_lines = max([self.heading_lines, *(text.count("\n") + 1 for text in self.titles.values())])
+        return "\n" * (n_lines - 1 - title.count("\n")) + title
+
+    def _figure_height(self, x_title: str, note: str, legend: Sequence[str]) -> float:
+        """Height in mm of a figure with an axis title, a caption and a legend."""
+        n_panel_rows = math.ceil(len(self.titles) / self.n_columns)
+        height = n_panel_rows * self._panel_mm + _MARGIN_MM
+        if x_title:
+            height += _TITLE_MM + LINE_MM * x_title.count("\n")
+        height += caption_mm(note) + legend_mm(legend, self.width)
+        return height
+
+    def _x_scale(self, *, log: bool) -> Any:
+        """Scale of the horizontal axis."""
+        options: dict[str, Any] = {"minor_breaks": [], "expand": (0.03, 0)}
+        if log:
+            breaks = partial(log_breaks, length=self.length)
+            return p9.scale_x_log10(breaks=breaks, labels=log_texts, **options)
+        breaks = partial(axis_breaks, length=self.length)
+        return p9.scale_x_continuous(breaks=breaks, labels=tick_texts, **options)
 
     def look(
         self,
@@ -216,54 +289,58 @@ class RowPanels:
         log: bool = False,
         common: bool = False,
     ) -> list[Any]:
-        """Axis, theme, titles, panels and size of a figure with rows, and room for text beside the panels."""
-        width, room = self.width, self.room
-        x_title = wrapped(x_title, chars_in(0.96 * width - EDGE_MM), 2)
-        note = caption(notes, caption_chars(width))
-        height = -(-len(self.titles) // self.n_columns) * self._panel + _MARGIN_MM
-        height += _TITLE_MM + LINE_MM * x_title.count("\n") if x_title else 0
-        height += caption_mm(note) + legend_mm(legend, width)
-        # without titles headings need room of their own
-        head = 0.0 if self._titled else self._head
-        left = max(map(text_mm, self.rows.texts)) + BEFORE_MM
-        place = partial(side, left=left, panels=width - left - room - EDGE_MM, width=width)
-        keys = legend_width(legend, legend_columns(legend, width)) if legend else 0.0
-        look: dict[str, Any] = {"minor_breaks": [], "expand": (0.03, 0)}
-        nothing = p9.element_blank()
-        lines = p9.element_line(color=_LINE, size=0.25)
-        scales = "fixed" if common else "free_x"
-        return [
-            p9.scale_x_log10(breaks=partial(log_breaks, length=self.length), labels=log_texts, **look)
-            if log
-            else p9.scale_x_continuous(
-                breaks=partial(axis_breaks, length=self.length), labels=tick_texts, **look
-            ),
+        """Axis, theme, titles, panels and size of the figure.
+
+        `legend` are the texts of the legend, `notes` the sentences of the caption. The axis is logarithmic if
+        `log`, and the same in all panels if `common`.
+        """
+        x_title = wrapped(x_title, chars_in(0.96 * self.width - EDGE_MM), 2)
+        note = caption(notes, caption_chars(self.width))
+        elements = [
+            self._x_scale(log=log),
             p9.labs(x=x_title, y="", caption=note),
             theme_salstats(),
-            p9.theme(
-                axis_title_y=nothing,
-                axis_ticks_major_y=nothing,
-                axis_line_y=nothing,
-                axis_text_y=p9.element_text(ma="right"),
-                axis_title_x=p9.element_text(ha=place(text_mm(x_title)), margin=above(1, width)),
-                legend_justification_top=place(keys),
-                panel_spacing_x=max((room + 2 * BEFORE_MM) / width, 0.05),
-                panel_spacing_y=2 / width,
-                plot_margin_right=(room + EDGE_MM) / width,
-                # plotnine takes these as parts of the width too
-                plot_margin_top=max(EDGE_MM, 0.0 if legend else head) / width,
-                legend_box_spacing=max(2.0, head) / width,
-            ),
-            *([p9.theme(panel_grid_major_x=lines)] if self.rows.height > _TALL_MM else []),
-            *([] if x_title else [p9.theme(axis_title_x=nothing)]),
-            *([] if legend else [p9.theme(legend_position="none")]),
-            *(
-                [p9.facet_wrap("panel", ncol=self.n_columns, scales=scales, labeller=self._title)]
-                if self._titled
-                else []
-            ),
-            figure_size(width, height),
+            self._theme(x_title, legend),
         ]
+        if self.rows.height > _TALL_MM:
+            elements.append(p9.theme(panel_grid_major_x=p9.element_line(color=_GRID_COLOUR, size=0.25)))
+        if not x_title:
+            elements.append(p9.theme(axis_title_x=p9.element_blank()))
+        if not legend:
+            elements.append(p9.theme(legend_position="none"))
+        if self._has_titles:
+            scales = "fixed" if common else "free_x"
+            elements.append(
+                p9.facet_wrap("panel", ncol=self.n_columns, scales=scales, labeller=self._padded_title)
+            )
+        return [*elements, figure_size(self.width, self._figure_height(x_title, note, legend))]
+
+    def _theme(self, x_title: str, legend: Sequence[str]) -> p9.theme:
+        """Theme with the room around and between panels, and the positions of axis title and legend."""
+        width = self.width
+        left = max(map(text_mm, self.rows.texts)) + COLUMN_GAP_MM
+        justification = partial(
+            centred_justification, left=left, panels=width - left - self.columns_mm - EDGE_MM, width=width
+        )
+        legend_mm_wide = legend_width(legend, legend_columns(legend, width)) if legend else 0.0
+        # titles have room of their own; headings without them stand in the margin or below the legend
+        heading_mm = 0.0 if self._has_titles else self._head_mm
+        top_mm = EDGE_MM if legend else max(EDGE_MM, heading_mm)
+        blank = p9.element_blank()
+        return p9.theme(
+            axis_title_y=blank,
+            axis_ticks_major_y=blank,
+            axis_line_y=blank,
+            axis_text_y=p9.element_text(ma="right"),
+            axis_title_x=p9.element_text(ha=justification(text_mm(x_title)), margin=top_margin(1, width)),
+            legend_justification_top=justification(legend_mm_wide),
+            panel_spacing_x=max((self.columns_mm + 2 * COLUMN_GAP_MM) / width, 0.05),
+            panel_spacing_y=2 / width,
+            plot_margin_right=(self.columns_mm + EDGE_MM) / width,
+            # plotnine takes the heights of these, too, as shares of the width
+            plot_margin_top=top_mm / width,
+            legend_box_spacing=max(2.0, heading_mm) / width,
+        )
 
 
 def row_panels(
@@ -273,43 +350,88 @@ def row_panels(
     width: float | None = None,
     columns: Mapping[str, Sequence[str]] | None = None,
 ) -> RowPanels:
-    """Panels of rows, as many side by side as have room beside the columns of text, `n_columns` at most."""
-    n_columns, width = min(n_columns, len(panels)), width or figure_width(n_columns, panels)
-    room = columns_mm(columns or {})
-    word = max(text_mm(word, bold=True) for title in panels for word in [*title.split(), ""])
-    least = max(_PANEL_MM, word + BEFORE_MM - EDGE_MM - room)
-    while n_columns > 1 and _room_for_panel(rows, width, room, n_columns) < least:
+    """Panels of rows, at most `n_columns` side by side, fewer where they would become too narrow.
+
+    `columns` are the columns of text at the right of each panel, by their headings.
+    """
+    columns = columns or {}
+    n_columns = min(n_columns, len(panels))
+    width = width or figure_width(n_columns, panels)
+    columns_mm = text_columns_mm(columns)
+    widest_word = max(text_mm(word, bold=True) for title in panels for word in [*title.split(), ""])
+    # a title may extend over the columns of text
+    min_width = max(_MIN_SIDE_BY_SIDE_MM, widest_word + COLUMN_GAP_MM - EDGE_MM - columns_mm)
+    while n_columns > 1 and _panel_width(rows, width, columns_mm, n_columns) < min_width:
         n_columns -= 1
-    length = _room_for_panel(rows, width, room, n_columns)
-    heads = max((heading.count("\n") + 1 for heading in columns or {}), default=0)
-    if not any(panels):
-        return RowPanels(rows, {"": ""}, n_columns, width, room, heads)
-    # panels are narrower by the gaps between them
-    own = length - BEFORE_MM + (BEFORE_MM - EDGE_MM) / n_columns
-    titles = wrapped_texts(panels, chars_in(own, bold=True), None)
-    # titles that are higher beside the headings of text stand above these
-    over = wrapped_texts(panels, chars_in(own + room, bold=True), None)
-    over = {title: text + "\n" * heads for title, text in over.items()}
-    if word > own or max(t.count("\n") for t in titles.values()) > max(t.count("\n") for t in over.values()):
-        titles = over
-    return RowPanels(rows, titles, n_columns, width, room, heads)
+    heading_lines = max((heading.count("\n") + 1 for heading in columns), default=0)
+    titles = {"": ""}
+    if any(panels):
+        panel_width = _panel_width(rows, width, columns_mm, n_columns)
+        # the gaps between panels, as a share of each panel
+        title_width = panel_width - COLUMN_GAP_MM + (COLUMN_GAP_MM - EDGE_MM) / n_columns
+        titles = _wrapped_titles(panels, title_width, columns_mm, heading_lines, widest_word)
+    return RowPanels(rows, titles, n_columns, width, columns_mm, heading_lines)
 
 
-def _marks(frame: pd.DataFrame, by_method: bool) -> list[Any]:
-    """Bars, points, and diamonds for what sums others up."""
-    colour: dict[str, Any] = {"color": "method_label"} if by_method else {}
-    shape: dict[str, Any] = {"shape": "method_label"} if by_method else {}
-    fill: dict[str, Any] = {"fill": "fill"} if "fill" in frame.columns else {}
-    fixed: dict[str, Any] = {} if by_method else {"color": PALETTE[0]}
-    square: dict[str, Any] = {} if by_method else {"shape": "s"}
-    last = frame["last"] if "last" in frame.columns else pd.Series(False, index=frame.index)
-    limited = barred_rows(frame)
-    ends = p9.aes("conf_low", xend="conf_high", yend="y", **colour)
-    own, closed = p9.aes(**colour, **shape, **fill), p9.aes(**colour, **fill)
-    diamond = {"shape": "D", "size": _MARK + 0.3, "show_legend": False, "stroke": 0.4}
-    return [
-        p9.geom_segment(ends, limited, size=_BAR, show_legend=False, **fixed),
-        p9.geom_point(own, frame[~last], size=_MARK, stroke=0.4, **fixed, **square),
-        *([p9.geom_point(closed, frame[last], **diamond, **fixed)] if last.any() else []),
-        *([p9.scale_fill_identity()] if fill else []),
+def _wrapped_titles(
+    panels: Sequence[str], title_width: float, columns_mm: float, heading_lines: int, widest_word: float
+) -> dict[str, str]:
+    """Titles of panels, level with the headings of columns of text or, if that takes fewer lines, above."""
+    beside_headings = wrapped_texts(panels, chars_in(title_width, bold=True), None)
+    above_headings = {
+        title: text + "\n" * heading_lines
+        for title, text in wrapped_texts(panels, chars_in(title_width + columns_mm, bold=True), None).items()
+    }
+    n_breaks_beside = max(text.count("\n") for text in beside_headings.values())
+    n_breaks_above = max(text.count("\n") for text in above_headings.values())
+    if widest_word > title_width or n_breaks_beside > n_breaks_above:
+        return above_headings
+    return beside_headings
+
+
+def _margin_layers(margins: pd.DataFrame | None) -> list[Any]:
+    """Layer of dotted lines at the bounds of margins, none without margins."""
+    if margins is None or margins.empty:
+        return []
+    bound = p9.aes(xintercept="bound")
+    return [p9.geom_vline(bound, data=margins, color="black", size=0.4, linetype="dotted")]
+
+
+def _mark_layers(frame: pd.DataFrame, *, by_method: bool) -> list[Any]:
+    """Layers of bars and points, and of diamonds for rows that summarise others.
+
+    Colour and shape of marks tell methods apart if `by_method`; else all are squares of one colour.
+    """
+    colour: dict[str, str] = {}
+    shape: dict[str, str] = {}
+    fixed_colour: dict[str, str] = {}
+    fixed_shape: dict[str, str] = {}
+    if by_method:
+        colour["color"] = "method_label"
+        shape["shape"] = "method_label"
+    else:
+        fixed_colour["color"] = PALETTE[0]
+        fixed_shape["shape"] = "s"
+    fill = {"fill": "fill"} if "fill" in frame.columns else {}
+    is_summary = frame["last"] if "last" in frame.columns else pd.Series(False, index=frame.index)
+    bar = p9.aes("conf_low", xend="conf_high", yend="y", **colour)
+    point = p9.aes(**colour, **shape, **fill)
+    layers = [
+        p9.geom_segment(bar, barred_rows(frame), size=_BAR_PT, show_legend=False, **fixed_colour),
+        p9.geom_point(point, frame[~is_summary], size=_MARK_PT, stroke=0.4, **fixed_colour, **fixed_shape),
     ]
+    if is_summary.any():
+        layers.append(
+            p9.geom_point(
+                p9.aes(**colour, **fill),
+                frame[is_summary],
+                shape="D",
+                size=_MARK_PT + 0.3,
+                stroke=0.4,
+                show_legend=False,
+                **fixed_colour,
+            )
+        )
+    if fill:
+        layers.append(p9.scale_fill_identity())
+    return layers

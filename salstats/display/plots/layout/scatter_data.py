@@ -1,4 +1,4 @@
-"""What a scatter figure draws: its points, the lines of models and the correlations, each in its panel."""
+"""Data of a scatter figure: points, lines of models and correlations, each in its panel."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,13 @@ from salstats.display.facts import clustering_sentence, interval_name
 from salstats.display.plots.layout.captions import distinct
 from salstats.display.plots.layout.legends import method_labels
 from salstats.display.plots.layout.panel_grid import group_titles
-from salstats.display.plots.layout.points import beside, beyond, even_share, is_few, is_outcome
+from salstats.display.plots.layout.points import (
+    even_share,
+    has_few_integers,
+    is_outcome,
+    spread_integers,
+    spread_outcomes,
+)
 from salstats.display.plots.layout.text_fit import crossed, short_labels
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.correlation import covariates_note
@@ -32,15 +38,34 @@ from salstats.stats.engine.wide import wide_table
 from salstats.stats.models.formulas import parse_formula
 from salstats.study import HUMAN
 
+#: Longest label of a value in the legend: characters of a line, and lines.
+_LEGEND_CHARS = 32
+_LEGEND_LINES = 2
+
 
 @dataclass(frozen=True)
-class Drawn:
-    """The rows of a scatter figure, and what they are grouped by.
+class ScatterData:
+    """Points of a scatter figure and their groups.
 
-    `points` has `x, y`, `panel` (its whole title), `group` (label of the colour's value, "" without one) and
-    `x_drawn, y_drawn`, where they stand; `keys` has a row per panel and group: the columns of `by` and
-    `colour` as text, `panel` and `group`; `texts` are the labels of the colour's values. `outcome`: `y` is 0
-    and 1 only; `few`: `x` is a few whole numbers.
+    Attributes
+    ----------
+    points : DataFrame
+        Columns `x` and `y`, `x_drawn` and `y_drawn` (the positions in the figure), `panel` (its whole title)
+        and `group` (label of the colour's value, "" without a colour).
+    keys : DataFrame
+        A row for each panel and group: the columns of `by` and `colour` as text, `panel` and `group`.
+    by : list of str
+        Columns whose values have panels.
+    colour : str or None
+        Column whose values have colours.
+    texts : dict
+        Label of each value of the colour.
+    is_binary : bool
+        Whether `y` is 0 and 1 only.
+    has_few_x : bool
+        Whether `x` is a few integers.
+    n_left_out : int
+        Number of rows without `x` or `y`.
     """
 
     points: pd.DataFrame
@@ -48,43 +73,58 @@ class Drawn:
     by: list[str]
     colour: str | None
     texts: dict[str, str]
-    outcome: bool
-    few: bool
+    is_binary: bool
+    has_few_x: bool
     n_left_out: int
 
 
-def drawn_points(
+def scatter_points(
     data: object, x: str, y: str, by: str | Sequence[str] | None, colour: str | None, labels: Labels
-) -> Drawn:
-    """Rows that have `x` and `y`, by panel and group."""
+) -> ScatterData:
+    """Rows of data that have `x` and `y`, with their panel, group and position in the figure."""
     frame = check_frame(data, "data")
-    groups = check_by(frame, by, ("task",), "data")
-    if colour is None:
-        colour = "method" if "method" in frame.columns and "method" not in groups else None
-    colours = check_by(frame, colour or (), (), "data")
-    if colour in groups:
-        raise ColumnError(f"colour={colour!r} is also in by={groups}; leave it out of one of them")
+    panel_columns = check_by(frame, by, ("task",), "data")
+    if colour is None and "method" in frame.columns and "method" not in panel_columns:
+        colour = "method"
+    colour_columns = check_by(frame, colour or (), (), "data")
+    if colour in panel_columns:
+        raise ColumnError(f"colour={colour!r} is also in by={panel_columns}; leave it out of one of them")
     if x == y:
         raise SalstatsError(f"x and y are both {x!r}; name two columns or metrics")
-    table = wide_table(frame, [x, y], [*groups, *colours]).reset_index(drop=True)
-    _check_one_metric(table, x, y, [*groups, *colours])
-    complete = ~(np.isnan(check_numeric(table, x, "data")) | np.isnan(check_numeric(table, y, "data")))
-    if not complete.any():
+    group_columns = [*panel_columns, *colour_columns]
+    table = wide_table(frame, [x, y], group_columns).reset_index(drop=True)
+    _check_one_metric(table, x, y, group_columns)
+    is_missing = np.isnan(check_numeric(table, x, "data")) | np.isnan(check_numeric(table, y, "data"))
+    if is_missing.all():
         raise SalstatsError(f"no row of data has both {x!r} and {y!r} ({len(table)} rows)")
-    used = table[complete].reset_index(drop=True)
-    points = pd.DataFrame({"x": used[x].astype(float), "y": used[y].astype(float)})
-    points["panel"] = group_titles(used, labels, groups)
-    short = {c: short_labels(labels, c, used[c], 32, 2) for c in colours}
-    if colours == ["method"]:
-        short = {"method": method_labels(labels, used["method"], [HUMAN])}
-    points["group"] = crossed(used, short)
-    keys = used[[*groups, *colours]].astype(str).assign(panel=points["panel"], group=points["group"])
-    outcome, few = is_outcome(points["y"].to_numpy()), is_few(points["x"].to_numpy())
-    points = _spread(points, outcome, few)
-    # nobody misses the score of a finding that is not there
-    n_left_out = int((~complete).sum()) - len(absent_observations(frame, (x, y), [*groups, *colours]))
-    texts = {str(value): text for value, text in (short[colour] if colour else {"": ""}).items()}
-    return Drawn(points, keys.drop_duplicates(), groups, colour, texts, outcome, few, n_left_out)
+    rows = table[~is_missing].reset_index(drop=True)
+    points = pd.DataFrame({"x": rows[x].astype(float), "y": rows[y].astype(float)})
+    points["panel"] = group_titles(rows, labels, panel_columns)
+    group_labels = {
+        column: short_labels(labels, column, rows[column], _LEGEND_CHARS, _LEGEND_LINES)
+        for column in colour_columns
+    }
+    if colour_columns == ["method"]:
+        group_labels = {"method": method_labels(labels, rows["method"], [HUMAN])}
+    points["group"] = crossed(rows, group_labels)
+    keys = rows[group_columns].astype(str).assign(panel=points["panel"], group=points["group"])
+    is_binary = is_outcome(points["y"].to_numpy())
+    has_few_x = has_few_integers(points["x"].to_numpy())
+    # a finding that is absent has no score that could be missing
+    n_absent = len(absent_observations(frame, (x, y), group_columns))
+    texts = {"": ""}
+    if colour:
+        texts = {str(value): text for value, text in group_labels[colour].items()}
+    return ScatterData(
+        points=_with_positions(points, spread_x=has_few_x, spread_y=is_binary),
+        keys=keys.drop_duplicates(),
+        by=panel_columns,
+        colour=colour,
+        texts=texts,
+        is_binary=is_binary,
+        has_few_x=has_few_x,
+        n_left_out=int(is_missing.sum()) - n_absent,
+    )
 
 
 def _check_one_metric(table: pd.DataFrame, x: str, y: str, groups: list[str]) -> None:
@@ -93,59 +133,62 @@ def _check_one_metric(table: pd.DataFrame, x: str, y: str, groups: list[str]) ->
         return
     metrics = distinct(table, "metric")
     if len(metrics) > 1:
+        covariate = x if y == "score" else y
         raise SalstatsError(
             f"'score' holds {len(metrics)} metrics ({quoted(metrics)}), which share no axis; name one, "
-            f"as in plot_scatter(scores, {x if y == 'score' else y!r}, {metrics[0]!r}), or add 'metric' to by"
+            f"as in plot_scatter(scores, {covariate!r}, {metrics[0]!r}), or add 'metric' to by"
         )
 
 
-def _spread(points: pd.DataFrame, outcome: bool, few: bool) -> pd.DataFrame:
-    """Points with the places where they are drawn: equal values beside each other."""
+def _with_positions(points: pd.DataFrame, *, spread_x: bool, spread_y: bool) -> pd.DataFrame:
+    """Points with their positions in the figure, of which equal ones are spread."""
     lane = points["group"].cat.codes.to_numpy()
     n_lanes = len(points["group"].cat.categories)
-    x, y = points["x"].to_numpy(), points["y"].to_numpy()
-    cells = [points["panel"], points["group"]]
-    if few:
-        x = beside(x, lane, n_lanes, even_share([*cells, points["x"]]))
-    if outcome:
-        y = beyond(y, lane, n_lanes, even_share([*cells, points["y"]]))
+    x = points["x"].to_numpy()
+    y = points["y"].to_numpy()
+    groups = [points["panel"], points["group"]]
+    if spread_x:
+        x = spread_integers(x, lane, n_lanes, even_share([*groups, points["x"]]))
+    if spread_y:
+        y = spread_outcomes(y, lane, n_lanes, even_share([*groups, points["y"]]))
     return points.assign(x_drawn=x, y_drawn=y)
 
 
-def fitted_lines(fit: pd.DataFrame, x: str, y: str, drawn: Drawn, data: pd.DataFrame) -> pd.DataFrame:
-    """Rows of a `fit_line` frame that belong to the panels: `panel` and `group` added."""
+def fitted_lines(fit: pd.DataFrame, x: str, y: str, drawn: ScatterData, data: pd.DataFrame) -> pd.DataFrame:
+    """Rows of a `fit_line` frame for `y` along `x`, with their `panel` and `group`."""
     fitted = read_estimates(fit, "fit", ("formula", "covariate", "value", "estimate"))
-    responses = {text: parse_formula(text).response.name for text in fitted.values("formula")}
-    here = (fitted.frame["covariate"] == x) & (fitted.frame["formula"].map(responses) == y)
-    if not here.any():
-        pairs = fitted.frame[["formula", "covariate"]].drop_duplicates().itertuples(index=False)
-        what = [f"{responses[formula]} along {covariate}" for formula, covariate in pairs]
-        raise SalstatsError(f"fit holds no line of {y!r} along {x!r}, only of {', '.join(what)}")
+    frame = fitted.frame
+    response_of = {text: parse_formula(text).response.name for text in fitted.values("formula")}
+    is_of_axes = (frame["covariate"] == x) & (frame["formula"].map(response_of) == y)
+    if not is_of_axes.any():
+        pairs = frame[["formula", "covariate"]].drop_duplicates().itertuples(index=False)
+        lines_of = [f"{response_of[formula]} along {covariate}" for formula, covariate in pairs]
+        raise SalstatsError(f"fit holds no line of {y!r} along {x!r}, only of {', '.join(lines_of)}")
     for reference in fitted.values("reference"):
         if "method" in data.columns and (data["method"] == reference).any():
             raise SalstatsError(
                 f"fit is of the gap to {reference!r}, data holds scores; draw the gap's rows, which "
                 f"augment(data, formula, reference={reference!r}) returns"
             )
-    lines = _matched(fitted.where(here & fitted.defined), drawn, ["value"])
-    # a group whose covariate does not vary has a mean but no line
-    several = (
-        lines.groupby([lines["panel"].cat.codes, lines["group"].cat.codes])["value"].transform("size") > 1
-    )
-    return lines[several].reset_index(drop=True)
+    lines = _match_to_panels(fitted.where(is_of_axes & fitted.defined), drawn, ["value"])
+    # a group whose covariate does not vary has a single fitted mean, which is no line
+    line = [lines["panel"].cat.codes, lines["group"].cat.codes]
+    n_values = lines.groupby(line)["value"].transform("size")
+    return lines[n_values > 1].reset_index(drop=True)
 
 
-def correlation_texts(correlations: pd.DataFrame, x: str, y: str, drawn: Drawn) -> pd.DataFrame:
-    """Rows of a `correlate` frame that belong to the panels: `panel`, `group`, `text` added."""
+def correlation_texts(correlations: pd.DataFrame, x: str, y: str, drawn: ScatterData) -> pd.DataFrame:
+    """Rows of a `correlate` frame for `x` and `y`, with their `panel`, `group` and `text`."""
     estimates = read_estimates(correlations, "correlations", ("x", "y", "estimate"))
     frame = estimates.frame
-    ways = [(frame["x"] == a) & (frame["y"] == b) for a, b in ((x, y), (y, x))]
-    here = ways[0] | ways[1]
-    if not here.any():
+    is_pair = (frame["x"] == x) & (frame["y"] == y)
+    is_reverse_pair = (frame["x"] == y) & (frame["y"] == x)
+    is_of_axes = is_pair | is_reverse_pair
+    if not is_of_axes.any():
         pairs = frame[["x", "y"]].drop_duplicates().itertuples(index=False)
-        what = [f"{first} and {second}" for first, second in pairs]
-        raise SalstatsError(f"correlations holds none of {x!r} and {y!r}, only of {', '.join(what)}")
-    rows = _matched(estimates.where(here), drawn, [])
+        texts = [f"{first} and {second}" for first, second in pairs]
+        raise SalstatsError(f"correlations holds none of {x!r} and {y!r}, only of {', '.join(texts)}")
+    rows = _match_to_panels(estimates.where(is_of_axes), drawn, [])
     rows["text"] = [_correlation_text(row) for row in rows.to_dict("records")]
     return rows
 
@@ -157,78 +200,93 @@ def _correlation_text(row: dict[str, object]) -> str:
 
 
 def _symbol(term: str) -> str:
-    """Letter of a coefficient."""
+    """Letter of a correlation coefficient."""
     return COEFFICIENTS[term].symbol if term in COEFFICIENTS else "r"
 
 
-def _matched(estimates: Estimates, drawn: Drawn, further: list[str]) -> pd.DataFrame:
-    """Return the rows of estimates with the panel and the group that they belong to.
+def _match_to_panels(estimates: Estimates, drawn: ScatterData, further_keys: list[str]) -> pd.DataFrame:
+    """Return the rows of estimates with their panel and group.
 
-    A frame that is not grouped by a column of the panels belongs into each of them; without the colour's
-    column its rows have no group.
+    Estimates that are not grouped by a column of the panels belong to all of these panels. Without the
+    colour's column their group is missing. `further_keys` tell rows of one panel and group apart.
     """
-    frame, name = estimates.frame, estimates.name
-    own = [key for key in estimates.keys if key not in ("x", "y")]
-    known = [*drawn.by, *([drawn.colour] if drawn.colour else [])]
-    others = [c for c in own if c not in known and frame[c].nunique() > 1]
-    if others:
+    frame = estimates.frame
+    name = estimates.name
+    columns = [key for key in estimates.keys if key not in ("x", "y")]
+    figure_columns = list(drawn.by)
+    if drawn.colour is not None:
+        figure_columns.append(drawn.colour)
+    unmatched = [column for column in columns if column not in figure_columns and frame[column].nunique() > 1]
+    if unmatched:
         raise SalstatsError(
-            f"{name} is grouped by {quoted(others)}, the figure by {quoted(known) or 'nothing'}; keep one "
-            "value of it, or add it to by="
+            f"{name} is grouped by {quoted(unmatched)}, the figure by {quoted(figure_columns) or 'nothing'}; "
+            "keep one value of it, or add it to by="
         )
-    shared = [c for c in known if c in own]
-    repeated = frame.duplicated([*shared, *further])
-    if repeated.any():
-        row = frame.loc[repeated].iloc[0]
-        where = ", ".join(f"{c} {row[c]}" for c in shared) or "the figure"
-        raise SalstatsError(f"{name} has more than one row for {where}; keep one formula, test and pair")
-    coloured = drawn.colour is None or drawn.colour in shared
-    keys = drawn.keys if coloured else drawn.keys.drop(columns=["group", str(drawn.colour)])
-    texts = frame.assign(**{c: frame[c].astype(str) for c in shared})
-    texts = texts.drop(columns=[c for c in ("panel", "group") if c in texts.columns])
-    targets = keys[[*shared, "panel", *(["group"] if coloured else [])]].drop_duplicates()
-    matched = texts.merge(targets, on=shared) if shared else texts.merge(targets, how="cross")
+    shared = [column for column in figure_columns if column in columns]
+    is_repeated = frame.duplicated([*shared, *further_keys])
+    if is_repeated.any():
+        row = frame.loc[is_repeated].iloc[0]
+        group = ", ".join(f"{column} {row[column]}" for column in shared) or "the figure"
+        raise SalstatsError(f"{name} has more than one row for {group}; keep one formula, test and pair")
+    has_groups = drawn.colour is None or drawn.colour in shared
+    target_columns = ["panel", "group"] if has_groups else ["panel"]
+    targets = drawn.keys[[*shared, *target_columns]].drop_duplicates()
+    rows = frame.assign(**{column: frame[column].astype(str) for column in shared})
+    rows = rows.drop(columns=[column for column in ("panel", "group") if column in rows.columns])
+    matched = rows.merge(targets, on=shared) if shared else rows.merge(targets, how="cross")
     if matched.empty:
         raise SalstatsError(f"{name} has no row for any panel of the figure; its groups are other ones")
     matched["panel"] = pd.Categorical(matched["panel"], drawn.keys["panel"].cat.categories, ordered=True)
-    groups = drawn.keys["group"].cat.categories
-    own_group = matched["group"] if coloured else [None] * len(matched)
-    matched["group"] = pd.Categorical(own_group, groups, ordered=True)
+    groups = matched["group"] if has_groups else [None] * len(matched)
+    matched["group"] = pd.Categorical(groups, drawn.keys["group"].cat.categories, ordered=True)
     return matched
 
 
-def captions(
-    drawn: Drawn,
+def scatter_notes(
+    drawn: ScatterData,
     titles: Sequence[str],
     lines: pd.DataFrame | None,
     texts: pd.DataFrame | None,
     labels: Labels,
 ) -> list[str]:
-    """Sentences under the figure; `titles` are those of its axes."""
+    """Sentences of the caption; `titles` are those of the horizontal and the vertical axis."""
     sentences = []
-    if drawn.outcome:
+    if drawn.is_binary:
         sentences.append("Points at 0 and 1 are spread beyond these.")
-    if drawn.few:
+    if drawn.has_few_x:
         sentences.append("Points of equal values are spread sideways.")
     if lines is not None:
-        interval = interval_name(read_estimates(lines, "fit")) if len(lines) else ""
-        band = f" and pointwise {interval}" if interval else ""
-        band += ", cut where it is wide" if "cut" in lines and lines["cut"].any() else ""
-        models = [model_text(str(formula), titles[1], labels) for formula in distinct(lines, "formula")]
-        sentences.append(f"Lines: fitted mean ({'; '.join(models)}){band}.")
+        sentences.append(_lines_note(lines, titles[1], labels))
     if texts is not None:
-        estimates = read_estimates(texts, "correlations")
-        terms = [(str(t), COEFFICIENTS.get(str(t))) for t in estimates.values("term")]
-        what = [f"{_symbol(t)}: {known.label if known else t}" for t, known in terms] or ["r: correlation"]
-        interval = interval_name(estimates)
-        limits = f" ({interval})" if interval else ""
-        sentences.append(f"{'; '.join(what)}{limits}.")
-        sentences.append(clustering_sentence(estimates))
-        sentences.append(covariates_note(texts, labels))
+        sentences += _correlation_notes(texts, labels)
     for frame in (lines, texts):
-        if frame is not None and (note := caution_note(frame.drop_duplicates(["panel", "group"]))):
-            sentences.append(note)
+        if frame is not None:
+            sentences.append(caution_note(frame.drop_duplicates(["panel", "group"])))
     if drawn.n_left_out:
-        n, total = count_text(drawn.n_left_out), count_text(drawn.n_left_out + len(drawn.points))
-        sentences.append(f"Not drawn: {n} of {total} rows, which miss {joined(titles, 'or')}.")
+        n_left_out = count_text(drawn.n_left_out)
+        n_rows = count_text(drawn.n_left_out + len(drawn.points))
+        sentences.append(f"Not drawn: {n_left_out} of {n_rows} rows, which miss {joined(titles, 'or')}.")
     return [sentence for sentence in sentences if sentence]
+
+
+def _lines_note(lines: pd.DataFrame, y_title: str, labels: Labels) -> str:
+    """Sentence that names the models of the lines and the interval of the bands."""
+    interval = interval_name(read_estimates(lines, "fit")) if len(lines) else ""
+    bands = f" and pointwise {interval}" if interval else ""
+    if "cut" in lines and lines["cut"].any():
+        bands += ", cut where it is wide"
+    models = [model_text(str(formula), y_title, labels) for formula in distinct(lines, "formula")]
+    return f"Lines: fitted mean ({'; '.join(models)}){bands}."
+
+
+def _correlation_notes(texts: pd.DataFrame, labels: Labels) -> list[str]:
+    """Sentences on the coefficients, their interval, clusters and covariates."""
+    estimates = read_estimates(texts, "correlations")
+    coefficients = []
+    for term in estimates.values("term"):
+        record = COEFFICIENTS.get(str(term))
+        coefficients.append(f"{_symbol(str(term))}: {record.label if record else str(term)}")
+    names = "; ".join(coefficients) or "r: correlation"
+    interval = interval_name(estimates)
+    limits = f" ({interval})" if interval else ""
+    return [f"{names}{limits}.", clustering_sentence(estimates), covariates_note(texts, labels)]

@@ -1,4 +1,4 @@
-"""Text that fits: its room, wrapped to lines of characters, and cut."""
+"""Text in figures: its width in mm, and its lines where it is wrapped or shortened to fit."""
 
 import math
 import re
@@ -16,82 +16,92 @@ from salstats.display.plots.layout.theme import LINE_MM, MM_PER_PT, TEXT_PT, fon
 from salstats.display.text.format import unbroken
 from salstats.display.text.labels import Labels
 
-#: Characters of a line and lines of a row's label; the frame behind a figure keeps the whole text.
-LABEL_CHARS, LABEL_LINES = 24, 3
-#: Characters of a caption's line, which then fits a journal's column.
+#: Characters of a line and lines of the label of a row, in a figure. The figure's frame has the whole label.
+LABEL_CHARS = 24
+LABEL_LINES = 3
+#: Characters of a line of a caption, which then fits a journal's column.
 CAPTION_CHARS = 74
-#: Characters of a line of a name below or beside tiles, and room around the names below.
-NAME_CHARS, _BELOW_MM = 22, 4.0
-#: Share of a slanted name's width that it is high and reaches to the left, and of a tile that is between two.
+#: Characters of a line of a name below or beside tiles.
+NAME_CHARS = 22
+#: Room in mm above and below the names below tiles.
+_NAME_PAD_MM = 4.0
+#: Height of a slanted name over its width (somewhat more than the sine of 45 degrees). It extends as far to
+#: the left, and its lines take this share of the width of a tile.
 _SLANT = 0.75
-#: Width of an average character over the size of its text, and how much wider bold text is.
-_EM, _BOLD = 0.56, 1.13
-#: Room before a label that stands below another; ordinary spaces would be trimmed.
+#: Width of an average character over the size of its text.
+_AVERAGE_EM = 0.56
+#: Width of bold text over that of regular text.
+_BOLD_FACTOR = 1.13
+#: Indentation of a label below a heading. Matplotlib would trim ordinary spaces.
 _INDENT = "\u2003"
-#: What stands for a space where no line ends.
-_KEPT = "\x00"
+#: Stands for a space at which no line may end, while text is wrapped.
+_UNBROKEN_SPACE = "\x00"
 
 
 def text_mm(text: str, size: float = TEXT_PT, *, bold: bool = False) -> float:
-    """How wide the widest line of a text is, `size` in points."""
-    return max(_ems(line) for line in text.split("\n")) * (_BOLD if bold else 1.0) * size * MM_PER_PT
+    """Width in mm of the widest line of a text, `size` in points."""
+    factor = _BOLD_FACTOR if bold else 1.0
+    return max(_line_ems(line) for line in text.split("\n")) * factor * size * MM_PER_PT
 
 
-def _ems(line: str) -> float:
+def _line_ems(line: str) -> float:
     """Width of a line over the size of its text."""
     face = font()
-    return sum(_em(character, face) for character in line)
+    return sum(_character_em(character, face) for character in line)
 
 
 @cache
-def _em(character: str, family: str) -> float:
-    """Width of a character over the size of its text, in a face."""
+def _character_em(character: str, family: str) -> float:
+    """Width of a character of a font family over the size of its text."""
     face = get_font(findfont(FontProperties(family=family)))
     if not face.get_char_index(ord(character)):
-        return 1.0 if unicodedata.east_asian_width(character) in "WF" else _EM
+        # Matplotlib takes the character from another font, where East Asian ones are as wide as high
+        return 1.0 if unicodedata.east_asian_width(character) in "WF" else _AVERAGE_EM
     flags = LoadFlags.NO_SCALE | LoadFlags.NO_HINTING
     return float(face.load_char(ord(character), flags=flags).horiAdvance / face.units_per_EM)
 
 
 def chars_in(width: float, size: float = TEXT_PT, *, bold: bool = False) -> float:
-    """How many characters of average width fit a width in mm."""
-    return max(width / ((_BOLD if bold else 1.0) * _EM * size * MM_PER_PT), 4.0)
+    """Number of average characters that fit a width in mm, 4 at least."""
+    factor = _BOLD_FACTOR if bold else 1.0
+    return max(width / (factor * _AVERAGE_EM * size * MM_PER_PT), 4.0)
 
 
 def plain(text: str) -> str:
-    """Text that Matplotlib shows as it is: two dollar signs would start mathematics."""
+    """Text that Matplotlib draws literally: two dollar signs would start a formula."""
     return text.replace(r"\$", "$").replace("$", r"\$")
 
 
 def wrapped(text: str, width: float = LABEL_CHARS, lines: int | None = LABEL_LINES, cut: str = "…") -> str:
-    """Text on at most `lines` lines of `width` average characters; what does not fit ends in `cut`."""
-    room, parts = width * _EM, [""]
-    # a non-breaking space is one too
-    for word in re.split(r"[ \n\t]+", unbroken(text, _KEPT).strip(" \n\t")):
-        for number, piece in enumerate(_pieces(word.replace(_KEPT, " "), room)):
-            space = " " if number == 0 and parts[-1] else ""
-            longer = f"{parts[-1]}{space}{piece}"
-            if _ems(longer) <= room:
-                parts[-1] = longer
+    """Text on at most `lines` lines of `width` average characters; a shortened text ends in `cut`."""
+    max_ems = width * _AVERAGE_EM
+    text_lines = [""]
+    # the pattern names spaces, since the class \s would include the non-breaking one
+    for word in re.split(r"[ \n\t]+", unbroken(text, _UNBROKEN_SPACE).strip(" \n\t")):
+        for number, piece in enumerate(_word_pieces(word.replace(_UNBROKEN_SPACE, " "), max_ems)):
+            space = " " if number == 0 and text_lines[-1] else ""
+            longer_line = f"{text_lines[-1]}{space}{piece}"
+            if _line_ems(longer_line) <= max_ems:
+                text_lines[-1] = longer_line
             else:
-                parts.append(piece)
-    if lines is not None and len(parts) > lines:
-        last = parts[lines - 1]
-        while last and _ems(f"{last} {cut}") > room:
-            last = last.rpartition(" ")[0] or last[:-1]
-        parts = [*parts[: lines - 1], f"{last} {cut}".strip()]
-    return plain("\n".join(parts))
+                text_lines.append(piece)
+    if lines is not None and len(text_lines) > lines:
+        last_line = text_lines[lines - 1]
+        while last_line and _line_ems(f"{last_line} {cut}") > max_ems:
+            last_line = last_line.rpartition(" ")[0] or last_line[:-1]
+        text_lines = [*text_lines[: lines - 1], f"{last_line} {cut}".strip()]
+    return plain("\n".join(text_lines))
 
 
-def _pieces(word: str, room: float) -> list[str]:
-    """Parts of a word that each fit a line: it is broken behind underscores and hyphens, or else anywhere."""
-    if _ems(word) <= room:
+def _word_pieces(word: str, max_ems: float) -> list[str]:
+    """Pieces of a word that each fit a line, broken after underscores and hyphens or else anywhere."""
+    if _line_ems(word) <= max_ems:
         return [word]
     pieces = []
-    for part in re.split(r"(?<=[_-])(?=\w)", word):
+    for syllable in re.split(r"(?<=[_-])(?=\w)", word):
         pieces.append("")
-        for character in part:
-            if pieces[-1] and _ems(pieces[-1] + character) > room:
+        for character in syllable:
+            if pieces[-1] and _line_ems(pieces[-1] + character) > max_ems:
                 pieces.append("")
             pieces[-1] += character
     return pieces
@@ -100,15 +110,19 @@ def _pieces(word: str, room: float) -> list[str]:
 def wrapped_texts(
     texts: Iterable[str], width: float = LABEL_CHARS, lines: int | None = LABEL_LINES
 ) -> dict[str, str]:
-    """Texts on lines, any number of them if `lines` is None; those that are cut to the same are numbered."""
-    written: dict[str, str] = {}
+    """Each text as it is wrapped, on any number of lines if `lines` is None.
+
+    Texts that would be shortened to the same lines end in numbers.
+    """
+    wrapped_of: dict[str, str] = {}
     for text in texts:
-        short, number = wrapped(text, width, lines), 1
-        while short in written.values():
+        number = 1
+        short_text = wrapped(text, width, lines)
+        while short_text in wrapped_of.values():
             number += 1
-            short = wrapped(text, width, lines, f"… ({number})")
-        written[text] = short
-    return written
+            short_text = wrapped(text, width, lines, cut=f"… ({number})")
+        wrapped_of[text] = short_text
+    return wrapped_of
 
 
 def short_labels(
@@ -118,71 +132,99 @@ def short_labels(
     width: float = LABEL_CHARS,
     lines: int = LABEL_LINES,
 ) -> dict[Any, str]:
-    """Label of each distinct value, as it fits a figure, in the order they stand."""
-    whole = labels.texts(column, values)
+    """Label of each distinct value of a column, wrapped and shortened, in the order of the labels."""
+    full_labels = labels.texts(column, values)
+    # labels on narrower lines may have more lines
     lines = math.ceil(lines * max(LABEL_CHARS / width, 1))
-    short = wrapped_texts(whole.values(), width, lines)
-    return {value: short[text] for value, text in whole.items()}
+    wrapped_of = wrapped_texts(full_labels.values(), width, lines)
+    return {value: wrapped_of[text] for value, text in full_labels.items()}
 
 
 def indented(text: str) -> str:
-    """Label set in from the left."""
+    """Label whose lines are all indented."""
     return _INDENT + text.replace("\n", f"\n{_INDENT}")
 
 
 def crossed(frame: pd.DataFrame, texts: Mapping[str, Mapping[Any, str]]) -> pd.Categorical:
-    """Each row's labels of some columns with commas between, in the order in which the labels stand."""
-    keys = list(zip(*(frame[c] for c in texts), strict=True)) if texts else [()] * len(frame)
-    places = [{value: i for i, value in enumerate(known)} for known in texts.values()]
-    order = sorted(set(keys), key=lambda key: [p[v] for p, v in zip(places, key, strict=True)])
-    titles = {
-        key: ", ".join(known[v] for known, v in zip(texts.values(), key, strict=True) if known[v])
-        for key in order
-    }
+    """Labels of several columns joined by commas, one text for each row of a frame.
+
+    `texts` has the labels of each column's values. Categories are the combinations that occur, in the order
+    of the labels of the first column, then of the second, and so on.
+    """
+    keys: list[tuple[Any, ...]] = [()] * len(frame)
+    if texts:
+        values = [frame[column] for column in texts]
+        keys = list(zip(*values, strict=True))
+    ranks = [dict(zip(labels, range(len(labels)), strict=True)) for labels in texts.values()]
+
+    def position(key: tuple[Any, ...]) -> list[int]:
+        return [rank[value] for rank, value in zip(ranks, key, strict=True)]
+
+    titles = {}
+    for key in sorted(set(keys), key=position):
+        key_labels = [labels[value] for labels, value in zip(texts.values(), key, strict=True)]
+        titles[key] = ", ".join(label for label in key_labels if label)
     return pd.Categorical([titles[key] for key in keys], list(titles.values()), ordered=True)
 
 
-def label_chars(width: float, most: int = LABEL_CHARS) -> float:
-    """How many characters of a label stand on a line beside the panels of a figure of a width in mm."""
-    return min(most, chars_in(0.36 * width))
+def label_chars(width: float, max_chars: int = LABEL_CHARS) -> float:
+    """Characters of a line of the labels beside the panels of a figure of a width in mm."""
+    return min(max_chars, chars_in(0.36 * width))
 
 
 def caption(sentences: Iterable[str], width: float = CAPTION_CHARS) -> str:
-    """Sentences that are not empty as the lines under a figure."""
-    return wrapped(" ".join(s for s in sentences if s), width, None)
+    """Caption of a figure, wrapped to lines of `width` characters, without the sentences that are empty."""
+    return wrapped(" ".join(sentence for sentence in sentences if sentence), width, None)
 
 
 def caption_chars(width: float, left: float = 3.0) -> float:
-    """How many characters of a caption fit a line of a figure, but for `left` mm and the margins."""
+    """Characters of a line of a figure's caption that begins `left` mm from the edge."""
     return max(chars_in(min(width - left - 1, 0.96 * width - 1), TEXT_PT - 1), 20.0)
 
 
 def caption_mm(text: str) -> float:
-    """Height of a caption."""
-    return (text.count("\n") + 1) * 1.25 * (TEXT_PT - 1) * MM_PER_PT + 2 if text else 0.0
+    """Height of a caption in mm."""
+    if not text:
+        return 0.0
+    n_lines = text.count("\n") + 1
+    return n_lines * 1.25 * (TEXT_PT - 1) * MM_PER_PT + 2
 
 
 @dataclass(frozen=True)
-class Below:
-    """Names below the tiles: how they stand, how high they are and how far left of the panel they begin."""
+class TileNames:
+    """Names below the columns of a panel of tiles.
+
+    `texts` are their wrapped names, `text_options` how Matplotlib rotates and aligns them, `height` is that
+    of the names in mm, and `beyond` is by how many mm the first name extends to the left of the panel.
+    """
 
     texts: list[str]
-    look: dict[str, Any]
+    text_options: dict[str, Any]
     height: float
     beyond: float
 
 
-def names_below(names: Sequence[str], tile: float, *, slant: bool) -> Below:
-    """Names below tiles of a width in mm: level where they fit, else slanted if they may be, else upright."""
-    level = [wrapped(name, chars_in(tile - 1), 3) for name in names]
-    whole = all(text_mm(word) <= tile - 1 for name in names for word in name.split())
-    if whole and not any(text.endswith("…") for text in level):
-        lines = max(text.count("\n") + 1 for text in level)
-        return Below(level, {"rotation": 0, "ha": "center"}, lines * LINE_MM + _BELOW_MM, 0.0)
-    lines = min(int((_SLANT if slant else 1) * tile / LINE_MM), LABEL_LINES)
-    texts = list(wrapped_texts(names, NAME_CHARS, max(lines, 1)).values())
-    wide = max(map(text_mm, texts))
-    if slant and lines:
-        look = {"rotation": 45, "ha": "right"}
-        return Below(texts, look, _SLANT * wide + _BELOW_MM, _SLANT * text_mm(texts[0]) - tile / 2 + 1)
-    return Below(texts, {"rotation": 90, "ha": "center"}, wide + _BELOW_MM, 0.0)
+def names_below(names: Sequence[str], tile: float, *, slant: bool) -> TileNames:
+    """Names below tiles of a width in mm: horizontal where they fit, else slanted, or vertical.
+
+    `slant` is whether the panel has room for slanted names at its left.
+    """
+    horizontal = [wrapped(name, chars_in(tile - 1), 3) for name in names]
+    words_fit = all(text_mm(word) <= tile - 1 for name in names for word in name.split())
+    if words_fit and not any(text.endswith("…") for text in horizontal):
+        n_lines = max(text.count("\n") + 1 for text in horizontal)
+        return TileNames(
+            horizontal, {"rotation": 0, "ha": "center"}, height=n_lines * LINE_MM + _NAME_PAD_MM, beyond=0.0
+        )
+    line_room = _SLANT * tile if slant else tile
+    n_lines = min(int(line_room / LINE_MM), LABEL_LINES)
+    texts = list(wrapped_texts(names, NAME_CHARS, max(n_lines, 1)).values())
+    widest = max(map(text_mm, texts))
+    if slant and n_lines:
+        return TileNames(
+            texts,
+            {"rotation": 45, "ha": "right"},
+            height=_SLANT * widest + _NAME_PAD_MM,
+            beyond=_SLANT * text_mm(texts[0]) - tile / 2 + 1,
+        )
+    return TileNames(texts, {"rotation": 90, "ha": "center"}, height=widest + _NAME_PAD_MM, beyond=0.0)

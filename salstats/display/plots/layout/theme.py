@@ -6,28 +6,32 @@ from typing import Any
 import plotnine as p9
 from matplotlib import font_manager
 
-#: Widths of one and of two columns of a journal, in mm (Nature; others are within 3 mm).
-COLUMN_MM, PAGE_MM = 89.0, 183.0
+#: Width of one column of a journal and of its page, in mm (Nature; others are within 3 mm).
+COLUMN_MM = 89.0
+PAGE_MM = 183.0
 MM_PER_INCH = 25.4
 MM_PER_PT = MM_PER_INCH / 72
 #: Size of text in points: journals ask for 5 to 8.
 TEXT_PT = 7.0
+#: Height of a line of text.
 LINE_MM = 1.2 * TEXT_PT * MM_PER_PT
-#: Methods and other categories: 3:1 on white and more, and as far apart as can be for readers with normal
-#: vision, deuteranopia and protanopia, from black too (found by search; the numbers stand in its test). The
-#: first three also differ in grey.
+#: Colours of methods and other categories. Their contrast on white is at least 3:1, and they differ as much
+#: as possible from each other and from black for readers with normal vision, deuteranopia and protanopia (the
+#: result of a search, whose criteria the test checks). The first three also differ in grey.
 PALETTE = ("#004488", "#E66D20", "#833FE7", "#1EA372", "#B30000", "#129CBC", "#AC5B84", "#066A4C")
-#: The human benchmark and other references: never one of the methods' colours.
+#: Colour of the human benchmark and other references, which no method has.
 REFERENCE = "#000000"
-#: Lines that only help the eye, and text of less weight.
-GUIDE, MUTED = "#BBBBBB", "#555555"
-#: Ends and middle of a scale with a sign (Tol's "sunset" ends, white between).
+#: Colour of lines that only help the eye.
+GUIDE = "#BBBBBB"
+#: Colour of less important text.
+MUTED = "#555555"
+#: Negative end, middle and positive end of a diverging scale (the ends of Tol's "sunset", white between).
 DIVERGING = ("#364B9A", "#FFFFFF", "#A50026")
-#: Marks by category, beside the colour, which stay open when hollow; the reference has its own.
+#: Marks of categories, which all have an inside that can be filled or left white.
 SHAPES = ("o", "s", "^", "v", "<", ">", "d", "p")
 REFERENCE_SHAPE = "D"
-#: Types of lines that can be told apart in grey, as many as the palette has colours; pairs are lengths of
-#: dash and gap. The reference has its own.
+#: Types of lines that differ without colour, as many as the palette has colours. Tuples are Matplotlib's: an
+#: offset, and lengths of dashes and gaps in turn.
 LINETYPES: tuple[Any, ...] = (
     "solid",
     "dashed",
@@ -39,8 +43,9 @@ LINETYPES: tuple[Any, ...] = (
     (0, (1, 4)),
 )
 REFERENCE_LINE: Any = (0, (8, 2))
-#: Well-known methods by the place of their colour in the palette. Methods of one family, and those that are
-#: often compared, have different ones; where two of one place meet, the first has it.
+#: Well-known methods by the position of their colour in the palette. Methods of one family, and those that
+#: are often compared, have different positions. Where a figure shows two methods of one position, the first
+#: in the list has its colour.
 HOMES = (
     ("Grad-CAM", "Saliency method"),
     ("Occlusion", "Ablation-CAM"),
@@ -51,13 +56,13 @@ HOMES = (
     ("DeepLIFT", "HiRes-CAM", "Attention rollout"),
     ("Grad-CAM++", "SHAP", "KernelSHAP", "GradientSHAP"),
 )
-#: Sans-serif faces journals ask for, then what Matplotlib brings along.
+#: Sans-serif faces that journals ask for, and at last the one that Matplotlib contains.
 _FACES = ("Arial", "Helvetica", "Liberation Sans", "DejaVu Sans")
 
 
 @cache
 def font() -> str:
-    """First of the journals' sans-serif faces that this machine has."""
+    """Name of the first of the journals' sans-serif faces that is installed."""
     installed = {entry.name for entry in font_manager.fontManager.ttflist}
     return next(face for face in _FACES if face in installed)
 
@@ -119,13 +124,13 @@ def theme_salstats(*, base_size: float = TEXT_PT, font_family: str | None = None
 
 
 def picture_look(width_mm: float, gap_mm: float, edge_mm: float) -> p9.theme:
-    """Part of a theme for panels of pictures, which have no axes: their distances and the figure's edge."""
-    nothing = p9.element_blank()
+    """Theme of panels of pictures, which have no axes, with the gap between them and the figure's edge."""
+    blank = p9.element_blank()
     return p9.theme(
-        axis_title=nothing,
-        axis_text=nothing,
-        axis_ticks=nothing,
-        axis_line=nothing,
+        axis_title=blank,
+        axis_text=blank,
+        axis_ticks=blank,
+        axis_line=blank,
         panel_spacing=gap_mm / width_mm,
         plot_margin=edge_mm / width_mm,
         legend_box_spacing=1 / width_mm,
@@ -133,13 +138,13 @@ def picture_look(width_mm: float, gap_mm: float, edge_mm: float) -> p9.theme:
 
 
 def figure_size(width_mm: float, height_mm: float) -> p9.theme:
-    """Part of a theme that gives a figure its physical size, and its caption room above."""
+    """Theme with the physical size of a figure and the room above its caption."""
     return p9.theme(
         figure_size=(width_mm / MM_PER_INCH, height_mm / MM_PER_INCH),
-        plot_caption=p9.element_text(margin=above(1.3, width_mm)),
+        plot_caption=p9.element_text(margin=top_margin(1.3, width_mm)),
     )
 
 
-def above(mm: float, width_mm: float) -> dict[str, Any]:
-    """Room above text in a figure of a width: plotnine takes it as a part of that."""
+def top_margin(mm: float, width_mm: float) -> dict[str, Any]:
+    """Margin above text as plotnine takes it: as a share of the figure's width."""
     return {"t": mm / width_mm, "unit": "fig"}

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from salstats.display.plots.layout.picture import GROUND, colours_of, cover_of, scale_colours, tinted
+from salstats.display.plots.layout.picture import GROUND, colours_of, opacity, scale_colours, tinted
 
 
 def test_saliency_of_zero_leaves_the_image_as_it_is():
@@ -17,8 +17,8 @@ def test_more_saliency_is_lighter_and_covers_no_less():
     steps = np.linspace(0, 1, 11)
     light = colours_of(steps) @ [0.2126, 0.7152, 0.0722]
     assert (np.diff(light) > 0).all()
-    assert (np.diff(cover_of(steps)) >= 0).all()
-    assert cover_of(np.array(1.0)) < 1
+    assert (np.diff(opacity(steps)) >= 0).all()
+    assert opacity(np.array(1.0)) < 1
     # over black and over white the largest saliency is still told from none
     for ground in (0.0, 1.0):
         low, high = tinted(np.full((1, 2), ground), np.array([[0.0, 1.0]]))[0].astype(int)
