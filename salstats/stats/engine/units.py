@@ -168,7 +168,7 @@ def says_units(frame: pd.DataFrame, unit: Unit = None) -> bool:
 
 
 def unit_columns(frame: pd.DataFrame, unit: Unit) -> list[str]:
-    """Return the columns by which `resolve_unit` may find units: a table made from a frame has to keep them."""
+    """Return the columns by which `resolve_unit` may find units, to be kept in a table made from a frame."""
     columns = [unit] if isinstance(unit, str) else list(unit or ())
     names = [str(column) for column in frame.columns]
     people = [name for name in names if _names_people(name)]
