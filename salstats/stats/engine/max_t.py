@@ -17,13 +17,16 @@ _EQUAL = 1e-9
 class Drawn(NamedTuple):
     """Distances from the null hypothesis, in standard errors, of the data and of each flip or replicate."""
 
-    observed: np.ndarray  # (n_rows,), of the data
-    drawn: np.ndarray  # (n_draws, n_rows), of the draws: sign flips or replicates
-    ties: float = 1.0  # how much a draw counts that is as far as the data: 1, or 0.5 for a mid-P value
-    complete: bool = False  # the draws are all patterns of signs, that of the data among them
-    parts: np.ndarray | None = (
-        None  # (n_units, n_rows), units' shares of the statistic, whose signs are flipped
-    )
+    #: (n_rows,): Distances of the data.
+    observed: np.ndarray
+    #: (n_draws, n_rows): Distances of the draws, which are sign flips or replicates.
+    drawn: np.ndarray
+    #: Weight of a draw exactly as far as the data: 1, or 0.5 for a mid-P value.
+    ties: float = 1.0
+    #: The draws are all patterns of signs, that of the data among them.
+    complete: bool = False
+    #: (n_units, n_rows): Units' shares of the statistic, whose signs are flipped; None for replicates.
+    unit_shares: np.ndarray | None = None
 
     @classmethod
     def of(
@@ -35,11 +38,11 @@ class Drawn(NamedTuple):
         ties: float = 1.0,
         *,
         complete: bool = False,
-        parts: np.ndarray | None = None,
+        unit_shares: np.ndarray | None = None,
     ) -> "Drawn":
         """Divide statistics by their standard errors; all are 0 where a standard error is only `rounding`."""
         divisor = np.where(std_error <= rounding, np.inf, std_error)
-        return cls(np.abs(observed) / divisor, np.abs(drawn) / divisor, ties, complete, parts)
+        return cls(np.abs(observed) / divisor, np.abs(drawn) / divisor, ties, complete, unit_shares)
 
     @property
     def n_added(self) -> int:
@@ -72,11 +75,11 @@ class Drawn(NamedTuple):
         draws. A P value is not replaced if that moves it to the other side of `alpha`, 1 minus the level of
         the row's limits, as these are made from draws.
         """
-        if self.parts is None or self.complete:
+        if self.unit_shares is None or self.complete:
             return p_value, floor
         is_small = p_value < _FEW_FLIPS / (len(self.drawn) + 1)
         rows = np.flatnonzero(is_small & ~np.isnan(floor))
-        exact = sign_p_values(self.parts[:, rows], self.ties)
+        exact = sign_p_values(self.unit_shares[:, rows], self.ties)
         same_side = (exact <= alpha[rows]) == (p_value[rows] <= alpha[rows])
         p_value = p_value.copy()
         floor = floor.copy()
@@ -86,10 +89,10 @@ class Drawn(NamedTuple):
 
     def rows(self, rows: np.ndarray) -> "Drawn":
         """Select rows."""
-        parts = None
-        if self.parts is not None:
-            parts = self.parts[:, rows]
-        return self._replace(observed=self.observed[rows], drawn=self.drawn[:, rows], parts=parts)
+        unit_shares = None
+        if self.unit_shares is not None:
+            unit_shares = self.unit_shares[:, rows]
+        return self._replace(observed=self.observed[rows], drawn=self.drawn[:, rows], unit_shares=unit_shares)
 
     def balanced(self) -> "Drawn":
         """Replace each distance by its mid-rank, as a share, among the row's draws and its data."""

@@ -275,7 +275,7 @@ def sign_flips(sums: np.ndarray, signs: Iterable[np.ndarray], scale: np.ndarray)
     with few_threads(*sums.shape):
         flipped = np.concatenate([block.astype(np.float64) @ sums for block in signs])
     std_error = np.sqrt((sums**2).sum(axis=0))
-    return Drawn.of(sums.sum(axis=0), flipped, std_error, rounding=1e-12 * scale, parts=sums)
+    return Drawn.of(sums.sum(axis=0), flipped, std_error, rounding=1e-12 * scale, unit_shares=sums)
 
 
 def check_paired_shares(compared: Compared, option: str, choice: str, unit: str) -> None:

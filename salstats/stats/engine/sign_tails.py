@@ -25,27 +25,27 @@ _ROUNDING = 1e-12
 _WHOLE_NUMBER_TOLERANCE = 1e-6
 
 
-def sign_p_values(parts: np.ndarray, ties: float) -> np.ndarray:
+def sign_p_values(unit_shares: np.ndarray, ties: float) -> np.ndarray:
     """Compute two-sided P values from all patterns of signs, shape (n_rows,).
 
-    A P value is the share of patterns whose sum is at least as far from 0 as that of the data. `parts`
+    A P value is the share of patterns whose sum is at least as far from 0 as that of the data. `unit_shares`
     (n_units, n_rows) are the units' shares of the statistic. Patterns exactly as far as the data count
     `ties`: 1, or 0.5 for a mid-P value. The patterns of few units, and of counts such as hits, are counted
     (Streitberg and Roehmel 1986); of many units with other scores the share is a saddlepoint approximation
     (Lugannani and Rice 1980).
     """
-    return np.array([_p_value(row_parts, ties) for row_parts in parts.T])
+    return np.array([_p_value(row_shares, ties) for row_shares in unit_shares.T])
 
 
-def _p_value(parts: np.ndarray, ties: float) -> float:
-    """Compute the P value of one row; `parts` (n_units,) are the units' shares of the statistic.
+def _p_value(unit_shares: np.ndarray, ties: float) -> float:
+    """Compute the P value of one row; `unit_shares` (n_units,) are the units' shares of the statistic.
 
     A unit is opposed if its sign differs from that of the statistic. A pattern of signs has a statistic at
     least as far from 0, with the same sign, if the sizes of its opposed units sum to no more than those of
     the units that are opposed in the data.
     """
-    sizes = np.abs(parts)
-    is_opposed = np.sign(parts) != np.sign(parts.sum())
+    sizes = np.abs(unit_shares)
+    is_opposed = np.sign(unit_shares) != np.sign(unit_shares.sum())
     is_nonzero = sizes > _ROUNDING * sizes.max(initial=0.0)
     sizes = sizes[is_nonzero]
     is_opposed = is_opposed[is_nonzero]
@@ -59,7 +59,7 @@ def _p_value(parts: np.ndarray, ties: float) -> float:
     if len(sizes) <= _FEW_UNITS:
         rounded_sizes = np.rint(sizes * (_N_STEPS / sizes[is_opposed].sum()))
         return _count_patterns(rounded_sizes.astype(np.int64), is_opposed, ties)
-    return _saddlepoint_p_value(sizes, abs(parts.sum()))
+    return _saddlepoint_p_value(sizes, abs(unit_shares.sum()))
 
 
 def _count_patterns(sizes: np.ndarray, is_opposed: np.ndarray, ties: float) -> float:

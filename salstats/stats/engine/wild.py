@@ -20,16 +20,16 @@ _ROUNDING = 1e-9
 
 
 class Contrast(NamedTuple):
-    """A statistic `own - theta * other` of each estimate, and the units' influences, whose signs are flipped.
+    """A statistic `numerator - theta * denominator` of each estimate, and the influences of units on it.
 
-    `own` and `other` are the means of a ratio; of a difference `own` is the difference itself and `other` 1.
+    Numerator and denominator are the means of a ratio; for a difference they are the difference itself and 1.
     """
 
-    own: np.ndarray  # (n_rows,)
-    other: np.ndarray  # (n_rows,)
-    own_parts: np.ndarray  # (n_units, n_rows), influences of the units on `own`, which sum to 0
-    other_parts: np.ndarray  # (n_units, n_rows), influences of the units on `other`, which sum to 0
-    leverage: np.ndarray  # (n_units, n_rows), shares of the units in the estimate, which sum to 1
+    numerator: np.ndarray  # (n_rows,)
+    denominator: np.ndarray  # (n_rows,)
+    numerator_influence: np.ndarray  # (n_units, n_rows), sums to 0 over units
+    denominator_influence: np.ndarray  # (n_units, n_rows), sums to 0 over units
+    leverage: np.ndarray  # (n_units, n_rows), shares of the units in the estimate; sums to 1 over units
 
 
 class Flipped(NamedTuple):
@@ -89,7 +89,7 @@ def signs_of(n_units: int, n_replicates: int, rng: np.random.Generator) -> tuple
 def flip(
     contrast: Contrast, theta: np.ndarray | float, signs: Iterable[np.ndarray], *, complete: bool
 ) -> Flipped:
-    """Compute P values of the hypothesis `own - theta * other = 0`, and the sets that limits are read from.
+    """Flip signs under the hypothesis `numerator - theta * denominator = 0`, for P values and limits.
 
     The P value is the mid-P: flips exactly as far from 0 as the data count half, the data among them. The
     pattern of the data is one of `signs` if these are `complete`, else it is added. Discrete scores, such as
@@ -101,25 +101,25 @@ def flip(
     binary matched-pairs data: mid-p and asymptotic are better than exact conditional. BMC Med Res Methodol
     2013. doi:10.1186/1471-2288-13-91
     """
-    own, other, own_parts, other_parts, leverage = contrast
-    statistic = own - theta * other
-    size = np.abs(own) + np.abs(other * theta) + np.abs(own_parts).sum(axis=0)
+    numerator, denominator, numerator_influence, denominator_influence, leverage = contrast
+    statistic = numerator - theta * denominator
+    size = np.abs(numerator) + np.abs(denominator * theta) + np.abs(numerator_influence).sum(axis=0)
     lows = []
     highs = []
     flipped_statistics = []
-    n_always = np.zeros(len(own), dtype=np.int64)
+    n_always = np.zeros(len(numerator), dtype=np.int64)
     n_patterns = 0
-    with few_threads(*own_parts.shape):
+    with few_threads(*numerator_influence.shape):
         for block in signs:
             flips = block.astype(np.float64)
-            own_sum = flips @ own_parts
+            numerator_sum = flips @ numerator_influence
             leverage_sum = flips @ leverage
-            # The `other` of a difference is 1, on which units have no influence.
-            other_sum = np.zeros_like(own_sum)
-            if other_parts.any():
-                other_sum = flips @ other_parts
-            flipped_statistics.append(own_sum - theta * other_sum + statistic * leverage_sum)
-            low, high, is_always = _theta_sets(contrast, own_sum, other_sum, leverage_sum, size)
+            # The denominator of a difference is 1, on which units have no influence.
+            denominator_sum = np.zeros_like(numerator_sum)
+            if denominator_influence.any():
+                denominator_sum = flips @ denominator_influence
+            flipped_statistics.append(numerator_sum - theta * denominator_sum + statistic * leverage_sum)
+            low, high, is_always = _theta_sets(contrast, numerator_sum, denominator_sum, leverage_sum, size)
             n_always += is_always.sum(axis=0)
             lows.append(low)
             highs.append(high)
@@ -127,9 +127,9 @@ def flip(
     if not complete:
         n_always = n_always + 1
         n_patterns += 1
-    # Flips do not change the sum of squares of the units' parts under the hypothesis.
-    parts = own_parts - theta * other_parts + statistic * leverage
-    std_error = np.sqrt((parts**2).sum(axis=0))
+    # Flips do not change the sum of squares of the units' shares under the hypothesis.
+    unit_shares = numerator_influence - theta * denominator_influence + statistic * leverage
+    std_error = np.sqrt((unit_shares**2).sum(axis=0))
     drawn = Drawn.of(
         statistic,
         np.concatenate(flipped_statistics),
@@ -137,7 +137,7 @@ def flip(
         rounding=_EQUAL * size,
         ties=0.5,
         complete=complete,
-        parts=parts,
+        unit_shares=unit_shares,
     )
     return Flipped(
         p_value=drawn.p_values(),
@@ -151,31 +151,31 @@ def flip(
 
 def _theta_sets(
     contrast: Contrast,
-    own_sum: np.ndarray,
-    other_sum: np.ndarray,
+    numerator_sum: np.ndarray,
+    denominator_sum: np.ndarray,
     leverage_sum: np.ndarray,
     size: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Find the set of theta at which each flip is at least as far from 0 as the data.
 
     Returns the lower and upper ends, and True where the flip is as far at every theta; there the set is
-    empty, as these flips are counted separately. The three sums (n_flips, n_rows) are those of the flipped
-    parts of the contrast.
+    empty, as these flips are counted separately. The three sums (n_flips, n_rows) are of the units'
+    influences and leverages, with flipped signs.
 
-    |own - theta other| <= |flipped statistic| changes at two values of theta, each a ratio
-    top / bottom: at one the flipped units sum to 0, at the other the units that are not flipped. Where a
-    bottom is 0 the set is a half-line; where it is negative the set is two half-lines, and is replaced by the
-    whole line.
+    |numerator - theta denominator| <= |flipped statistic| changes at two values of theta, each a ratio
+    top / bottom: at one the units that are flipped sum to 0, at the other those that are not. Where a bottom
+    is 0 the set is a half-line; where it is negative the set is two half-lines, and is replaced by the whole
+    line.
     """
-    own = contrast.own
-    other = contrast.other
-    tolerance = _EQUAL * np.abs(other)
+    numerator = contrast.numerator
+    denominator = contrast.denominator
+    tolerance = _EQUAL * np.abs(denominator)
     ends = []
-    is_always = np.zeros(own_sum.shape, dtype=bool)
-    is_unbounded = np.zeros(own_sum.shape, dtype=bool)
+    is_always = np.zeros(numerator_sum.shape, dtype=bool)
+    is_unbounded = np.zeros(numerator_sum.shape, dtype=bool)
     for sign in (-1, 1):
-        top = own * (1 + sign * leverage_sum) + sign * own_sum
-        bottom = other * (1 + sign * leverage_sum) + sign * other_sum
+        top = numerator * (1 + sign * leverage_sum) + sign * numerator_sum
+        bottom = denominator * (1 + sign * leverage_sum) + sign * denominator_sum
         is_always |= (bottom <= tolerance) & (np.abs(top) <= _EQUAL * size)
         is_unbounded |= bottom < -tolerance
         with np.errstate(divide="ignore", invalid="ignore"):
