@@ -74,6 +74,7 @@ def shares_of(
 
     n_at_or_below = np.cumsum(np.bincount(value_codes))
     quantile_position = np.searchsorted(n_at_or_below, n_scores * quantile * (1 - _ROUNDING))
+    # CR2 divides the residual of a unit by the root of 1 less its leverage (Bell and McCaffrey 2002).
     leverage = sizes / n_scores
     adjustment = 1 / np.sqrt(1 - leverage)
     share = np.empty(len(values))
@@ -82,8 +83,9 @@ def shares_of(
     df_of_spread = np.inf
     for start, below, equal in _counts_below_and_equal(value_codes, unit_codes, len(values), n_with_scores):
         stop = start + len(below)
-        missing = n_scores * quantile - below.sum(axis=1)
-        tied_share = np.clip(missing / equal.sum(axis=1), 0, 1)
+        # The share of the scores equal to a value that takes the number counted nearest to n q.
+        n_from_ties = n_scores * quantile - below.sum(axis=1)
+        tied_share = np.clip(n_from_ties / equal.sum(axis=1), 0, 1)
         counted = below + tied_share[:, None] * equal
         share[start:stop] = counted.sum(axis=1) / n_scores
         residuals = counted - share[start:stop, None] * sizes

@@ -270,8 +270,12 @@ def shared_rows_call(frame: pd.DataFrame, values: Sequence[str] = ("score",), da
     `values` are columns, or metrics, whose values are scores.
     """
     columns = [column for column in ALWAYS if column in frame.columns]
-    value_columns = dict.fromkeys(value if value in frame.columns else "score" for value in values)
-    complete_rows = f"{data}.dropna(subset={list(value_columns)})"
+    value_columns: list[str] = []
+    for value in values:
+        column = value if value in frame.columns else "score"
+        if column not in value_columns:
+            value_columns.append(column)
+    complete_rows = f"{data}.dropna(subset={value_columns})"
     return (
         f"with given = {complete_rows}, given[given.groupby({columns})['method'].transform('nunique') == "
         "given['method'].nunique()] keeps the cases that all have"

@@ -40,7 +40,8 @@ class Weights:
         if self.of_members is not None:
             member_weights = [f"{value} {weight:g}" for value, weight in self.of_members.items()]
             text = f"{self.column}{MEMBERS}{', '.join(member_weights)}"
-            return {"weights": text_column(text if is_average else None for is_average in averaged)}
+            texts = np.where(averaged, text, None)
+            return {"weights": text_column(texts.tolist())}
         text = UNIT if self.each_unit else self.column
         if not text:
             return {}
