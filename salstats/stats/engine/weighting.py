@@ -40,8 +40,10 @@ class Weights:
         if self.of_members is not None:
             member_weights = [f"{value} {weight:g}" for value, weight in self.of_members.items()]
             text = f"{self.column}{MEMBERS}{', '.join(member_weights)}"
-            texts = np.where(averaged, text, None)
-            return {"weights": text_column(texts.tolist())}
+            texts: list[str | None] = [None] * len(averaged)
+            for row in np.flatnonzero(averaged):
+                texts[row] = text
+            return {"weights": text_column(texts)}
         text = UNIT if self.each_unit else self.column
         if not text:
             return {}
