@@ -1,4 +1,4 @@
-"""What each pair does to a correlation: its influence function, from which variances of clusters are made."""
+"""Influences of pairs on a correlation, from which clustered variances are computed."""
 
 import numpy as np
 from scipy import stats
@@ -6,118 +6,148 @@ from scipy import stats
 from salstats.stats.engine.partial_correlation import Residuals
 from salstats.stats.engine.robust_correlation import robust_estimate
 
-#: Pairs whose comparisons with all others are held at a time.
+#: Number of rows that are compared with all rows at a time.
 _BLOCK = 1024
 
 
 def influences(first: np.ndarray, second: np.ndarray, test: str) -> np.ndarray:
-    """Influence of each pair on a correlation, shape (n,): its derivative by the pair's weight, times n.
+    """Compute the influence of each pair on a correlation, shape (n,).
 
-    They sum to 0, and their mean over a resampled set of pairs is how far the correlation moves. Of ranks a
-    pair counts twice: by its own product, and by moving the ranks of the pairs above it.
+    That is the derivative of the correlation by the pair's weight, times n. Influences sum to 0, and their
+    mean over a resampled set of pairs approximates the change of the correlation. A pair influences a rank
+    correlation in two ways: by its own product, and by its effect on the ranks of the pairs above it.
+
+    u v - r (u^2 + v^2) / 2 for standardized values u and v with correlation r; for ranks x and y with
+    standard deviations s_x and s_y, also the effects through the ranks, whose derivatives are
+    (v - r u) / s_x and (u - r v) / s_y.
 
     Croux C, Dehon C. Influence functions of the Spearman and Kendall correlation measures. Stat Methods Appl
     2010. doi:10.1007/s10260-010-0142-z
     """
     if test == "kendall":
-        return _of_kendall(first, second)
+        return _kendall_influences(first, second)
     if test == "pearson":
         return of_centred(first - first.mean(), second - second.mean())
     n = len(first)
-    x, y = ((stats.rankdata(values) - 0.5) / n for values in (first, second))
-    spreads = x.std(), y.std()
-    u, v = (x - x.mean()) / spreads[0], (y - y.mean()) / spreads[1]
+    x = (stats.rankdata(first) - 0.5) / n
+    y = (stats.rankdata(second) - 0.5) / n
+    sd_x = x.std()
+    sd_y = y.std()
+    u = (x - x.mean()) / sd_x
+    v = (y - y.mean()) / sd_y
     r = float((u * v).mean())
-    own = u * v - r * (u**2 + v**2) / 2
-    slopes = (v - r * u) / spreads[0], (u - r * v) / spreads[1]
-    moved = (_moved(values, slope) for values, slope in zip((first, second), slopes, strict=True))
-    return np.asarray(own + sum(moved))
+    from_product = u * v - r * (u**2 + v**2) / 2
+    from_x_ranks = _rank_influences(first, (v - r * u) / sd_x)
+    from_y_ranks = _rank_influences(second, (u - r * v) / sd_y)
+    return np.asarray(from_product + (from_x_ranks + from_y_ranks))
 
 
 def of_centred(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Influence of each pair on Pearson's correlation of values that are centred already, shape (n,).
+    """Compute the influence of each pair on Pearson's correlation of centred values, shape (n,).
 
-    Also that on a correlation of residuals: to move the regression that they are left from changes their
+    Values may be residuals of a regression: the effect of a pair on the regression changes the residuals'
     covariance only in the second order.
     """
-    u, v = x / np.sqrt((x**2).mean()), y / np.sqrt((y**2).mean())
+    u = x / np.sqrt((x**2).mean())
+    v = y / np.sqrt((y**2).mean())
     r = float((u * v).mean())
     return np.asarray(u * v - r * (u**2 + v**2) / 2)
 
 
-def of_partial(found: Residuals) -> np.ndarray:
-    """Influence of each row on a partial or semi-partial correlation, shape (n,).
+def of_partial(regression: Residuals) -> np.ndarray:
+    """Compute the influence of each row on a partial or semi-partial correlation, shape (n,).
 
-    With residuals e, and c of the two variables what is correlated (the residual, or the variable itself),
-    r = mean(e_x e_y) / (sd(c_x) sd(c_y)): a variable has the same covariance with the other's residual as its
-    own residual has. Of ranks a row also moves the ranks of the rows above it, in every variable.
+    r = mean(e_x e_y) / (sd(c_x) sd(c_y)) with residuals e and correlated values c, which are the residuals
+    or, on one side of a semi-partial correlation, the variable itself: its covariance with the residual of
+    the other variable is that of its own residual. With ranks a row also influences the ranks of the rows
+    above it, in all variables.
     """
-    e_x, e_y = found.left.T
-    c_x, c_y = found.correlated.T
-    sd_x, sd_y = c_x.std(), c_y.std()
+    e_x, e_y = regression.residuals.T
+    c_x, c_y = regression.correlated.T
+    sd_x = c_x.std()
+    sd_y = c_y.std()
     product = e_x * e_y / (sd_x * sd_y)
     r = float(product.mean())
-    own = product - r / 2 * ((c_x / sd_x) ** 2 + (c_y / sd_y) ** 2)
-    if not found.ranks:
-        return np.asarray(own)
-    # derivatives of n r by the residuals, and by the spread of what is correlated
+    from_product = product - r / 2 * ((c_x / sd_x) ** 2 + (c_y / sd_y) ** 2)
+    if not regression.ranks:
+        return np.asarray(from_product)
+    # Derivatives of n r by the residuals, through their covariance, and by the correlated values, through
+    # their standard deviations.
     by_residuals = np.column_stack([e_y, e_x]) / (sd_x * sd_y)
-    by_spread = -r * found.correlated / np.array([sd_x, sd_y]) ** 2
+    by_spread = -r * regression.correlated / np.array([sd_x, sd_y]) ** 2
     by_values = by_residuals + by_spread
-    # covariates move both residuals, but not a variable that they are not taken out of
-    taken_out = np.array([found.covariates_of != "y", found.covariates_of != "x"])
-    by_covariates = -(by_residuals + by_spread * taken_out) @ found.slopes.T
+    # A covariate changes the residuals, and through them the sd of the values that are residuals.
+    is_residual = np.array([regression.covariates_of != "y", regression.covariates_of != "x"])
+    by_covariates = -(by_residuals + by_spread * is_residual) @ regression.slopes.T
     slopes = np.column_stack([by_values, by_covariates])
-    # values are standardized ranks, of which a step is 1 / sd
-    ranks = stats.rankdata(found.given, axis=0)
-    per_rank = len(own) / ranks.std(axis=0)
-    moved = [
-        _moved(values, slope * step)
-        for values, slope, step in zip(found.given.T, slopes.T, per_rank, strict=True)
+    # Values are standardized ranks, in which a difference of one rank is 1 / sd.
+    ranks = stats.rankdata(regression.variables, axis=0)
+    per_rank = len(from_product) / ranks.std(axis=0)
+    from_ranks = [
+        _rank_influences(values, slope * step)
+        for values, slope, step in zip(regression.variables.T, slopes.T, per_rank, strict=True)
     ]
-    return np.asarray(own + np.sum(moved, axis=0))
+    return np.asarray(from_product + np.sum(from_ranks, axis=0))
 
 
 def by_leaving_out(first: np.ndarray, second: np.ndarray, units: np.ndarray, test: str) -> np.ndarray:
-    """Influence of each pair on a robust correlation, shape (n,): that of its unit, shared by its rows.
+    """Compute influences of pairs on a robust correlation by leaving out units, shape (n,).
 
-    The correlation without a unit of m of n rows lies s / (n - m) from that of all, where s is the sum of its
-    rows' influences. Influence functions of these correlations hold densities at the medians and quantiles
-    that they are bent at, which scores with ties do not have.
+    The rows of a unit share its influence equally. The correlation without a unit of m of n rows differs by
+    s / (n - m) from that of all rows, where s is the sum of the unit's influences. Influence functions of
+    these correlations contain densities at medians and quantiles, which scores with ties do not have.
     """
     codes = np.unique(units, return_inverse=True)[1]
     sizes = np.bincount(codes)
-    order = np.argsort(codes, kind="stable")
-    whole = robust_estimate(first, second, test)
+    rows_by_unit = np.split(np.argsort(codes, kind="stable"), np.cumsum(sizes)[:-1])
+    estimate = robust_estimate(first, second, test)
     sums = np.empty(len(sizes))
-    for unit, rows in enumerate(np.split(order, np.cumsum(sizes)[:-1])):
-        without = robust_estimate(np.delete(first, rows), np.delete(second, rows), test)
-        sums[unit] = (len(first) - len(rows)) * (whole - without)
-    # they sum to 0 but for terms of higher order
+    for unit, rows in enumerate(rows_by_unit):
+        estimate_without = robust_estimate(np.delete(first, rows), np.delete(second, rows), test)
+        sums[unit] = (len(first) - len(rows)) * (estimate - estimate_without)
+    # Influences sum to 0 except for terms of higher order, which are subtracted.
     sums -= sums.sum() * sizes / sizes.sum()
     return np.asarray((sums / sizes)[codes])
 
 
-def _moved(values: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-    """How much each row changes the mean of slopes * rank, through the ranks of the rows above it."""
+def _rank_influences(values: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+    """Compute the influence of each row on the mean of slopes * rank, through the ranks above it.
+
+    That is the sum of the slopes of rows with larger values, and half that of rows with equal values, centred
+    and divided by n.
+    """
     order = np.argsort(values, kind="stable")
     ascending = values[order]
-    below = np.concatenate([[0.0], np.cumsum(slopes[order])])
-    start, end = (np.searchsorted(ascending, values, side) for side in ("left", "right"))
-    above = below[-1] - below[end] + (below[end] - below[start]) / 2
-    return np.asarray((above - above.mean()) / len(values))
+    sums_below = np.concatenate([[0.0], np.cumsum(slopes[order])])
+    n_below = np.searchsorted(ascending, values, "left")
+    n_at_or_below = np.searchsorted(ascending, values, "right")
+    above = sums_below[-1] - sums_below[n_at_or_below]
+    equal = sums_below[n_at_or_below] - sums_below[n_below]
+    total = above + equal / 2
+    return np.asarray((total - total.mean()) / len(values))
 
 
-def _of_kendall(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Influence on tau-b: of a ratio whose parts are means over pairs of rows."""
+def _kendall_influences(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Compute influences on Kendall's tau-b = a / sqrt(d_x d_y), shape (n,).
+
+    Over all comparisons of two rows, a is the mean of sign(x - x') sign(y - y'), and d_x and d_y are the
+    shares in which x and y differ. The three means of a row's comparisons are its terms.
+    """
     n = len(first)
-    parts = np.empty((3, n))
+    agreement = np.empty(n)
+    x_differs = np.empty(n)
+    y_differs = np.empty(n)
     for start in range(0, n, _BLOCK):
         rows = slice(start, start + _BLOCK)
-        x, y = (np.sign(values[rows, None] - values[None]) for values in (first, second))
-        parts[:, rows] = (x * y).mean(axis=1), (x != 0).mean(axis=1), (y != 0).mean(axis=1)
-    agreement, x_differs, y_differs = parts.mean(axis=1)
-    scale = np.sqrt(x_differs * y_differs)
-    tau = agreement / scale
-    ties = (parts[1] - x_differs) / x_differs + (parts[2] - y_differs) / y_differs
-    return np.asarray(2 * ((parts[0] - agreement) / scale - tau / 2 * ties))
+        x = np.sign(first[rows, None] - first[None])
+        y = np.sign(second[rows, None] - second[None])
+        agreement[rows] = (x * y).mean(axis=1)
+        x_differs[rows] = (x != 0).mean(axis=1)
+        y_differs[rows] = (y != 0).mean(axis=1)
+    a = agreement.mean()
+    d_x = x_differs.mean()
+    d_y = y_differs.mean()
+    scale = np.sqrt(d_x * d_y)
+    tau = a / scale
+    ties = (x_differs - d_x) / d_x + (y_differs - d_y) / d_y
+    return np.asarray(2 * ((agreement - a) / scale - tau / 2 * ties))

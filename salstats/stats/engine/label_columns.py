@@ -1,4 +1,4 @@
-"""Columns of numbers that are labels: site 3 is no more of anything than site 1."""
+"""Columns of numbers that are labels, such as those of sites: site 3 is not more than site 1."""
 
 import re
 from collections.abc import Mapping
@@ -7,34 +7,36 @@ import numpy as np
 
 from salstats.checks import warn
 
-#: Nouns whose numbers are labels, alone or behind other words: `site`, `imaging_site`.
+#: Nouns whose numbers are labels, by themselves or after other words: `site`, `imaging_site`.
 _LABELS = {
     "site", "hospital", "centre", "center", "clinic", "institution", "reader", "rater", "observer",
     "annotator", "radiologist", "patient", "subject", "participant", "person", "case", "image", "study",
     "scanner", "device", "vendor", "manufacturer", "dataset", "cohort",
 }  # fmt: skip
-#: Nouns that are labels by themselves, and quantities behind other words: `fold`, but not `log2_fold`.
-_LABELS_ALONE = {"group", "class", "fold", "batch", "seed", "model", "cluster", "arm", "method", "task"}
-#: Words behind a noun that make it a label, whatever the noun.
+#: Nouns whose numbers are labels only by themselves: `fold`, but `log2_fold` is a quantity.
+_SINGLE_WORD_LABELS = {"group", "class", "fold", "batch", "seed", "model", "cluster", "arm", "method", "task"}
+#: Last words that make any column one of labels.
 _IDENTIFIERS = {"id", "ids", "uid"}
-#: Words behind a noun that leave it what it is: `site_no`, `fold_number`.
+#: Last words that do not change the meaning of the noun before: `site_no`, `fold_number`.
 _NUMBERS = {"no", "nr", "num", "number", "code", "index"}
-#: Words before a noun that make a quantity of it: `n_reader`, `mean_site`.
+#: First words that make any column one of quantities: `n_reader`, `mean_site`.
 _QUANTITIES = {"n", "num", "number", "count", "total", "mean", "median", "sd", "log", "share", "rate"}
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 
 def holds_labels(column: str, values: np.ndarray) -> bool:
-    """Whether the numbers of a column are labels by its name: three or more, all of them whole."""
-    if not _named_as_labels(column):
+    """Return True if the name of a column is one of labels and its values are three or more whole numbers.
+
+    Two labels are no problem: the slope of a regression on them is their difference.
+    """
+    if not _has_label_name(column):
         return False
-    known = np.unique(values[~np.isnan(values)])
-    # a slope over two labels is their difference, as it should be
-    return len(known) > 2 and bool((known == np.floor(known)).all())
+    distinct = np.unique(values[~np.isnan(values)])
+    return len(distinct) > 2 and bool((distinct == np.floor(distinct)).all())
 
 
-def _named_as_labels(column: str) -> bool:
-    """Whether a column is called as labels are."""
+def _has_label_name(column: str) -> bool:
+    """Return True if the words of a column's name are those of labels."""
     words = [word.lower() for word in _WORD.findall(column)]
     if not words or words[0] in _QUANTITIES:
         return False
@@ -42,16 +44,18 @@ def _named_as_labels(column: str) -> bool:
         return True
     if len(words) > 1 and words[-1] in _NUMBERS:
         words = words[:-1]
-    return words[-1] in _LABELS or (len(words) == 1 and words[0] in _LABELS_ALONE)
+    if words[-1] in _LABELS:
+        return True
+    return len(words) == 1 and words[0] in _SINGLE_WORD_LABELS
 
 
 def warn_of_correlated_labels(columns: Mapping[str, np.ndarray]) -> None:
-    """Warn where a column of labels is correlated with another, or taken out of a correlation."""
+    """Warn of columns of labels among the variables and covariates of a correlation."""
     for column, values in columns.items():
         if holds_labels(column, values):
-            other = next(name for name in columns if name != column)
+            outcome = next(name for name in columns if name != column)
             warn(
                 f"{column!r} is taken as a number, though by its name it holds labels, which have no order; "
-                f"compare them with regress(data, '{other} ~ C({column})'), or correlate within each with "
+                f"compare them with regress(data, '{outcome} ~ C({column})'), or correlate within each with "
                 f"stratified={column!r}"
             )

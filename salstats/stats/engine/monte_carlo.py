@@ -1,4 +1,4 @@
-"""P-values counted from replicates: how small they can be, and how sure they are."""
+"""P values counted from replicates: the smallest possible ones, and their Monte-Carlo errors."""
 
 import numpy as np
 import pandas as pd
@@ -6,31 +6,32 @@ from scipy import special
 
 from salstats.checks import check_numeric, warn
 
-# 1 - 0.95 is not 0.05 in binary: values this close count as equal
+#: Relative difference of levels and P values that is rounding, as that of 1 - 0.95 and 0.05.
 ROUNDING = 1e-9
-#: Smallest p-value that B replicates allow, times B + 1; other tests do not rest on replicates.
+#: Smallest P value of a test with B replicates or flips, times B + 1. Other tests do not use replicates.
 SIDES = {"bootstrap": 2.0, "signflip": 1.0, "wild": 0.5}
-#: Smallest p-value of tests that count every pattern of the units' signs, over one half to their number.
+#: Smallest P value of a test that counts all patterns of the signs of n units, divided by 0.5 ** n.
 _PATTERNS = {"signflip": 2.0, "wild": 1.0}
-#: Below it a p-value is printed as "<0.001", whatever it is.
-_PRINTED = 0.001
-#: A bound as large as this says little of a p-value.
-_COARSE = 0.01
-#: Monte-Carlo standard errors within which a p-value is not decided.
-_MONTE_CARLO = 2.0
+#: P values below are printed as "<0.001".
+_SMALLEST_PRINTED = 0.001
+#: Floors of adjusted P values from which on a warning is useful.
+_HIGH_FLOOR = 0.01
+#: Number of Monte-Carlo standard errors of a P value within which another seed may give another decision.
+_N_STANDARD_ERRORS = 2.0
 
 
 def p_floors(estimates: pd.DataFrame) -> np.ndarray:
-    """Smallest p-value that each row's replicates allow, NaN where it rests on none."""
+    """Return the smallest possible P value of each row, NaN if it does not come from replicates."""
     if "p_floor" in estimates.columns:
         return check_numeric(estimates, "p_floor", "estimates")
     if "n_replicates" not in estimates.columns:
         return np.full(len(estimates), np.nan)
-    return _sides(estimates) / (check_numeric(estimates, "n_replicates", "estimates") + 1)
+    n_replicates = check_numeric(estimates, "n_replicates", "estimates")
+    return _sides(estimates) / (n_replicates + 1)
 
 
 def _sides(estimates: pd.DataFrame) -> np.ndarray:
-    """Smallest p-value of each row times B + 1, NaN where it does not rest on replicates."""
+    """Return the smallest P value of each row times B + 1, NaN if it does not come from replicates."""
     if "test" not in estimates.columns:
         return np.full(len(estimates), SIDES["bootstrap"])
     sides: np.ndarray = estimates["test"].map(SIDES).to_numpy(dtype=np.float64, na_value=np.nan)
@@ -38,89 +39,108 @@ def _sides(estimates: pd.DataFrame) -> np.ndarray:
 
 
 def warn_of_floors(family: pd.DataFrame) -> None:
-    """Warn where an adjusted p-value is no more than a bound, since it hangs on some at their floor."""
+    """Warn if adjusted P values are only upper bounds, since P values that they depend on are at a floor."""
     if "p_adjusted_floor" not in family.columns:
         return
-    bound = family["p_adjusted_floor"].to_numpy(dtype=np.float64)
-    bounds = bound >= _COARSE
-    if bounds.any():
-        row = int(np.nanargmax(bound))
-        # the floor falls as replicates rise
-        enough = int(np.ceil(bound[row] / _PRINTED * (family["n_replicates"].iloc[row] + 1)))
-        # what has a choice of tests has the flips
-        also = " or a joint adjustment (adjust='max-t')" if "test" in family.columns else ""
-        warn(
-            f"{int(bounds.sum())} adjusted p-values are at the floor of their replicates, and so only bounds "
-            f"(the largest is P < {bound[row]:.3g}, see p_adjusted_floor); about {enough:,} replicates{also} "
-            f"would take it below {_PRINTED}, and tests that flip signs (test='wild') or use Student's t "
-            "(test='cr2') have no floor"
-        )
+    floors = family["p_adjusted_floor"].to_numpy(dtype=np.float64)
+    is_high = floors >= _HIGH_FLOOR
+    if not is_high.any():
+        return
+    row = int(np.nanargmax(floors))
+    largest = floors[row]
+    # Floors are inversely proportional to the number of replicates + 1.
+    n_enough = int(np.ceil(largest / _SMALLEST_PRINTED * (family["n_replicates"].iloc[row] + 1)))
+    remedy = f"about {n_enough:,} replicates"
+    if "test" in family.columns:
+        remedy += " or a joint adjustment (adjust='max-t')"
+    warn(
+        f"{int(is_high.sum())} adjusted p-values are at the floor of their replicates, and so only bounds "
+        f"(the largest is P < {largest:.3g}, see p_adjusted_floor); {remedy} "
+        f"would take it below {_SMALLEST_PRINTED}, and tests that flip signs (test='wild') or use "
+        "Student's t (test='cr2') have no floor"
+    )
 
 
 def warn_if_undecided(family: pd.DataFrame, alpha: np.ndarray) -> None:
-    """Warn where another seed could put an adjusted p-value on the other side of alpha."""
-    replicates, floors = check_numeric(family, "n_replicates", "estimates"), p_floors(family)
-    # p-values of one side count replicates on both
+    """Warn if another seed could put an adjusted P value on the other side of alpha.
+
+    A P value is `sides` times a share of the replicates, 2 for a two-sided one, with a binomial standard
+    error.
+    """
+    replicates = check_numeric(family, "n_replicates", "estimates")
+    floors = p_floors(family)
+    # Sign flips are counted on both sides at once, so that their P value is the share itself.
     sides = np.maximum(_sides(family), 1)
     p = family["p_value"].to_numpy(dtype=np.float64)
     adjusted = family["p_adjusted"].to_numpy(dtype=np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
-        # p is `sides` times a share of the replicates
         share = np.minimum(p / sides, 1)
-        error = _MONTE_CARLO * sides * np.sqrt(share * (1 - share) / replicates)
-        low, high = (adjusted / p * np.maximum(p + sign * error, 0) for sign in (-1, 1))
-        # at the smallest p-value possible no replicate lies beyond, and the + 1 is on the safe side
-        smallest = p <= floors * (1 + ROUNDING)
-        undecided = np.where(adjusted < alpha, (high >= alpha) & ~smallest, low < alpha)
-    # without a floor it is exact
-    undecided &= ~np.isnan(floors)
-    if undecided.any():
+        margin = _N_STANDARD_ERRORS * sides * np.sqrt(share * (1 - share) / replicates)
+        factor = adjusted / p
+        low = factor * np.maximum(p - margin, 0)
+        high = factor * np.maximum(p + margin, 0)
+        # No replicate is as far as the data at the floor, and the P value is an upper bound by its + 1.
+        is_at_floor = p <= floors * (1 + ROUNDING)
+        is_undecided = np.where(adjusted < alpha, (high >= alpha) & ~is_at_floor, low < alpha)
+    # P values without a floor are exact.
+    is_undecided &= ~np.isnan(floors)
+    if is_undecided.any():
+        first = int(np.flatnonzero(is_undecided)[0])
         warn(
-            f"{int(undecided.sum())} adjusted p-values lie within Monte-Carlo error of "
-            f"{alpha[undecided][0]:.3g} with {replicates[undecided][0]:,.0f} replicates: another seed may "
-            f"decide otherwise; {10 * replicates[undecided][0]:,.0f} would settle most"
+            f"{int(is_undecided.sum())} adjusted p-values lie within Monte-Carlo error of "
+            f"{alpha[first]:.3g} with {replicates[first]:,.0f} replicates: another seed may "
+            f"decide otherwise; {10 * replicates[first]:,.0f} would settle most"
         )
 
 
 def warn_if_replicates_are_few(family: pd.DataFrame, alpha: np.ndarray, procedure: str) -> bool:
-    """Warn, and return True, when no single test of a family can get below alpha with these replicates."""
+    """Warn, and return True, if some test of a family cannot by itself get below alpha after adjustment."""
     replicates = check_numeric(family, "n_replicates", "estimates")
     smallest = p_floors(family)
-    exact = np.zeros(len(family), dtype=bool)
+    is_exact = np.zeros(len(family), dtype=bool)
     if {"p_floor", "test", "n_units"} <= set(family.columns):
-        # small P values count every pattern of signs, and are no smaller for more replicates
+        # Small P values of sign flips are counted over all patterns, whatever the number of replicates.
         patterns = family["test"].map(_PATTERNS).to_numpy(dtype=np.float64, na_value=np.nan)
-        exact = ~np.isnan(patterns)
+        is_exact = ~np.isnan(patterns)
         n_units = check_numeric(family, "n_units", "estimates")
-        smallest = np.where(exact, patterns * 0.5**n_units, smallest)
-    size = family["n_tests"].to_numpy()
-    factor = size.astype(np.float64)
+        smallest = np.where(is_exact, patterns * 0.5**n_units, smallest)
+    n_tests = family["n_tests"].to_numpy()
+    factor = n_tests.astype(np.float64)
     if procedure == "BY":
-        factor = factor * (special.digamma(size + 1.0) + np.euler_gamma)
+        harmonic_number = special.digamma(n_tests + 1.0) + np.euler_gamma
+        factor = factor * harmonic_number
     excess = factor * smallest / alpha
-    few = np.flatnonzero(excess >= 1 - ROUNDING)
-    if not len(few):
+    rows = np.flatnonzero(excess >= 1 - ROUNDING)
+    if not len(rows):
         return False
-    row = int(few[np.argmax(excess[few])])
-    enough = int(np.floor(excess[row] * (replicates[row] + 1) - 1 + ROUNDING)) + 1
-    made, more = f"{replicates[row]:,.0f} replicates", f"{enough:,} replicates or more would do"
-    if exact[row]:
-        made = f"{0.5 ** (1 - n_units[row]):,.0f} patterns of the units' signs"
-        more = "a joint adjustment (adjust='max-t'), fewer tests or more units would do"
-    # what may help a test of this size; nothing with bonferroni
-    others = {"bonferroni": "", "holm": " as the smallest of them"}
-    named = f"{procedure[0].upper()}{procedure[1:]}"
+    row = int(rows[np.argmax(excess[rows])])
+    if is_exact[row]:
+        draws = f"{0.5 ** (1 - n_units[row]):,.0f} patterns of the units' signs"
+        remedy = "a joint adjustment (adjust='max-t'), fewer tests or more units would do"
+    else:
+        n_enough = int(np.floor(excess[row] * (replicates[row] + 1) - 1 + ROUNDING)) + 1
+        draws = f"{replicates[row]:,.0f} replicates"
+        remedy = f"{n_enough:,} replicates or more would do"
+    # Step-wise procedures adjust a small P value less if other P values are small.
+    if procedure == "bonferroni":
+        condition = ""
+    elif procedure == "holm":
+        condition = " as the smallest of them"
+    else:
+        condition = " unless others are small too"
+    procedure_name = f"{procedure[0].upper()}{procedure[1:]}"
     warn(
-        f"with {made} the smallest p-value possible is {smallest[row]:.3g}, which "
-        f"in a family of {size[row]} tests does not get below {alpha[row]:.3g} after {named}"
-        f"{others.get(procedure, ' unless others are small too')}; {more}"
+        f"with {draws} the smallest p-value possible is {smallest[row]:.3g}, which "
+        f"in a family of {n_tests[row]} tests does not get below {alpha[row]:.3g} after {procedure_name}"
+        f"{condition}; {remedy}"
     )
     return True
 
 
 def fewest_replicates(level: float, *, flips: bool = False) -> int:
-    """Replicates that limits at a level need at least, so that one lies beyond each: 2 / (1 - level).
+    """Return the fewest replicates for limits at a level, 2 / (1 - level): one is beyond each limit.
 
-    Flips lie on both sides at once, and half as many do.
+    A sign flip counts at both limits, so that half as many flips are enough.
     """
-    return int(np.ceil((1 if flips else 2) / (1 - level) * (1 - ROUNDING)))
+    n_limits = 1 if flips else 2
+    return int(np.ceil(n_limits / (1 - level) * (1 - ROUNDING)))

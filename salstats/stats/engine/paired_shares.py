@@ -1,9 +1,9 @@
-"""Score tests and limits of two shares of the same units: of their difference and of their ratio.
+"""Score tests and limits of the difference and of the ratio of two shares of the same units.
 
-Both are made from the pairs of independent units, each with a 0/1 score of the method and of the reference.
-The statistics compare a difference or a ratio with a bound under which the shares are estimated; at equality
-both are McNemar's without correction, the difference of the two kinds of discordant pairs over the root of
-their sum. Arrays have shape (n_rows,).
+Units are independent, and each has one pair of 0/1 scores, of the method and of the reference. A score
+statistic compares a difference or a ratio with a bound; its variance is estimated under the hypothesis that
+the parameter is the bound. For equal shares both statistics are McNemar's without correction: the difference
+of the numbers of the two kinds of discordant pairs over the root of their sum. Arrays have shape (n_rows,).
 """
 
 from collections.abc import Callable
@@ -15,9 +15,9 @@ from scipy import special
 from salstats.stats.engine.limits import Limits
 from salstats.stats.engine.tails import Tails
 
-#: Bisections, each of which halves what is not known of a limit: more than a float has digits.
+#: Number of bisections: more than a float has binary digits.
 _BISECTIONS = 60
-#: Numbers of units, and their variances, that are smaller than this share of all units are rounding.
+#: Numbers of units, and variances of these, below this share of all units are rounding.
 _ROUNDING = 1e-13
 
 
@@ -26,11 +26,12 @@ def discordant_pairs(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the number of pairs where only the method scores 1, and where only the reference does.
 
-    They are what the difference of the shares and its standard error, with n - 1, leave no choice about.
+    As shares of the n units, these two kinds of pairs differ by d, the difference of the shares of method and
+    reference, and sum to (n - 1) se^2 + d^2, where se is the standard error of d with n - 1 in its variance.
     """
-    both_kinds = (n_units - 1) * std_error**2 + difference**2
-    only_method = np.rint(n_units * (both_kinds + difference) / 2)
-    only_reference = np.rint(n_units * (both_kinds - difference) / 2)
+    discordant_share = (n_units - 1) * std_error**2 + difference**2
+    only_method = np.rint(n_units * (discordant_share + difference) / 2)
+    only_reference = np.rint(n_units * (discordant_share - difference) / 2)
     return only_method, only_reference
 
 
@@ -45,7 +46,7 @@ def difference_statistic(
     """
     linear = (2 * n_units - only_method + only_reference) * bound - only_method - only_reference
     constant = -only_reference * bound * (1 - bound)
-    # the share of pairs where only the reference scores 1, if the difference is the bound
+    # Maximum-likelihood share of pairs where only the reference scores 1, if the difference is the bound.
     root = np.sqrt(np.maximum(linear**2 - 8 * n_units * constant, 0))
     share_only_reference = (root - linear) / (4 * n_units)
     variance = n_units * (2 * share_only_reference + bound * (1 - bound))
@@ -61,8 +62,9 @@ def ratio_statistic(
 ) -> np.ndarray:
     """Return the score statistic of the ratio method / reference of two shares against a bound.
 
-    `method` and `reference` are numbers of units that score 1. The variance of method - bound * reference is
-    that of the shares that are most likely if the ratio is the bound, the root of a quadratic equation.
+    `method` and `reference` are numbers of units that score 1, of which only the reference does in
+    `only_reference`. The variance of method - bound * reference is that of the maximum-likelihood shares if
+    the ratio is the bound, the root of a quadratic equation.
 
     Tang NS, Tang ML, Chan ISF. On tests of equivalence via non-unity relative risk for matched-pair design.
     Stat Med 2003. doi:10.1002/sim.1213
@@ -77,11 +79,11 @@ def ratio_statistic(
 def difference_limits(
     difference: np.ndarray, std_error: np.ndarray, n_units: np.ndarray, level: float
 ) -> Limits:
-    """Return Tango's limits: the differences that the score test does not reject."""
+    """Return Tango's limits of a difference of shares: those between which the score test does not reject."""
     only_method, only_reference = discordant_pairs(difference, std_error, n_units)
     statistic = partial(difference_statistic, only_method, only_reference, n_units)
-    low = _furthest_not_rejected(statistic, difference, -1.0, level)
-    high = _furthest_not_rejected(statistic, difference, 1.0, level)
+    low = _furthest_accepted(statistic, difference, end=-1.0, level=level)
+    high = _furthest_accepted(statistic, difference, end=1.0, level=level)
     return low, high
 
 
@@ -90,24 +92,25 @@ def ratio_limits(
 ) -> Limits:
     """Return limits of the ratio of two shares, infinite where no ratio is too large.
 
-    `std_error` is that of their difference.
+    `std_error` is that of the difference of the shares. A limit r is searched as r / (1 + r), which lies
+    between 0 and 1.
     """
-    statistic = _statistic_of_ratio(method, reference, std_error, n_units)
+    ratio_statistic_of = _ratio_statistic_function(method, reference, std_error, n_units)
 
-    def statistic_of_odds(share: np.ndarray) -> np.ndarray:
-        return statistic(share / (1 - share))
+    def statistic(transformed: np.ndarray) -> np.ndarray:
+        return ratio_statistic_of(transformed / (1 - transformed))
 
-    # a ratio r is searched for as r / (1 + r), which lies between 0 and 1
     estimate = method / np.where(reference > 0, method + reference, np.nan)
     just_below_1 = 1 - np.finfo(np.float64).eps
-    low = _furthest_not_rejected(statistic_of_odds, estimate, 0.0, level)
-    high = _furthest_not_rejected(statistic_of_odds, estimate, just_below_1, level)
-    upper = np.where(high == just_below_1, np.inf, high / (1 - high))
-    return low / (1 - low), upper
+    low = _furthest_accepted(statistic, estimate, end=0.0, level=level)
+    high = _furthest_accepted(statistic, estimate, end=just_below_1, level=level)
+    ratio_low = low / (1 - low)
+    ratio_high = np.where(high == just_below_1, np.inf, high / (1 - high))
+    return ratio_low, ratio_high
 
 
 def equality_p_value(difference: np.ndarray, std_error: np.ndarray, n_units: np.ndarray) -> np.ndarray:
-    """Return two-sided P values of equal shares: McNemar's test without correction, 1 without discordance."""
+    """Return two-sided P values of McNemar's test without correction, 1 without discordant pairs."""
     only_method, only_reference = discordant_pairs(difference, std_error, n_units)
     statistic = difference_statistic(only_method, only_reference, n_units, 0.0)
     return np.asarray(2 * special.ndtr(-np.abs(statistic)))
@@ -118,9 +121,9 @@ def difference_tails(
 ) -> Tails:
     """Return one-sided P values of a difference of shares at or below a bound, and at or above it."""
     only_method, only_reference = discordant_pairs(difference, std_error, n_units)
-    # no difference lies beyond -1 and 1
-    possible = np.clip(bound, -1.0, 1.0)
-    statistic = difference_statistic(only_method, only_reference, n_units, possible)
+    # No difference of shares lies beyond -1 and 1.
+    possible_bound = np.clip(bound, -1.0, 1.0)
+    statistic = difference_statistic(only_method, only_reference, n_units, possible_bound)
     return special.ndtr(-statistic), special.ndtr(statistic)
 
 
@@ -128,13 +131,14 @@ def ratio_tails(
     method: np.ndarray, reference: np.ndarray, std_error: np.ndarray, n_units: np.ndarray, bound: np.ndarray
 ) -> Tails:
     """Return one-sided P values of a ratio of shares at or below a bound, and at or above it."""
-    # a bound without end is not tested, and any number stands for it
-    possible = np.where(np.isfinite(bound), np.maximum(bound, 0.0), 1.0)
-    statistic = _statistic_of_ratio(method, reference, std_error, n_units)(possible)
+    # An infinite bound is not tested; any number may replace it.
+    possible_bound = np.where(np.isfinite(bound), np.maximum(bound, 0.0), 1.0)
+    ratio_statistic_of = _ratio_statistic_function(method, reference, std_error, n_units)
+    statistic = ratio_statistic_of(possible_bound)
     return special.ndtr(-statistic), special.ndtr(statistic)
 
 
-def _statistic_of_ratio(
+def _ratio_statistic_function(
     method: np.ndarray, reference: np.ndarray, std_error: np.ndarray, n_units: np.ndarray
 ) -> Callable[[np.ndarray], np.ndarray]:
     """Return the score statistic of the ratio of two shares as a function of its bound."""
@@ -142,28 +146,31 @@ def _statistic_of_ratio(
     return partial(ratio_statistic, n_units * method, n_units * reference, only_reference, n_units)
 
 
-def _standardized(excess: np.ndarray, variance: np.ndarray, n_units: np.ndarray) -> np.ndarray:
-    """Return an excess in standard errors: infinite where nothing varies, and 0 where there is none."""
+def _standardized(difference: np.ndarray, variance: np.ndarray, n_units: np.ndarray) -> np.ndarray:
+    """Divide a difference by its standard error; without variance it is infinite, or 0 for no difference."""
     varies = variance > _ROUNDING * n_units
     with np.errstate(invalid="ignore"):
-        statistic = excess / np.sqrt(np.where(varies, variance, np.nan))
-    constant = np.where(np.abs(excess) > _ROUNDING * n_units, np.copysign(np.inf, excess), 0.0)
-    unknown = np.isnan(excess) | np.isnan(variance)
-    return np.where(varies | unknown, statistic, constant)
+        statistic = difference / np.sqrt(np.where(varies, variance, np.nan))
+    differs = np.abs(difference) > _ROUNDING * n_units
+    statistic_without_variance = np.where(differs, np.copysign(np.inf, difference), 0.0)
+    undefined = np.isnan(difference) | np.isnan(variance)
+    return np.where(varies | undefined, statistic, statistic_without_variance)
 
 
-def _furthest_not_rejected(
+def _furthest_accepted(
     statistic: Callable[[np.ndarray], np.ndarray], estimate: np.ndarray, end: float, level: float
 ) -> np.ndarray:
-    """Return the bound between the estimate and an end of its range at which the test begins to reject."""
+    """Find the bound furthest from the estimate, towards an end of its range, that a test does not reject.
+
+    `statistic` computes the test statistic of bounds, which is normal; NaN where it is undefined.
+    """
     critical = special.ndtri((1 + level) / 2)
-    # of a single unit nothing is known of how others vary
-    kept = np.where(np.isnan(statistic(estimate)), np.nan, estimate)
-    rejected = np.full_like(kept, end)
-    all_kept = np.abs(statistic(rejected)) <= critical
+    accepted = np.where(np.isnan(statistic(estimate)), np.nan, estimate)
+    rejected = np.full_like(accepted, end)
+    accepts_end = np.abs(statistic(rejected)) <= critical
     for _ in range(_BISECTIONS):
-        middle = (kept + rejected) / 2
-        is_kept = np.abs(statistic(middle)) <= critical
-        kept = np.where(is_kept, middle, kept)
-        rejected = np.where(is_kept, rejected, middle)
-    return np.where(all_kept & ~np.isnan(kept), end, kept)
+        middle = (accepted + rejected) / 2
+        accepts_middle = np.abs(statistic(middle)) <= critical
+        accepted = np.where(accepts_middle, middle, accepted)
+        rejected = np.where(accepts_middle, rejected, middle)
+    return np.where(accepts_end & ~np.isnan(accepted), end, accepted)

@@ -26,14 +26,14 @@ from salstats.stats.engine.variances import analytic_variance, influence_weights
 class PairedTest:
     """A test of paired scores."""
 
-    #: What `test=` takes.
+    #: The name that `test=` takes.
     name: str
     #: Its name in a table's note.
     label: str
-    #: How a Methods section describes it; `{unit}` is what is resampled, `{replicates}` how many of these
-    #: or of flips there are.
+    #: Its description in a Methods section; `{unit}` stands for the unit that is resampled, `{replicates}`
+    #: for the number of replicates or flips.
     note: str
-    #: Whether its p-values come from replicates.
+    #: Its P values are counted from replicates or flips.
     drawn: bool = False
 
 
@@ -91,152 +91,173 @@ TESTS = tuple(RECORDS)
 
 
 class Tested(NamedTuple):
-    """Statistic, degrees of freedom and p-value of each row, NaN where the test has none.
-
-    `floor` is the smallest p-value that replicates allow, None of a test without any, and `drawn` what they
-    are counted from.
-    """
+    """Results of a test, shape (n_rows,), NaN where the test has none."""
 
     statistic: np.ndarray
     df: np.ndarray
     p_value: np.ndarray
-    floor: np.ndarray | float | None = None
-    drawn: Drawn | None = None
+    floor: np.ndarray | float | None = None  # smallest possible P value; None if none is counted from draws
+    drawn: Drawn | None = None  # the draws that P values are counted from
 
 
-def p_values_of_pairs(test: str, compared: Compared, found: Estimates, units: Units) -> Tested:
+def p_values_of_pairs(test: str, compared: Compared, estimates: Estimates, units: Units) -> Tested:
     """Test equality of method and reference in each row."""
-    cells, estimand = compared.target.cells, compared.target.estimand
-    gap, means = estimand.gap(), cells.means()
-    scale, n_rows = gap.scale(means), estimand.n_rows
-    none = np.full(n_rows, np.nan)
-    # the mean of decreases is no function of one difference, and is tested as it stands
-    special = (np.arange(n_rows) >= compared.members.shape[1]) & (estimand.then is not None)
+    cells = compared.target.cells
+    estimand = compared.target.estimand
+    gap = estimand.gap()
+    means = cells.means()
+    scale = gap.scale(means)
+    undefined = np.full(estimand.n_rows, np.nan)
+    # An average of percentage decreases is not a function of one difference: the average itself is tested.
+    n_single = compared.members.shape[1]
+    is_average = np.arange(estimand.n_rows) >= n_single
+    by_estimate = is_average & (estimand.then is not None)
+    too_few_units = estimates.smallest < 2
     if test == "bootstrap":
-        assert found.replicates is not None
-        assert found.gap_replicates is not None
-        replicates = np.where(special, found.replicates, found.gap_replicates)
+        assert estimates.replicates is not None
+        assert estimates.gap_replicates is not None
+        replicates = np.where(by_estimate, estimates.replicates, estimates.gap_replicates)
         p_value, floor = bootstrap_p_values(replicates, ROUNDING * scale)
-        value, (_, spread, _) = np.where(special, found.estimate, gap.value(means)), moments(replicates)
-        drawn = Drawn.of(value, np.nan_to_num(replicates - value), spread, ROUNDING * scale)
-        return Tested(none, none, np.where(found.smallest < 2, np.nan, p_value), floor, drawn)
+        p_value = np.where(too_few_units, np.nan, p_value)
+        value = np.where(by_estimate, estimates.estimate, gap.value(means))
+        _, std_error, _ = moments(replicates)
+        deviations = np.nan_to_num(replicates - value)
+        drawn = Drawn.of(value, deviations, std_error, rounding=ROUNDING * scale)
+        return Tested(undefined, undefined, p_value, floor, drawn)
     if test == "score":
-        return Tested(none, none, _score_p_values(compared, found))
+        return Tested(undefined, undefined, _score_p_values(compared, estimates))
     if test in ("t", "cr2"):
-        return _t_tests(test, compared, special)
+        return _t_tests(test, compared, by_estimate)
     if test == "wild":
-        return _wild_tests(compared, found)
+        return _wild_tests(compared, estimates)
     if test == "signflip":
         per_sum, _ = influence_weights(gap.gradient(means), means, cells.counts.sum(axis=0))
-        signs = sign_blocks(found.options.n_replicates, units.n, found.options.rng)
+        signs = sign_blocks(estimates.options.n_replicates, units.n, estimates.options.rng)
         drawn = sign_flips(cells.sums @ per_sum.T, signs, scale)
-        p_value = np.where(special | (found.smallest < 2), np.nan, drawn.p_values())
-        return Tested(none, none, p_value, drawn.floor, drawn)
+        p_value = np.where(by_estimate | too_few_units, np.nan, drawn.p_values())
+        return Tested(undefined, undefined, p_value, drawn.floor, drawn)
     if test == "none":
-        return Tested(none, none, none)
-    return _test_of_single_rows(test, compared, scale, units.name)
+        return Tested(undefined, undefined, undefined)
+    return _test_single_rows(test, compared, scale, units.name)
 
 
-def _t_tests(test: str, compared: Compared, of_estimate: np.ndarray) -> Tested:
-    """Test each row's difference by Student's t, or the estimate itself where `of_estimate` says so."""
-    cells, estimand = compared.target.cells, compared.target.estimand
-    means, parts = cells.means(), []
-    for what in (estimand.gap(), estimand):
+def _t_tests(test: str, compared: Compared, by_estimate: np.ndarray) -> Tested:
+    """Test each row by Student's t: its difference, or its estimate in rows where `by_estimate` is True."""
+    cells = compared.target.cells
+    estimand = compared.target.estimand
+    means = cells.means()
+    results = []
+    for tested in (estimand.gap(), estimand):
         if test == "t":
-            variance, df = analytic_variance(cells, what)
+            variance, df = analytic_variance(cells, tested)
         else:
-            variance, df, *_ = cr2(cells.sums, cells.counts, what.gradient(means), cells.squares)
-        negligible = np.sqrt(variance) <= ROUNDING * what.scale(means)
-        parts.append(t_test(what.value(means), np.where(negligible, 0.0, variance), df))
-    return Tested(*(np.where(of_estimate, own, of_gap) for of_gap, own in zip(*parts, strict=True)))
+            variance, df, *_ = cr2(cells.sums, cells.counts, tested.gradient(means), cells.squares)
+        is_rounding = np.sqrt(variance) <= ROUNDING * tested.scale(means)
+        variance = np.where(is_rounding, 0.0, variance)
+        results.append(t_test(tested.value(means), variance, df))
+    of_gap, of_estimate = results
+    statistic, df, p_value = np.where(by_estimate, of_estimate, of_gap)
+    return Tested(statistic, df, p_value)
 
 
-def _wild_tests(compared: Compared, found: Estimates) -> Tested:
-    """Test each row by flips, few units by CR2 and paired 0/1 scores by their score test, as its interval."""
-    assert found.flips is not None
-    p_value = found.flips.p_value
-    floor: np.ndarray | float = found.flips.drawn.floor
-    none = np.full(len(p_value), np.nan)
-    if found.by_cr2 is not None:
-        # these rows have their limits from Student's t, and their P value, too
-        _, _, by_t = t_test(found.estimate, found.std_error**2, found.df)
-        p_value = np.where(found.by_cr2, by_t, p_value)
-        floor = np.where(found.by_cr2, np.nan, floor)
-    if found.options.interval.of_trials and found.basis.trials.any():
-        trials = found.basis.trials
-        p_value = np.where(trials, _score_p_values(compared, found), p_value)
+def _wild_tests(compared: Compared, estimates: Estimates) -> Tested:
+    """Test each row by the test that its limits invert.
+
+    That is the test by sign flips, by CR2 where units are few, or the score test of paired 0/1 scores.
+    """
+    assert estimates.flips is not None
+    p_value = estimates.flips.p_value
+    floor: np.ndarray | float = estimates.flips.drawn.floor
+    undefined = np.full(len(p_value), np.nan)
+    if estimates.by_cr2 is not None:
+        _, _, t_p_value = t_test(estimates.estimate, estimates.std_error**2, estimates.df)
+        p_value = np.where(estimates.by_cr2, t_p_value, p_value)
+        floor = np.where(estimates.by_cr2, np.nan, floor)
+    if estimates.options.interval.of_trials and estimates.basis.trials.any():
+        trials = estimates.basis.trials
+        p_value = np.where(trials, _score_p_values(compared, estimates), p_value)
         if trials.all():
-            return Tested(none, none, p_value)
+            return Tested(undefined, undefined, p_value)
         floor = np.where(trials, np.nan, floor)
-    return Tested(none, none, p_value, floor, found.flips.drawn)
+    return Tested(undefined, undefined, p_value, floor, estimates.flips.drawn)
 
 
-def _score_p_values(compared: Compared, found: Estimates) -> np.ndarray:
-    """P values of the score test of paired 0/1 scores, NaN for averages and rows of less than two units."""
-    cells, gap = compared.target.cells, compared.target.estimand.gap()
+def _score_p_values(compared: Compared, estimates: Estimates) -> np.ndarray:
+    """Compute P values of the score test of paired 0/1 scores, NaN for averages and with one unit."""
+    cells = compared.target.cells
+    gap = compared.target.estimand.gap()
     variance, _ = analytic_variance(cells, gap)
-    p_value = equality_p_value(gap.value(cells.means()), np.sqrt(variance), found.n_units)
-    single = gap.cells_of_rows().sum(axis=0) == 2
-    return np.where(single & (found.smallest >= 2), p_value, np.nan)
+    p_value = equality_p_value(gap.value(cells.means()), np.sqrt(variance), estimates.n_units)
+    is_single = gap.cells_of_rows().sum(axis=0) == 2
+    return np.where(is_single & (estimates.smallest >= 2), p_value, np.nan)
 
 
-def _test_of_single_rows(test: str, compared: Compared, scale: np.ndarray, unit: str) -> Tested:
-    """Wilcoxon's or McNemar's test of each row that is no average of others."""
-    n_rows, keys = len(scale), compared.target.keys
-    statistic, p_value = np.full(n_rows, np.nan), np.full(n_rows, np.nan)
+def _test_single_rows(test: str, compared: Compared, scale: np.ndarray, unit: str) -> Tested:
+    """Make Wilcoxon's or McNemar's test of each row that is not an average of others."""
+    n_rows = len(scale)
+    statistic = np.full(n_rows, np.nan)
+    p_value = np.full(n_rows, np.nan)
     if test == "mcnemar":
         for values in (compared.own, compared.other):
             check_binary(values, "test", test)
     n_groups, n_single = compared.members.shape
     for row in range(n_single):
-        chosen = compared.members[compared.groups, row]
-        if not chosen.any():
+        pairs = compared.members[compared.groups, row]
+        if not pairs.any():
             continue
-        own, other, its_units = compared.own[chosen], compared.other[chosen], compared.units[chosen]
+        method = compared.own[pairs]
+        reference = compared.other[pairs]
+        units = compared.units[pairs]
         if test == "mcnemar":
-            if row >= n_groups and len(np.unique(its_units)) < len(its_units):
-                # a case has several tasks: pooled over them its pairs are not independent
+            is_pooled = row >= n_groups
+            if is_pooled and len(np.unique(units)) < len(units):
+                # Pairs of one unit in several tasks are not independent.
                 continue
-            check_independent(its_units, keys, row, unit)
-            statistic[row], p_value[row] = mcnemar(own, other)
+            check_independent(units, compared.target.keys, row, unit)
+            statistic[row], p_value[row] = mcnemar(method, reference)
         else:
-            counts = np.bincount(its_units)
-            gaps = np.bincount(its_units, weights=own - other)[counts > 0] / counts[counts > 0]
-            gaps = np.where(np.abs(gaps) <= ROUNDING * scale[row], 0.0, gaps)
-            statistic[row], p_value[row] = wilcoxon(gaps)
+            counts = np.bincount(units)
+            present = counts > 0
+            mean_differences = np.bincount(units, weights=method - reference)[present] / counts[present]
+            is_rounding = np.abs(mean_differences) <= ROUNDING * scale[row]
+            statistic[row], p_value[row] = wilcoxon(np.where(is_rounding, 0.0, mean_differences))
     return Tested(statistic, np.full(n_rows, np.nan), p_value)
 
 
 def t_test(
     estimate: np.ndarray, variance: np.ndarray, df: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Statistic, degrees of freedom and two-sided p-value of the paired t test, if anything varies."""
-    df = np.where((df >= 1) & (variance > 0), df, np.nan)
-    statistic = ratio(estimate, np.sqrt(np.where(variance > 0, variance, np.nan)))
-    p: np.ndarray = 2 * stats.t.sf(np.abs(statistic), df)
-    return np.where(np.isnan(df), np.nan, statistic), df, p
+    """Return t statistics, degrees of freedom and two-sided P values, NaN where the variance is 0."""
+    is_defined = (df >= 1) & (variance > 0)
+    df = np.where(is_defined, df, np.nan)
+    std_error = np.sqrt(np.where(variance > 0, variance, np.nan))
+    statistic = ratio(estimate, std_error)
+    p_value: np.ndarray = 2 * stats.t.sf(np.abs(statistic), df)
+    return np.where(is_defined, statistic, np.nan), df, p_value
 
 
 def wilcoxon(differences: np.ndarray) -> tuple[float, float]:
-    """Signed-rank statistic (sum of positive ranks) and its two-sided p-value (Wilcoxon 1945).
+    """Return the signed-rank statistic (sum of positive ranks) and its two-sided P value (Wilcoxon 1945).
 
-    Zeros are left out; exact below 50 differences without ties or zeros, else the normal approximation
-    with continuity correction: the defaults of R's `wilcox.test`.
+    Zeros are left out. The test is exact below 50 differences without ties or zeros, else the normal
+    approximation with continuity correction: the defaults of R's `wilcox.test`.
     """
-    used = differences[differences != 0]
-    n = len(used)
+    nonzero = differences[differences != 0]
+    n = len(nonzero)
     if n == 0:
         return 0.0, float("nan")
-    ranks = stats.rankdata(np.abs(used))
-    statistic = float(ranks[used > 0].sum())
-    # Never scipy's "auto": it is exact for 50 differences too, and permutes those with ties.
-    exact = n < 50 and n == len(differences) and len(np.unique(ranks)) == n
-    p_value = stats.wilcoxon(used, method="exact" if exact else "asymptotic", correction=True).pvalue
+    ranks = stats.rankdata(np.abs(nonzero))
+    statistic = float(ranks[nonzero > 0].sum())
+    has_zeros = n < len(differences)
+    has_ties = len(np.unique(ranks)) < n
+    # SciPy's "auto" differs from R: it is exact for 50 differences, too, and permutes differences with ties.
+    kind = "exact" if n < 50 and not has_zeros and not has_ties else "asymptotic"
+    p_value = stats.wilcoxon(nonzero, method=kind, correction=True).pvalue
     return statistic, float(p_value)
 
 
 def mcnemar(method: np.ndarray, reference: np.ndarray) -> tuple[float, float]:
-    """Number of pairs where only the method hits, and McNemar's (1947) exact two-sided p-value."""
+    """Return the number of pairs where only the method hits, and McNemar's (1947) exact two-sided P value."""
     only_method = int(((method == 1) & (reference == 0)).sum())
     only_reference = int(((method == 0) & (reference == 1)).sum())
     discordant = only_method + only_reference
@@ -246,19 +267,22 @@ def mcnemar(method: np.ndarray, reference: np.ndarray) -> tuple[float, float]:
 
 
 def sign_flips(sums: np.ndarray, signs: Iterable[np.ndarray], scale: np.ndarray) -> Drawn:
-    """Sign-flip permutation of differences with mean 0: its P is (1 + count) / (number of flips + 1).
+    """Flip the signs of units' differences, as draws of the permutation test of a mean difference of 0.
 
-    `sums` (n_units, n_rows) are each unit's part of the mean difference, whose rows are flipped together;
-    `signs` come a block (rows, n_units) of flips at a time. Sums below 1e-12 of `scale` are 0.
+    `sums` (n_units, n_rows) are the units' shares of the mean difference; the sign of a unit is the same in
+    all rows. `signs` are blocks (n_flips, n_units). A standard error up to 1e-12 of `scale` is rounding.
     """
     with few_threads(*sums.shape):
         flipped = np.concatenate([block.astype(np.float64) @ sums for block in signs])
-    spread = np.sqrt((sums**2).sum(axis=0))
-    return Drawn.of(sums.sum(axis=0), flipped, spread, 1e-12 * scale, parts=sums)
+    std_error = np.sqrt((sums**2).sum(axis=0))
+    return Drawn.of(sums.sum(axis=0), flipped, std_error, rounding=1e-12 * scale, unit_shares=sums)
 
 
 def check_paired_shares(compared: Compared, option: str, choice: str, unit: str) -> None:
-    """Raise unless scores are 0 or 1, and each unit has one pair of them in every group."""
+    """Raise an error unless scores are 0 or 1 and each unit has one pair of scores in each group.
+
+    `option` and `choice` are the user's option and its value, `unit` the unit's name, for the message.
+    """
     check_binary(compared.own, option, choice)
     check_binary(compared.other, option, choice)
     for group in range(compared.members.shape[0]):
@@ -269,7 +293,7 @@ def check_paired_shares(compared: Compared, option: str, choice: str, unit: str)
 def check_independent(
     units: np.ndarray, keys: pd.DataFrame, row: int, unit: str, option: str = "test", choice: str = "mcnemar"
 ) -> None:
-    """Raise when a unit has several pairs, which what is for independent pairs cannot bear."""
+    """Raise an error if a unit has several pairs: the choice needs independent pairs."""
     n_units = len(np.unique(units))
     if len(units) > n_units:
         remedy = "test='wild' or 'signflip'" if option == "test" else f"{option}='wild'"

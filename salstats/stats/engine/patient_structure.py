@@ -1,8 +1,8 @@
-r"""Groups of cases that look like patients although no column says so: by their names, or a further column.
+r"""Groups of cases that look like patients although no column is named so.
 
-Cases of one patient are called alike (`P01-1`, `P01-2`) or share the value of a column that numbers patients,
-slides, animals, under whatever name. Such groups are small (2 to 50 cases), there are several, and the number
-of what they are varies from group to group. Nothing here decides what is resampled: it is proposed.
+The names of a patient's cases have the same beginning (`P01-1`, `P01-2`), or the cases share the value of a
+column that numbers patients, slides or animals under another name. Such groups are small (2 to 50 cases), and
+each has a number of its own. These functions only propose a unit; the user decides what is resampled.
 """
 
 import re
@@ -16,39 +16,43 @@ import pandas as pd
 
 from salstats.frames import ESTIMATE_COLUMNS, KEY_COLUMNS, first_rows
 
-#: Cases of a patient; fewer are no group, and a set of more is a data set, a site, a class.
-_SMALLEST, _LARGEST = 2, 50
-#: Groups of that size at least, also as a share of the cases: two values split cases, and name nobody.
-_FEWEST_GROUPS, _FEWEST_PER_CASE = 3, 1 / 50
-#: The same of a column, unless its values are long ids: a few numbers or words are levels of a factor.
-_FEWEST_LEVELS = 10
-#: Cases of a patient on average, where a column holds words: more are a category's.
-_MOST_OF_A_WORD = 6
-#: Groups stand together in the rows where cases change group hardly more often than there are groups.
-_RUNS = 1.25
-#: Share of the names, or values, that a rule has to fit; the others are misspelt, or of another source.
+#: Smallest and largest number of cases of a group that may be a patient. A larger group is a data set, a site
+#: or a class.
+_SMALLEST = 2
+_LARGEST = 50
+#: Fewest groups of that size that may be patients, as a number and as a share of the cases.
+_FEWEST_GROUPS = 3
+_FEWEST_GROUPS_PER_CASE = 1 / 50
+#: Fewest groups of a column that has no long ids; fewer values are levels of a factor.
+_FEWEST_GROUPS_OF_SHORT_VALUES = 10
+#: Largest mean number of cases of a word in a column of words; more frequent words are categories.
+_MAX_CASES_PER_WORD = 6
+#: Largest number of runs of cases per group, in the order of the rows, if groups are contiguous.
+_MAX_RUNS_PER_GROUP = 1.25
+#: Share of the names, or values, that have to follow a rule; others may be misspelt or of another source.
 _NEARLY_ALL = 0.9
-#: Names that are looked at. A study of more is told by those that sort first, which hold whole patients.
-_MOST_NAMES = 5000
+#: Largest number of names that are examined: the first in alphabetical order, so that patients are complete.
+_MAX_NAMES = 5000
 
+#: A run of digits, of letters, or of other characters.
 _TOKEN = re.compile(r"\d+|[^\W\d_]+|[\W_]+")
-#: A date, or a year at the beginning (2008_000123): images of a day are of many patients.
+#: A date, or a year at the beginning (2008_000123). The images of one day are of many patients.
 _DATE = re.compile(
     r"(?<!\d)(?:19|20)\d\d([-_. ]?)(?:0[1-9]|1[0-2])\1(?:0[1-9]|[12]\d|3[01])(?!\d)"
     r"|^(?:19|20)\d\d(?:[-_.](?:0[1-9]|1[0-2]))?(?!\d)"
 )
-#: What numbers a set of cases, not a patient: n01440764 is a class of ImageNet.
+#: A name that numbers a set of cases, not a patient, such as n01440764, a class of ImageNet.
 _SET = re.compile(
     r"(?:site|hospital|cent(?:er|re)|institution|clinic|cohort|class|cls|label|category|cat|fold|split|"
     r"batch|camera|cam)[-_. ]?\d+$|(?<![^\W_])n\d{8}$",
     re.IGNORECASE,
 )
-#: Columns of a scores frame that are of other things than patients.
+#: Columns of a scores frame whose meaning is known and is not a patient.
 _OTHER_COLUMNS = frozenset(
     [*KEY_COLUMNS, *ESTIMATE_COLUMNS, "patient", "score", "reason", "label", "prob", "n_instances", "area_px",
      "perimeter_px", "height", "width", "threshold", "cutoff", "smooth", "colormap"]
 )  # fmt: skip
-#: Columns that are called as levels of a factor, which have many cases, or as a time.
+#: Names of columns that are factors, whose levels have many cases, or times.
 _FACTOR = re.compile(
     r"(?:site|hospital|cent(?:er|re)|institution|clinic|cohort|city|country|source|vendor|scanner|device|camera|"
     r"class|label|category|type|finding|diagnosis|pathology|disease|organ|species|stage|grade|view|side|sex|"
@@ -56,7 +60,7 @@ _FACTOR = re.compile(
     r"(?:[_ .-]?(?:id|name|code|index|type))?",
     re.IGNORECASE,
 )
-#: Columns that are called as those whom images are of, whatever their values.
+#: Names of columns of the people or animals that images are of, whatever the values look like.
 _PERSON = re.compile(
     r"patient|subject|person|participant|volunteer|donor|record|pseudonym|animal|mouse|mice|hospital_?number|"
     r"individual|proband|case_?group",
@@ -66,25 +70,28 @@ _PERSON = re.compile(
 
 @dataclass(frozen=True)
 class NamedGroups:
-    """Cases whose names begin alike."""
+    """Groups of cases whose names have the same beginning."""
 
-    #: Regular expression with one group, the patient, which fits every name.
+    #: Regular expression that fits every name; its one group is the patient.
     pattern: str
-    #: A name that begins as others do, and its beginning.
+    #: The name of a case in a group.
     example: str
+    #: The beginning that the example shares with the names of its group.
     beginning: str
     n_groups: int
-    #: Cases in groups, of all that were looked at.
+    #: Number of cases in groups of the size of a patient's.
     n_grouped: int
+    #: Number of cases examined.
     n_cases: int
 
 
 @dataclass(frozen=True)
-class Column:
+class GroupingColumn:
     """A column whose values each have a few cases."""
 
     name: str
     n_groups: int
+    #: Number of cases in groups of the size of a patient's.
     n_grouped: int
     n_cases: int
 
@@ -97,107 +104,122 @@ def groups_in_names(names: pd.Series) -> NamedGroups | None:
     names : Series
         Name of each case as text.
     """
-    # two data sets may call their cases alike
-    return _groups_of_sorted(tuple(names.drop_duplicates().sort_values().iloc[:_MOST_NAMES].tolist()))
+    # Two data sets may use the same name.
+    distinct = names.drop_duplicates().sort_values()
+    return _groups_of_sorted_names(tuple(distinct.iloc[:_MAX_NAMES].tolist()))
 
 
 @lru_cache(maxsize=8)
-def _groups_of_sorted(looked_at: tuple[str, ...]) -> NamedGroups | None:
-    """Find groups as `groups_in_names` does; functions that follow each other ask for the same names."""
-    tokens = [_TOKEN.findall(name) for name in looked_at]
-    depth = max((len(parts) for parts in tokens), default=0)
-    best: NamedGroups | None = None
-    for leading in _leading_shapes(looked_at, tokens, depth):
-        groups = _named_groups(looked_at, leading)
-        # of the finest groups the shortest beginning: "mouse31" rather than "mouse31_slice"
-        if groups is not None and (best is None or groups.n_groups > best.n_groups):
-            best = groups
-    return best
+def _groups_of_sorted_names(names: tuple[str, ...]) -> NamedGroups | None:
+    """Find groups as `groups_in_names` does; cached, as several functions are called with the same scores."""
+    tokens = [_TOKEN.findall(name) for name in names]
+    finest: NamedGroups | None = None
+    # Beginnings come from short to long, so "mouse31" wins over "mouse31_slice", which has the same groups.
+    for beginning in _common_beginnings(tokens):
+        groups = _groups_of_beginning(names, beginning)
+        if groups is not None and (finest is None or groups.n_groups > finest.n_groups):
+            finest = groups
+    return finest
 
 
 @dataclass(frozen=True)
-class _Leading:
-    """The same first tokens of nearly all names."""
+class _Beginning:
+    """The first tokens of names, of the same kinds in nearly all names."""
 
-    #: Kinds of the tokens: "a" of letters, "0" of digits, or the delimiter itself.
-    shape: tuple[str, ...]
-    #: Tokens of each name, empty where a name begins in another way.
+    #: Kinds of the tokens, as `_token_kind` gives them.
+    kinds: tuple[str, ...]
+    #: First tokens of each name, empty where their kinds differ.
     tokens: list[tuple[str, ...]]
 
 
-def _leading_shapes(names: tuple[str, ...], tokens: list[list[str]], depth: int) -> Iterator[_Leading]:
-    """Give the first 1, 2, ... tokens of names, as long as nearly all begin with tokens of the same kinds."""
-    shapes = [tuple(map(_kind, parts)) for parts in tokens]
-    for length in range(1, depth + 1):
-        counts = Counter(shape[:length] for shape in shapes if len(shape) >= length)
-        shape, count = counts.most_common(1)[0]
-        if count < _NEARLY_ALL * len(names):
+def _common_beginnings(tokens: list[list[str]]) -> Iterator[_Beginning]:
+    """Yield the first 1, 2, ... tokens of names, as long as nearly all names have tokens of the same kinds.
+
+    Beginnings that end with a delimiter are left out.
+    """
+    kinds_of_names = [tuple(_token_kind(token) for token in name_tokens) for name_tokens in tokens]
+    max_length = max((len(name_tokens) for name_tokens in tokens), default=0)
+    for length in range(1, max_length + 1):
+        counts = Counter(kinds[:length] for kinds in kinds_of_names if len(kinds) >= length)
+        common_kinds, count = counts.most_common(1)[0]
+        if count < _NEARLY_ALL * len(tokens):
             return
-        if shape[-1] in ("a", "0"):
-            alike = [kinds[:length] == shape for kinds in shapes]
-            yield _Leading(shape, [tuple(tokens[i][:length]) if alike[i] else () for i in range(len(names))])
+        if common_kinds[-1] not in ("a", "0"):
+            continue
+        first_tokens: list[tuple[str, ...]] = []
+        for name_tokens, kinds in zip(tokens, kinds_of_names, strict=True):
+            if kinds[:length] == common_kinds:
+                first_tokens.append(tuple(name_tokens[:length]))
+            else:
+                first_tokens.append(())
+        yield _Beginning(common_kinds, first_tokens)
 
 
-def _kind(token: str) -> str:
-    """Kind of a token: letters, digits, or a delimiter, which stands for itself."""
+def _token_kind(token: str) -> str:
+    """Return the kind of a token: "a" for letters, "0" for digits, or the delimiter itself."""
     if token[0].isdecimal():
         return "0"
-    return "a" if token[0].isalpha() else token
+    if token[0].isalpha():
+        return "a"
+    return token
 
 
-def _named_groups(names: tuple[str, ...], leading: _Leading) -> NamedGroups | None:
-    """Groups of the names that begin alike, None where these are no patients'."""
-    counts = Counter(leading.tokens)
-    counts.pop((), None)
-    sizes = np.array(list(counts.values()))
-    if not _are_patients_sizes(sizes, len(names), _FEWEST_GROUPS):
+def _groups_of_beginning(names: tuple[str, ...], beginning: _Beginning) -> NamedGroups | None:
+    """Group names by their beginning; None where the groups do not look like patients."""
+    sizes = Counter(beginning.tokens)
+    sizes.pop((), None)
+    if not _are_patient_sizes(np.array(list(sizes.values())), len(names), _FEWEST_GROUPS):
         return None
-    beginnings = ["".join(parts) for parts in counts]
-    n_sets = sum(_SET.search(beginning) is not None for beginning in beginnings)
-    if n_sets > _NEARLY_ALL * len(beginnings):
+    texts = ["".join(tokens) for tokens in sizes]
+    n_sets = sum(_SET.search(text) is not None for text in texts)
+    if n_sets > _NEARLY_ALL * len(texts):
         return None
-    # patients differ by their number, whatever the date
-    numbers = {tuple(re.findall(r"\d+", _DATE.sub(" ", beginning))) for beginning in beginnings}
-    if len(numbers) < max(_FEWEST_GROUPS, len(beginnings) / 2):
+    # Patients differ in a number that is not a date.
+    texts_without_dates = [_DATE.sub(" ", text) for text in texts]
+    numbers = {tuple(re.findall(r"\d+", text)) for text in texts_without_dates}
+    if len(numbers) < max(_FEWEST_GROUPS, len(texts) / 2):
         return None
-    grouped = {parts for parts, size in counts.items() if _SMALLEST <= size <= _LARGEST}
-    example = next(i for i, parts in enumerate(leading.tokens) if parts in grouped)
+    patients = {tokens for tokens, size in sizes.items() if _SMALLEST <= size <= _LARGEST}
+    example = next(row for row, tokens in enumerate(beginning.tokens) if tokens in patients)
     return NamedGroups(
-        _pattern(leading),
-        names[example],
-        "".join(leading.tokens[example]),
-        len(counts),
-        sum(counts[parts] for parts in grouped),
-        len(names),
+        pattern=_pattern(beginning),
+        example=names[example],
+        beginning="".join(beginning.tokens[example]),
+        n_groups=len(sizes),
+        n_grouped=sum(sizes[tokens] for tokens in patients),
+        n_cases=len(names),
     )
 
 
-def _are_patients_sizes(sizes: np.ndarray, n_cases: int, fewest: int) -> bool:
-    """Whether most cases are in groups of a patient's size, and these are several."""
-    small = (sizes >= _SMALLEST) & (sizes <= _LARGEST)
-    if sizes[small].sum() <= n_cases / 2:
+def _are_patient_sizes(sizes: np.ndarray, n_cases: int, fewest_groups: int) -> bool:
+    """Return True if most cases are in groups of a patient's size and there are enough such groups."""
+    is_patient_size = (sizes >= _SMALLEST) & (sizes <= _LARGEST)
+    if sizes[is_patient_size].sum() <= n_cases / 2:
         return False
-    return int(small.sum()) >= max(fewest, _FEWEST_PER_CASE * n_cases)
+    n_groups = int(is_patient_size.sum())
+    return n_groups >= max(fewest_groups, _FEWEST_GROUPS_PER_CASE * n_cases)
 
 
-def _pattern(leading: _Leading) -> str:
-    """Regular expression that finds the beginning of a name, and takes a name of another kind whole."""
-    known = [parts for parts in leading.tokens if parts]
-    texts = []
-    for place, kind in enumerate(leading.shape):
-        values = {parts[place] for parts in known}
+def _pattern(beginning: _Beginning) -> str:
+    """Write the regular expression whose group is the beginning of a name, or all of a name without it."""
+    first_tokens = [tokens for tokens in beginning.tokens if tokens]
+    expressions = []
+    for position, kind in enumerate(beginning.kinds):
+        values = {tokens[position] for tokens in first_tokens}
         if kind == "0":
-            texts.append(r"\d+")
+            expressions.append(r"\d+")
         elif len(values) == 1:
-            texts.append(re.escape(known[0][place]))
+            expressions.append(re.escape(first_tokens[0][position]))
         else:
-            texts.append(r"[^\W\d_]+")
-    beginning = "".join(texts)
-    return f"^({beginning})" if len(known) == len(leading.tokens) else f"^({beginning}|.+)"
+            expressions.append(r"[^\W\d_]+")
+    expression = "".join(expressions)
+    if len(first_tokens) == len(beginning.tokens):
+        return f"^({expression})"
+    return f"^({expression}|.+)"
 
 
-def column_of_groups(frame: pd.DataFrame, cases: np.ndarray) -> Column | None:
-    """Find a column that looks as if it numbered patients: the one with the most groups.
+def find_patient_column(frame: pd.DataFrame, cases: np.ndarray) -> GroupingColumn | None:
+    """Find the column that looks most like a number of patients: that with the most groups.
 
     Parameters
     ----------
@@ -220,77 +242,93 @@ def column_of_groups(frame: pd.DataFrame, cases: np.ndarray) -> Column | None:
 
 
 def _is_measured(values: pd.Series) -> bool:
-    """Whether values are measured or counted in a way that no id is: fractions, truth values, dates."""
+    """Return True for fractions, truth values and dates, which are no ids."""
     if pd.api.types.is_bool_dtype(values) or pd.api.types.is_datetime64_any_dtype(values):
         return True
     if pd.api.types.is_float_dtype(values):
-        known = values.dropna().to_numpy()
-        return bool((known % 1 != 0).any())
+        numbers = values.dropna().to_numpy()
+        return bool((numbers % 1 != 0).any())
     return False
 
 
-def _groups_of_column(values: pd.Series, name: str, cases: np.ndarray, first: np.ndarray) -> Column | None:
-    """Groups of a column, None where these are no patients'."""
+def _groups_of_column(
+    values: pd.Series, name: str, cases: np.ndarray, first: np.ndarray
+) -> GroupingColumn | None:
+    """Group cases by a column; None where the groups do not look like patients.
+
+    `cases` are the cases of all rows, and `first` the first row of each case.
+    """
     codes, labels = pd.factorize(values)
-    of_case = codes[first]
-    n_known = int((of_case >= 0).sum())
-    # a patient's cases stay the patient's, in all rows
-    if (codes != of_case[cases]).any() or n_known <= len(first) / 2:
+    case_codes = codes[first]
+    differs_within_case = (codes != case_codes[cases]).any()
+    has_value = case_codes >= 0
+    if differs_within_case or int(has_value.sum()) <= len(first) / 2:
         return None
-    sizes = np.bincount(of_case[of_case >= 0])
-    texts = [f"{label:.0f}" if isinstance(label, float) else str(label) for label in labels]
-    long_ids = _are_long_ids(texts)
-    if not _are_patients_sizes(sizes, len(first), _FEWEST_GROUPS if long_ids else _FEWEST_LEVELS):
+    sizes = np.bincount(case_codes[has_value])
+    texts = []
+    for label in labels:
+        texts.append(f"{label:.0f}" if isinstance(label, float) else str(label))
+    are_long_ids = _are_long_ids(texts)
+    fewest_groups = _FEWEST_GROUPS if are_long_ids else _FEWEST_GROUPS_OF_SHORT_VALUES
+    if not _are_patient_sizes(sizes, len(first), fewest_groups):
         return None
-    are_ids = long_ids or _PERSON.search(name) is not None
-    if not are_ids and not (_are_numbered(texts, len(first)) and _stand_together(of_case, first, len(sizes))):
-        return None
+    if not are_long_ids and _PERSON.search(name) is None:
+        if not _are_numbered(texts, len(first)):
+            return None
+        if not _are_contiguous(case_codes, first, len(sizes)):
+            return None
     n_grouped = int(sizes[(sizes >= _SMALLEST) & (sizes <= _LARGEST)].sum())
-    return Column(name, len(sizes), n_grouped, len(first))
+    return GroupingColumn(name, n_groups=len(sizes), n_grouped=n_grouped, n_cases=len(first))
 
 
 def _are_long_ids(texts: list[str]) -> bool:
-    """Whether values are numbers of five digits and more, after one stem if any, or hexadecimal keys."""
-    if all(re.fullmatch(r"(?=.*\d)[0-9a-f-]{6,}", text, re.IGNORECASE) for text in texts):
-        return not any(_DATE.search(text) for text in texts)
-    stems = {re.sub(r"\d{5,}$", "", text) for text in texts}
-    return len(stems) == 1 and not any(_DATE.search(text) for text in texts)
+    """Return True if values are hexadecimal keys, or numbers of five or more digits after equal letters."""
+    are_keys = all(re.fullmatch(r"(?=.*\d)[0-9a-f-]{6,}", text, re.IGNORECASE) for text in texts)
+    if not are_keys:
+        stems = {re.sub(r"\d{5,}$", "", text) for text in texts}
+        if len(stems) != 1:
+            return False
+    return not any(_DATE.search(text) for text in texts)
 
 
 def _are_numbered(texts: list[str], n_cases: int) -> bool:
-    """Whether values count something (1, 2, ...; P01, P02, ...), or are words for a few cases each."""
+    """Return True if values are numbered (1, 2, ...; P01, P02, ...) or are words with a few cases each."""
     if any(_DATE.search(text) for text in texts):
         return False
-    numbers = [re.search(r"\d+$", text) for text in texts]
-    if not all(numbers):
-        return n_cases <= _MOST_OF_A_WORD * len(texts)
-    stems = {text[: number.start()] for text, number in zip(texts, numbers, strict=True) if number}
+    stems = set()
+    for text in texts:
+        number = re.search(r"\d+$", text)
+        if number is None:
+            return n_cases <= _MAX_CASES_PER_WORD * len(texts)
+        stems.add(text[: number.start()])
     if stems == {""}:
-        # ages and years do not begin at 1
-        return max(map(int, texts)) <= 2 * len(texts)
+        # Numbers that are far more than there are values are ages or years, which do not begin at 1.
+        return max(int(text) for text in texts) <= 2 * len(texts)
     return len(stems) == 1
 
 
-def _stand_together(of_case: np.ndarray, first: np.ndarray, n_groups: int) -> bool:
-    """Whether cases of a group follow each other, in the rows or in the order of the cases' names."""
-    in_rows = of_case[np.argsort(first)]
-    n_runs = [1 + int((np.diff(codes) != 0).sum()) for codes in (in_rows, of_case)]
-    return min(n_runs) <= _RUNS * n_groups
+def _are_contiguous(case_codes: np.ndarray, first: np.ndarray, n_groups: int) -> bool:
+    """Return True if cases of a group follow each other, in the rows or in the order of the cases' names."""
+    in_row_order = case_codes[np.argsort(first)]
+    n_runs_in_rows = 1 + int((np.diff(in_row_order) != 0).sum())
+    n_runs_by_name = 1 + int((np.diff(case_codes) != 0).sum())
+    return min(n_runs_in_rows, n_runs_by_name) <= _MAX_RUNS_PER_GROUP * n_groups
 
 
-def begin_anew(patients: pd.Series, sites: pd.Series) -> bool:
-    """Whether patients are numbered 1, 2, ... in each site, and sites have different numbers of them.
+def numbering_restarts(patients: pd.Series, sites: pd.Series) -> bool:
+    """Return True if patients are numbered 1, 2, ... within each site, and sites differ in their number.
 
-    So many of each number as there are sites would be a view, or a side, of which each patient has all.
+    Sites with the same number of patients each would rather be patients, and the patients views or sides.
     """
     numbers = patients.astype("str").str.extract(r"^(\D*)0*(\d+)(?:\.0)?$")
-    known = numbers[1].notna() & sites.notna()
-    if not known.any() or numbers.loc[known, 0].nunique() > 1:
+    stems = numbers[0]
+    is_numbered = numbers[1].notna() & sites.notna()
+    if not is_numbered.any() or stems[is_numbered].nunique() > 1:
         return False
-    counts = (
-        numbers.loc[known, 1].astype("float").groupby(sites[known], observed=True).agg(["max", "nunique"])
-    )
-    if not 2 <= len(counts) <= len(patients) / 4 or counts["nunique"].nunique() == 1:
+    by_site = numbers.loc[is_numbered, 1].astype("float").groupby(sites[is_numbered], observed=True)
+    largest = by_site.max()
+    n_patients = by_site.nunique()
+    if not 2 <= len(n_patients) <= len(patients) / 4 or n_patients.nunique() == 1:
         return False
-    running = counts["max"].eq(counts["nunique"]) & counts["nunique"].ge(3)
-    return bool(running.all())
+    is_complete = largest.eq(n_patients) & n_patients.ge(3)
+    return bool(is_complete.all())

@@ -1,9 +1,10 @@
-"""Quantiles of scores that hang together by unit, on arrays, with limits that need no density there.
+"""Quantiles of scores clustered by unit, with limits that need no estimate of the scores' density.
 
-A value can be the quantile if the share of scores at or below it can be the probability: the interval of
-that share is inverted (Woodruff), so that lumps of scores and gaps between them do no harm.
+A value can be the quantile if the share of scores at or below it can be the probability. The interval of
+that share is inverted (Woodruff), so that many equal scores and gaps between scores do no harm.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -12,90 +13,141 @@ from scipy import special
 from salstats.stats.engine.advice import ROUNDING
 from salstats.stats.engine.cr2 import cr2, spread_df
 
-#: Numbers of a block of candidates by units.
+#: Largest number of elements of an array of values by units that is computed at a time.
 _BLOCK = 1 << 21
+#: Relative rounding of the product of a number of scores and a probability.
+_ROUNDING = 1e-12
 
 
 class Shares(NamedTuple):
-    """The share of scores at or below each value that the quantile may have; at ties as near as it comes."""
+    """Shares of scores at or below each value that the quantile may have, with their variances.
 
-    #: The probability, and the values in order, the ends of the range of scores outside of them.
-    quantile: float
-    values: np.ndarray
-    share: np.ndarray
-    variance: np.ndarray
-    #: Satterthwaite's degrees of freedom, fewer where some units hold most of the variance at the quantile;
-    #: and units with a score.
-    df: float
-    n_units: int
-    #: (n_units,): What each unit has above its share at the quantile itself.
-    residual: np.ndarray
+    Of the scores equal to a value as many are counted as bring the share nearest to the probability.
+    """
+
+    quantile: float  # the probability
+    values: np.ndarray  # (n_values,), ascending; the first and the last are the ends of the scores' range
+    share: np.ndarray  # (n_values,)
+    variance: np.ndarray  # (n_values,), CR2 variance of the share, clustered by unit
+    df: float  # Satterthwaite's, or fewer where a few units hold most of the variance at the quantile
+    n_units: int  # units that have a score
+    residual: np.ndarray  # (all units,), a unit's scores at or below the quantile less their expected number
+
+
+class DifferenceLimits(NamedTuple):
+    """Confidence limits of a difference of two quantiles, and the P value of no difference."""
+
+    low: float
+    high: float
+    p_value: float
 
 
 def sample_quantile(ordered: np.ndarray, weights: np.ndarray, quantile: float) -> np.ndarray:
-    """Quantiles of ordered scores that count `weights` (n, n_scores), the middle of two: R's type 2."""
-    below = np.cumsum(weights, axis=1)
-    # as sums of whole numbers are exact, so is the comparison but for the product
-    wanted = below[:, -1:] * quantile
-    least = np.abs(wanted) * 1e-12
-    first, last = (below >= wanted - least).argmax(axis=1), (below > wanted + least).argmax(axis=1)
-    return np.asarray((ordered[first] + ordered[last]) / 2)
+    """Compute weighted quantiles of ascending scores, shape (n,): R's type 2, the middle of two scores.
+
+    `weights` (n, n_scores) say how often each score counts.
+    """
+    at_or_below = np.cumsum(weights, axis=1)
+    target = at_or_below[:, -1:] * quantile
+    # sums of whole numbers are exact, so only the product `target` is rounded
+    tolerance = np.abs(target) * _ROUNDING
+    lower = (at_or_below >= target - tolerance).argmax(axis=1)
+    upper = (at_or_below > target + tolerance).argmax(axis=1)
+    return np.asarray((ordered[lower] + ordered[upper]) / 2)
 
 
 def shares_of(
     scores: np.ndarray, units: np.ndarray, n_units: int, quantile: float, ends: tuple[float, float]
 ) -> Shares:
-    """Shares of scores and their CR2 variances, `units` being codes below `n_units`, two at least."""
-    values, place = np.unique(scores, return_inverse=True)
-    counts = np.bincount(units, minlength=n_units).astype(np.float64)
-    there = counts > 0
-    counts, unit = counts[there], (np.cumsum(there) - 1)[units]
-    n, n_there = len(scores), len(counts)
-    satterthwaite = float(cr2(counts[:, None], counts[:, None], np.ones((1, 1))).df[0])
-    found = np.empty((2, len(values)))
-    residual, of_spread = np.zeros(n_there), np.inf
-    adjust = 1 / np.sqrt(1 - counts / n)
-    middle = np.searchsorted(np.cumsum(np.bincount(place)), n * quantile * (1 - 1e-12))
-    before, order = np.zeros(n_there), np.argsort(place, kind="stable")
-    step, starts = max(1, _BLOCK // n_there), np.searchsorted(place[order], np.arange(len(values) + 1))
-    for start in range(0, len(values), step):
-        stop = min(start + step, len(values))
-        rows = order[starts[start] : starts[stop]]
-        at = np.zeros((stop - start, n_there))
-        np.add.at(at, (place[rows] - start, unit[rows]), 1.0)
-        below = before + np.cumsum(at, axis=0) - at
-        before = below[-1] + at[-1]
-        # of scores that are tied with a value as many are taken as bring the share nearest
-        part = np.clip((n * quantile - below.sum(axis=1)) / at.sum(axis=1), 0, 1)
-        taken = below + part[:, None] * at
-        share = taken.sum(axis=1) / n
-        apart = taken - share[:, None] * counts
-        variance = ((apart * adjust) ** 2).sum(axis=1) / n**2
-        found[:, start:stop] = share, variance
-        if start <= middle < stop:
-            residual = apart[middle - start]
-            of_spread = float(spread_df((residual * adjust) ** 2, n_there))
-    whole = np.zeros(n_units)
-    whole[there] = residual
-    outside = np.array([[0.0, 1.0], [0.0, 0.0]])
-    share, variance = (np.concatenate([o[:1], f, o[1:]]) for o, f in zip(outside, found, strict=True))
-    df = min(satterthwaite, of_spread)
-    whole_range = np.array([ends[0], *values, ends[1]])
-    return Shares(quantile, whole_range, share, variance, df, n_there, whole)
+    """Compute the share of scores at or below each distinct score, with its CR2 variance.
+
+    `units` (n_scores,) are codes below `n_units`, of which two at least have a score; `ends` are the lowest
+    and the highest possible score, where the shares are 0 and 1 and the variances 0.
+    """
+    values, value_codes = np.unique(scores, return_inverse=True)
+    sizes = np.bincount(units, minlength=n_units).astype(np.float64)
+    has_scores = sizes > 0
+    sizes = sizes[has_scores]
+    unit_codes = (np.cumsum(has_scores) - 1)[units]
+    n_scores = len(scores)
+    n_with_scores = len(sizes)
+
+    n_at_or_below = np.cumsum(np.bincount(value_codes))
+    quantile_position = np.searchsorted(n_at_or_below, n_scores * quantile * (1 - _ROUNDING))
+    # CR2 divides the residual of a unit by the root of 1 less its leverage (Bell and McCaffrey 2002).
+    leverage = sizes / n_scores
+    adjustment = 1 / np.sqrt(1 - leverage)
+    share = np.empty(len(values))
+    variance = np.empty(len(values))
+    quantile_residual = np.zeros(n_with_scores)
+    df_of_spread = np.inf
+    for start, below, equal in _counts_below_and_equal(value_codes, unit_codes, len(values), n_with_scores):
+        stop = start + len(below)
+        # The share of the scores equal to a value that takes the number counted nearest to n q.
+        n_from_ties = n_scores * quantile - below.sum(axis=1)
+        tied_share = np.clip(n_from_ties / equal.sum(axis=1), 0, 1)
+        counted = below + tied_share[:, None] * equal
+        share[start:stop] = counted.sum(axis=1) / n_scores
+        residuals = counted - share[start:stop, None] * sizes
+        variance[start:stop] = ((residuals * adjustment) ** 2).sum(axis=1) / n_scores**2
+        if start <= quantile_position < stop:
+            quantile_residual = residuals[quantile_position - start]
+            df_of_spread = float(spread_df((quantile_residual * adjustment) ** 2, n_with_scores))
+
+    satterthwaite = float(cr2(sizes[:, None], sizes[:, None], np.ones((1, 1))).df[0])
+    residual = np.zeros(n_units)
+    residual[has_scores] = quantile_residual
+    return Shares(
+        quantile=quantile,
+        values=np.array([ends[0], *values, ends[1]]),
+        share=np.concatenate([[0.0], share, [1.0]]),
+        variance=np.concatenate([[0.0], variance, [0.0]]),
+        df=min(satterthwaite, df_of_spread),
+        n_units=n_with_scores,
+        residual=residual,
+    )
+
+
+def _counts_below_and_equal(
+    value_codes: np.ndarray, unit_codes: np.ndarray, n_values: int, n_units: int
+) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    """Yield each unit's numbers of scores below and equal to each value, for blocks of ascending values.
+
+    Each item is the code of the block's first value and two arrays (n_values_of_block, n_units).
+    """
+    order = np.argsort(value_codes, kind="stable")
+    value_starts = np.searchsorted(value_codes[order], np.arange(n_values + 1))
+    block_size = max(1, _BLOCK // n_units)
+    below_block = np.zeros(n_units)
+    for start in range(0, n_values, block_size):
+        stop = min(start + block_size, n_values)
+        rows = order[value_starts[start] : value_starts[stop]]
+        equal = np.zeros((stop - start, n_units))
+        np.add.at(equal, (value_codes[rows] - start, unit_codes[rows]), 1.0)
+        below = below_block + np.cumsum(equal, axis=0) - equal
+        yield start, below, equal
+        below_block = below[-1] + equal[-1]
 
 
 def p_values(shares: Shares) -> np.ndarray:
-    """P value of each value as the quantile, by the test that Wilson's interval of its share inverts."""
-    q, share, variance = shares.quantile, shares.share, shares.variance
-    inside = (share > 0) & (share < 1) & (variance > 0)
-    size = np.where(inside, share * (1 - share) / np.where(inside, variance, 1.0), shares.n_units)
-    return np.asarray(2 * special.stdtr(shares.df, -np.abs(share - q) * np.sqrt(size / (q * (1 - q)))))
+    """Compute the P value of each value as the quantile, by the test that Wilson's interval inverts.
+
+    t = |p - q| sqrt(m / (q (1 - q))), with the share p, the probability q and the effective number of
+    independent scores m = p (1 - p) / variance; m is the number of units where the variance is 0.
+    """
+    q = shares.quantile
+    p = shares.share
+    has_variance = (p > 0) & (p < 1) & (shares.variance > 0)
+    variance = np.where(has_variance, shares.variance, 1.0)
+    effective_size = np.where(has_variance, p * (1 - p) / variance, shares.n_units)
+    t = np.abs(p - q) * np.sqrt(effective_size / (q * (1 - q)))
+    return np.asarray(2 * special.stdtr(shares.df, -t))
 
 
 def inverted(shares: Shares, alpha: float | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Least and largest value at which the share's interval of level 1 - alpha holds the probability.
+    """Return the lowest and the highest value that a test at `alpha` accepts as the quantile.
 
-    NaN where it does at none.
+    These are the limits of level 1 - alpha, in the shape of `alpha`; NaN where no value is accepted.
 
     Woodruff RS. Confidence intervals for medians and other position measures. J Am Stat Assoc
     1952;47:635-646. https://doi.org/10.1080/01621459.1952.10483443
@@ -105,50 +157,85 @@ def inverted(shares: Shares, alpha: float | np.ndarray) -> tuple[np.ndarray, np.
     """
     p = p_values(shares)
     order = np.argsort(-p, kind="stable")
-    n_held = np.searchsorted(-p[order], -np.asarray(alpha), side="right")
-    low, high = np.minimum.accumulate(shares.values[order]), np.maximum.accumulate(shares.values[order])
-    return np.append(np.nan, low)[n_held], np.append(np.nan, high)[n_held]
+    n_accepted = np.searchsorted(-p[order], -np.asarray(alpha), side="right")
+    # limits after accepting the values of the n largest P values, n = 0, 1, ...
+    low = np.append(np.nan, np.minimum.accumulate(shares.values[order]))
+    high = np.append(np.nan, np.maximum.accumulate(shares.values[order]))
+    return low[n_accepted], high[n_accepted]
 
 
 def of_difference(
-    own: Shares, other: Shares, estimates: tuple[float, float], level: float
-) -> tuple[float, float, float]:
-    """Limits of the difference of two quantiles from those of each and how the two hang together (MOVER).
+    first: Shares, second: Shares, estimates: tuple[float, float], level: float
+) -> DifferenceLimits:
+    """Compute limits of the difference of two quantiles from the limits of each (MOVER).
 
-    l = d - sqrt((x - lx)^2 + (uy - y)^2 - 2 r (x - lx)(uy - y)), and u likewise, for quantiles x and y with
-    limits lx, ux, ly and uy; r is the correlation of what units have above both shares. As where r is high a
-    limit may come nearer when one of these goes further away, it is the furthest of this and of all lower
-    levels: limits are nested. Where a limit is an end of the range, nothing is known of r, and distances are
-    added. The last number is 1 minus the highest level whose limits leave 0 out.
+    l = x - y - sqrt((x - lx)^2 + (uy - y)^2 - 2 r (x - lx)(uy - y)) and
+    u = x - y + sqrt((ux - x)^2 + (y - ly)^2 - 2 r (ux - x)(y - ly)), for quantiles x and y with limits lx,
+    ux, ly and uy; r is the correlation of the units' residuals. Where a limit is an end of the range, r is
+    unknown and -1 is taken, which adds the distances. With a high r, a limit of a higher level may be nearer
+    to the estimate; limits are therefore the furthest of their own and all lower levels. The P value is 1
+    minus the highest level whose limits exclude 0.
 
     Zou GY, Donner A. Construction of confidence limits about effect measures: a general approach. Stat Med
     2008;27:1693-1702. https://doi.org/10.1002/sim.3095
     """
-    # the levels at which a limit moves, from the lowest
-    of_x, of_y = p_values(own), p_values(other)
-    alphas = np.unique(np.concatenate([of_x, of_y]))[::-1]
-    size = np.sqrt((own.residual**2).sum() * (other.residual**2).sum())
-    r = float((own.residual * other.residual).sum() / size) if size > 0 else 0.0
-    (x, y), (lx, ux), (ly, uy) = estimates, inverted(own, alphas), inverted(other, alphas)
+    p_first = p_values(first)
+    p_second = p_values(second)
+    # limits change only at these levels; alphas descend, so that levels ascend
+    alphas = np.unique(np.concatenate([p_first, p_second]))[::-1]
+    x, y = estimates
+    lx, ux = inverted(first, alphas)
+    ly, uy = inverted(second, alphas)
 
-    def furthest(one: np.ndarray, two: np.ndarray, last: float) -> np.ndarray:
-        one, two = np.fmax(one, 0.0), np.fmax(two, 0.0)
-        with np.errstate(invalid="ignore"):
-            squares = one**2 + two**2 - 2 * np.where(alphas <= last, -1.0, r) * one * two
-        squares = np.where(np.isinf(one) | np.isinf(two), np.inf, np.maximum(squares, 0.0))
-        return np.asarray(np.maximum.accumulate(np.sqrt(squares)))
+    correlation = _correlation(first.residual, second.residual)
+    # the first and the last value are the ends of the range
+    low_is_end = alphas <= max(p_first[0], p_second[-1])
+    high_is_end = alphas <= max(p_first[-1], p_second[0])
+    r_low = np.where(low_is_end, -1.0, correlation)
+    r_high = np.where(high_is_end, -1.0, correlation)
 
-    low = x - y - furthest(x - lx, uy - y, max(of_x[0], of_y[-1]))
-    high = x - y + furthest(ux - x, y - ly, max(of_x[-1], of_y[0]))
-    low, high = (np.where(np.abs(limit) <= ROUNDING, 0.0, limit) for limit in (low, high))
-    held = (low <= 0) & (high >= 0)
-    at = max(int(np.searchsorted(-alphas, level - 1, side="right")) - 1, 0)
-    return float(low[at]), float(high[at]), float(alphas[held.argmax()])
+    low = _without_rounding(x - y - _mover_distance(x - lx, uy - y, r_low))
+    high = _without_rounding(x - y + _mover_distance(ux - x, y - ly, r_high))
+    includes_zero = (low <= 0) & (high >= 0)
+    p_value = alphas[includes_zero.argmax()]
+    n_lower_levels = int(np.searchsorted(-alphas, level - 1, side="right"))
+    position = max(n_lower_levels - 1, 0)
+    return DifferenceLimits(float(low[position]), float(high[position]), float(p_value))
+
+
+def _correlation(first: np.ndarray, second: np.ndarray) -> float:
+    """Compute the correlation of two sets of residuals, 0 where one has no spread."""
+    size = np.sqrt((first**2).sum() * (second**2).sum())
+    if not size > 0:
+        return 0.0
+    return float((first * second).sum() / size)
+
+
+def _mover_distance(first: np.ndarray, second: np.ndarray, correlation: np.ndarray) -> np.ndarray:
+    """Combine the distances of two limits from their estimates into that of a difference.
+
+    All arrays have the shape (n_levels,), from the lowest level; distances do not fall from level to level.
+    """
+    first = np.fmax(first, 0.0)
+    second = np.fmax(second, 0.0)
+    with np.errstate(invalid="ignore"):
+        squares = first**2 + second**2 - 2 * correlation * first * second
+    is_infinite = np.isinf(first) | np.isinf(second)
+    squares = np.where(is_infinite, np.inf, np.maximum(squares, 0.0))
+    return np.asarray(np.maximum.accumulate(np.sqrt(squares)))
+
+
+def _without_rounding(limits: np.ndarray) -> np.ndarray:
+    """Set limits to 0 that differ from it by rounding."""
+    return np.where(np.abs(limits) <= ROUNDING, 0.0, limits)
 
 
 def replicates_of(scores: np.ndarray, units: np.ndarray, weights: np.ndarray, quantile: float) -> np.ndarray:
-    """Quantiles of units that count `weights` (n_replicates, n_units) times; NaN where no score does."""
+    """Compute the quantile of each replicate of the units, shape (n_replicates,).
+
+    `weights` (n_replicates, n_units) say how often each unit is drawn; a replicate without scores is NaN.
+    """
     order = np.argsort(scores, kind="stable")
-    of_rows = weights[:, units[order]]
-    found = sample_quantile(scores[order], of_rows, quantile)
-    return np.where(of_rows.sum(axis=1) > 0, found, np.nan)
+    score_weights = weights[:, units[order]]
+    quantiles = sample_quantile(scores[order], score_weights, quantile)
+    return np.where(score_weights.sum(axis=1) > 0, quantiles, np.nan)

@@ -1,7 +1,7 @@
-"""What methods are ranked by: mean or median scores, their ranks on each case, or tests against the others.
+"""Schemes that rank methods: by mean or median scores, by their ranks on each case, or by pairwise tests.
 
-A kernel takes the scores of one group and gives a function of the units' weights, of shape (n_replicates,
-n_units): how often each is drawn.
+The kernel of a scheme takes the scores of one group and returns a function of the units' weights
+(n_replicates, n_units), the numbers of times that units are drawn.
 """
 
 from collections.abc import Callable
@@ -16,129 +16,151 @@ from salstats.stats.engine.advice import ROUNDING
 from salstats.stats.engine.estimands import ratio
 from salstats.stats.engine.quantile_limits import replicates_of
 
-#: From weights (n_replicates, n_units) to what is ranked, (n_replicates, n_methods).
+#: A function from weights (n_replicates, n_units) to the values that are ranked, (n_replicates, n_methods).
 Aggregate = Callable[[np.ndarray], np.ndarray]
 
 
-class Scored(NamedTuple):
-    """Defined scores of the methods of one group, a row each."""
+class GroupScores(NamedTuple):
+    """Defined scores of the methods of one group; arrays have the shape (n_rows,)."""
 
-    scores: np.ndarray  # (n_rows,)
-    # methods, units, observations: (n_rows,), whose, of which unit, and of what: methods meet on the same
-    # observation
-    methods: np.ndarray
-    units: np.ndarray
-    observations: np.ndarray
+    scores: np.ndarray
+    methods: np.ndarray  # codes of the methods, from 0
+    units: np.ndarray  # codes of the units
+    observations: np.ndarray  # codes of the observations, such as cases, on which methods are compared
     n_methods: int
-    sign: int  # 1 where more is better, -1 where less is
-    alpha: float  # level of tests
+    sign: int  # 1 if larger scores are better, else -1
+    alpha: float  # significance level of tests
 
     def table(self) -> tuple[np.ndarray, np.ndarray]:
-        """Mean score of each observation (n_observations, n_methods), and the observations' units."""
-        _, first, rows = np.unique(self.observations, return_index=True, return_inverse=True)
-        place, shape = rows * self.n_methods + self.methods, (len(first), self.n_methods)
-        sums, counts = (np.bincount(place, w, shape[0] * shape[1]) for w in (self.scores, None))
-        return ratio(sums, counts).reshape(shape), self.units[first]
+        """Return mean scores (n_observations, n_methods), and the unit of each observation."""
+        _, first_rows, rows = np.unique(self.observations, return_index=True, return_inverse=True)
+        shape = (len(first_rows), self.n_methods)
+        cells = rows * self.n_methods + self.methods
+        n_cells = shape[0] * shape[1]
+        sums = np.bincount(cells, weights=self.scores, minlength=n_cells)
+        counts = np.bincount(cells, minlength=n_cells)
+        return ratio(sums, counts).reshape(shape), self.units[first_rows]
 
 
 @dataclass(frozen=True)
 class Scheme:
     """A way to rank methods."""
 
-    #: What `scheme=` takes.
+    #: The name that `scheme=` takes.
     name: str
     label: str
-    #: What a Methods section says of it.
+    #: Its description in a Methods section.
     note: str
-    #: None for means, which the bootstrap of means gives.
-    kernel: Callable[[Scored], Aggregate] | None = None
-    #: Whether scores are replaced by the methods' ranks on each observation first.
+    #: Computes the values that are ranked; None for means, which the bootstrap of means gives.
+    kernel: Callable[[GroupScores], Aggregate] | None = None
+    #: Scores are first replaced by the methods' ranks on each observation.
     of_ranks: bool = False
-    #: Whether it compares methods on the same observation.
+    #: Methods are compared on the same observations.
     paired: bool = False
 
-    def sign(self, of_metric: int) -> int:
-        """1 where more of what is ranked is better, -1 where less is."""
-        return -1 if self.of_ranks else 1 if self.name == "test" else of_metric
+    def sign(self, metric_sign: int) -> int:
+        """Return 1 if larger values rank first, else -1; `metric_sign` is that of the scores."""
+        if self.of_ranks:
+            return -1
+        if self.name == "test":
+            return 1
+        return metric_sign
 
 
-def ranks_of(means: np.ndarray, signs: np.ndarray, ties: str = "average") -> np.ndarray:
-    """Rank of each method in each replicate, shape (n_replicates, n_methods)."""
-    scale = np.abs(means).max(axis=1, keepdims=True)
-    # sums in another order may differ in their last bits
+def ranks_of(values: np.ndarray, signs: np.ndarray, ties: str = "average") -> np.ndarray:
+    """Rank methods in each replicate by their values; both arrays have the shape (n_replicates, n_methods).
+
+    `signs` (n_methods,) are 1 where larger values rank first, else -1.
+    """
+    scale = np.abs(values).max(axis=1, keepdims=True)
+    # Sums in a different order may differ in their last bits; rounded to steps they are equal.
     steps = np.where(scale > 0, scale, 1.0) * ROUNDING
-    ranks: np.ndarray = stats.rankdata(-signs * np.rint(means / steps), method=ties, axis=1)
+    rounded = np.rint(values / steps)
+    ranks: np.ndarray = stats.rankdata(-signs * rounded, method=ties, axis=1)
     return ranks
 
 
-def ranks_within(data: Scored, ties: str) -> np.ndarray:
-    """Rank of each row's method among those of its observation, by their mean scores there."""
-    table, _ = data.table()
-    ranked = ranks_of(table, np.full(data.n_methods, data.sign), ties)
-    return ranked[np.unique(data.observations, return_inverse=True)[1], data.methods]
+def ranks_within(data: GroupScores, ties: str) -> np.ndarray:
+    """Rank methods on each observation by their mean scores; return each row's rank, shape (n_rows,)."""
+    means, _ = data.table()
+    ranks = ranks_of(means, np.full(data.n_methods, data.sign), ties)
+    observation_rows = np.unique(data.observations, return_inverse=True)[1]
+    return ranks[observation_rows, data.methods]
 
 
-def medians(data: Scored) -> Aggregate:
-    """Median score of each method."""
-    rows = [data.methods == method for method in range(data.n_methods)]
+def medians(data: GroupScores) -> Aggregate:
+    """Make the function that computes the median score of each method."""
+    method_rows = [data.methods == method for method in range(data.n_methods)]
 
-    def of(weights: np.ndarray) -> np.ndarray:
-        drawn = [replicates_of(data.scores[own], data.units[own], weights, 0.5) for own in rows]
-        return np.column_stack(drawn)
+    def median_scores(weights: np.ndarray) -> np.ndarray:
+        columns = [
+            replicates_of(data.scores[rows], data.units[rows], weights, quantile=0.5) for rows in method_rows
+        ]
+        return np.column_stack(columns)
 
-    return of
+    return median_scores
 
 
-def beaten(data: Scored) -> Aggregate:
-    """Share of the others that each method is significantly better than, by one-sided signed-rank tests."""
-    table, units = data.table()
-    present, which = np.unique(units, return_inverse=True)
-    counts = np.bincount(which)[:, None]
-    sums = np.stack([np.bincount(which, column) for column in data.sign * table.T], axis=1)
+def win_shares(data: GroupScores) -> Aggregate:
+    """Make the function that computes the share of other methods that each is significantly better than.
+
+    The tests are one-sided signed-rank tests of the units' means.
+    """
+    scores, observation_units = data.table()
+    units, unit_rows = np.unique(observation_units, return_inverse=True)
+    counts = np.bincount(unit_rows)[:, None]
+    sums = np.stack([np.bincount(unit_rows, column) for column in data.sign * scores.T], axis=1)
     means = sums / counts
-    least = ROUNDING * np.abs(means).max(initial=0.0)
+    rounding = ROUNDING * np.abs(means).max(initial=0.0)
     tests = []
-    for one, other in combinations(range(data.n_methods), 2):
-        gap = means[:, one] - means[:, other]
-        tests.append((one, other, signed_rank_test(np.where(np.abs(gap) <= least, 0.0, gap))))
+    for first, second in combinations(range(data.n_methods), 2):
+        differences = means[:, first] - means[:, second]
+        differences = np.where(np.abs(differences) <= rounding, 0.0, differences)
+        tests.append((first, second, signed_rank_test(differences)))
 
-    def of(weights: np.ndarray) -> np.ndarray:
-        won = np.zeros((len(weights), data.n_methods))
-        for one, other, test in tests:
-            greater, less = test(weights[:, present])
-            won[:, one] += greater <= data.alpha
-            won[:, other] += less <= data.alpha
-        return won / (data.n_methods - 1)
+    def shares(weights: np.ndarray) -> np.ndarray:
+        n_wins = np.zeros((len(weights), data.n_methods))
+        for first, second, test in tests:
+            p_greater, p_less = test(weights[:, units])
+            n_wins[:, first] += p_greater <= data.alpha
+            n_wins[:, second] += p_less <= data.alpha
+        return n_wins / (data.n_methods - 1)
 
-    return of
+    return shares
 
 
 def signed_rank_test(differences: np.ndarray) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
-    """One-sided P values of Wilcoxon's signed-rank test, greater and less, of differences as they are drawn.
+    """Make the function that computes P values of Wilcoxon's signed-rank test of drawn differences.
 
-    As R's wilcox.test(exact = FALSE): zeros are left out, ties have their mean rank and their correction of
-    the variance, and the normal approximation has a correction of continuity. NaN where nothing differs.
+    The function takes weights (n_replicates, n_differences), the numbers of times that differences are drawn,
+    and returns one-sided P values (n_replicates,): that they are greater than 0, and that they are less. As
+    R's wilcox.test(exact = FALSE): zeros are left out, ties have their mean rank and a correction of the
+    variance, and the normal approximation has a continuity correction. NaN where all differences are 0.
     """
-    used = np.flatnonzero(differences != 0)
-    size, positive = np.abs(differences[used]), differences[used] > 0
-    order = np.argsort(size, kind="stable")
-    starts = np.flatnonzero(np.diff(size[order], prepend=-1.0))
+    nonzero = np.flatnonzero(differences != 0)
+    ascending = nonzero[np.argsort(np.abs(differences[nonzero]), kind="stable")]
+    sizes = np.abs(differences[ascending])
+    is_positive = differences[ascending] > 0
+    tie_starts = np.flatnonzero(np.diff(sizes, prepend=-1.0))
 
-    def of(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        drawn = weights[:, used[order]]
-        if not len(order):
-            unknown = np.full(len(weights), np.nan)
-            return unknown, unknown
-        tied = np.add.reduceat(drawn, starts, axis=1)
-        above = np.add.reduceat(drawn * positive[order], starts, axis=1)
-        rank = np.cumsum(tied, axis=1) - (tied - 1) / 2
-        n = tied.sum(axis=1)
-        off = (rank * above).sum(axis=1) - n * (n + 1) / 4
-        spread = np.sqrt(n * (n + 1) * (2 * n + 1) / 24 - (tied**3 - tied).sum(axis=1) / 48)
+    def p_values(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if not len(ascending):
+            undefined = np.full(len(weights), np.nan)
+            return undefined, undefined
+        counts = weights[:, ascending]
+        n_tied = np.add.reduceat(counts, tie_starts, axis=1)
+        n_positive = np.add.reduceat(counts * is_positive, tie_starts, axis=1)
+        mean_rank = np.cumsum(n_tied, axis=1) - (n_tied - 1) / 2
+        n = n_tied.sum(axis=1)
+        deviation = (mean_rank * n_positive).sum(axis=1) - n * (n + 1) / 4
+        tie_correction = (n_tied**3 - n_tied).sum(axis=1) / 48
+        std_error = np.sqrt(n * (n + 1) * (2 * n + 1) / 24 - tie_correction)
         with np.errstate(invalid="ignore", divide="ignore"):
-            return special.ndtr(-(off - 0.5) / spread), special.ndtr((off + 0.5) / spread)
+            p_greater = special.ndtr(-(deviation - 0.5) / std_error)
+            p_less = special.ndtr((deviation + 0.5) / std_error)
+        return p_greater, p_less
 
-    return of
+    return p_values
 
 
 _AFTER = "as in challengeR (Wiesenfarth et al. 2021)"
@@ -146,7 +168,7 @@ RECORDS = {
     record.name: record
     for record in (
         Scheme("mean", "mean score", "Methods were ranked by their mean score."),
-        Scheme("median", "median score", "Methods were ranked by their median score.", medians),
+        Scheme("median", "median score", "Methods were ranked by their median score.", kernel=medians),
         Scheme(
             "mean-rank", "mean rank over the cases",
             f"Methods were ranked on each case, and then by the mean of these ranks, {_AFTER}.",
@@ -155,24 +177,34 @@ RECORDS = {
         Scheme(
             "median-rank", "median rank over the cases",
             f"Methods were ranked on each case, and then by the median of these ranks, {_AFTER}.",
-            medians, of_ranks=True, paired=True,
+            kernel=medians, of_ranks=True, paired=True,
         ),
         Scheme(
             "test", "number of methods significantly worse",
             "Methods were ranked by how many others they were better than in one-sided Wilcoxon signed-rank "
             f"tests, not adjusted, {_AFTER}.",
-            beaten, paired=True,
+            kernel=win_shares, paired=True,
         ),
     )
 }  # fmt: skip
-SCHEMES, TIES = tuple(RECORDS), ("average", "min")
+#: Names that `scheme=` takes.
+SCHEMES = tuple(RECORDS)
+#: Ways to rank ties that `ties=` takes, as names of `scipy.stats.rankdata`.
+TIES = ("average", "min")
 
 
-def kendall_tau(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Kendall's tau-b between rankings, the last axis the methods'; NaN where one ranks all as equal."""
-    a, b = np.triu_indices(np.shape(one)[-1], k=1)
-    x, y = (np.sign(r[..., a] - r[..., b]) for r in (one, other))
-    untied = np.sqrt((x != 0).sum(axis=-1) * (y != 0).sum(axis=-1).astype(np.float64))
+def kendall_tau(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Compute Kendall's tau-b between rankings, whose last axis is that of the methods.
+
+    NaN where a ranking has all methods tied.
+    """
+    row, column = np.triu_indices(np.shape(first)[-1], k=1)
+    x = np.sign(first[..., row] - first[..., column])
+    y = np.sign(second[..., row] - second[..., column])
+    n_untied_x = (x != 0).sum(axis=-1)
+    n_untied_y = (y != 0).sum(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        tau: np.ndarray = np.true_divide((x * y).sum(axis=-1), untied)
+        tau: np.ndarray = np.true_divide(
+            (x * y).sum(axis=-1), np.sqrt(n_untied_x * n_untied_y.astype(np.float64))
+        )
     return tau

@@ -1,4 +1,4 @@
-"""Methods ranked group by group, and again with every draw of the units."""
+"""Rankings of methods within groups, from all units and from each draw of the units."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,17 +23,25 @@ from salstats.stats.engine.design import (
 from salstats.stats.engine.draws import weight_blocks
 from salstats.stats.engine.estimands import Target, mean_target
 from salstats.stats.engine.inference import Options, replicate
-from salstats.stats.engine.rank_schemes import RECORDS, SCHEMES, TIES, Scheme, Scored, ranks_of, ranks_within
+from salstats.stats.engine.rank_schemes import (
+    RECORDS,
+    SCHEMES,
+    TIES,
+    GroupScores,
+    Scheme,
+    ranks_of,
+    ranks_within,
+)
 from salstats.stats.engine.shared_cases import mark_left_out_cases, mark_shared_cases
 from salstats.stats.engine.units import Unit, Units, resolve_unit
 
-#: What has a ranking of its own by default: those that are present.
+#: Default grouping columns of rankings: those of them that are present.
 RANKED_BY = ("metric", "dataset", "model")
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What methods are to be ranked by, and on what."""
+    """Options of a ranking, as the user gives them."""
 
     by: str | Sequence[str] | None
     unit: Unit
@@ -41,50 +49,133 @@ class Asked:
     directions: Mapping[str, str] | None
     scheme: str
     ties: str
-    also: str | None = None
+    #: One more grouping column, behind those of `by`.
+    last_group: str | None = None
 
 
 @dataclass(frozen=True)
 class Rankings:
-    """What methods are ranked by, of all units and of each draw; rows are groups and methods, sorted."""
+    """Values by which methods are ranked, from all units and from each draw.
 
-    #: Grouping columns, and these with `method` of each row.
+    A row is a method of a group. Rows are sorted; arrays have the shape (n_rows,) unless another is given.
+    """
+
+    #: Grouping columns.
     groups: list[str]
+    #: Grouping columns and `method` of each row.
     keys: pd.DataFrame
-    #: Group of each row, and the keys of the groups.
+    #: Code of each row's group.
     group_codes: np.ndarray
+    #: Grouping columns of each group.
     group_keys: pd.DataFrame
     units: Units
-    #: Means of scores, with what they are of.
+    #: Mean scores.
     target: Target
     n_units: np.ndarray
-    #: (n_rows,): 1 where more of the metric is better; and of what is ranked.
+    #: 1 where larger scores are better, else -1.
     metric_signs: np.ndarray
+    #: 1 where larger values rank first, else -1.
     signs: np.ndarray
-    #: (n_rows,) and (n_replicates, n_rows): what is ranked, NaN where a draw has no score.
+    #: Values that are ranked.
     values: np.ndarray
+    #: (n_replicates, n_rows): Values of each draw, NaN where it has no score.
     drawn: np.ndarray
     ties: str
-    #: Columns `n_shared` and `caution` of the rows, where methods have scores of different cases.
+    #: Columns `n_shared` and `caution`, where methods have scores of different cases.
     shared: dict[str, Any]
 
     def rows_of(self, group: int) -> np.ndarray:
-        """Rows of a group."""
+        """Return the rows of a group."""
         return np.flatnonzero(self.group_codes == group)
 
     def ranks(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Ranks of some methods, and in each draw; NaN in draws that leave one of them undefined."""
-        signs, ranks = self.signs[rows], np.full((len(self.drawn), len(rows)), np.nan)
-        defined = ~np.isnan(self.drawn[:, rows]).any(axis=1)
-        if defined.any():
-            ranks[defined] = ranks_of(self.drawn[defined][:, rows], signs, self.ties)
-        return ranks_of(self.values[None, rows], signs, self.ties)[0], ranks
+        """Rank the methods of some rows among each other.
+
+        Returns their ranks (n_rows,) from all units, and (n_replicates, n_rows) in each draw, NaN in draws
+        where a value is undefined.
+        """
+        signs = self.signs[rows]
+        ranks = ranks_of(self.values[None, rows], signs, self.ties)[0]
+        drawn = self.drawn[:, rows]
+        drawn_ranks = np.full(drawn.shape, np.nan)
+        is_defined = ~np.isnan(drawn).any(axis=1)
+        if is_defined.any():
+            drawn_ranks[is_defined] = ranks_of(drawn[is_defined], signs, self.ties)
+        return ranks, drawn_ranks
 
 
 def rank_methods(scores: pd.DataFrame, asked: Asked, options: Options) -> Rankings:
-    """Rank the methods of a scores frame, with a warning of groups that hang on few units."""
+    """Compute the values that methods of a scores frame are ranked by; warn of groups with few units."""
     codes = coded_scores(scores)
-    groups = ranking_groups(scores, asked.by, asked.also)
+    groups = ranking_groups(scores, asked.by, asked.last_group)
+    scheme = _check_scheme(asked, groups)
+    columns = [*groups, "method"]
+    units = resolve_unit(codes, asked.unit)
+    ranked = codes
+    observations = np.zeros(len(scores), dtype=np.int64)
+    if asked.pairs == "complete":
+        ranked, observations = _complete_observations(codes, groups)
+
+    design = mean_of_rows_design(ranked, columns, units)
+    target = mean_target(design)
+    keys = target.keys
+    metric_signs = np.array([direction_of(metric, asked.directions) for metric in metrics_of(keys, scores)])
+    group_codes, group_keys = index_groups(ColumnCodes(keys), groups)
+    _check_means(target, codes, groups, group_codes, group_keys)
+
+    values = ranked.frame["score"].to_numpy(dtype=np.float64)
+    group_scores = _scores_of_groups(
+        values,
+        cells=design.groups,
+        units=units.codes,
+        observations=observations,
+        group_codes=group_codes,
+        signs=metric_signs,
+        alpha=1 - options.level,
+    )
+    if scheme.of_ranks:
+        values = values.copy()
+        for rows, data in group_scores:
+            values[rows] = ranks_within(data, asked.ties)
+        group_scores = [(rows, data._replace(scores=values[rows])) for rows, data in group_scores]
+    if scheme.kernel is None:
+        ranked_target = target
+        if scheme.of_ranks:
+            rank_codes = ranked.with_scores(pd.Series(values, scores.index))
+            ranked_target = mean_target(replace(design, codes=rank_codes))
+        ranked_values = ranked_target.cells.means()
+        drawn, _, _ = replicate(ranked_target.cells, ranked_target.estimand, options)
+    else:
+        data_of_groups = [data for _, data in group_scores]
+        ranked_values, drawn = _aggregate(scheme, data_of_groups, units.n, options)
+
+    if asked.pairs == "complete":
+        remedy = "leave out that method to rank the others on more"
+        marked = mark_left_out_cases(keys, codes, columns, remedy)
+    else:
+        remedy = "pairs='complete' ranks them on the cases that all have"
+        marked = mark_shared_cases(keys, codes, columns, lambda: remedy)
+    n_units = (target.cells.counts > 0).sum(axis=0)
+    _warn_few(n_units, group_codes, group_keys, units.name)
+    return Rankings(
+        groups=groups,
+        keys=keys,
+        group_codes=group_codes,
+        group_keys=group_keys,
+        units=units,
+        target=target,
+        n_units=n_units,
+        metric_signs=metric_signs,
+        signs=np.array([scheme.sign(int(sign)) for sign in metric_signs]),
+        values=ranked_values,
+        drawn=drawn,
+        ties=asked.ties,
+        shared={c: marked[c].array for c in ("n_shared", "caution") if c in marked.columns},
+    )
+
+
+def _check_scheme(asked: Asked, groups: Sequence[str]) -> Scheme:
+    """Check the options of a ranking, and return its scheme."""
     if "method" in groups:
         raise ColumnError("by has 'method', which is what is ranked; leave it out")
     check_choice(asked.pairs, PAIRS, "pairs")
@@ -94,172 +185,178 @@ def rank_methods(scores: pd.DataFrame, asked: Asked, options: Options) -> Rankin
         raise ValueRangeError(
             f"scheme={scheme.name!r} compares methods on the same case, so that it needs pairs='complete'"
         )
-    columns = [*groups, "method"]
-    units = resolve_unit(codes, asked.unit)
-    ranked, observations = codes, np.zeros(len(scores), dtype=np.int64)
-    if asked.pairs == "complete":
-        ranked, observations = _complete(codes, groups)
-    design = mean_of_rows_design(ranked, columns, units)
-    target = mean_target(design)
-    cells, keys = target.cells, target.keys
-    signs = np.array([direction_of(metric, asked.directions) for metric in metrics_of(keys, scores)])
-    group_codes, group_keys = index_groups(ColumnCodes(keys), groups)
-    means, n_units = cells.means(), (cells.counts > 0).sum(axis=0)
+    return scheme
+
+
+def _check_means(
+    target: Target,
+    codes: ColumnCodes,
+    groups: Sequence[str],
+    group_codes: np.ndarray,
+    group_keys: pd.DataFrame,
+) -> None:
+    """Raise ColumnError if a method of a group has no mean score."""
+    undefined = np.isnan(target.cells.means())
     for group in range(len(group_keys)):
         rows = group_codes == group
-        if np.isnan(means[rows]).any():
-            own = scores.loc[index_groups(codes, groups)[0] == group].groupby("method", observed=True)
-            lacking = [str(m) for m, n in own["score"].count().items() if not n]
-            raise ColumnError(_nothing_to_rank(lacking, int(rows.sum()), group_label(group_keys, group)))
-    values = ranked.frame["score"].to_numpy(dtype=np.float64)
-    scored = _scored(values, design.groups, units.codes, observations, group_codes, signs, 1 - options.level)
-    if scheme.of_ranks:
-        of_ranks = values.copy()
-        for rows, data in scored:
-            of_ranks[rows] = ranks_within(data, asked.ties)
-        values = of_ranks
-        scored = [(rows, data._replace(scores=values[rows])) for rows, data in scored]
-    if scheme.kernel is None:
-        of_value = target
-        if scheme.of_ranks:
-            with_ranks = ranked.with_scores(pd.Series(values, scores.index))
-            of_value = mean_target(replace(design, codes=with_ranks))
-        found, (drawn, _, _) = of_value.cells.means(), replicate(of_value.cells, of_value.estimand, options)
-    else:
-        found, drawn = _aggregated(scheme, [data for _, data in scored], units.n, options)
-    if asked.pairs == "complete":
-        remedy = "leave out that method to rank the others on more"
-        marked = mark_left_out_cases(keys, codes, columns, remedy)
-    else:
-        remedy = "pairs='complete' ranks them on the cases that all have"
-        marked = mark_shared_cases(keys, codes, columns, lambda: remedy)
-    _warn_few(n_units, group_codes, group_keys, units.name)
-    ranked_by = np.array([scheme.sign(int(sign)) for sign in signs])
-    return Rankings(
-        groups,
-        keys,
-        group_codes,
-        group_keys,
-        units,
-        target,
-        n_units,
-        signs,
-        ranked_by,
-        found,
-        drawn,
-        asked.ties,
-        {c: marked[c].array for c in ("n_shared", "caution") if c in marked.columns},
-    )
+        if not undefined[rows].any():
+            continue
+        scores_of_group = codes.frame.loc[index_groups(codes, groups)[0] == group]
+        n_scores = scores_of_group.groupby("method", observed=True)["score"].count()
+        without_scores = [str(method) for method, n in n_scores.items() if not n]
+        label = group_label(group_keys, group)
+        raise ColumnError(_nothing_to_rank(without_scores, int(rows.sum()), label))
 
 
-def _scored(
+def _scores_of_groups(
     values: np.ndarray,
+    *,
     cells: np.ndarray,
     units: np.ndarray,
     observations: np.ndarray,
     group_codes: np.ndarray,
     signs: np.ndarray,
     alpha: float,
-) -> list[tuple[np.ndarray, Scored]]:
-    """Rows with a score and what they hold, of each group; `cells` are the rows' groups and methods."""
-    found, first = [], np.searchsorted(group_codes, np.arange(int(group_codes.max()) + 2))
-    defined = ~np.isnan(values)
-    for start, stop in pairwise(first):
-        rows = np.flatnonzero(defined & (cells >= start) & (cells < stop))
-        data = Scored(
-            values[rows], cells[rows] - start, units[rows], observations[rows], int(stop - start),
-            int(signs[start]), alpha,
-        )  # fmt: skip
-        found.append((rows, data))
-    return found
+) -> list[tuple[np.ndarray, GroupScores]]:
+    """Return the rows with a score, and their data, of each group.
+
+    `values`, `cells`, `units` and `observations` are of the rows of scores. `cells` are their positions among
+    the methods of all groups, which `group_codes` and `signs` are of.
+    """
+    n_groups = int(group_codes.max()) + 1
+    first_cells = np.searchsorted(group_codes, np.arange(n_groups + 1))
+    is_defined = ~np.isnan(values)
+    groups = []
+    for start, stop in pairwise(first_cells):
+        rows = np.flatnonzero(is_defined & (cells >= start) & (cells < stop))
+        data = GroupScores(
+            scores=values[rows],
+            methods=cells[rows] - start,
+            units=units[rows],
+            observations=observations[rows],
+            n_methods=int(stop - start),
+            sign=int(signs[start]),
+            alpha=alpha,
+        )
+        groups.append((rows, data))
+    return groups
 
 
-def _aggregated(
-    scheme: Scheme, groups: Sequence[Scored], n_units: int, options: Options
+def _aggregate(
+    scheme: Scheme, groups: Sequence[GroupScores], n_units: int, options: Options
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What a scheme's kernel makes of all units, and of each draw."""
+    """Compute the values that are ranked: (n_rows,) from all units, (n_replicates, n_rows) in each draw."""
     assert scheme.kernel is not None
     kernels = [scheme.kernel(data) for data in groups]
-    draws = None if options.draws is None else check_draws(options.draws, n_units)
-    room = max(len(data.scores) for data in groups)
+    draws = None
+    if options.draws is not None:
+        draws = check_draws(options.draws, n_units)
+    largest = max(len(data.scores) for data in groups)
     drawn = np.empty((options.n_replicates, sum(data.n_methods for data in groups)))
-    for rows, weights in weight_blocks(n_units, options.n_replicates, options.rng, draws, room):
+    for rows, weights in weight_blocks(n_units, options.n_replicates, options.rng, draws, largest):
         drawn[rows] = np.hstack([kernel(weights) for kernel in kernels])
-    return np.hstack([kernel(np.ones((1, n_units)))[0] for kernel in kernels]), drawn
+    all_units = np.ones((1, n_units))
+    values = np.hstack([kernel(all_units)[0] for kernel in kernels])
+    return values, drawn
 
 
 def ranking_groups(
-    scores: pd.DataFrame, by: str | Sequence[str] | None, also: str | None = None
+    scores: pd.DataFrame, by: str | Sequence[str] | None, last_group: str | None = None
 ) -> list[str]:
-    """What has a ranking of its own; a column that only some rows fill in gives none by default."""
-    groups = [c for c in check_by(scores, by, RANKED_BY) if by is not None or scores[c].notna().any()]
-    groups = [*(c for c in groups if c != also), *([] if also is None else [also])]
+    """Return the grouping columns of rankings, `last_group` behind the others.
+
+    A column that is empty in all rows is no default; one that is empty in some rows is an error.
+    """
+    groups = check_by(scores, by, RANKED_BY)
+    if by is None:
+        groups = [column for column in groups if scores[column].notna().any()]
+    if last_group is not None:
+        groups = [*(column for column in groups if column != last_group), last_group]
     for column in groups:
         if scores[column].isna().any():
             row = scores[scores[column].isna()].iloc[0]
-            others = [c for c in groups if c != column]
+            remaining = [name for name in groups if name != column]
             raise ColumnError(
                 f"column {column!r} is empty for method {row['method']}, case {row['case']}, so that no "
-                f"ranking of one {column} has it; leave these rows out, or rank over all with by={others}"
+                f"ranking of one {column} has it; leave these rows out, or rank over all with by={remaining}"
             )
     return groups
 
 
-def _complete(codes: ColumnCodes, groups: Sequence[str]) -> tuple[ColumnCodes, np.ndarray]:
-    """Scores with those undefined that some method of the group lacks, and what each is of."""
+def _complete_observations(codes: ColumnCodes, groups: Sequence[str]) -> tuple[ColumnCodes, np.ndarray]:
+    """Set scores to missing that some method of their group lacks; return them and each row's observation.
+
+    An observation is a case, task and so on of a group; a reader, model or seed tells observations apart
+    only in groups whose methods all have that column filled.
+    """
     frame = codes.frame
-    groups_of, _ = index_groups(codes, groups)
+    group_of_row, _ = index_groups(codes, groups)
     methods = codes.column("method")
-    made = groups_of * methods.n_codes + methods.codes
-    which = codes.combined(list(dict.fromkeys(c for c in (*ALWAYS, *groups) if c in frame.columns)))
-    for column in (c for c in IF_GIVEN if c in frame.columns and c not in groups):
-        present, has = np.unique(made, return_inverse=True)
-        named = np.bincount(has, frame[column].notna(), len(present)) > 0
-        lacking = np.bincount(present // methods.n_codes, ~named) > 0
-        its = codes.column(column)
-        which = which * (its.n_codes + 1) + np.where(lacking[groups_of], its.n_codes, its.codes)
-        which = np.unique(which, return_inverse=True)[1]
-    defined = frame["score"].notna().to_numpy()
-    # a method may have several scores of an observation, such as seeds that the others do not have
-    scored = np.unique(which[defined] * methods.n_codes + methods.codes[defined]) // methods.n_codes
-    n_scored = np.bincount(scored, minlength=int(which.max()) + 1)
-    n_methods = np.bincount(np.unique(made) // methods.n_codes)
-    complete = n_scored[which] == n_methods[groups_of]
-    return codes.with_scores(frame["score"].where(complete)), which
+    n_methods = methods.n_codes
+    method_of_row = group_of_row * n_methods + methods.codes
+    group_methods = np.unique(method_of_row)
+    group_of_method = group_methods // n_methods
+
+    key = dict.fromkeys(column for column in (*ALWAYS, *groups) if column in frame.columns)
+    observations = codes.combined(list(key))
+    for column in IF_GIVEN:
+        if column not in frame.columns or column in groups:
+            continue
+        method_positions = np.searchsorted(group_methods, method_of_row)
+        is_filled = np.bincount(method_positions, frame[column].notna(), len(group_methods)) > 0
+        is_partial = np.bincount(group_of_method, ~is_filled) > 0
+        values = codes.column(column)
+        # The code after the last value stands for any value.
+        value_codes = np.where(is_partial[group_of_row], values.n_codes, values.codes)
+        observations = observations * (values.n_codes + 1) + value_codes
+        observations = np.unique(observations, return_inverse=True)[1]
+
+    is_defined = frame["score"].notna().to_numpy()
+    # A method may have several scores of an observation, such as seeds that other methods lack.
+    scored = np.unique(observations[is_defined] * n_methods + methods.codes[is_defined])
+    n_scored = np.bincount(scored // n_methods, minlength=int(observations.max()) + 1)
+    n_of_group = np.bincount(group_of_method)
+    is_complete = n_scored[observations] == n_of_group[group_of_row]
+    return codes.with_scores(frame["score"].where(is_complete)), observations
 
 
 def direction_of(metric: str, directions: Mapping[str, str] | None) -> int:
-    """1 where more of a metric is better, -1 where less is."""
-    given = (directions or {}).get(metric)
-    if given is not None:
-        return 1 if check_choice(given, ("larger", "smaller"), f"directions[{metric!r}]") == "larger" else -1
-    known = direction(metric)
-    if not known:
+    """Return 1 if larger scores of a metric are better, -1 if smaller ones are.
+
+    `directions` are the user's, "larger" or "smaller", which take precedence over the metric's own.
+    """
+    choice = (directions or {}).get(metric)
+    if choice is not None:
+        check_choice(choice, ("larger", "smaller"), f"directions[{metric!r}]")
+        return 1 if choice == "larger" else -1
+    sign = direction(metric)
+    if not sign:
         raise ValueRangeError(
             f"metric {metric!r} is not known, so that nobody knows which score is the better one; say "
             f"directions={{{metric!r}: 'larger'}} or 'smaller'"
         )
-    return known
+    return sign
 
 
 def _warn_few(n_units: np.ndarray, group_codes: np.ndarray, keys: pd.DataFrame, unit: str) -> None:
-    """Warn of groups whose ranking hangs on few units."""
-    few = [g for g in range(len(keys)) if n_units[group_codes == g].min() < FEW_UNITS]
+    """Warn of groups in which a method has few units."""
+    smallest = [int(n_units[group_codes == group].min()) for group in range(len(keys))]
+    few = [group for group in range(len(keys)) if smallest[group] < FEW_UNITS]
     if few:
-        least = min(int(n_units[group_codes == g].min()) for g in few)
+        labels = [group_label(keys, group) for group in few]
         warn(
-            f"rankings rest on few units (column {unit!r}; {least} at the least) for "
-            f"{group_list([group_label(keys, g) for g in few])}; drawing fewer than {FEW_UNITS} again shows "
+            f"rankings rest on few units (column {unit!r}; {min(smallest)} at the least) for "
+            f"{group_list(labels)}; drawing fewer than {FEW_UNITS} again shows "
             "a ranking steadier than it is"
         )
 
 
-def _nothing_to_rank(lacking: Sequence[str], n_methods: int, group: str) -> str:
-    """Message for a group that cannot be ranked."""
-    where = "" if group == "all rows" else f"{group}: "
-    if lacking:
-        return f"{where}{group_list(lacking)} has no defined score and so no rank; leave it out"
+def _nothing_to_rank(methods: Sequence[str], n_methods: int, group: str) -> str:
+    """Write the message for a group that cannot be ranked; `methods` are those without a score."""
+    prefix = "" if group == "all rows" else f"{group}: "
+    if methods:
+        return f"{prefix}{group_list(methods)} has no defined score and so no rank; leave it out"
     return (
-        f"{where}no observation of which all {n_methods} methods have a defined score; leave out a method, "
+        f"{prefix}no observation of which all {n_methods} methods have a defined score; leave out a method, "
         "or rank by each method's own scores with pairs='available'"
     )

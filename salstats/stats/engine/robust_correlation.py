@@ -1,41 +1,42 @@
-"""Correlations that few outlying values cannot move much: percentage bend and biweight, by pingouin."""
+"""Correlations that are robust to outliers: percentage bend and biweight, by pingouin."""
 
 import numpy as np
 
 from salstats.stats.engine.coefficients import Coefficient, is_perfect, perfect, tested
 
-#: Share of the deviations from the median beyond which values are bent: pingouin's and WRS2's default.
-_BENT = 0.2
+#: Share of the values, those furthest from the median, that the percentage bend correlation down-weights:
+#: pingouin's and WRS2's default.
+_BEND_SHARE = 0.2
 
 
 def lumped_share(values: np.ndarray, test: str) -> str:
-    """Say what share of the values are equal where so many are that they have no spread; else empty.
+    """Return the share of values that equal the median, as text, if it leaves no spread; else "".
 
-    pingouin's `bicor` is NaN there, and its `percbend` a number that means nothing.
+    Without spread pingouin's `bicor` is NaN, and its `percbend` is a meaningless number.
     """
     deviations = np.sort(np.abs(values - np.median(values)))
     if test == "bicor":
         return "half" if np.median(deviations) == 0 else ""
-    bend = deviations[int((1 - _BENT) * len(values)) - 1]
-    return "four fifths" if bend == 0 else ""
+    bend_position = int((1 - _BEND_SHARE) * len(values)) - 1
+    return "four fifths" if deviations[bend_position] == 0 else ""
 
 
 def robust_estimate(first: np.ndarray, second: np.ndarray, test: str) -> float:
-    """Percentage-bend or biweight correlation by pingouin, NaN where a variable has no spread."""
-    # an import of 1.6 s that only these correlations need
+    """Compute the percentage bend or biweight correlation, NaN where a variable has no spread."""
+    # The import takes 1.6 s, and only these correlations need it.
     from pingouin.correlation import bicor, percbend
 
     if lumped_share(first, test) or lumped_share(second, test):
         return np.nan
     if test == "percbend":
-        return float(percbend(first, second, beta=_BENT)[0])
+        return float(percbend(first, second, beta=_BEND_SHARE)[0])
     return float(bicor(first, second)[0])
 
 
 def robust_coefficient(first: np.ndarray, second: np.ndarray, test: str) -> Coefficient:
-    """Robust correlation with its t test, n - 2 degrees of freedom.
+    """Compute a robust correlation with its t test, which has n - 2 degrees of freedom.
 
-    The P value is not pingouin's, which is 0 from |r| = 0.999995 on.
+    pingouin's P value, which is not used, is 0 from |r| = 0.999995 on.
     """
     r = float(np.clip(robust_estimate(first, second, test), -1, 1))
     if is_perfect(r, len(first)):

@@ -12,19 +12,15 @@ _ROUNDING = 1e-12
 
 
 class RocArea(NamedTuple):
-    """An area, or the difference of two, its sampling variance and what that rests on.
-
-    `n_least` is the fewer of the clusters with positives and those with negatives, `of_reference` the area
-    that is taken off.
-    """
+    """An area under the ROC curve, or the difference of two, with its sampling variance."""
 
     estimate: float
     variance: float
     df: float
-    n_positive: int
-    n_negative: int
-    n_least: int
-    of_reference: float = np.nan
+    n_positive: int  # rows
+    n_negative: int  # rows
+    n_least: int  # clusters with positives or clusters with negatives, whichever are fewer
+    of_reference: float = np.nan  # the area of the reference, for a difference
 
 
 def roc_area(
@@ -35,106 +31,131 @@ def roc_area(
     reference: np.ndarray | None = None,
     obuchowski: bool = False,
 ) -> RocArea:
-    """Area under the ROC curve, less that of the scores of a `reference`, and its variance.
+    """Compute the area under the ROC curve, less that of the scores of a `reference`, and its variance.
 
-    Rows of one cluster may depend on each other. `estimate` is NaN without positives or negatives,
-    `variance` and `df` where fewer than two clusters have positives or negatives. Placement values come from
-    sorted scores (Sun and Xu 2014): V10 of a positive is the share of negatives below it, V01 of a
-    negative the share of positives above it. The area is the mean of either; of a
-    difference they are differences too.
+    Rows of one cluster may depend on each other. `estimate` is NaN without positives or negatives, `variance`
+    and `df` where fewer than two clusters have positives or negatives. Placement values come from sorted
+    scores (Sun and Xu 2014): V10 of a positive is the share of negatives below it, V01 of a negative the
+    share of positives above it. The mean of V10 is the area A, and so is the mean of V01. For a difference of
+    areas, V10 and V01 are differences of placement values.
 
     The variance is that of the mean of V10 plus the mean of V01: bias-reduced (CR2), with Satterthwaite's
-    degrees of freedom where V10 and V01 have the variances that they have here. With every row its own
-    cluster these are DeLong's variance and Welch's degrees of freedom.
+    degrees of freedom for V10 and V01 with their estimated variances. If each row is a cluster of its own,
+    these are DeLong's variance and Welch's degrees of freedom.
 
-    With `obuchowski`, of sums over clusters of V10 - A and of V01 - A, a_k and b_k, m positives in I10
-    clusters, n negatives in I01, I clusters in all,
+    With `obuchowski` (Obuchowski 1997), where a_k and b_k are sums of V10 - A and of V01 - A over cluster k,
+    m positives are in I10 clusters, n negatives in I01 clusters, and there are I clusters,
 
     variance = I10/(I10-1) sum a_k² / m² + I01/(I01-1) sum b_k² / n² + 2 I/(I-1) sum a_k b_k / (m n)
 
-    (Obuchowski 1997). Negative dependence within clusters can take it to 0 and below. `df` is then
+    This can be 0 or negative if rows of a cluster depend negatively on each other. `df` is then
     min(I10, I01) - 1: as for means of two samples with unequal variances, the smaller one is the safe choice.
 
     Sun X, Xu W. Fast implementation of DeLong's algorithm. IEEE Signal Process Lett 2014;21:1389-1393.
     https://doi.org/10.1109/LSP.2014.2337313
     """
     positive = np.asarray(labels, dtype=bool)
-    classes = np.column_stack([positive, ~positive])
-    n_positive, n_negative = (int(n) for n in classes.sum(axis=0))
+    is_class = np.column_stack([positive, ~positive])
+    n_positive = int(positive.sum())
+    n_negative = int((~positive).sum())
     if not n_positive or not n_negative:
-        return RocArea(np.nan, np.nan, np.nan, n_positive, n_negative, 0)
-    placement, of_reference = placements(scores, positive), np.nan
+        return RocArea(np.nan, np.nan, np.nan, n_positive, n_negative, n_least=0)
+    placement = placements(scores, positive)
+    reference_area = np.nan
     if reference is not None:
-        its = placements(reference, positive)
-        placement, of_reference = placement - its, float(its[positive].mean())
+        reference_placement = placements(reference, positive)
+        reference_area = float(reference_placement[positive].mean())
+        placement = placement - reference_placement
     area = float(placement[positive].mean())
-    codes = np.arange(len(positive)) if clusters is None else np.unique(clusters, return_inverse=True)[1]
+
+    codes = np.arange(len(positive))
+    if clusters is not None:
+        codes = np.unique(clusters, return_inverse=True)[1]
     n_clusters = int(codes.max()) + 1
-    counts = np.column_stack([np.bincount(codes, one, n_clusters) for one in classes.T])
-    deviations = (placement - area)[:, None] * classes
-    sums = np.column_stack([np.bincount(codes, one, n_clusters) for one in deviations.T])
-    n_with = (counts > 0).sum(axis=0)
-    least = int(n_with.min())
+    # The columns of these arrays are the positives and the negatives; their rows are the clusters.
+    deviations = (placement - area)[:, None] * is_class
+    counts = np.column_stack([np.bincount(codes, column, n_clusters) for column in is_class.T])
+    sums = np.column_stack([np.bincount(codes, column, n_clusters) for column in deviations.T])
+    n_with_class = (counts > 0).sum(axis=0)
+    n_least = int(n_with_class.min())
     shares = sums / (n_positive, n_negative)
-    own = n_with / np.maximum(n_with - 1, 1) * (shares**2).sum(axis=0)
-    if least < 2:
-        variance, df = np.nan, np.nan
+    class_variances = n_with_class / np.maximum(n_with_class - 1, 1) * (shares**2).sum(axis=0)
+    if n_least < 2:
+        variance = np.nan
+        df = np.nan
     elif obuchowski:
-        shared = 2 * n_clusters / (n_clusters - 1) * (shares[:, 0] @ shares[:, 1])
-        variance, df = float(own.sum() + shared), float(least - 1)
+        twice_covariance = 2 * n_clusters / (n_clusters - 1) * (shares[:, 0] @ shares[:, 1])
+        variance = float(class_variances.sum() + twice_covariance)
+        df = float(n_least - 1)
     else:
-        variance, df = _bias_reduced(sums, counts, deviations)
-    # terms that cancel leave rounding, which is no variance
-    variance = 0.0 if abs(variance) <= _ROUNDING * own.sum() else variance
-    return RocArea(area, variance, df, n_positive, n_negative, least, of_reference)
+        variance, df = _bias_reduced_variance(sums, counts, deviations)
+    # Where terms cancel, what remains of them is rounding.
+    if abs(variance) <= _ROUNDING * class_variances.sum():
+        variance = 0.0
+    return RocArea(area, variance, df, n_positive, n_negative, n_least, reference_area)
 
 
 def placements(scores: np.ndarray, positive: np.ndarray) -> np.ndarray:
-    """Share of the other class that each row is on the right side of, ties counting one half."""
-    found = np.empty(len(positive))
-    own, other = scores[positive], scores[~positive]
-    found[positive] = _below(own, other) / len(other)
-    found[~positive] = 1 - _below(other, own) / len(own)
-    return found
+    """Compute placement values, shape (n_rows,); ties count one half.
+
+    That of a positive is the share of negatives below it, that of a negative the share of positives above it.
+    """
+    values = np.empty(len(positive))
+    positive_scores = scores[positive]
+    negative_scores = scores[~positive]
+    values[positive] = _count_below(positive_scores, negative_scores) / len(negative_scores)
+    values[~positive] = 1 - _count_below(negative_scores, positive_scores) / len(positive_scores)
+    return values
 
 
-def _below(scores: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """How many of the others are below each score, equal ones counting one half."""
-    ordered = np.sort(others)
-    return (np.searchsorted(ordered, scores, "left") + np.searchsorted(ordered, scores, "right")) / 2
+def _count_below(scores: np.ndarray, reference_scores: np.ndarray) -> np.ndarray:
+    """Count the reference scores below each score; equal ones count one half."""
+    ordered = np.sort(reference_scores)
+    n_below = np.searchsorted(ordered, scores, "left")
+    n_at_or_below = np.searchsorted(ordered, scores, "right")
+    return (n_below + n_at_or_below) / 2
 
 
-def _bias_reduced(sums: np.ndarray, counts: np.ndarray, deviations: np.ndarray) -> tuple[float, float]:
-    """CR2 variance of the sum of two means of different variances, and its degrees of freedom."""
+def _bias_reduced_variance(
+    sums: np.ndarray, counts: np.ndarray, deviations: np.ndarray
+) -> tuple[float, float]:
+    """Return the CR2 variance of the sum of two means, and its degrees of freedom.
+
+    `sums` and `counts` (n_clusters, 2) are those of the rows of a cluster, `deviations` (n_rows, 2) the
+    deviations from the means, 0 in rows of the other class.
+    """
     totals = counts.sum(axis=0)
-    spread = np.sqrt((deviations**2).sum(axis=0) / np.maximum(totals - 1, 1))
-    if not spread.any():
+    sd = np.sqrt((deviations**2).sum(axis=0) / np.maximum(totals - 1, 1))
+    if not sd.any():
         return 0.0, np.nan
-    # in units of their own spread both have the one variance of the working model
-    found = cr2(sums / np.where(spread > 0, spread, 1.0), counts, spread[None])
-    return float(found.variance[0]), float(found.df[0])
+    # CR2 assumes equal variances of rows, which standardized values have.
+    standardized = sums / np.where(sd > 0, sd, 1.0)
+    robust = cr2(standardized, counts, sd[None])
+    return float(robust.variance[0]), float(robust.df[0])
 
 
 def separation_p_value(n_positive: np.ndarray, n_negative: np.ndarray) -> np.ndarray:
-    """Exact two-sided Mann-Whitney p-value of complete separation, 2 / C(n, n_positive).
+    """Compute the exact two-sided Mann-Whitney P value of complete separation, 2 / C(n, n_positive).
 
     Of the ways to choose the positives among n independent rows, one gives an area of 1 and one of 0,
     whatever ties there are within the classes.
     """
-    ways: np.ndarray = special.binom(n_positive + n_negative, n_positive)
-    return 2 / ways
+    n_ways: np.ndarray = special.binom(n_positive + n_negative, n_positive)
+    return 2 / n_ways
 
 
 def area_limits(
     area: np.ndarray, std_error: np.ndarray, quantile: np.ndarray | float, *, on_logit: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Limits of areas, NaN without a standard error above 0: area ± q se cut off at 0 and 1.
+    """Return lower and upper limits of areas A, NaN without a standard error above 0.
 
-    With `on_logit` log(A / (1 - A)) ± q se / (A (1 - A)), which stays inside 0 to 1; NaN at 0 or 1.
+    The limits are A ± q se, cut off at 0 and 1; with `on_logit` those of log(A / (1 - A)) are its value
+    ± q se / (A (1 - A)), and the limits lie between 0 and 1, NaN for an area of 0 or 1.
     """
-    half = quantile * np.where(std_error > 0, std_error, np.nan)
+    half_width = quantile * np.where(std_error > 0, std_error, np.nan)
     if not on_logit:
-        return np.clip(area - half, 0, 1), np.clip(area + half, 0, 1)
-    inside = np.where((area > 0) & (area < 1), area, np.nan)
-    half = half / (inside * (1 - inside))
-    return special.expit(special.logit(inside) - half), special.expit(special.logit(inside) + half)
+        return np.clip(area - half_width, 0, 1), np.clip(area + half_width, 0, 1)
+    inner_area = np.where((area > 0) & (area < 1), area, np.nan)
+    logit = special.logit(inner_area)
+    logit_half_width = half_width / (inner_area * (1 - inner_area))
+    return special.expit(logit - logit_half_width), special.expit(logit + logit_half_width)

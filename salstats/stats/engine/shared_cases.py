@@ -1,4 +1,4 @@
-"""Cases that methods which stand side by side have in common, and what is said where they differ."""
+"""Cases that the methods of a group share, with cautions and warnings where methods lack many cases."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,22 +14,24 @@ from salstats.stats.engine.cautions import DIFFERENT_CASES, INCOMPLETE_PAIRS, ad
 from salstats.stats.engine.comparisons import ALL, ALWAYS, LACKING
 from salstats.stats.engine.design import AVERAGE, group_labels, group_list
 
-#: Share of the cases of all methods that one may lack before its estimates are marked. A few undefined scores
-#: are ordinary.
-MOST_LACKING = 0.1
+#: Largest share of missing cases without a caution, as a few undefined scores are ordinary.
+_MAX_MISSING_SHARE = 0.1
 
 
 @dataclass(frozen=True)
 class SharedCases:
-    """Cases of each method beside those of the others in its group."""
+    """Numbers of cases of methods and of their groups; arrays have the shape (n_methods_of_groups,)."""
 
-    #: The scores, their grouping columns, `method` among them, and a row of each method with a defined score.
+    #: The scores, and their grouping columns, `method` among them.
     frame: pd.DataFrame
     by: Sequence[str]
+    #: Row of the scores of each method with a defined score.
     rows: np.ndarray
-    #: (n_rows,): Cases with a defined score of this method, of every method of its group, of any of them.
+    #: Cases with a defined score of this method.
     n_cases: np.ndarray
+    #: Cases with defined scores of all methods of the group.
     n_shared: np.ndarray
+    #: Cases with a defined score of any method of the group.
     n_any: np.ndarray
 
     @cached_property
@@ -39,32 +41,32 @@ class SharedCases:
 
     @property
     def n_lacking(self) -> np.ndarray:
-        """Cases that another method of the group has and this one has not."""
+        """Number of cases that another method of the group has and this one lacks."""
         return self.n_any - self.n_cases
 
     @property
     def lacks_many(self) -> np.ndarray:
-        """Methods that lack so many cases that their estimates cannot be compared with the others'."""
+        """True for methods that lack so many cases that their estimates are not comparable."""
         return lacks_many(self.n_lacking, self.n_any)
 
 
 @dataclass(frozen=True)
 class RowsWithCases:
-    """Rows of an estimates frame that are of the same grouping columns, and the cases of their methods."""
+    """Rows of an estimates frame with the same grouping columns, and the cases of their methods."""
 
     rows: np.ndarray
     cases: SharedCases
-    #: True where the rows are averages over groups.
+    #: The rows are averages over groups.
     is_average: bool
 
 
 def lacks_many(n_lacking: np.ndarray, n_any: np.ndarray) -> np.ndarray:
-    """Return where so many of `n_any` cases lack that those left may be a selection which moves the mean.
+    """Return True where so many of `n_any` cases are missing that a mean without them may be biased.
 
-    They are more than a tenth, and more than the root of the number of cases: if they scored a standard
+    These are more than a tenth, and more than the root of the number of cases: if they scored a standard
     deviation less than all, the mean without them would be too high by more than its standard error.
     """
-    return (n_lacking > MOST_LACKING * n_any) & (n_lacking > np.sqrt(n_any))
+    return (n_lacking > _MAX_MISSING_SHARE * n_any) & (n_lacking > np.sqrt(n_any))
 
 
 def shared_cases(
@@ -77,47 +79,54 @@ def shared_cases(
     codes : ColumnCodes
         A frame with the columns `case` and `method`, coded.
     by : sequence of str
-        Grouping columns, `method` among them: methods are side by side where all others are equal.
+        Grouping columns, `method` among them; the others make the groups of methods.
     defined : ndarray of bool, shape (n_rows,)
         Rows with a value that enters an estimate.
     absent : ndarray of bool, shape (n_rows,), optional
-        Rows that say that the finding is absent: no method lacks such a case.
+        Rows whose finding is absent: no method lacks such a case.
     """
-    together = [c for c in by if c != "method"]
-    case = [c for c in ALWAYS if c in codes.frame.columns]
-    cases = codes.combined(list(dict.fromkeys([*together, *case])))
-    groups = codes.combined(together)
+    group_columns = [column for column in by if column != "method"]
+    case_columns = [column for column in ALWAYS if column in codes.frame.columns]
+    cases = codes.combined(list(dict.fromkeys([*group_columns, *case_columns])))
+    groups = codes.combined(group_columns)
     series = codes.combined(by)
     methods = codes.column("method")
     rows = np.flatnonzero(defined)
+
+    # A series is a method of a group.
     first = rows[first_rows(series[rows])]
     group_of_series = groups[first]
     n_groups = int(groups.max(initial=0)) + 1
     n_methods = np.bincount(group_of_series, minlength=n_groups)
     group_of_case = np.zeros(int(cases.max(initial=0)) + 1, dtype=np.int64)
     group_of_case[cases] = groups
+    n_all_cases = len(group_of_case)
+
+    # Pairs of a case and a method with a defined score of it.
     pair_of_row = cases[rows] * methods.n_codes + methods.codes[rows]
-    pairs = distinct_codes(pair_of_row, len(group_of_case) * methods.n_codes)
+    pairs = distinct_codes(pair_of_row, n_all_cases * methods.n_codes)
     case_of_pair, method_of_pair = np.divmod(pairs, methods.n_codes)
-    n_with_case = np.bincount(case_of_pair, minlength=len(group_of_case))
-    is_shared = (n_with_case == n_methods[group_of_case]) & (n_with_case > 0)
-    counts = n_with_case > 0
+    n_methods_of_case = np.bincount(case_of_pair, minlength=n_all_cases)
+    is_scored = n_methods_of_case > 0
+    is_shared = is_scored & (n_methods_of_case == n_methods[group_of_case])
+    is_counted = is_scored
     if absent is not None:
-        is_absent = np.zeros(len(counts), dtype=bool)
+        is_absent = np.zeros(n_all_cases, dtype=bool)
         is_absent[cases[absent]] = True
-        counts &= is_shared | ~is_absent
-    n_any = np.bincount(group_of_case[counts], minlength=n_groups)
+        is_counted = is_scored & (is_shared | ~is_absent)
+
+    n_any = np.bincount(group_of_case[is_counted], minlength=n_groups)
     n_shared = np.bincount(group_of_case[is_shared], minlength=n_groups)
-    method_in_group = group_of_case[case_of_pair] * methods.n_codes + method_of_pair
-    counted = counts[case_of_pair]
-    n_cases = np.bincount(method_in_group[counted], minlength=n_groups * methods.n_codes)
+    counted_pairs = is_counted[case_of_pair]
+    series_of_pair = group_of_case[case_of_pair] * methods.n_codes + method_of_pair
+    n_cases = np.bincount(series_of_pair[counted_pairs], minlength=n_groups * methods.n_codes)
     return SharedCases(
-        codes.frame,
-        by,
-        first,
-        n_cases[group_of_series * methods.n_codes + methods.codes[first]],
-        n_shared[group_of_series],
-        n_any[group_of_series],
+        frame=codes.frame,
+        by=by,
+        rows=first,
+        n_cases=n_cases[group_of_series * methods.n_codes + methods.codes[first]],
+        n_shared=n_shared[group_of_series],
+        n_any=n_any[group_of_series],
     )
 
 
@@ -129,51 +138,53 @@ def mark_shared_cases(
     defined: np.ndarray | None = None,
     averaged: np.ndarray | None = None,
 ) -> pd.DataFrame:
-    """Add to an estimates frame how many cases its methods share, with a caution and a warning.
+    """Add the number of cases that methods share to an estimates frame, with a caution and a warning.
 
     Parameters
     ----------
     estimates : DataFrame
-        Estimates with the columns of `by`; "Average" and "Overall" rows are of several of their groups.
+        Estimates with the columns of `by`; "Average" and "Overall" rows combine several groups.
     codes : ColumnCodes
-        The rows that they are made from, coded.
+        The rows that estimates are made from, coded.
     by : sequence of str
         Grouping columns.
     remedy : function
-        Writes the call that compares like with like for the warning, as `paired_call` does.
+        Writes the call that compares methods on the same cases, for the warning, as `paired_call` does.
     defined : ndarray of bool, optional
         Rows that enter an estimate; by default those with a score.
     averaged : ndarray of bool, optional
-        Rows that enter averages, where some do not as their weight is 0.
+        Rows that enter averages, if some have a weight of 0.
 
     Returns
     -------
     DataFrame
-        The frame as it is where all methods have the same cases. Else with `n_shared`, and where a method
-        lacks many cases (see `lacks_many`) with the caution in its rows.
+        The same frame if all methods have the same cases. Else with a column `n_shared`, and with a caution
+        in rows of methods that lack many cases (see `lacks_many`).
     """
-    counted = cases_of_rows(estimates, codes, by, defined, averaged)
-    if not any((part.cases.n_lacking > 0).any() for part in counted):
+    blocks = cases_of_rows(estimates, codes, by, defined, averaged)
+    if not any((block.cases.n_lacking > 0).any() for block in blocks):
         return estimates
-    warn_of_different_cases(counted, remedy)
+    warn_of_different_cases(blocks, remedy)
     n_shared = np.zeros(len(estimates), dtype=np.int64)
-    marked = np.zeros(len(estimates), dtype=bool)
-    for part in counted:
-        cases = part.cases
+    is_marked = np.zeros(len(estimates), dtype=bool)
+    for block in blocks:
+        cases = block.cases
         columns = list(cases.keys.columns)
         numbers = cases.keys.assign(n_shared=cases.n_shared, lacks_many=cases.lacks_many).astype("object")
-        here = estimates.loc[part.rows, columns].astype("object").merge(numbers, how="left", on=columns)
-        # a method without any defined score shares nothing
-        n_shared[part.rows] = here["n_shared"].fillna(0).to_numpy(dtype=np.int64)
-        marked[part.rows] = here["lacks_many"].eq(True).to_numpy()
-    return add_caution(insert_column(estimates, "n_shared", n_shared), DIFFERENT_CASES, marked)
+        keys = estimates.loc[block.rows, columns].astype("object")
+        merged = keys.merge(numbers, how="left", on=columns)
+        # A method without any defined score shares no cases.
+        n_shared[block.rows] = merged["n_shared"].fillna(0).to_numpy(dtype=np.int64)
+        is_marked[block.rows] = merged["lacks_many"].eq(True).to_numpy()
+    with_numbers = insert_column(estimates, "n_shared", n_shared)
+    return add_caution(with_numbers, DIFFERENT_CASES, is_marked)
 
 
-def warn_of_different_cases(counted: Sequence[RowsWithCases], remedy: Callable[[], str]) -> None:
-    """Warn where methods side by side lack many cases; averages repeat what holds of their groups."""
-    for part in counted:
-        texts = [text for text in lacking_cases(part.cases) if text]
-        if texts and not part.is_average:
+def warn_of_different_cases(blocks: Sequence[RowsWithCases], remedy: Callable[[], str]) -> None:
+    """Warn once if methods lack many cases of their group; averages would repeat the warning of groups."""
+    for block in blocks:
+        texts = [text for text in lacking_cases(block.cases) if text]
+        if texts and not block.is_average:
             warn(
                 f"methods have scores of different cases: {group_list(texts)}; their estimates cannot be "
                 f"compared as they stand: {remedy()}"
@@ -188,9 +199,10 @@ def cases_of_rows(
     defined: np.ndarray | None = None,
     averaged: np.ndarray | None = None,
 ) -> list[RowsWithCases]:
-    """Count the cases of the methods in each kind of rows; none where there is one method, or no case.
+    """Count the cases of methods for each block of rows of an estimates frame with the same grouping columns.
 
-    Parameters are those of `mark_shared_cases`.
+    The list is empty if there is only one method, or no column `case`. Parameters are those of
+    `mark_shared_cases`.
     """
     frame = codes.frame
     if "method" not in by or "case" not in frame.columns or codes.column("method").n_codes == 1:
@@ -199,65 +211,66 @@ def cases_of_rows(
     if defined is None:
         defined = frame["score"].notna().to_numpy()
         absent = nothing_there(frame)
-    counted = []
+    blocks = []
     for rows, columns in pooled_columns(estimates, by, frame):
         if "method" not in columns:
             continue
-        pooled = [c for c in by if c not in columns]
-        of_average = any(estimates.loc[rows, c].astype("object").eq(AVERAGE).all() for c in pooled)
-        entering = defined
-        if of_average and averaged is not None:
-            entering = defined & averaged
-        cases = shared_cases(codes, columns, entering, absent)
-        counted.append(RowsWithCases(rows, cases, of_average))
-    return counted
+        pooled = [column for column in by if column not in columns]
+        pooled_values = estimates.loc[rows, pooled].astype("object")
+        is_average = any(pooled_values[column].eq(AVERAGE).all() for column in pooled)
+        has_weight = defined
+        if is_average and averaged is not None:
+            has_weight = defined & averaged
+        cases = shared_cases(codes, columns, has_weight, absent)
+        blocks.append(RowsWithCases(rows, cases, is_average))
+    return blocks
 
 
 def mark_left_out_cases(
     estimates: pd.DataFrame, codes: ColumnCodes, by: Sequence[str], remedy: str
 ) -> pd.DataFrame:
-    """Add a caution to groups whose methods are compared on their shared cases, which are few, and warn.
+    """Add a caution to groups whose methods share few of their cases and are compared on these, and warn.
 
     Parameters
     ----------
     estimates : DataFrame
         A row for each group and method, with the columns of `by`.
     codes : ColumnCodes
-        Scores, coded, before those are left out that another method lacks.
+        All scores, coded, including those of cases that another method lacks.
     by : sequence of str
         Grouping columns, `method` among them.
     remedy : str
-        Call that leaves out fewer, for the warning.
+        Advice that leaves out fewer cases, for the warning.
     """
     frame = codes.frame
-    found = shared_cases(codes, by, frame["score"].notna().to_numpy(), nothing_there(frame))
-    texts = [text for text in lacking_cases(found) if text]
+    cases = shared_cases(codes, by, frame["score"].notna().to_numpy(), nothing_there(frame))
+    texts = [text for text in lacking_cases(cases) if text]
     if not texts:
         return estimates
     warn(
         f"cases that a method lacks are left out for all ({group_list(texts)}), so that methods are compared "
         f"on the cases that all have: {remedy}"
     )
-    lacking = found.keys[found.lacks_many]
-    groups = [c for c in by if c != "method"]
-    n_lacking = counts_of_rows(estimates[groups], lacking[groups], frame)
-    return add_caution(estimates, INCOMPLETE_PAIRS, n_lacking > 0)
+    incomplete_methods = cases.keys[cases.lacks_many]
+    groups = [column for column in by if column != "method"]
+    n_incomplete = counts_of_rows(estimates[groups], incomplete_methods[groups], frame)
+    return add_caution(estimates, INCOMPLETE_PAIRS, n_incomplete > 0)
 
 
-def lacking_cases(found: SharedCases) -> list[str]:
-    """Say of each method how many cases it lacks, where these are many; "" of the others."""
-    texts = [""] * len(found.n_any)
-    rows = np.flatnonzero(found.lacks_many)
+def lacking_cases(cases: SharedCases) -> list[str]:
+    """Write the number of cases that each method lacks, "" for methods that do not lack many."""
+    texts = [""] * len(cases.n_any)
+    rows = np.flatnonzero(cases.lacks_many)
     if not rows.size:
         return texts
-    for row, label in zip(rows, group_labels(found.keys, rows), strict=True):
-        cases = f"{found.n_lacking[row]} of {found.n_any[row]} ({found.n_shared[row]} shared)"
-        texts[row] = f"{label} lacks {cases}"
+    for row, label in zip(rows, group_labels(cases.keys, rows), strict=True):
+        numbers = f"{cases.n_lacking[row]} of {cases.n_any[row]} ({cases.n_shared[row]} shared)"
+        texts[row] = f"{label} lacks {numbers}"
     return texts
 
 
 def paired_call(frame: pd.DataFrame, function: str = "difference", data: str = "scores") -> str:
-    """Write the call that compares methods on the cases that both have: with the human, if there is one."""
+    """Write the call that compares methods with the human, or another method, on the cases that both have."""
     reference = "human"
     if "human" not in frame["method"].unique():
         reference = frame["method"].astype("str").value_counts().index[0]
@@ -269,25 +282,29 @@ def shared_rows_call(frame: pd.DataFrame, values: Sequence[str] = ("score",), da
 
     `values` are columns, or metrics, whose values are scores.
     """
-    columns = [c for c in ALWAYS if c in frame.columns]
-    named = dict.fromkeys(value if value in frame.columns else "score" for value in values)
-    given = f"{data}.dropna(subset={list(named)})"
+    columns = [column for column in ALWAYS if column in frame.columns]
+    value_columns: list[str] = []
+    for value in values:
+        column = value if value in frame.columns else "score"
+        if column not in value_columns:
+            value_columns.append(column)
+    complete_rows = f"{data}.dropna(subset={value_columns})"
     return (
-        f"with given = {given}, given[given.groupby({columns})['method'].transform('nunique') == "
+        f"with given = {complete_rows}, given[given.groupby({columns})['method'].transform('nunique') == "
         "given['method'].nunique()] keeps the cases that all have"
     )
 
 
 def bounds_call(reference: str) -> str:
-    """Write the call that bounds a comparison by all cases."""
+    """Write the call that computes bounds of a comparison for all cases, those left out among them."""
     compared = f"difference(scores, reference={reference!r})"
     return f"missing_bounds({compared}, scores=scores) bounds what the others could change"
 
 
 def flow_call(reference: str) -> str:
-    """Write the call that counts what is left out, by its reason."""
-    of_reference = "" if reference == ALL else f", reference={reference!r}"
-    return f"case_flow(scores{of_reference}) says how many are left out and why"
+    """Write the call that counts the cases left out, by reason."""
+    argument = "" if reference == ALL else f", reference={reference!r}"
+    return f"case_flow(scores{argument}) says how many are left out and why"
 
 
 def mark_incomplete_pairs(
@@ -304,40 +321,41 @@ def mark_incomplete_pairs(
     estimates : DataFrame
         Comparisons of two methods, with their grouping columns and `n_pairs`, or `n` where these are pairs.
     one_sided : DataFrame
-        Pairs with one score, as `one_sided_pairs` gives them.
+        Pairs with only one of their two scores, as `one_sided_pairs` gives them.
     scores : DataFrame
         The scores compared.
     remedy : str
-        Call that says more of the pairs that are left out, for the warning.
+        Call that describes the pairs that are left out, for the warning.
     pairs : {"complete", "available"}
-        Whether these pairs are left out, or each method is averaged over its own cases.
+        "complete" leaves such pairs out, "available" averages each method over its own cases.
     """
     if one_sided.empty:
         return estimates
-    columns = [c for c in one_sided.columns if c != LACKING]
+    columns = [column for column in one_sided.columns if column != LACKING]
     keys = estimates[columns]
-    n_complete = estimates["n_pairs" if "n_pairs" in estimates.columns else "n"].to_numpy()
-    of_reference = one_sided[LACKING].eq("reference")
-    n_method = counts_of_rows(keys, one_sided.loc[~of_reference, columns], scores)
-    n_reference = counts_of_rows(keys, one_sided.loc[of_reference, columns], scores)
-    n_any = n_complete + n_method + n_reference
-    many = lacks_many(n_method, n_any) | lacks_many(n_reference, n_any)
-    if not many.any():
+    number_column = "n_pairs" if "n_pairs" in estimates.columns else "n"
+    n_complete = estimates[number_column].to_numpy()
+    lacks_reference = one_sided[LACKING].eq("reference")
+    n_without_method = counts_of_rows(keys, one_sided.loc[~lacks_reference, columns], scores)
+    n_without_reference = counts_of_rows(keys, one_sided.loc[lacks_reference, columns], scores)
+    n_any = n_complete + n_without_method + n_without_reference
+    is_marked = lacks_many(n_without_method, n_any) | lacks_many(n_without_reference, n_any)
+    if not is_marked.any():
         return estimates
-    left_out = n_any - n_complete
+    n_one_sided = n_any - n_complete
     texts = []
-    rows = np.flatnonzero(many)
+    rows = np.flatnonzero(is_marked)
     for row, label in zip(rows, group_labels(keys, rows), strict=True):
-        texts.append(f"{label}: {left_out[row]} of {n_any[row]}")
+        texts.append(f"{label}: {n_one_sided[row]} of {n_any[row]}")
     groups = group_list(list(dict.fromkeys(texts)))
     if pairs == "complete":
         warn(
             f"pairs with one of their two scores are left out ({groups}), so the comparison is of the cases "
             f"that both methods have: {remedy}"
         )
-        return add_caution(estimates, INCOMPLETE_PAIRS, many)
+        return add_caution(estimates, INCOMPLETE_PAIRS, is_marked)
     warn(
         f"pairs='available' compares means over different cases, as pairs with one of their two scores are "
         f"{groups}; pairs='complete' compares the methods on the cases that both have"
     )
-    return add_caution(estimates, DIFFERENT_CASES, many)
+    return add_caution(estimates, DIFFERENT_CASES, is_marked)

@@ -1,6 +1,6 @@
-"""Small P values of sign-flip tests, of every pattern of signs instead of a sample of them.
+"""Small P values of sign-flip tests, from every pattern of signs instead of a sample of patterns.
 
-A sample of B flips knows no P value below 1 / B, which is not small after an adjustment for many tests.
+No P value of a sample of B flips is below 1 / B, which is not small after an adjustment for many tests.
 
 Streitberg B, Roehmel J. Exact distributions for permutation and rank tests: an introduction to some recently
 published algorithms. Statistical Software Newsletter 1986;12:10-17.
@@ -15,76 +15,83 @@ variables. Adv Appl Probab 1980;12:475-490. doi:10.2307/1426607
 import numpy as np
 from scipy import optimize, stats
 
-#: Steps into which the sum of the units on the other side is divided.
-_STEPS = 4096
-#: Units up to which rounding to such steps is an error of less than a hundredth.
+#: Number of steps into which a sum of sizes is divided where sizes are rounded to whole steps.
+_N_STEPS = 4096
+#: Largest number of units whose P values have errors of less than a hundredth after rounding to steps.
 _FEW_UNITS = 60
-#: Parts of the largest that are smaller than this share are 0.
-_NOTHING = 1e-12
+#: Sizes below this share of the largest are rounding.
+_ROUNDING = 1e-12
 #: Multiples that differ from whole numbers by less are whole.
-_WHOLE = 1e-6
+_WHOLE_NUMBER_TOLERANCE = 1e-6
 
 
-def sign_p_values(parts: np.ndarray, ties: float) -> np.ndarray:
-    """Share of all patterns of signs whose sums lie at least as far from 0 as the data's, for each row.
+def sign_p_values(unit_shares: np.ndarray, ties: float) -> np.ndarray:
+    """Compute two-sided P values from all patterns of signs, shape (n_rows,).
 
-    `parts` (n_units, n_rows) are the units' shares of the statistic. Patterns exactly as far as the data
-    count `ties`: 1, or 0.5 of a mid-P value. The patterns of few units, and of counts such as hits, are
-    counted (Streitberg and Roehmel 1986); of many units with other scores the share is a saddlepoint
-    approximation (Lugannani and Rice 1980).
+    A P value is the share of patterns whose sum is at least as far from 0 as that of the data. `unit_shares`
+    (n_units, n_rows) are the units' shares of the statistic. Patterns exactly as far as the data count
+    `ties`: 1, or 0.5 for a mid-P value. The patterns of few units, and of counts such as hits, are counted
+    (Streitberg and Roehmel 1986); of many units with other scores the share is a saddlepoint approximation
+    (Lugannani and Rice 1980).
     """
-    return np.array([_p_value(row, ties) for row in parts.T])
+    return np.array([_p_value(row_shares, ties) for row_shares in unit_shares.T])
 
 
-def _p_value(parts: np.ndarray, ties: float) -> float:
-    """P value of one row.
+def _p_value(unit_shares: np.ndarray, ties: float) -> float:
+    """Compute the P value of one row; `unit_shares` (n_units,) are the units' shares of the statistic.
 
-    A pattern is as far on the data's side where the units that it sets against that side sum to no more than
-    those that the data have against it.
+    A unit is opposed if its sign differs from that of the statistic. A pattern of signs has a statistic at
+    least as far from 0, with the same sign, if the sizes of its opposed units sum to no more than those of
+    the units that are opposed in the data.
     """
-    sizes = np.abs(parts)
-    varies = sizes > _NOTHING * sizes.max(initial=0.0)
-    opposed = np.sign(parts) != np.sign(parts.sum())
-    sizes = sizes[varies]
-    opposed = opposed[varies]
-    if not opposed.any():
-        return 2 * ties * _halved(len(sizes))
-    smallest = sizes.min()
-    multiples = sizes / smallest
-    is_count = np.abs(multiples - np.rint(multiples)).max() < _WHOLE
-    if is_count and multiples[opposed].sum() <= _STEPS:
-        return _counted(np.rint(multiples).astype(np.int64), opposed, ties)
+    sizes = np.abs(unit_shares)
+    is_opposed = np.sign(unit_shares) != np.sign(unit_shares.sum())
+    is_nonzero = sizes > _ROUNDING * sizes.max(initial=0.0)
+    sizes = sizes[is_nonzero]
+    is_opposed = is_opposed[is_nonzero]
+    if not is_opposed.any():
+        return 2 * ties * _power_of_half(len(sizes))
+    multiples = sizes / sizes.min()
+    whole_multiples = np.rint(multiples)
+    are_whole = np.abs(multiples - whole_multiples).max() < _WHOLE_NUMBER_TOLERANCE
+    if are_whole and multiples[is_opposed].sum() <= _N_STEPS:
+        return _count_patterns(whole_multiples.astype(np.int64), is_opposed, ties)
     if len(sizes) <= _FEW_UNITS:
-        steps = np.rint(sizes * (_STEPS / sizes[opposed].sum()))
-        return _counted(steps.astype(np.int64), opposed, ties)
-    return _saddlepoint(sizes, abs(parts.sum()))
+        rounded_sizes = np.rint(sizes * (_N_STEPS / sizes[is_opposed].sum()))
+        return _count_patterns(rounded_sizes.astype(np.int64), is_opposed, ties)
+    return _saddlepoint_p_value(sizes, abs(unit_shares.sum()))
 
 
-def _counted(steps: np.ndarray, opposed: np.ndarray, ties: float) -> float:
-    """P value of whole numbers, by the shift algorithm."""
-    most = int(steps[opposed].sum())
-    within = steps <= most
-    # share of the patterns of the units so far, by the sum of those set against the data's side
-    shares = np.zeros(most + 1)
+def _count_patterns(sizes: np.ndarray, is_opposed: np.ndarray, ties: float) -> float:
+    """Compute the P value of sizes that are whole numbers, by the shift algorithm."""
+    opposed_sum = int(sizes[is_opposed].sum())
+    can_be_opposed = sizes <= opposed_sum
+    # Element s is the share of the patterns of the units so far whose opposed sizes sum to s.
+    shares = np.zeros(opposed_sum + 1)
     shares[0] = 1.0
-    for step in steps[within]:
-        shares[step:] += shares[: most + 1 - step]
+    for size in sizes[can_be_opposed]:
+        shares[size:] += shares[: opposed_sum + 1 - size]
         shares /= 2
-    # a unit larger than all that may be opposed has to be on the data's side
-    n_larger = int((~within).sum())
-    return float(2 * (shares[:-1].sum() + ties * shares[-1]) * _halved(n_larger))
+    n_larger = int((~can_be_opposed).sum())
+    share_of_patterns = shares[:-1].sum() + ties * shares[-1]
+    # A unit larger than the opposed sum must have the sign of the statistic.
+    return float(2 * share_of_patterns * _power_of_half(n_larger))
 
 
-def _saddlepoint(sizes: np.ndarray, distance: float) -> float:
-    """P value by the cumulant generating function of signs, the sum of log cosh(t size)."""
+def _saddlepoint_p_value(sizes: np.ndarray, distance: float) -> float:
+    """Approximate the P value of a statistic this far from 0 by Lugannani and Rice's formula.
 
-    def slope(t: float) -> float:
+    P = 2 (1 - Phi(w) + phi(w) (1/u - 1/w)) with w = sqrt(2 (t distance - K(t))) and u = t sqrt(K''(t)). K is
+    the cumulant generating function of signs, the sum of log cosh(t size), and t solves K'(t) = distance.
+    """
+
+    def slope_excess(t: float) -> float:
         return float((sizes * np.tanh(t * sizes)).sum()) - distance
 
     upper = distance / float((sizes**2).sum())
-    while slope(upper) < 0:
+    while slope_excess(upper) < 0:
         upper *= 2
-    t = float(optimize.brentq(slope, 0.0, upper))
+    t = float(optimize.brentq(slope_excess, 0.0, upper))
     cumulant = (np.logaddexp(t * sizes, -t * sizes) - np.log(2)).sum()
     curvature = (sizes**2 * (1 - np.tanh(t * sizes) ** 2)).sum()
     w = np.sqrt(2 * (t * distance - cumulant))
@@ -92,6 +99,6 @@ def _saddlepoint(sizes: np.ndarray, distance: float) -> float:
     return float(2 * (stats.norm.sf(w) + stats.norm.pdf(w) * (1 / u - 1 / w)))
 
 
-def _halved(n_times: int) -> float:
-    """One half to a power, never 0."""
-    return max(0.5**n_times, np.finfo(np.float64).tiny)
+def _power_of_half(exponent: int) -> float:
+    """Return 0.5 to a power, at least the smallest positive number."""
+    return max(0.5**exponent, np.finfo(np.float64).tiny)

@@ -1,8 +1,8 @@
 """One-sided P values of the tests that intervals invert; `intervals.RECORDS` names them.
 
-Each takes a bound per estimate and gives two arrays of shape (n_rows,): P values of the hypotheses that what
-is estimated lies at or below the bound, and at or above it. With P below alpha the bound lies outside the
-limits of level 1 - 2 alpha.
+Each function takes a bound per estimate and returns two arrays of shape (n_rows,): P values of the null
+hypotheses that the parameter is at or below the bound, and at or above it. If a P value is below alpha, the
+bound lies outside the limits of level 1 - 2 alpha.
 """
 
 import numpy as np
@@ -14,7 +14,10 @@ Tails = tuple[np.ndarray, np.ndarray]
 
 
 def t_tails(estimate: np.ndarray, std_error: np.ndarray, df: np.ndarray, bound: np.ndarray) -> Tails:
-    """Of Student's t, of the normal distribution where `df` is infinite; NaN without a standard error."""
+    """One-sided P values of Student's t test, or of the z test where `df` is infinite.
+
+    NaN where the standard error is 0 or undefined, or `df` is below 1.
+    """
     with np.errstate(invalid="ignore", divide="ignore"):
         statistic = (estimate - bound) / np.where(std_error > 0, std_error, np.nan)
     df = np.where(np.asarray(df) >= 1, df, np.nan)
@@ -22,25 +25,36 @@ def t_tails(estimate: np.ndarray, std_error: np.ndarray, df: np.ndarray, bound: 
 
 
 def percentile_tails(replicates: np.ndarray, rounding: np.ndarray, bound: np.ndarray) -> Tails:
-    """Shares (1 + k) / (B + 1) of k replicates at or beyond the bound, of the B that are defined."""
-    n = 1 + (~np.isnan(replicates)).sum(axis=0)
-    at_or_below, at_or_above = replicates <= bound + rounding, replicates >= bound - rounding
-    return (1 + at_or_below.sum(axis=0)) / n, (1 + at_or_above.sum(axis=0)) / n
+    """One-sided P values (1 + k) / (B + 1), with k of B defined replicates at or beyond the bound."""
+    n_defined = (~np.isnan(replicates)).sum(axis=0)
+    n_at_or_below = (replicates <= bound + rounding).sum(axis=0)
+    n_at_or_above = (replicates >= bound - rounding).sum(axis=0)
+    return (1 + n_at_or_below) / (1 + n_defined), (1 + n_at_or_above) / (1 + n_defined)
 
 
 def flip_tails(flipped: Flipped, estimate: np.ndarray, rounding: np.ndarray, bound: np.ndarray) -> Tails:
-    """Half the two-sided P value of the bound on the side of the estimate, as signs are flipped in pairs."""
+    """One-sided P values from sign flips: half the two-sided P value, and 1 minus that.
+
+    Each pattern of signs has an opposite one, so that the distribution of the statistic is symmetric.
+    """
     half = flipped.p_value_of(bound, rounding) / 2
-    return np.where(estimate > bound, half, 1 - half), np.where(estimate < bound, half, 1 - half)
+    at_or_below = np.where(estimate > bound, half, 1 - half)
+    at_or_above = np.where(estimate < bound, half, 1 - half)
+    return at_or_below, at_or_above
 
 
 def fieller_tails(
     method: np.ndarray, reference: np.ndarray, covariance: np.ndarray, df: np.ndarray, bound: np.ndarray
 ) -> Tails:
-    """Of a percentage decrease, by the t test of method - theta * reference, theta being 1 - bound / 100."""
+    """One-sided P values of a percentage decrease, by the t test of method - theta * reference.
+
+    theta is 1 - bound / 100. `covariance` (n_rows, 2, 2) is that of the means of method and reference.
+    """
     theta = np.where(np.isfinite(bound), 1 - bound / 100, 0.0)
-    (own, both), (_, other) = covariance[:, 0].T, covariance[:, 1].T
-    variance = own - 2 * theta * both + theta**2 * other
-    # the decrease is the larger the smaller the method's mean, if the reference's is above 0
-    gap = (theta * reference - method) * np.sign(reference)
-    return t_tails(gap, np.sqrt(np.maximum(variance, 0)), df, np.zeros_like(gap))
+    method_variance = covariance[:, 0, 0]
+    reference_variance = covariance[:, 1, 1]
+    variance = method_variance - 2 * theta * covariance[:, 0, 1] + theta**2 * reference_variance
+    # The decrease is above the bound if theta * reference exceeds method, for a reference above 0.
+    difference = (theta * reference - method) * np.sign(reference)
+    std_error = np.sqrt(np.maximum(variance, 0))
+    return t_tails(difference, std_error, df, bound=np.zeros_like(difference))

@@ -1,4 +1,4 @@
-"""How much each row counts: weights of cases, units that count alike, weights of what is averaged over."""
+"""Weights of cases, of units, and of the members of averages such as tasks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,19 +11,21 @@ from salstats.checks import ColumnError, SalstatsError, ValueRangeError, check_c
 from salstats.frames import ColumnCodes, case_key, first_rows, text_column
 from salstats.stats.engine.units import Units
 
-#: What `weights=` takes: a column, the word, or weights of the values that are averaged over.
+#: Values of `weights=`: the name of a column, "unit", or weights of the values that are averaged over.
 Weighting = str | Mapping[Any, float] | None
-#: Says that each unit counts as one; stands between a column that is averaged over and its weights.
-UNIT, MEMBERS = "unit", ": "
+#: The value of `weights=` that gives each unit the same weight.
+UNIT = "unit"
+#: Text in a column `weights` between the column that is averaged over and the weights of its values.
+MEMBERS = ": "
 
 
 @dataclass(frozen=True)
 class Weights:
-    """How much rows, units and members of an average count."""
+    """Weights of rows, units and members of an average."""
 
-    #: (n_rows,): Weights of rows, above 0; None where each counts as one.
+    #: (n_rows,): Weights of rows, above 0; None where all are equal.
     of_rows: np.ndarray | None = field(default=None, repr=False)
-    #: Whether each unit counts as one: means are of units' means.
+    #: Units have equal weights: means are means of the units' means.
     each_unit: bool = False
     #: Weights of the values of the column that is averaged over.
     of_members: Mapping[Any, float] | None = None
@@ -31,37 +33,44 @@ class Weights:
     column: str = ""
 
     def columns(self, averaged: np.ndarray) -> dict[str, Any]:
-        """Column `weights` of an estimates frame; `averaged` says which rows are averages."""
+        """Make the column `weights` of an estimates frame, if any row or unit is weighted.
+
+        `averaged` (n_estimates,) is True for the rows that are averages.
+        """
         if self.of_members is not None:
-            shares = ", ".join(f"{value} {weight:g}" for value, weight in self.of_members.items())
-            return {
-                "weights": text_column(f"{self.column}{MEMBERS}{shares}" if row else None for row in averaged)
-            }
-        said = UNIT if self.each_unit else self.column
-        return {"weights": text_column([said] * len(averaged))} if said else {}
+            member_weights = [f"{value} {weight:g}" for value, weight in self.of_members.items()]
+            text = f"{self.column}{MEMBERS}{', '.join(member_weights)}"
+            texts: list[str | None] = [None] * len(averaged)
+            for row in np.flatnonzero(averaged):
+                texts[row] = text
+            return {"weights": text_column(texts)}
+        text = UNIT if self.each_unit else self.column
+        if not text:
+            return {}
+        return {"weights": text_column([text] * len(averaged))}
 
     def averaged_rows(self, frame: pd.DataFrame) -> np.ndarray | None:
-        """Return which rows enter averages (bool, one per row); None where all do."""
+        """Find the rows that enter averages with a weight above 0 (bool, one per row); None if all do."""
         if self.of_members is None:
             return None
-        shares = frame[self.column].astype("object").map(self.of_members)
-        return np.asarray(shares.to_numpy(dtype=np.float64) > 0)
+        weights = frame[self.column].astype("object").map(self.of_members)
+        return np.asarray(weights.to_numpy(dtype=np.float64) > 0)
 
 
-#: Each row counts as one.
+#: Equal weights of all rows.
 EQUAL = Weights()
 
 
 def weighted(
     codes: ColumnCodes, units: Units, weights: Weighting, average: str | None
 ) -> tuple[ColumnCodes, Units, Weights]:
-    """The rows of scores that count, their units, and how much they count.
+    """Return the rows of scores with a weight above 0, their units, and their weights.
 
     Raises
     ------
     ColumnError, ValueRangeError, SalstatsError
         No column of numbers, or weights that differ within a case, are empty, negative or all 0; weights of
-        tasks that are not averaged over, or lack one.
+        tasks that are not averaged over, or that lack a task.
     """
     if weights is None:
         return codes, units, EQUAL
@@ -70,13 +79,19 @@ def weighted(
     if weights in (UNIT, units.name):
         return codes, units, Weights(each_unit=True)
     values = row_weights(codes, weights, units.name)
-    if (used := np.flatnonzero(values > 0)).size < len(values):
-        codes, units = codes.take(used), replace(units, codes=units.codes[used])
-    return codes, units, Weights(of_rows=values[used], column=weights)
+    rows = np.flatnonzero(values > 0)
+    if len(rows) < len(values):
+        codes = codes.take(rows)
+        units = replace(units, codes=units.codes[rows])
+    return codes, units, Weights(of_rows=values[rows], column=weights)
 
 
 def row_weights(codes: ColumnCodes, column: str, unit: str, name: str = "scores") -> np.ndarray:
-    """Weights of rows, checked: from 0, one for each case, not all 0."""
+    """Return the weights of rows, shape (n_rows,), from a column of the frame.
+
+    They are checked to be 0 or more, equal within a case, and not all 0. `unit` and `name` are the unit's
+    and the frame's name in messages.
+    """
     frame = codes.frame
     if not isinstance(column, str):
         raise SalstatsError(f"weights={column!r} is no column, 'unit', or weights of what is averaged over")
@@ -86,15 +101,20 @@ def row_weights(codes: ColumnCodes, column: str, unit: str, name: str = "scores"
             f"weights={column!r} is no column of numbers; weights='unit' counts each unit (here {unit}) alike"
         )
     values = check_numeric(frame, column, name)
-    for wrong, what in ((np.isnan(values), "empty"), (values < 0, "negative")):
-        if wrong.any():
-            row = int(np.flatnonzero(wrong)[0])
-            raise ColumnError(f"weights={column!r} is {what} in row {row} of {name}; a weight is 0 or more")
+    for invalid, problem in ((np.isnan(values), "empty"), (values < 0, "negative")):
+        if invalid.any():
+            row = int(np.flatnonzero(invalid)[0])
+            raise ColumnError(
+                f"weights={column!r} is {problem} in row {row} of {name}; a weight is 0 or more"
+            )
     if not (values > 0).any():
         raise ValueRangeError(f"weights={column!r} of {name} is 0 in every row")
-    cases = codes.combined(case_key(frame)) if "case" in frame.columns else np.arange(len(frame))
-    first = first_rows(cases)
-    if (differs := values != values[first][cases]).any():
+    if "case" not in frame.columns:
+        return values
+    cases = codes.combined(case_key(frame))
+    case_values = values[first_rows(cases)]
+    differs = values != case_values[cases]
+    if differs.any():
         row = int(np.flatnonzero(differs)[0])
         raise ColumnError(
             f"weights={column!r} differs between rows of case {frame['case'].iloc[row]!r}; a weight says how "
@@ -104,19 +124,22 @@ def row_weights(codes: ColumnCodes, column: str, unit: str, name: str = "scores"
 
 
 def _of_members(codes: ColumnCodes, weights: Mapping[Any, float], average: str | None) -> dict[Any, float]:
-    """Weights of the values of a column that is averaged over, checked."""
+    """Return the weights of the values of a column that is averaged over, checked to be complete."""
     if average is None:
         raise SalstatsError(
             "weights of values weigh the members of an average: name their column with average=, as 'task'"
         )
     check_columns(codes.frame, [average])
-    there = list(pd.unique(codes.frame[average]))
-    if unknown := [value for value in weights if value not in there]:
-        raise ValueRangeError(f"weights name {quoted(unknown)}, and {average!r} holds {quoted(there)}")
-    if lacking := [value for value in there if value not in weights]:
-        raise ValueRangeError(f"weights lack {quoted(lacking)} of {average!r}; 0 leaves it out")
+    members = list(pd.unique(codes.frame[average]))
+    unknown = [value for value in weights if value not in members]
+    if unknown:
+        raise ValueRangeError(f"weights name {quoted(unknown)}, and {average!r} holds {quoted(members)}")
+    unweighted = [value for value in members if value not in weights]
+    if unweighted:
+        raise ValueRangeError(f"weights lack {quoted(unweighted)} of {average!r}; 0 leaves it out")
     numbers = np.asarray(pd.to_numeric([*weights.values()], errors="coerce"), np.float64)
-    if not (np.isfinite(numbers) & (numbers >= 0)).all() or not numbers.any():
+    are_valid = (np.isfinite(numbers) & (numbers >= 0)).all()
+    if not are_valid or not numbers.any():
         raise ValueRangeError(
             "weights of what is averaged over must be numbers of 0 or more, finite, and not all 0"
         )
@@ -124,27 +147,29 @@ def _of_members(codes: ColumnCodes, weights: Mapping[Any, float], average: str |
 
 
 def worth_units(sums: np.ndarray, squares: np.ndarray) -> np.ndarray:
-    """How many units of equal weight units are worth, from sums and squares of their weights, by Kish.
+    """Kish's effective number of units, (sum w)^2 / sum w^2, shape (n_rows,).
 
-    A unit's weight is that of its scores, whatever their number.
+    `sums` and `squares` (n_units, n_rows) are sums of the weights of a unit's scores and of their squares.
+    The weight w of a unit is squares / sums: the weight of its scores, whatever their number.
 
     Kish L. Survey Sampling. Wiley 1965, section 11.7.
     """
     weight = squares / np.where(sums > 0, sums, 1.0)
-    total = (weight**2).sum(axis=0)
-    # of equal weights the number itself
-    return np.round(weight.sum(axis=0) ** 2 / np.where(total > 0, total, 1.0), 9)
+    sum_of_squares = (weight**2).sum(axis=0)
+    effective_number = weight.sum(axis=0) ** 2 / np.where(sum_of_squares > 0, sum_of_squares, 1.0)
+    # Rounding gives the exact number of units where all weights are equal.
+    return np.round(effective_number, 9)
 
 
-def weights_text(said: Sequence[object], unit: str) -> str:
-    """Sentences on what a column `weights` says."""
+def weights_text(values: Sequence[object], unit: str) -> str:
+    """Write a sentence for each distinct value of a column `weights`."""
     sentences = []
-    for value in dict.fromkeys(str(value) for value in said):
-        column, members, shares = value.partition(MEMBERS)
+    for value in dict.fromkeys(str(value) for value in values):
+        column, separator, member_weights = value.partition(MEMBERS)
         if value == UNIT:
             sentences.append(f"Each {unit} counts as one, whatever its number of scores.")
-        elif members:
-            sentences.append(f"Averages over {column} are weighted: {shares}.")
+        elif separator:
+            sentences.append(f"Averages over {column} are weighted: {member_weights}.")
         else:
             sentences.append(f"Scores are weighted by {value}.")
     return " ".join(sentences)

@@ -1,4 +1,4 @@
-"""A table with one row per observation and a column per metric, from a scores frame or from a tidy table."""
+"""Tables with one row per observation and a column per metric, from a scores frame or from a tidy table."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -22,95 +22,116 @@ from salstats.stats.engine.units import Unit, unit_columns
 
 
 def is_scores_frame(frame: pd.DataFrame) -> bool:
-    """Whether a frame has the columns of a scores frame."""
-    return all(c in frame.columns for c in SCORES_COLUMNS)
+    """Return True if a frame has the columns of a scores frame."""
+    return all(column in frame.columns for column in SCORES_COLUMNS)
 
 
 def wide_table(data: pd.DataFrame, names: Sequence[str], keep: Sequence[str] = ()) -> pd.DataFrame:
-    """Table in which every one of `names` is a column; see `wide_codes`."""
+    """Make a table in which every one of `names` is a column; see `wide_codes`."""
     return wide_codes(data, names, keep).frame
 
 
 def wide_codes(data: pd.DataFrame, names: Sequence[str], keep: Sequence[str] = ()) -> ColumnCodes:
-    """Table in which every one of `names` is a column, with the columns of `keep`, coded.
+    """Make a table that has `names` and `keep` as columns, and code it.
 
-    A tidy table comes back as it is, as does a scores frame with the name "score". Of another scores
-    frame, where a name that is not a column is a metric: one row per data set, case, task, method,
-    reader, model and seed that has a score of a metric wanted, NaN where it lacks another; without a
-    metric among the names, one row per data set, case, task and combination of `keep`, so that a
-    covariate that stands beside every metric and method is used once. A covariate that is missing in some
-    rows of an observation is taken from the others.
+    A tidy table is returned unchanged, and so is a scores frame if "score" is one of the names. In any other
+    scores frame, a name that is not a column is a metric. If there are metrics among the names, the table has
+    a row for each data set, case, task, method, reader, model and seed with a score of one of them, and NaN
+    for the metrics without a score. If there are none, it has a row for each data set, case, task and
+    combination of `keep`, so that a covariate that the frame repeats for every metric and method counts once.
+    A covariate that is empty in some rows of an observation is taken from the rows that have it.
     """
     frame = check_frame(data, "data")
     if not is_scores_frame(frame):
         check_columns(frame, names, "data")
         return check_table(frame, names)
-    coded = coded_scores(frame, "data")
-    wanted = metrics_among(frame, names)
-    if wanted and ("score" in names or "metric" in keep):
+    scores = coded_scores(frame, "data")
+    metrics = metrics_among(frame, names)
+    if metrics and ("score" in names or "metric" in keep):
         clash = "the column 'score'" if "score" in names else "by='metric'"
         raise ColumnError(
-            f"{clash} and the metric {wanted[0]!r} cannot go together, as 'score' holds the scores of every "
+            f"{clash} and the metric {metrics[0]!r} cannot go together, as 'score' holds the scores of every "
             "metric; name metrics only, or use 'score' with by='metric'"
         )
     if "score" in names:
-        return coded
-    if wanted:
-        coded = coded.take(np.flatnonzero(frame["metric"].isin(wanted).to_numpy()))
-        key = [c for c in KEY_COLUMNS if c in frame.columns and c != "metric"]
+        return scores
+    if metrics:
+        scores = scores.take(np.flatnonzero(frame["metric"].isin(metrics).to_numpy()))
+        key = [column for column in KEY_COLUMNS if column in frame.columns and column != "metric"]
     else:
-        key = list(dict.fromkeys([c for c in ("dataset", "case", "task") if c in frame.columns] + [*keep]))
-    rows, codes = coded.frame, coded.combined(key)
-    found = coded.take(np.unique(codes, return_index=True)[1], key)
-    table = found.frame
+        key = [column for column in ("dataset", "case", "task") if column in frame.columns]
+        key += [column for column in dict.fromkeys(keep) if column not in key]
+    rows = scores.frame
+    observations = scores.combined(key)
+    first_rows = np.unique(observations, return_index=True)[1]
+    wide = scores.take(first_rows, key)
+    table = wide.frame
     for column in dict.fromkeys([*names, *keep]):
-        if column not in key and column not in wanted:
-            table[column] = one_value(rows, codes, key, column)
-    for metric, values in metric_columns(rows, codes, wanted).items():
+        if column not in key and column not in metrics:
+            table[column] = one_value(rows, observations, key, column)
+    for metric, values in metric_columns(rows, observations, metrics).items():
         table[metric] = values
-    return found
+    return wide
 
 
 def metrics_among(frame: pd.DataFrame, names: Sequence[str], where: str = "") -> list[str]:
-    """Those of `names` that are metrics of a frame, in their order; the others have to be columns."""
-    has_metrics = {"metric", "score"} <= set(frame.columns)
-    known = [str(m) for m in pd.unique(frame["metric"].dropna())] if has_metrics else []
+    """Return the names that are metrics of a frame; each of the others must be a column.
+
+    `where` follows a name in the message of an error.
+    """
+    metrics_of_frame = []
+    if {"metric", "score"} <= set(frame.columns):
+        metrics_of_frame = [str(metric) for metric in pd.unique(frame["metric"].dropna())]
     metrics = [name for name in names if name not in frame.columns]
     for name in metrics:
-        if name not in known:
-            hint = did_you_mean(name, [*frame.columns, *known])
-            also = f"; metrics: {quoted(known)}" if known else ""
+        if name not in metrics_of_frame:
+            hint = did_you_mean(name, [*frame.columns, *metrics_of_frame])
+            metrics_text = f"; metrics: {quoted(metrics_of_frame)}" if metrics_of_frame else ""
             raise ColumnError(
                 f"{name!r}{where} is neither a column nor a metric of data{hint} "
-                f"(columns: {quoted(frame.columns)}{also})"
+                f"(columns: {quoted(frame.columns)}{metrics_text})"
             )
     return metrics
 
 
-def metric_columns(rows: pd.DataFrame, codes: np.ndarray, metrics: Sequence[str]) -> dict[str, np.ndarray]:
-    """Scores of each metric by the codes of observations, NaN where there is none."""
-    scores, names = rows["score"].to_numpy(dtype=np.float64), rows["metric"].to_numpy()
-    found = {metric: np.full(int(codes.max()) + 1, np.nan) for metric in metrics}
-    for metric, values in found.items():
-        values[codes[names == metric]] = scores[names == metric]
-    return found
+def metric_columns(
+    rows: pd.DataFrame, observations: np.ndarray, metrics: Sequence[str]
+) -> dict[str, np.ndarray]:
+    """Return each metric's scores, shape (n_observations,), NaN where an observation has none.
+
+    `observations` are codes of the rows, shape (n_rows,).
+    """
+    scores = rows["score"].to_numpy(dtype=np.float64)
+    metric_of_row = rows["metric"].to_numpy()
+    n_observations = int(observations.max()) + 1
+    columns = {}
+    for metric in metrics:
+        is_metric = metric_of_row == metric
+        columns[metric] = np.full(n_observations, np.nan)
+        columns[metric][observations[is_metric]] = scores[is_metric]
+    return columns
 
 
-def one_value(rows: pd.DataFrame, codes: np.ndarray, key: list[str], column: str) -> Any:
-    """Value of a covariate for each observation, which its rows must agree on."""
-    groups = rows[column].groupby(codes)
-    several = np.flatnonzero((groups.nunique() > 1).to_numpy())
-    if len(several):
-        here = np.flatnonzero(codes == several[0])
-        values = pd.unique(rows[column].iloc[here].dropna())
-        shown = ", ".join(f"{c} {rows[c].iloc[here[0]]}" for c in key)
-        others = [
-            c for c in ("method", "model", "seed", "reader", "metric") if c in rows.columns and c not in key
-        ]
-        hint = f"; if it depends on {' or '.join(others)}, name that in by=" if others else ""
+def one_value(rows: pd.DataFrame, observations: np.ndarray, key: list[str], column: str) -> Any:
+    """Return a covariate's value for each observation; ColumnError where the rows of one disagree.
+
+    `observations` are codes of the rows, shape (n_rows,), and `key` the columns that tell observations apart.
+    """
+    groups = rows[column].groupby(observations)
+    conflicts = np.flatnonzero((groups.nunique() > 1).to_numpy())
+    if len(conflicts):
+        rows_of_first = np.flatnonzero(observations == conflicts[0])
+        first_row = rows_of_first[0]
+        values = pd.unique(rows[column].iloc[rows_of_first].dropna())
+        observation = ", ".join(f"{key_column} {rows[key_column].iloc[first_row]}" for key_column in key)
+        candidates = []
+        for candidate in ("method", "model", "seed", "reader", "metric"):
+            if candidate in rows.columns and candidate not in key:
+                candidates.append(candidate)
+        hint = f"; if it depends on {' or '.join(candidates)}, name that in by=" if candidates else ""
         raise ColumnError(
             f"column {column!r} has {len(values)} values for one observation "
-            f"({shown}: {values[0]}, {values[1]}){hint}"
+            f"({observation}: {values[0]}, {values[1]}){hint}"
         )
     return groups.first().array
 
@@ -124,9 +145,10 @@ def columns_to_correlate(
     unit: Unit,
     covariates: Sequence[str] = (),
 ) -> tuple[list[str], list[str], ColumnCodes, np.ndarray, np.ndarray]:
-    """Grouping columns, strata, the coded table of all columns, and both columns' numbers, NaN where missing.
+    """Check the columns of a correlation and make the table that has them.
 
-    Covariates are columns of the table, too.
+    Returns the grouping columns, the columns of the strata, the coded table, which also has the covariates,
+    and the numbers of x and of y, NaN where missing.
     """
     frame = check_frame(data, "data")
     if x == y:
@@ -135,9 +157,10 @@ def columns_to_correlate(
     strata = check_by(frame, stratified or (), (), "data")
     if stratified in groups:
         raise ColumnError(f"stratified={stratified!r} is also in by={groups}; leave it out of one of them")
-    carried = unit_columns(frame, unit)
-    codes = wide_codes(frame, [x, y, *covariates], [*groups, *strata, *carried])
-    first, second = (check_numeric(codes.frame, name, "data") for name in (x, y))
-    others = {name: check_numeric(codes.frame, name, "data") for name in covariates}
-    warn_of_correlated_labels({x: first, y: second, **others})
-    return groups, strata, codes, first, second
+    columns_of_units = unit_columns(frame, unit)
+    codes = wide_codes(frame, [x, y, *covariates], [*groups, *strata, *columns_of_units])
+    x_values = check_numeric(codes.frame, x, "data")
+    y_values = check_numeric(codes.frame, y, "data")
+    covariate_values = {name: check_numeric(codes.frame, name, "data") for name in covariates}
+    warn_of_correlated_labels({x: x_values, y: y_values, **covariate_values})
+    return groups, strata, codes, x_values, y_values
