@@ -11,13 +11,13 @@ from salstats.cli.app import make_app
 from salstats.cli.commands import COMMANDS
 from salstats.studies import engine
 
-ABOUT = """Each command reads files, calls one function and writes its frame; `salstats COMMAND --help` shows
-its page in a terminal.
+ABOUT = """Each command reads files, calls one function and writes the frame that the function returns.
+`salstats COMMAND --help` shows the page of a command in a terminal.
 
-With `-o FILE.csv`, `.parquet` or `.xlsx` the frame is written in full precision, else printed as a table: on
-a terminal the columns that fit, with `--all` every one. Options that take a list (`A,B,...`) may be repeated
-too. Bad usage and bad input give one line and exit code 2; an existing file is replaced only with
-`--overwrite`.
+With `-o FILE.csv`, `.parquet` or `.xlsx` the frame is written in full precision; without `-o` it is printed
+as a table. A terminal shows the columns that fit; `--all` prints every column. Options that take a list
+(`A,B,...`) may also be repeated. Bad usage and bad input give one line and exit code 2. An existing file is
+replaced only with `--overwrite`.
 """
 FUNCTIONS = {command.name: command.function for command in COMMANDS}
 
@@ -43,7 +43,7 @@ def write_pages(folder: Path) -> None:
 
 
 def page(name: str) -> str:
-    """One command: what it does, its arguments and options, an example."""
+    """Return the page of one command: description, arguments, options and an example."""
     app = typer.main.get_command(make_app(name))
     context = typer.Context(app, info_name="salstats")
     command: Any = app.get_command(context, name)
@@ -61,13 +61,13 @@ def page(name: str) -> str:
 
 
 def defined(option: re.Match[str]) -> str:
-    """One option as a definition; what is typed in its help is shown so."""
+    """Return one option as a definition, with the options in its help as code."""
     name, about = option.groups(default="")
     return f"{name}\n: " + re.sub(r"(?<![\w`-])--[a-z][\w-]*", r"`\g<0>`", about) + "\n"
 
 
 def index(groups: dict[str, dict[str, str]]) -> str:
-    """All commands, group by group."""
+    """Return the page that lists all commands by group."""
     text = f"# Commands\n\n{ABOUT}"
     for group, commands in groups.items():
         rows = "".join(f"| [`{name}`]({name}.md) | {about} |\n" for name, about in commands.items())
