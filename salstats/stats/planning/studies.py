@@ -10,7 +10,7 @@ import pandas as pd
 
 from salstats.checks import SalstatsWarning
 from salstats.jobs import in_pieces
-from salstats.stats.contrast_rows import flipped_options, test_of_rows, tests_of_pairs, verdicts
+from salstats.stats.contrast_rows import infer_and_test, options_for_flips, row_test_names, verdict_columns
 from salstats.stats.contrasts import difference, percent_decrease
 from salstats.stats.engine.comparisons import Comparison, compare_pairs
 from salstats.stats.engine.equivalence import CLAIMS, SIDES, Margin, is_below
@@ -61,22 +61,22 @@ class Plan:
     ) -> pd.DataFrame:  # fmt: skip
         """Analyse pairs of several studies as `analyse` would, a row each."""
         options = check_options(self.term, self.interval, self.level, self.n_replicates, rng, None)
-        options = flipped_options(options, self.test, "none")
+        options = options_for_flips(options, self.test, "none")
         test, asked = self.test or options.test, Comparison("reference", ["study"], "complete", None, False)
         keys = pd.DataFrame({"study": np.unique(studies), "method": "method", "reference": "reference"})
         compared = compare_pairs(self.term, own, other, units, studies, keys, asked)
         target = compared.target
-        found, tested = tests_of_pairs(compared, options, test, units)
+        found, tested = infer_and_test(compared, options, test, units)
         own_mean, other_mean = target.estimand.row_levels(target.cells.means())
         return pd.DataFrame(
             {
                 "n_pairs": compared.n_pairs,
                 "interval": found.taken,
-                "test": test_of_rows(test, found),
+                "test": row_test_names(test, found),
                 "conf_low": found.conf_low,
                 "conf_high": found.conf_high,
                 "p_value": tested.p_value,
-                **verdicts(found, other_mean, own_mean, np.full(len(keys), metric), self.margin),
+                **verdict_columns(found, other_mean, own_mean, np.full(len(keys), metric), self.margin),
             }
         )
 
