@@ -211,7 +211,7 @@ def _check_one_reading(design: AgreementDesign, group_readings: GroupReadings, r
 def read_by(readings: Readings, raters: Sequence[int], *, linked: bool) -> Readings:
     """Return the readings of some raters, given as columns, of rows that two or more of them read.
 
-    Where readings of a case are not `linked` row by row, a row is included if all of the raters read its case.
+    Where readings of a case are not `linked` row by row, rows count whose case all of the raters read.
     """
     values = readings.values[:, list(raters)]
     present = ~np.isnan(values)
