@@ -30,7 +30,7 @@ def case_flow(
     unit: Unit = None,
     by: str | Sequence[str] | None = None,
 ) -> pd.DataFrame:
-    """How many cases, units and scores there are at each stage, and what is lost by which reason.
+    """Count the cases, units and scores at each stage, and those that are lost by each reason.
 
     From the file to the scores of each method and metric, to those that are defined, and with a reference
     to the complete pairs: what a flow diagram (STARD, CONSORT) shows.

@@ -27,6 +27,7 @@ from salstats.stats.engine.fixed_factors import inference_to
 from salstats.stats.engine.inference import Options, check_options, moments
 from salstats.stats.engine.intervals import Basis
 from salstats.stats.engine.quantile_limits import (
+    Shares,
     inverted,
     of_difference,
     replicates_of,
@@ -362,7 +363,7 @@ def _inverted_limits(
     beyond_scores = np.zeros(len(groups), dtype=bool)
     for row in np.flatnonzero(n_units > 1).tolist():
         group = groups[row]
-        sides_shares = []
+        sides_shares: list[Shares] = []
         for scores in group.sides:
             shares = shares_of(scores, group.units, n_all_units, quantile, group.score_range)
             side_low, side_high = inverted(shares, 1 - level)

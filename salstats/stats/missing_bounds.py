@@ -92,9 +92,9 @@ def missing_bounds(
     1    hit    human  678       277        292      0.778       0.799
     """
     frame = check_frame(estimates, "estimates").reset_index(drop=True)
-    needed = ("term", "estimate", "n", "n_missing")
+    needed_columns = ("term", "estimate", "n", "n_missing")
     check_columns(
-        frame, needed, "estimates", "summarize(), difference() or percent_decrease() makes the frame"
+        frame, needed_columns, "estimates", "summarize(), difference() or percent_decrease() makes the frame"
     )
     if "n_readers" in frame.columns:
         raise SalstatsError(

@@ -101,8 +101,8 @@ def rank_agreement(
     if over == "method":
         raise ColumnError("over='method' is what is ranked; name a column such as 'task'")
     options = check_options("rank", "percentile", level, n_replicates, rng, draws)
-    asked = Asked(by, unit, pairs, directions, scheme, ties="average", also=over)
-    rankings = rank_methods(scores, asked, options)
+    ranking_options = Asked(by, unit, pairs, directions, scheme, ties="average", also=over)
+    rankings = rank_methods(scores, ranking_options, options)
     orders = None
     if scheme == "mean" and rankings.n_units.min() > 1:
         orders = _significant_orders(scores, rankings, unit, directions, level, n_replicates, options.rng)

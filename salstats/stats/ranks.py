@@ -189,7 +189,7 @@ def rank_frequencies(
     rng: int | np.random.Generator = 0,
     draws: np.ndarray | None = None,
 ) -> pd.DataFrame:
-    """How often each method takes each rank when the units are drawn again, for `plot_ranks`.
+    """Share of draws of the units in which each method takes each rank, for `plot_ranks`.
 
     Parameters
     ----------

@@ -288,7 +288,7 @@ class _Result:
     @property
     def n_units(self) -> int:
         """Number of units with readings."""
-        return np.count_nonzero(self.unit_sizes)
+        return int(np.count_nonzero(self.unit_sizes))
 
 
 def _terms_and_options(record: Agreement, **options: Any) -> tuple[list[str], dict[str, Any]]:
@@ -298,7 +298,7 @@ def _terms_and_options(record: Agreement, **options: Any) -> tuple[list[str], di
     """
     for name, value in options.items():
         if value is not None and name != record.option:
-            owner = next(other.name for other in RECORDS if other.option == name)
+            owner = next(kind.name for kind in RECORDS if kind.option == name)
             raise ValueRangeError(f"{name}= is an option of kind={owner!r}, not of {record.name!r}")
     value = options.get(record.option)
     if record.option == "form":

@@ -55,7 +55,7 @@ def sharing_factor(present: np.ndarray) -> np.ndarray:
 
 def _jackknife(readings: Readings, figure: Figure, _: Drawing) -> np.ndarray:
     """Covariances from the figures without each unit."""
-    _, left_out = figure.without(readings)
+    left_out = figure.without(readings)[1]
     present = readings.by_unit(readings.read.astype(np.float64)) > 0
     n = present.sum(axis=0)
     left_out = np.where(present, left_out, 0.0)

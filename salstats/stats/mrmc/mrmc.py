@@ -246,7 +246,7 @@ def mrmc(
             (estimate, std_error, df), margin, metrics, side, is_difference, level
         )
     verdict_columns["verdict"] = _text_where(is_difference, verdict_columns["verdict"])
-    columns = {column: table[column] for column in _ESTIMATE_COLUMNS}
+    columns: dict[str, Any] = {column: table[column] for column in _ESTIMATE_COLUMNS}
     if table["n_absent"].any():
         columns["n_absent"] = table["n_absent"]
     if not table["same_cases"].all():
@@ -260,8 +260,12 @@ def mrmc(
         "unit": unit_name,
         "inference_to": options.analysis.inference_to,
     }
-    special = {column: table[column] for column in ("df_residual", "method_mean", "reference_mean")}
-    special |= verdict_columns
+    special: dict[str, Any] = {
+        "df_residual": table["df_residual"],
+        "method_mean": table["method_mean"],
+        "reference_mean": table["reference_mean"],
+        **verdict_columns,
+    }
     special |= {"test": TEST, "figure": figure, "covariance": covariance}
     special |= {"n_readers": table["n_readers"], "design": table["design"]}
     if covariance == "bootstrap":

@@ -127,8 +127,8 @@ def rows_by_formula(curve: Curve, sizes: Sequence[StudySize], target: float) -> 
     n_units = np.array([size.n_units for size in sizes])
     power = curve.plan.power(curve.tested_precision(n_units), curve.tested_effect, curve.margin_bounds)
     width = formulas.mean_width(curve.precision(n_units), curve.plan.level)
-    needed = {"n_needed": curve.cases_needed(curve.units_needed(target))}
-    needed |= curve.limits_of_needed_cases(target)
+    needed_columns = {"n_needed": curve.cases_needed(curve.units_needed(target))}
+    needed_columns |= curve.limits_of_needed_cases(target)
     rows = []
     for i, size in enumerate(sizes):
         row = {
@@ -137,7 +137,7 @@ def rows_by_formula(curve: Curve, sizes: Sequence[StudySize], target: float) -> 
             "n_units": size.n_units,
             "power": power[i],
             "width": width[i],
-            **needed,
+            **needed_columns,
         }
         rows.append(row)
     return rows
@@ -162,8 +162,8 @@ def rows_by_simulation(
     size_ratio = 1.0
     if units_needed is not None and units_by_formula is not None and units_needed > n_units[0]:
         size_ratio = units_needed / units_by_formula
-    needed = {"n_needed": curve.cases_needed(units_needed)}
-    needed |= curve.limits_of_needed_cases(target, size_ratio)
+    needed_columns = {"n_needed": curve.cases_needed(units_needed)}
+    needed_columns |= curve.limits_of_needed_cases(target, size_ratio)
     rows = []
     for i, size in enumerate(sizes):
         size_counts = counts[size.n_units]
@@ -178,7 +178,7 @@ def rows_by_simulation(
             "conf_level": _CONF_LEVEL,
             "width": size_counts.width,
             "n_pairs": size_counts.n_pairs,
-            **needed,
+            **needed_columns,
             "interval": size_counts.interval,
             "test": size_counts.test,
         }

@@ -95,15 +95,15 @@ def of_pilot(
         codes = ColumnCodes(paired)
         units = resolve_unit(codes, unit).codes
     cases = codes.combined(case_key(paired))
-    own = paired["score"].to_numpy(dtype=np.float64)
-    other = paired["reference_score"].to_numpy(dtype=np.float64)
+    method_scores = paired["score"].to_numpy(dtype=np.float64)
+    reference_scores = paired["reference_score"].to_numpy(dtype=np.float64)
     keys, rows_of_groups = row_groups(codes, [*columns, "method"])
     for group, rows in enumerate(rows_of_groups):
         group_keys = keys.iloc[group].to_dict() | {"reference": reference}
         if populations_by_method:
             group_keys["inference_to"] = populations_by_method[str(group_keys["method"])]
-        pilot = Pilot.of(own[rows], other[rows], units[rows], cases[rows])
-        if np.isnan(own[rows] - other[rows]).all():
+        pilot = Pilot.of(method_scores[rows], reference_scores[rows], units[rows], cases[rows])
+        if np.isnan(pilot.own - pilot.other).all():
             raise SalstatsError(f"no pair of the pilot has both scores for {group_label(keys, group)}")
         n_pairs_of_units = pilot.sums(np.ones(len(rows)))
         n_complete_units = int((n_pairs_of_units > 0).sum())

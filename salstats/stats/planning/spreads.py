@@ -77,11 +77,13 @@ def _spread_of_discordant_pairs(population: Population, sd: float) -> Spread:
     The variance of one difference is that share less the square of the mean difference.
     """
     pilot = population.pilot
-    own = population.own[pilot.complete]
-    other = pilot.other[pilot.complete]
-    discordant_share = float((own * (1 - other) + other * (1 - own)).mean())
-    mean_difference = float((own - other).mean())
-    n = len(own)
+    method_scores = population.own[pilot.complete]
+    reference_scores = pilot.other[pilot.complete]
+    method_only = method_scores * (1 - reference_scores)
+    reference_only = reference_scores * (1 - method_scores)
+    discordant_share = float((method_only + reference_only).mean())
+    mean_difference = float((method_scores - reference_scores).mean())
+    n = len(method_scores)
     share_low, share_high = wilson(np.array([discordant_share]), np.array([n]), LIMITS_LEVEL)
     # A mean difference d needs a share of |d| of discordant pairs at least.
     lowest_share = max(float(share_low[0]), abs(mean_difference))

@@ -61,19 +61,24 @@ class Plan:
         )
 
     def analyse_pairs(
-        self, own: np.ndarray, other: np.ndarray, units: Units, studies: np.ndarray, metric: str,
+        self,
+        method_scores: np.ndarray,
+        reference_scores: np.ndarray,
+        units: Units,
+        studies: np.ndarray,
+        metric: str,
         rng: np.random.Generator,
-    ) -> pd.DataFrame:  # fmt: skip
+    ) -> pd.DataFrame:
         """Analyse pairs of several studies as `analyse` would; return a row for each study.
 
-        `own` and `other` (n_pairs,) are the scores of the method and of the reference.
+        Scores, units and studies have shape (n_pairs,).
         """
         options = check_options(self.term, self.interval, self.level, self.n_replicates, rng, draws=None)
         options = options_for_flips(options, self.test, adjust="none")
         test = self.test or options.test
         comparison = Comparison("reference", by=["study"], pairs="complete", average=None, overall=False)
         keys = pd.DataFrame({"study": np.unique(studies), "method": "method", "reference": "reference"})
-        compared = compare_pairs(self.term, own, other, units, studies, keys, comparison)
+        compared = compare_pairs(self.term, method_scores, reference_scores, units, studies, keys, comparison)
         target = compared.target
         estimates, tested = infer_and_test(compared, options, test, units)
         method_mean, reference_mean = target.estimand.row_levels(target.cells.means())
@@ -167,13 +172,15 @@ def _analyse_blocks(blocks: tuple[_Block, ...]) -> list[pd.DataFrame]:
     """Draw and analyse the studies of some blocks; return a frame for each block, with a row per study."""
     frames = []
     for block in blocks:
-        own, other, units, studies = block.draw.pairs(range(block.first, block.last))
+        method_scores, reference_scores, units, studies = block.draw.pairs(range(block.first, block.last))
         with warnings.catch_warnings():
             # Warnings are of single studies, and results are of their number.
             warnings.simplefilter("ignore", SalstatsWarning)
             # The number of units in the seed keeps this stream apart from those that studies are drawn by.
             rng = np.random.default_rng((block.draw.seed, block.first, block.draw.n_units))
-            results = block.plan.analyse_pairs(own, other, units, studies, block.metric, rng)
+            results = block.plan.analyse_pairs(
+                method_scores, reference_scores, units, studies, block.metric, rng
+            )
         frame = results[["n_pairs", "interval", "test"]].assign(
             size=block.size,
             shown=block.plan.reaches_goal(results),
