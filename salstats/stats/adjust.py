@@ -56,10 +56,10 @@ def adjust(
     """Frame with its p-values adjusted for multiplicity.
 
     A family is all rows of the frame, or of a group of `within`, that have a p-value. Rows "Average" and
-    "Overall" in a grouping column (before `term`) ask of all together what the others ask of each, and are a
-    family of their own: neither makes the other less certain. Rows whose `term` is "(Intercept)" are part of
-    none: nobody tests whether an intercept is zero; nor is the test "equal" of `mrmc`. Any other row counts;
-    leave out first what was not a test.
+    "Overall" in a grouping column (before `term`) summarise other rows, and are a family of their own, so
+    that neither family counts in the adjustment of the other. Rows whose `term` is "(Intercept)" belong to no
+    family, as nobody tests whether an intercept is zero; nor does the global test "equal" of `mrmc`. Any
+    other row counts: leave out rows that were not a test before you adjust.
 
     Parameters
     ----------

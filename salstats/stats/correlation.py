@@ -311,8 +311,9 @@ def correlate(
             is_inferred = correlations.usable
             inferred_strata = [pairs_of_strata[i] for i in np.flatnonzero(is_inferred)]
             pairs_of_groups.append(np.concatenate([pairs[:0], *inferred_strata]))
-            values = [codes.frame[stratified].iloc[stratum[0]] for stratum in pairs_of_strata]
-            problems.add_strata([f"{label}, {stratified} {value}" for value in values], correlations)
+            for i in np.flatnonzero(~is_inferred):
+                value = codes.frame[stratified].iloc[pairs_of_strata[i][0]]
+                problems.undefined.append(f"{label}, {stratified} {value} ({correlations.reasons[i]})")
         if interval == "cr2" and is_inferred.any() and np.isnan(results[-1]["p_value"]):
             problems.too_few_units.append(label)
     has_exact_p = RECORDS[test].ranks and not covariate_names
@@ -535,11 +536,6 @@ class _Problems:
             self.undefined.append(f"{label} ({correlations.reasons[0]})")
         if abs(r) == 1:
             self.perfect.append(f"{label} ({n_pairs} pairs)")
-
-    def add_strata(self, labels: list[str], correlations: _StrataCorrelations) -> None:
-        """Add the strata of a group that cannot be combined."""
-        for i in np.flatnonzero(~correlations.usable):
-            self.undefined.append(f"{labels[i]} ({correlations.reasons[i]})")
 
     def report(self, subject: str, has_exact_p: bool, *, is_stratified: bool) -> None:
         """Warn of each kind of problem; `subject` names the correlation."""

@@ -297,8 +297,8 @@ def _infer_quantiles(
     groups = []
     for group in range(len(keys)):
         rows = np.flatnonzero(is_defined & (design.groups == group))
-        sides = tuple(scores[rows] for scores in sides_scores)
-        groups.append(_Group(sides, units.codes[rows], ranges[group]))
+        group_scores = tuple(scores[rows] for scores in sides_scores)
+        groups.append(_Group(group_scores, units.codes[rows], ranges[group]))
     sides_quantiles = np.array([[_quantile(side, quantile) for side in group.sides] for group in groups])
     is_difference = len(sides_scores) == 2
     estimate = sides_quantiles[:, 0]
