@@ -202,23 +202,20 @@ def auroc(
     units_of_groups = [unit_codes[rows] for rows in rows_of_groups]
     n = np.array([len(rows) for rows in rows_of_groups])
     n_units = np.array([len(np.unique(group_units)) for group_units in units_of_groups])
-    is_tied = np.zeros(len(keys), dtype=bool)
     areas = []
-    for group, rows in enumerate(rows_of_groups):
-        group_reference = None
-        if reference_scores is not None:
-            group_reference = reference_scores[rows]
-        elif len(rows):
-            is_tied[group] = np.ptp(values[rows]) == 0
+    for rows, group_units in zip(rows_of_groups, units_of_groups, strict=True):
         area = roc_area(
             values[rows],
             labels[rows] == 1,
-            clusters=None if record.name == "delong" else units_of_groups[group],
-            reference=group_reference,
+            clusters=None if record.name == "delong" else group_units,
+            reference=None if reference_scores is None else reference_scores[rows],
             obuchowski=record.name in ("delong", "obuchowski"),
         )
         areas.append(area)
     area_table = pd.DataFrame(areas, columns=list(RocArea._fields))
+    is_tied = np.zeros(len(keys), dtype=bool)
+    if reference_scores is None:
+        is_tied = np.array([len(rows) > 0 and np.ptp(values[rows]) == 0 for rows in rows_of_groups])
     is_default = interval is None or interval == RECOMMENDED
     columns = _area_columns(
         area_table, n_units == n, record, term, level, falls_back_on_wilson=is_default and reference is None

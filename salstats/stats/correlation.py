@@ -340,11 +340,7 @@ def correlate(
         columns |= {"unit": units.name, "n_units": n_units}
         if interval != "cr2" and test != "rm":
             _warn_of_repeats(keys, n_pairs, n_units, units)
-    n_rarer = []
-    for pairs, group_units in zip(pairs_of_groups, units_of_groups, strict=True):
-        n_rarer_x = units_with_rarer_value(x_values[pairs], group_units)
-        n_rarer_y = units_with_rarer_value(y_values[pairs], group_units)
-        n_rarer.append(min(n_rarer_x, n_rarer_y))
+    n_rarer = [_units_with_rarer_value(sample, pairs) for pairs in pairs_of_groups]
     cautions = {
         FEW_UNITS: few_units_of_rows(units_of_groups),
         FEW_EVENTS: few_events(np.array(n_rarer)),
@@ -356,6 +352,17 @@ def correlate(
         result, codes, groups, lambda: shared_rows_call(data, (x, y), "data"), complete
     )
     return adjusted_if_asked(result, adjust)
+
+
+def _units_with_rarer_value(sample: CorrelatedPairs, rows: np.ndarray) -> float:
+    """Number of units with the rarer value of a two-valued variable; infinite if neither variable is one.
+
+    Of two such variables it is the smaller number.
+    """
+    units = sample.units[rows]
+    n_rarer_x = units_with_rarer_value(sample.first[rows], units)
+    n_rarer_y = units_with_rarer_value(sample.second[rows], units)
+    return min(n_rarer_x, n_rarer_y)
 
 
 def warn_pooled_pairs(

@@ -10,7 +10,7 @@ import pandas as pd
 
 from salstats.checks import ValueRangeError, check_choice, check_level, warn
 from salstats.frames import estimates_frame, text_column
-from salstats.stats.agreement.comparing import agreement_design, read_by, readings_of
+from salstats.stats.agreement.comparing import AgreementDesign, agreement_design, read_by, readings_of
 from salstats.stats.agreement.readings import Coefficients, Readings
 from salstats.stats.agreement.records import CONTINUOUS, KINDS, RECORDS, Agreement
 from salstats.stats.engine.advice import warn_rough, warn_unequal_units
@@ -179,33 +179,7 @@ def agreement(
     check_level(level)
     terms, options = _terms_and_options(record, form=form, scale=scale, weighting=weighting, linked=linked)
     design = agreement_design(scores, over, by, unit)
-    results = []
-    for group in range(len(design.keys)):
-        group_readings = readings_of(design, group, record)
-        raters = group_readings.raters
-        rater_sets: list[tuple[int, ...]] = [tuple(range(len(raters)))]
-        if record.pairs:
-            rater_sets = list(combinations(range(len(raters)), 2))
-        for rater_set in rater_sets:
-            readings = read_by(group_readings.readings, rater_set, linked=options.get("linked") is not False)
-            if interval_record.name in record.complete and not readings.complete:
-                raise ValueRangeError(
-                    f"interval={interval_record.name!r} needs every reading, and {group_readings.label} "
-                    "lacks some; the default takes gaps, or leave out the cases that have them"
-                )
-            n = int((~np.isnan(readings.values)).sum())
-            result = _Result(
-                group=group,
-                raters=[str(raters[rater]) for rater in rater_set],
-                coefficients=_estimate(record, interval_record, readings, level, options),
-                n=n,
-                n_missing=group_readings.n_rows * len(rater_set) - n,
-                n_cases=readings.n_cases,
-                unit_sizes=np.bincount(readings.units, minlength=design.units.n),
-                n_minority_units=_count_minority_units(readings),
-            )
-            results.append(result)
-
+    results = _results(design, record, interval_record, level, options)
     keys = design.keys.iloc[[result.group for result in results]].reset_index(drop=True)
     frame = design.codes.frame
     if "metric" in frame.columns and over != "metric" and "metric" not in keys.columns:
@@ -289,6 +263,39 @@ class _Result:
     def n_units(self) -> int:
         """Number of units with readings."""
         return int(np.count_nonzero(self.unit_sizes))
+
+
+def _results(
+    design: AgreementDesign, record: Agreement, interval: Interval, level: float, options: dict[str, Any]
+) -> list[_Result]:
+    """Return the result of each group, or of each pair of raters of each group."""
+    results = []
+    for group in range(len(design.keys)):
+        group_readings = readings_of(design, group, record)
+        raters = group_readings.raters
+        rater_sets: list[tuple[int, ...]] = [tuple(range(len(raters)))]
+        if record.pairs:
+            rater_sets = list(combinations(range(len(raters)), 2))
+        for rater_set in rater_sets:
+            readings = read_by(group_readings.readings, rater_set, linked=options.get("linked") is not False)
+            if interval.name in record.complete and not readings.complete:
+                raise ValueRangeError(
+                    f"interval={interval.name!r} needs every reading, and {group_readings.label} "
+                    "lacks some; the default takes gaps, or leave out the cases that have them"
+                )
+            n = int((~np.isnan(readings.values)).sum())
+            result = _Result(
+                group=group,
+                raters=[str(raters[rater]) for rater in rater_set],
+                coefficients=_estimate(record, interval, readings, level, options),
+                n=n,
+                n_missing=group_readings.n_rows * len(rater_set) - n,
+                n_cases=readings.n_cases,
+                unit_sizes=np.bincount(readings.units, minlength=design.units.n),
+                n_minority_units=_count_minority_units(readings),
+            )
+            results.append(result)
+    return results
 
 
 def _terms_and_options(record: Agreement, **options: Any) -> tuple[list[str], dict[str, Any]]:
