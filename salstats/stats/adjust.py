@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -37,9 +38,9 @@ INTERCEPT = "(Intercept)"
 GLOBAL = "equal"
 #: The procedure whose P values agree with simultaneous limits.
 SINGLE_STEP = "single-step"
-#: What 1 - conf_level is where the frame has no conf_level.
+#: Significance level of rows whose frame has no conf_level.
 _ALPHA = 0.05
-_ADDED = ("p_adjusted", "p_margin_adjusted", "n_tests", "procedure")
+_ADDED_COLUMNS = ("p_adjusted", "p_margin_adjusted", "n_tests", "procedure", "p_adjusted_floor")
 # 1 - 0.95 is not 0.05 in binary: values this close count as equal
 _ROUNDING = 1e-9
 
@@ -55,10 +56,10 @@ def adjust(
     """Frame with its p-values adjusted for multiplicity.
 
     A family is all rows of the frame, or of a group of `within`, that have a p-value. Rows "Average" and
-    "Overall" in a grouping column (before `term`) ask of all together what the others ask of each, and are a
-    family of their own: neither makes the other less certain. Rows whose `term` is "(Intercept)" are part of
-    none: nobody tests whether an intercept is zero; nor is the test "equal" of `mrmc`. Any other row counts;
-    leave out first what was not a test.
+    "Overall" in a grouping column (before `term`) summarise other rows, and are a family of their own, so
+    that neither family counts in the adjustment of the other. Rows whose `term` is "(Intercept)" belong to no
+    family, as nobody tests whether an intercept is zero; nor does the global test "equal" of `mrmc`. Any
+    other row counts: leave out rows that were not a test before you adjust.
 
     Parameters
     ----------
@@ -158,105 +159,171 @@ def adjust(
 
 
 def adjusted_if_asked(result: pd.DataFrame, procedure: str) -> pd.DataFrame:
-    """A result with its P values adjusted as one family, or as it is where the procedure is "none"."""
-    return result if procedure.lower() == "none" else adjust(result, procedure=procedure)
+    """Return a result with its P values adjusted as one family, unchanged where the procedure is "none"."""
+    if procedure.lower() == "none":
+        return result
+    return adjust(result, procedure=procedure)
+
+
+class _AdjustedPValues(NamedTuple):
+    """Adjusted P values of all rows of a frame, each array of shape (n_rows,)."""
+
+    #: NaN in rows that belong to no family.
+    p_adjusted: np.ndarray
+    #: Adjusted P values as they would be if every P value at its floor were 0.
+    lower_bound: np.ndarray
+    #: Number of tests in the family of the row's group.
+    n_tests: np.ndarray
 
 
 def adjusted_frame(
     estimates: pd.DataFrame,
-    name: str,
+    procedure_name: str,
     within: str | Sequence[str] | None = None,
     n_tests: int | None = None,
     intervals: bool = False,
-    drawn: Drawn | None = None,
+    null_draws: Drawn | None = None,
 ) -> pd.DataFrame:
-    """What `adjust` gives, by its arguments or else by what the rows' P values are counted from."""
+    """Return the frame of `adjust`.
+
+    `null_draws` are the draws that the P values of the rows are counted from; joint procedures (max-t, min-p,
+    single-step) need them.
+    """
     check_frame(estimates, "estimates")
     check_columns(estimates, ["p_value"], "estimates")
     groups = check_by(estimates, within, (), "estimates")
-    p = _check_p_values(check_numeric(estimates, "p_value", "estimates"))
-    if intervals and name == "none":
+    p_values = _check_p_values(check_numeric(estimates, "p_value", "estimates"))
+    if intervals and procedure_name == "none":
         raise SalstatsError("procedure='none' adjusts nothing, so there are no intervals=True to give")
 
-    in_family = ~np.isnan(p)
+    is_tested = ~np.isnan(p_values)
     if "term" in estimates.columns:
-        in_family &= (~estimates["term"].isin((INTERCEPT, GLOBAL))).to_numpy(dtype=bool)
-    codes = _families(estimates, groups)
+        is_tested &= (~estimates["term"].isin((INTERCEPT, GLOBAL))).to_numpy(dtype=bool)
+    family_codes = _family_codes(estimates, groups)
+    families = [np.flatnonzero(family_codes == code) for code in range(int(family_codes.max()) + 1)]
     floors = p_floors(estimates)
-    # what the p-values at their floor may be as well: a result that this changes is a bound
-    least = np.where(p <= floors * (1 + _ROUNDING), 0.0, p)
-    joint = _BY_NAME[name.lower()].joint
-    adjusted, lowest = np.full((2, len(p)), np.nan)
-    size = np.zeros(len(p), dtype=np.int64)
-    families = [np.flatnonzero(codes == code) for code in range(int(codes.max()) + 1)]
-    for rows in families:
-        family = rows[in_family[rows]]
-        if drawn is not None and joint is not None:
-            adjusted[family] = joint(drawn.rows(family), p[family])
-            at_floor = adjusted[family] <= drawn.floor * (1 + _ROUNDING)
-            # max-t is not made of P values, and hangs on a row's own only where nothing else is larger
-            own_floor = least[family] == 0
-            if joint is _max_t:
-                own_floor &= adjusted[family] <= p[family]
-            lowest[family] = np.where(at_floor | own_floor, least[family], adjusted[family])
-        else:
-            adjusted[family] = adjust_p_values(p[family], name, n_tests)
-            lowest[family] = adjust_p_values(least[family], name, n_tests)
-        size[rows] = len(family) if n_tests is None else n_tests
+    adjusted = _adjust_families(
+        p_values, floors, families, is_tested, procedure_name, n_tests=n_tests, null_draws=null_draws
+    )
 
-    result = estimates.drop(columns=[c for c in (*_ADDED, "p_adjusted_floor") if c in estimates.columns])
+    result = estimates.drop(columns=[column for column in _ADDED_COLUMNS if column in estimates.columns])
     if intervals:
-        family_rows = np.flatnonzero(in_family)
+        tested_rows = np.flatnonzero(is_tested)
         result["family_level"] = 1 - _alpha(estimates)
-        _widen(result, family_rows, size[family_rows])
-    result.insert(result.columns.tolist().index("p_value") + 1, "p_adjusted", adjusted)
+        _widen_limits(result, tested_rows, adjusted.n_tests[tested_rows])
+    _insert_after(result, "p_value", "p_adjusted", adjusted.p_adjusted)
     if not np.isnan(floors).all():
-        result["p_adjusted_floor"] = np.where(lowest < adjusted, adjusted, np.nan)
-    result["n_tests"] = size
-    result["procedure"] = name
-    claimed = np.ones(len(p), dtype=bool)
+        is_bound = adjusted.lower_bound < adjusted.p_adjusted
+        result["p_adjusted_floor"] = np.where(is_bound, adjusted.p_adjusted, np.nan)
+    result["n_tests"] = adjusted.n_tests
+    result["procedure"] = procedure_name
+    margin_shown = np.ones(len(p_values), dtype=bool)
     if "p_margin" in result.columns:
-        of_margin = np.full(len(p), np.nan)
-        against = check_numeric(estimates, "p_margin", "estimates")
+        p_margin = check_numeric(estimates, "p_margin", "estimates")
+        p_margin_adjusted = np.full(len(p_values), np.nan)
         for rows in families:
-            of_margin[rows] = adjust_p_values(against[rows], name, n_tests)
-        result.insert(result.columns.tolist().index("p_margin") + 1, "p_margin_adjusted", of_margin)
-        claimed = is_below(of_margin, _alpha(estimates))
-    # rows that are no comparison have none
-    given = result["verdict"].notna() if "verdict" in result.columns else None
-    said = None if given is None else split_verdicts(result["verdict"].where(given, SIDES[-1]))
-    # limits and P values of one procedure agree, and the verdict is that of the limits
-    if said is not None and set(said[0]) <= set(SIDES) and name != SINGLE_STEP:
-        # not "at or above": NaN is not below either
-        undecided = ~is_below(adjusted, _alpha(estimates))
-        if intervals:
-            undecided |= ((result["conf_low"] <= 0) & (result["conf_high"] >= 0)).to_numpy(dtype=bool)
-        sides, claims = np.where(undecided, SIDES[-1], said[0]), np.where(claimed, said[1], "")
-        told = pd.Series(verdicts(sides, claims), result.index, dtype=result["verdict"].dtype)
-        result["verdict"] = told.where(given)
-    if "n_replicates" in result.columns and name != "none":
-        family, alpha = result[in_family], _alpha(estimates)[in_family]
-        if joint is not None and drawn is not None:
-            # they are counted from draws, whatever the P values of the rows are
-            counted = family.assign(p_value=family["p_adjusted"], p_floor=drawn.floor)
-            warn_if_undecided(counted, alpha)
-        elif not warn_if_replicates_are_few(family, alpha, name):
-            warn_of_floors(family)
-            warn_if_undecided(family, alpha)
+            p_margin_adjusted[rows] = adjust_p_values(p_margin[rows], procedure_name, n_tests)
+        _insert_after(result, "p_margin", "p_margin_adjusted", p_margin_adjusted)
+        margin_shown = is_below(p_margin_adjusted, _alpha(estimates))
+    # Limits and P values of the single-step procedure agree, so the verdict by the limits stands.
+    if "verdict" in result.columns and procedure_name != SINGLE_STEP:
+        result["verdict"] = _adjusted_verdicts(estimates, result, margin_shown, limits_widened=intervals)
+    if "n_replicates" in result.columns and procedure_name != "none":
+        _warn_of_replicates(result[is_tested], _alpha(estimates)[is_tested], procedure_name, null_draws)
     return result
 
 
-def _families(estimates: pd.DataFrame, within: list[str]) -> np.ndarray:
-    """Family of each row: its group, and whether it is one of the averages over others, or pools them."""
+def _adjust_families(
+    p_values: np.ndarray,
+    floors: np.ndarray,
+    families: list[np.ndarray],
+    is_tested: np.ndarray,
+    procedure_name: str,
+    *,
+    n_tests: int | None,
+    null_draws: Drawn | None,
+) -> _AdjustedPValues:
+    """Adjust the P values of the tested rows of each family; `families` are the row numbers of each."""
+    joint_formula = _BY_NAME[procedure_name.lower()].joint
+    # A P value at its floor may be as small as 0: an adjusted value that this changes is only a bound.
+    smallest_possible = np.where(p_values <= floors * (1 + _ROUNDING), 0.0, p_values)
+    p_adjusted = np.full(len(p_values), np.nan)
+    lower_bound = np.full(len(p_values), np.nan)
+    family_size = np.zeros(len(p_values), dtype=np.int64)
+    for rows in families:
+        family = rows[is_tested[rows]]
+        if null_draws is not None and joint_formula is not None:
+            p_adjusted[family] = joint_formula(null_draws.rows(family), p_values[family])
+            is_bound = p_adjusted[family] <= null_draws.floor * (1 + _ROUNDING)
+            at_own_floor = smallest_possible[family] == 0
+            if joint_formula is _max_t:
+                # max-t is made of statistics: a row's own P value decides only where it is the larger one.
+                at_own_floor &= p_adjusted[family] <= p_values[family]
+            is_bound |= at_own_floor
+            lower_bound[family] = np.where(is_bound, smallest_possible[family], p_adjusted[family])
+        else:
+            p_adjusted[family] = adjust_p_values(p_values[family], procedure_name, n_tests)
+            lower_bound[family] = adjust_p_values(smallest_possible[family], procedure_name, n_tests)
+        family_size[rows] = len(family) if n_tests is None else n_tests
+    return _AdjustedPValues(p_adjusted, lower_bound, family_size)
+
+
+def _insert_after(frame: pd.DataFrame, column: str, new_column: str, values: np.ndarray) -> None:
+    """Insert a new column into a frame, right after another column."""
+    frame.insert(frame.columns.tolist().index(column) + 1, new_column, values)
+
+
+def _adjusted_verdicts(
+    estimates: pd.DataFrame, result: pd.DataFrame, margin_shown: np.ndarray, *, limits_widened: bool
+) -> pd.Series:
+    """Return the verdicts of a result, "inconclusive" where its adjusted P values or limits show nothing.
+
+    `margin_shown` says in which rows the adjusted P value against the margin is below alpha. Verdicts in
+    other words than those of comparisons are returned unchanged, as are missing ones.
+    """
+    verdict = result["verdict"]
+    inconclusive = SIDES[-1]
+    # Rows that are no comparison have no verdict.
+    has_verdict = verdict.notna()
+    sides, claims = split_verdicts(verdict.where(has_verdict, inconclusive))
+    if not set(sides) <= set(SIDES):
+        return verdict
+    # A P value of NaN is not below alpha either.
+    is_undecided = ~is_below(result["p_adjusted"].to_numpy(dtype=np.float64), _alpha(estimates))
+    if limits_widened:
+        holds_zero = (result["conf_low"] <= 0) & (result["conf_high"] >= 0)
+        is_undecided |= holds_zero.to_numpy(dtype=bool)
+    sides = np.where(is_undecided, inconclusive, sides)
+    claims = np.where(margin_shown, claims, "")
+    adjusted = pd.Series(verdicts(sides, claims), result.index, dtype=verdict.dtype)
+    return adjusted.where(has_verdict)
+
+
+def _warn_of_replicates(
+    tested: pd.DataFrame, alpha: np.ndarray, procedure_name: str, null_draws: Drawn | None
+) -> None:
+    """Warn of too few replicates, and of adjusted P values that are bounds or within Monte-Carlo error."""
+    if null_draws is not None and _BY_NAME[procedure_name.lower()].joint is not None:
+        # A joint procedure counts adjusted P values from draws, whatever test the P values are of.
+        counted = tested.assign(p_value=tested["p_adjusted"], p_floor=null_draws.floor)
+        warn_if_undecided(counted, alpha)
+    elif not warn_if_replicates_are_few(tested, alpha, procedure_name):
+        warn_of_floors(tested)
+        warn_if_undecided(tested, alpha)
+
+
+def _family_codes(estimates: pd.DataFrame, within: list[str]) -> np.ndarray:
+    """Code of each row's family: averaged and pooled rows of a group are a family beside its other rows."""
     columns = estimates.columns
-    estimated = np.flatnonzero(columns.isin(ESTIMATE_COLUMNS))
-    summary = summary_rows(estimates[columns[: estimated[0]]])
-    both = 2 * combined_codes(estimates, within) + summary
-    return np.unique(both, return_inverse=True)[1]
+    estimate_positions = np.flatnonzero(columns.isin(ESTIMATE_COLUMNS))
+    grouping_columns = columns[: estimate_positions[0]]
+    is_summary = summary_rows(estimates[grouping_columns])
+    group_codes = combined_codes(estimates, within)
+    return np.unique(2 * group_codes + is_summary, return_inverse=True)[1]
 
 
 def adjust_p_values(p: np.ndarray, procedure: str, n_tests: int | None = None) -> np.ndarray:
-    """P-values adjusted as one family, as R's `p.adjust(p, procedure, n)`; NaN is not part of it."""
+    """Adjust P values as one family, as R's `p.adjust(p, procedure, n)`; NaN is not part of it."""
     name = check_procedure(procedure)
     p = _check_p_values(np.asarray(p, dtype=np.float64))
     present = np.flatnonzero(~np.isnan(p))
@@ -276,12 +343,13 @@ def adjust_p_values(p: np.ndarray, procedure: str, n_tests: int | None = None) -
 
 def _multiple_tests(p: np.ndarray, size: int, *, method: str) -> np.ndarray:
     """Adjust a family's p-values by statsmodels; tests that are not shown count as p = 1."""
-    # imported here, so that what adjusts nothing starts without it
+    # statsmodels is slow to import, and most calls of the package adjust nothing
     from statsmodels.stats.multitest import multipletests
 
     family = np.ones(size)
     family[: len(p)] = p
-    return np.asarray(multipletests(family, method=method)[1][: len(p)])
+    p_adjusted = multipletests(family, method=method)[1]
+    return np.asarray(p_adjusted[: len(p)])
 
 
 def _holm(p: np.ndarray, size: int) -> np.ndarray:
@@ -291,20 +359,21 @@ def _holm(p: np.ndarray, size: int) -> np.ndarray:
     procedure for fewer than 100,000 tests.
     """
     order = np.argsort(p)
-    stepped = np.maximum.accumulate((size - np.arange(len(p))) * p[order])
+    n_remaining = size - np.arange(len(p))
+    stepped = np.maximum.accumulate(n_remaining * p[order])
     adjusted = np.empty(len(p))
     adjusted[order] = np.minimum(stepped, 1.0)
     return adjusted
 
 
 def _max_t(family: Drawn, p: np.ndarray) -> np.ndarray:
-    """Adjust by step-down max-t; nothing gets smaller."""
+    """Adjust by step-down max-t; no adjusted P value is below its own P value."""
     return np.maximum(step_down(family), p)
 
 
 def _min_p(family: Drawn, p: np.ndarray) -> np.ndarray:
-    """Adjust by step-down min-p; Holm's procedure bounds it, and no number of draws limits that."""
-    adjusted = np.minimum(step_down_min_p(family), _holm(p, len(p)))
+    """Adjust by step-down min-p, bounded from above by Holm's procedure, which no number of draws limits."""
+    adjusted = np.minimum(step_down_min_p(family), _holm(p, size=len(p)))
     return np.maximum(adjusted, p)
 
 
@@ -312,15 +381,15 @@ def _min_p(family: Drawn, p: np.ndarray) -> np.ndarray:
 class Procedure:
     """A procedure for multiple tests."""
 
-    #: What `procedure=` takes, spelled as in R's `p.adjust`.
+    #: Value of the option `procedure`, spelled as in R's `p.adjust`.
     name: str
-    #: Its name in print, empty where nothing is adjusted.
+    #: Name of the procedure in print, empty where nothing is adjusted.
     label: str
-    #: Adjusted values of p-values without gaps and the size of their family.
+    #: Function of a family's P values (without NaN) and its size that returns the adjusted P values.
     formula: Callable[[np.ndarray, int], np.ndarray] | None
-    #: How a Methods section cites it, and what it controls.
+    #: Citation and the error rate that it controls, for a Methods section.
     note: str = ""
-    #: Adjusted values where P values do not suffice, from what they are counted from, and from these.
+    #: Function of a family's draws and P values that returns the adjusted P values, for joint procedures.
     joint: Callable[[Drawn, np.ndarray], np.ndarray] | None = None
 
 
@@ -368,61 +437,69 @@ RECORDS = (
     ),
     Procedure("none", "", lambda p, size: p),
 )  # fmt: skip
-#: Those that P values suffice for.
+#: Names of the procedures that need P values only.
 PROCEDURES = tuple(record.name for record in RECORDS if record.joint is None)
-#: Those that take what P values are counted from.
+#: Names of the joint procedures, which need the draws that P values are counted from.
 JOINT = tuple(record.name for record in RECORDS if record.joint is not None)
 _BY_NAME = {record.name.lower(): record for record in RECORDS}
 
 
 def find_procedure(name: object) -> Procedure | None:
-    """Record of a procedure, by its name in any case."""
-    return _BY_NAME.get(name.lower()) if isinstance(name, str) else None
+    """Return the record of a procedure, by its name in any case, or None."""
+    if not isinstance(name, str):
+        return None
+    return _BY_NAME.get(name.lower())
 
 
 def check_procedure(procedure: str, option: str = "procedure", *, drawn: bool = False) -> str:
-    """Procedure in R's spelling; where P values are `drawn`, one that needs more than these is known too."""
-    known = find_procedure(procedure)
-    if known is None:
-        return check_choice(procedure, (*PROCEDURES, *(JOINT if drawn else ())), option)
-    if known.joint is not None and not drawn:
+    """Return the procedure's name in R's spelling; a joint one is an error unless P values are `drawn`."""
+    record = find_procedure(procedure)
+    if record is None:
+        choices = PROCEDURES
+        if drawn:
+            choices += JOINT
+        return check_choice(procedure, choices, option)
+    if record.joint is not None and not drawn:
         raise SalstatsError(
-            f"{option}={known.name!r} needs the flips or replicates that P values are counted from; pass "
-            f"adjust={known.name!r} to difference() or percent_decrease()"
+            f"{option}={record.name!r} needs the flips or replicates that P values are counted from; pass "
+            f"adjust={record.name!r} to difference() or percent_decrease()"
         )
-    return known.name
+    return record.name
 
 
 def _check_p_values(p: np.ndarray) -> np.ndarray:
-    """P-values that lie between 0 and 1 or are NaN."""
+    """Return the P values; one that is neither NaN nor between 0 and 1 raises an error."""
     outside = np.flatnonzero((p < 0) | (p > 1))
     if len(outside):
         raise ValueRangeError(f"p-value {p[outside[0]]:g} in row {outside[0]} lies outside 0 to 1")
     return p
 
 
-def _widen(result: pd.DataFrame, rows: np.ndarray, size: np.ndarray) -> None:
-    """Replace the limits of the rows of families by Bonferroni limits, in a frame of our own."""
-    needed = ("estimate", "conf_low", "conf_high", "conf_level")
-    missing = [c for c in needed if c not in result.columns]
+def _widen_limits(result: pd.DataFrame, rows: np.ndarray, family_size: np.ndarray) -> None:
+    """Replace the limits of some rows of a result by Bonferroni limits, in place."""
+    needed_columns = ("estimate", "conf_low", "conf_high", "conf_level")
+    missing = [column for column in needed_columns if column not in result.columns]
     if missing:
         raise ColumnError(
             f"estimates has no column {quoted(missing[:1])}, which intervals=True needs "
-            f"(it makes Bonferroni limits from {quoted(needed)})"
+            f"(it makes Bonferroni limits from {quoted(needed_columns)})"
         )
-    limits = bonferroni_limits(result.iloc[rows], size)
-    for column, values in limits.items():
-        whole = result[column].to_numpy(dtype=np.float64, copy=True)
-        whole[rows] = values
-        result[column] = whole
+    limits = bonferroni_limits(result.iloc[rows], family_size)
+    for column, widened in limits.items():
+        values = result[column].to_numpy(dtype=np.float64, copy=True)
+        values[rows] = widened
+        result[column] = values
 
 
 def _alpha(estimates: pd.DataFrame) -> np.ndarray:
-    """1 - level of each row, or of its family where the limits are those of one; 0.05 where there is none."""
-    name = "family_level" if "family_level" in estimates.columns else "conf_level"
-    if name not in estimates.columns:
+    """Return 1 - level of each row, the level being that of its family where limits hold together.
+
+    It is 0.05 in rows and frames without a level.
+    """
+    level_column = "family_level" if "family_level" in estimates.columns else "conf_level"
+    if level_column not in estimates.columns:
         return np.full(len(estimates), _ALPHA)
-    level = check_numeric(estimates, name, "estimates")
-    for one in np.unique(level[~np.isnan(level)]):
-        check_level(float(one))
-    return np.where(np.isnan(level), _ALPHA, 1 - level)
+    levels = check_numeric(estimates, level_column, "estimates")
+    for level in np.unique(levels[~np.isnan(levels)]):
+        check_level(float(level))
+    return np.where(np.isnan(levels), _ALPHA, 1 - levels)

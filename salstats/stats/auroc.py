@@ -1,7 +1,7 @@
-"""How well a score tells positives from negatives: areas under ROC curves and their differences, by group."""
+"""Areas under ROC curves of a score for a 0/1 label, and differences of areas, by group."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -175,36 +175,52 @@ def auroc(
       reference  estimate  p_value       verdict
     0     other       0.0      1.0  inconclusive
     """
-    frame, term = check_frame(data, "data"), "auroc" if reference is None else "auroc_difference"
+    frame = check_frame(data, "data")
+    term = "auroc" if reference is None else "auroc_difference"
     record = choose_interval(interval, term)
     check_procedure(adjust, "adjust")
     level = check_level(level)
-    codes, groups, second, of_metric = _table(frame, score, label, reference, by, unit)
+    wide = _wide_table(frame, score, label, reference, by, unit)
+    codes = wide.codes
+    groups = wide.groups
+    reference_scores = wide.reference_scores
     table = codes.frame
     warn_pooled_methods(table, groups)
-    values, labels = check_numeric(table, score, "data"), check_numeric(table, label, "data")
+    values = check_numeric(table, score, "data")
+    labels = check_numeric(table, label, "data")
     _check_labels(labels, label)
-    units = resolve_unit(codes, unit, "data") if says_units(table, unit) else None
-    unit_codes = np.arange(len(table)) if units is None else units.codes
+    units = None
+    unit_codes = np.arange(len(table))
+    if says_units(table, unit):
+        units = resolve_unit(codes, unit, "data")
+        unit_codes = units.codes
     complete = ~(np.isnan(values) | np.isnan(labels))
-    complete &= True if second is None else ~np.isnan(second)
-    keys, rows_of = row_groups(codes, groups, overall=overall)
-    used = [rows[complete[rows]] for rows in rows_of]
-    n, n_units = np.array([(len(own), len(np.unique(unit_codes[own]))) for own in used]).T
-    areas = [
-        roc_area(
-            values[own],
-            labels[own] == 1,
-            None if record.name == "delong" else unit_codes[own],
-            reference=None if second is None else second[own],
+    if reference_scores is not None:
+        complete &= ~np.isnan(reference_scores)
+    keys, all_rows_of_groups = row_groups(codes, groups, overall=overall)
+    rows_of_groups = [rows[complete[rows]] for rows in all_rows_of_groups]
+    units_of_groups = [unit_codes[rows] for rows in rows_of_groups]
+    n = np.array([len(rows) for rows in rows_of_groups])
+    n_units = np.array([len(np.unique(group_units)) for group_units in units_of_groups])
+    areas = []
+    for rows, group_units in zip(rows_of_groups, units_of_groups, strict=True):
+        area = roc_area(
+            values[rows],
+            labels[rows] == 1,
+            clusters=None if record.name == "delong" else group_units,
+            reference=None if reference_scores is None else reference_scores[rows],
             obuchowski=record.name in ("delong", "obuchowski"),
         )
-        for own in used
-    ]
-    by_default = interval is None or interval == RECOMMENDED
-    columns = _inferred(areas, n_units == n, record, term, level, wilson_too=by_default and second is None)
-    tied = np.array([len(own) > 0 and np.ptp(values[own]) == 0 for own in used]) & (second is None)
-    _warn(keys, areas, columns, tied)
+        areas.append(area)
+    area_table = pd.DataFrame(areas, columns=list(RocArea._fields))
+    is_tied = np.zeros(len(keys), dtype=bool)
+    if reference_scores is None:
+        is_tied = np.array([len(rows) > 0 and np.ptp(values[rows]) == 0 for rows in rows_of_groups])
+    is_default = interval is None or interval == RECOMMENDED
+    columns = _area_columns(
+        area_table, n_units == n, record, term, level, falls_back_on_wilson=is_default and reference is None
+    )
+    _warn_of_gaps(keys, area_table, columns, is_tied)
     if record.name == "delong" and (n > n_units).any():
         worst = int(np.argmax(n / np.maximum(n_units, 1)))
         warn(
@@ -212,93 +228,144 @@ def auroc(
             f"rows of {n_units[worst]} units; interval={choose_interval(None, term).name!r} gives limits "
             "that keep a unit's rows together"
         )
-    columns |= {"n": n, "n_missing": np.array([len(rows) for rows in rows_of]) - n}
-    if of_metric and second is None:
+    columns |= {"n": n, "n_missing": np.array([len(rows) for rows in all_rows_of_groups]) - n}
+    if wide.names_metrics and reference_scores is None:
         columns |= absent_column(keys, absent_observations(frame, [score, label], groups), frame)
     columns |= inference_to(table, None if units is None else units.codes, keys)
     if units is not None:
         columns |= {"unit": units.name, "n_units": n_units}
-    counts = {
-        name: np.array([getattr(area, name) for area in areas]) for name in ("n_positive", "n_negative")
+    estimate = columns["estimate"]
+    n_least = area_table["n_least"].to_numpy()
+    reference_area = area_table["of_reference"].to_numpy()
+    if reference is None:
+        has_few_events = few_misranked(estimate, n_least)
+    else:
+        has_few_events = few_misranked_by_both(estimate + reference_area, reference_area, n_least)
+    columns |= caution_column({FEW_UNITS: few_units_of_rows(units_of_groups), FEW_EVENTS: has_few_events})
+    special_columns: dict[str, Any] = {
+        "predictor": score,
+        "response": label,
+        "n_positive": area_table["n_positive"].to_numpy(),
+        "n_negative": area_table["n_negative"].to_numpy(),
     }
-    n_least = np.array([area.n_least for area in areas])
-    rare = few_misranked(columns["estimate"], n_least)
     if reference is not None:
-        other = np.array([area.of_reference for area in areas])
-        rare = few_misranked_by_both(columns["estimate"] + other, other, n_least)
-    columns |= caution_column(
-        {FEW_UNITS: few_units_of_rows([unit_codes[own] for own in used]), FEW_EVENTS: rare}
-    )
-    more = {"predictor": score, "response": label, **counts}
-    if reference is not None:
-        keys = keys.assign(**({} if "method" in keys else {"method": score}), reference=reference)
-        of_reference = np.array([area.of_reference for area in areas])
-        low, high = columns["conf_low"], columns["conf_high"]
-        more |= {"method_area": columns["estimate"] + of_reference, "reference_area": of_reference}
-        more["verdict"] = sides(columns["estimate"], (low > 0) | (high < 0))
-    result = estimates_frame(keys, columns, more)
-    if second is None:
+        if "method" not in keys:
+            keys = keys.assign(method=score)
+        keys = keys.assign(reference=reference)
+        excludes_zero = (columns["conf_low"] > 0) | (columns["conf_high"] < 0)
+        special_columns["method_area"] = estimate + reference_area
+        special_columns["reference_area"] = reference_area
+        special_columns["verdict"] = sides(estimate, excludes_zero)
+    result = estimates_frame(keys, columns, special_columns)
+    if reference_scores is None:
         arguments = f"data, {score!r}, {label!r}"
         result = mark_shared_cases(
             result, codes, groups, lambda: paired_call(frame, "auroc", arguments), complete
         )
     elif "method" in groups:
-        one_sided = ~np.isnan(labels) & (np.isnan(values) != np.isnan(second))
-        lacking = np.where(np.isnan(values), "method", "reference")
-        pairs = table[groups].assign(**{LACKING: lacking})[one_sided]
+        lacks_one_score = np.isnan(values) != np.isnan(reference_scores)
+        lacking_side = np.where(np.isnan(values), "method", "reference")
+        pairs = table[groups].assign(**{LACKING: lacking_side})[~np.isnan(labels) & lacks_one_score]
         result = mark_incomplete_pairs(result, pairs, table, flow_call(str(reference)))
     return adjusted_if_asked(result, adjust)
 
 
-def _table(
+class _WideTable(NamedTuple):
+    """Table with a row per case and group, and a column per variable."""
+
+    codes: ColumnCodes
+    #: Grouping columns.
+    groups: list[str]
+    #: Scores to compare with, shape (n_rows,); None without a reference.
+    reference_scores: np.ndarray | None
+    #: True if some variable was a metric of a scores frame, False if all were columns.
+    names_metrics: bool
+
+
+def _wide_table(
     frame: pd.DataFrame,
     score: str,
     label: str,
     reference: str | None,
     by: str | Sequence[str] | None,
     unit: Unit,
-) -> tuple[ColumnCodes, list[str], np.ndarray | None, bool]:
-    """Table with a row per case and group, its grouping columns, and the score that is compared with."""
-    of_method = reference is not None and "method" in frame and bool((frame["method"] == reference).any())
-    names = [score, label] if reference is None or of_method else [score, label, reference]
-    of_metric = not set(names) <= set(frame.columns)
-    groups = check_by(frame, by, ("method", "task") if of_metric else ("task",), "data")
-    if of_method:
-        groups = [*(c for c in groups if c != "method"), "method"]
-    codes = wide_codes(frame, names, [*groups, *unit_columns(frame, unit)])
-    if of_method:
-        codes, second = _beside(codes, score, label, str(reference))
-        return codes, groups, second, of_metric
-    return codes, groups, check_numeric(codes.frame, names[2], "data") if names[2:] else None, of_metric
+) -> _WideTable:
+    """Return the table of a score, a label and a reference, which is a method or another score."""
+    reference_is_method = False
+    if reference is not None and "method" in frame:
+        reference_is_method = bool((frame["method"] == reference).any())
+    reference_is_score = reference is not None and not reference_is_method
+    variables = [score, label]
+    if reference_is_score:
+        variables.append(str(reference))
+    names_metrics = not set(variables) <= set(frame.columns)
+    default_groups = ("method", "task") if names_metrics else ("task",)
+    groups = check_by(frame, by, default_groups, "data")
+    if reference_is_method:
+        groups = [*(column for column in groups if column != "method"), "method"]
+    codes = wide_codes(frame, variables, [*groups, *unit_columns(frame, unit)])
+    reference_scores = None
+    if reference_is_method:
+        codes, reference_scores = _pair_with_method(codes, score, label, str(reference))
+    elif reference_is_score:
+        reference_scores = check_numeric(codes.frame, str(reference), "data")
+    return _WideTable(codes, groups, reference_scores, names_metrics)
 
 
-def _inferred(
-    areas: list[RocArea], alone: np.ndarray, record: Interval, term: str, level: float, *, wilson_too: bool
+def _area_columns(
+    areas: pd.DataFrame,
+    is_independent: np.ndarray,
+    record: Interval,
+    term: str,
+    level: float,
+    *,
+    falls_back_on_wilson: bool,
 ) -> dict[str, Any]:
-    """Columns of estimates, tests and limits; with `wilson_too` Wilson's where there is no variance."""
-    estimate, variance, df, n_positive, n_negative, n_least = np.array([area[:6] for area in areas]).T
-    # a variance below 0 has no root
+    """Columns of estimates, tests and limits.
+
+    `areas` has a row per group and the columns of `RocArea`; `is_independent` (n_groups,) marks groups with
+    one row per unit. With `falls_back_on_wilson` areas without a variance get Wilson's limits, as if the
+    area were a proportion of `n_least` cases.
+    """
+    estimate = areas["estimate"].to_numpy(dtype=np.float64)
+    variance = areas["variance"].to_numpy(dtype=np.float64)
+    df = areas["df"].to_numpy(dtype=np.float64)
+    n_positive = areas["n_positive"].to_numpy(dtype=np.float64)
+    n_negative = areas["n_negative"].to_numpy(dtype=np.float64)
+    n_least = areas["n_least"].to_numpy(dtype=np.float64)
+    # Obuchowski's variance may be negative.
     std_error = np.sqrt(np.where(variance < 0, np.nan, variance))
-    if record.name in ("delong", "obuchowski"):
-        df = np.where(alone | (record.name == "delong"), np.nan, df)
+    if record.name == "delong":
+        df = np.full(len(areas), np.nan)
+    elif record.name == "obuchowski":
+        df = np.where(is_independent, np.nan, df)
     basis = Basis(term, level, estimate, np.where(std_error > 0, std_error, np.nan), df)
     low, high = record.limits(basis)
-    # logit of 1/2 and no difference are both 0
-    place, error = estimate - (0.5 if term == "auroc" else 0.0), basis.std_error
+    is_area = term == "auroc"
+    # The null hypothesis is an area of 1/2, whose logit is 0, or a difference of 0.
+    deviation = estimate - (0.5 if is_area else 0.0)
+    deviation_error = basis.std_error
     if record.scale == "logit":
         inside = np.where((estimate > 0) & (estimate < 1), estimate, np.nan)
-        place, error = special.logit(inside), error / (inside * (1 - inside))
-    statistic, names = place / error, np.full(len(areas), record.name, dtype=object)
-    without = ~np.isnan(estimate) & np.isnan(low)
-    if wilson_too:
-        other = wilson(estimate, n_least, level)
-        low, high = (np.where(without, *pair) for pair in zip(other, (low, high), strict=True))
-        statistic = np.where(without, 2 * (estimate - 0.5) * np.sqrt(n_least), statistic)
-        names[without], df = "wilson", np.where(without, np.nan, df)
+        deviation = special.logit(inside)
+        deviation_error = deviation_error / (inside * (1 - inside))
+    statistic = deviation / deviation_error
+    interval_names = np.full(len(areas), record.name, dtype=object)
+    has_no_limits = ~np.isnan(estimate) & np.isnan(low)
+    if falls_back_on_wilson:
+        wilson_low, wilson_high = wilson(estimate, n_least, level)
+        low = np.where(has_no_limits, wilson_low, low)
+        high = np.where(has_no_limits, wilson_high, high)
+        wilson_statistic = 2 * (estimate - 0.5) * np.sqrt(n_least)
+        statistic = np.where(has_no_limits, wilson_statistic, statistic)
+        df = np.where(has_no_limits, np.nan, df)
+        interval_names[has_no_limits] = "wilson"
     df = np.where(np.isnan(statistic), np.nan, df)
+    # Student's t with infinite degrees of freedom is normal.
     p_value = 2 * special.stdtr(np.where(np.isnan(df), np.inf, df), -np.abs(statistic))
-    exact = without & alone & np.isin(estimate, (0, 1)) & (term == "auroc") & (not wilson_too)
-    p_value[exact] = separation_p_value(n_positive[exact], n_negative[exact])
+    if is_area and not falls_back_on_wilson:
+        is_separated = has_no_limits & is_independent & np.isin(estimate, (0, 1))
+        p_value[is_separated] = separation_p_value(n_positive[is_separated], n_negative[is_separated])
     return {
         "term": term,
         "estimate": estimate,
@@ -309,58 +376,79 @@ def _inferred(
         "conf_low": low,
         "conf_high": high,
         "conf_level": level,
-        "interval": names,
+        "interval": interval_names,
     }
 
 
 def _check_labels(labels: np.ndarray, name: str) -> None:
     """Raise where a label is neither 0, 1 nor missing."""
-    other = np.flatnonzero(~(np.isnan(labels) | (labels == 0) | (labels == 1)))
-    if len(other):
+    is_valid = np.isnan(labels) | (labels == 0) | (labels == 1)
+    invalid_rows = np.flatnonzero(~is_valid)
+    if len(invalid_rows):
         raise ValueRangeError(
-            f"column {name!r} must hold 0 and 1, not {labels[other[0]]:g}; if larger means positive, make it "
-            f"0/1 first"
+            f"column {name!r} must hold 0 and 1, not {labels[invalid_rows[0]]:g}; if larger means positive, "
+            "make it 0/1 first"
         )
 
 
-def _beside(codes: ColumnCodes, score: str, label: str, reference: str) -> tuple[ColumnCodes, np.ndarray]:
-    """Rows of every method but the reference, and beside each the reference's score."""
-    pairs, frame = pair_rows(codes, reference), codes.frame
+def _pair_with_method(
+    codes: ColumnCodes, score: str, label: str, reference: str
+) -> tuple[ColumnCodes, np.ndarray]:
+    """Return the rows of every method but the reference, and the reference's score for each row.
+
+    The rows have the label of the method, or that of the reference where the method has no row.
+    """
+    pairs = pair_rows(codes, reference)
+    frame = codes.frame
     table = told_apart(frame.iloc[pairs.source].reset_index(drop=True), frame, pairs.partner)
     table["method"] = frame["method"].array.take(pairs.like)
-    has, its = (check_numeric(frame, column, "data") for column in (score, label))
-    ours, theirs = (np.where(rows >= 0, its[rows], np.nan) for rows in (pairs.own, pairs.partner))
-    differ = np.flatnonzero(np.abs(ours - theirs) > 0)
-    if len(differ):
+    scores = check_numeric(frame, score, "data")
+    labels = check_numeric(frame, label, "data")
+    has_method = pairs.own >= 0
+    has_reference = pairs.partner >= 0
+    method_labels = np.where(has_method, labels[pairs.own], np.nan)
+    reference_labels = np.where(has_reference, labels[pairs.partner], np.nan)
+    contradictory_rows = np.flatnonzero(np.abs(method_labels - reference_labels) > 0)
+    if len(contradictory_rows):
+        method = table["method"].iloc[contradictory_rows[0]]
         raise SalstatsError(
-            f"the label {label!r} is not the same for {table['method'].iloc[differ[0]]} and {reference}, so "
+            f"the label {label!r} is not the same for {method} and {reference}, so "
             "their areas are not of the same cases; name a label of the case"
         )
-    table[score] = np.where(pairs.own >= 0, has[pairs.own], np.nan)
-    table[label] = np.where(np.isnan(ours), theirs, ours)
-    return ColumnCodes(table), np.where(pairs.partner >= 0, has[pairs.partner], np.nan)
+    table[score] = np.where(has_method, scores[pairs.own], np.nan)
+    table[label] = np.where(np.isnan(method_labels), reference_labels, method_labels)
+    reference_scores = np.where(has_reference, scores[pairs.partner], np.nan)
+    return ColumnCodes(table), reference_scores
 
 
-def _warn(keys: pd.DataFrame, areas: list[RocArea], columns: dict[str, Any], tied: np.ndarray) -> None:
-    """Warn of groups without an area and of groups whose area has no variance, each with why."""
-    estimate, variance = (np.array([area[i] for area in areas]) for i in range(2))
-    undefined, by_wilson = np.isnan(estimate), columns["interval"] == "wilson"
-    bare = ~undefined & (by_wilson | np.isnan(columns["conf_low"]))
-    tied = tied & bare
-    separated = bare & np.isin(estimate, (0, 1)) & (columns["term"] == "auroc")
-    rest, tested = bare & ~(tied | separated), ~np.isnan(columns["p_value"])
-    if undefined.any():
-        warn(f"the area is undefined (NaN) where all labels are equal: {named_groups(keys, undefined)}")
-    for groups, why in (
-        (tied, "all scores are tied, so the area is 0.5 with any labels"),
-        (separated, "the score separates the classes completely, so its standard error says nothing"),
-        (rest & np.isnan(variance), "the positives, or the negatives, are of one row or unit only"),
-        (rest & (variance <= 0), "the estimated variance is not above 0"),
-    ):
-        for which, instead in (
-            (by_wilson, "limits and P value are Wilson's, of as many cases as units have the rarer label"),
-            (tested & ~by_wilson, "limits are NaN and p_value is the exact Mann-Whitney one"),
-            (~tested, "there are no test and no limits (NaN)"),
-        ):
-            if (groups & which).any():
-                warn(f"{why}; {instead}: {named_groups(keys, groups & which)}")
+def _warn_of_gaps(
+    keys: pd.DataFrame, areas: pd.DataFrame, columns: dict[str, Any], is_tied: np.ndarray
+) -> None:
+    """Warn of groups without an area and of groups whose area has no variance, each with the reason."""
+    estimate = areas["estimate"].to_numpy(dtype=np.float64)
+    variance = areas["variance"].to_numpy(dtype=np.float64)
+    is_undefined = np.isnan(estimate)
+    if is_undefined.any():
+        warn(f"the area is undefined (NaN) where all labels are equal: {named_groups(keys, is_undefined)}")
+    has_wilson = columns["interval"] == "wilson"
+    has_test = ~np.isnan(columns["p_value"])
+    has_no_variance = ~is_undefined & (has_wilson | np.isnan(columns["conf_low"]))
+    is_tied = is_tied & has_no_variance
+    is_separated = has_no_variance & np.isin(estimate, (0, 1)) & (columns["term"] == "auroc")
+    is_unexplained = has_no_variance & ~(is_tied | is_separated)
+    reasons = [
+        (is_tied, "all scores are tied, so the area is 0.5 with any labels"),
+        (is_separated, "the score separates the classes completely, so its standard error says nothing"),
+        (is_unexplained & np.isnan(variance), "the positives, or the negatives, are of one row or unit only"),
+        (is_unexplained & (variance <= 0), "the estimated variance is not above 0"),
+    ]
+    consequences = [
+        (has_wilson, "limits and P value are Wilson's, of as many cases as units have the rarer label"),
+        (has_test & ~has_wilson, "limits are NaN and p_value is the exact Mann-Whitney one"),
+        (~has_test, "there are no test and no limits (NaN)"),
+    ]
+    for has_reason, reason in reasons:
+        for has_consequence, consequence in consequences:
+            concerned = has_reason & has_consequence
+            if concerned.any():
+                warn(f"{reason}; {consequence}: {named_groups(keys, concerned)}")

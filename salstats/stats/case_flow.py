@@ -1,4 +1,4 @@
-"""The flow of cases: how many are in the file, which scores are lost on the way, and why."""
+"""Flow of cases: numbers in the file, and at each stage what is excluded and why."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,10 +12,14 @@ from salstats.stats.engine.comparisons import pair_rows
 from salstats.stats.engine.design import index_groups
 from salstats.stats.engine.units import Unit, resolve_unit
 
-#: Stages in their order, and what a score or a pair is lost by where the scores do not say.
-FILE, ROWS, DEFINED, PAIRS = "file", "rows", "defined", "pairs"
+#: Stages in their order.
+FILE = "file"
+ROWS = "rows"
+DEFINED = "defined"
+PAIRS = "pairs"
+#: Reason of a score that has no row.
 NO_ROW = "no row"
-#: Stands before a reason that is the reference's, not the method's.
+#: Prefix of a reason that is of the reference's score and not of the method's.
 OF_REFERENCE = "reference: "
 
 
@@ -26,7 +30,7 @@ def case_flow(
     unit: Unit = None,
     by: str | Sequence[str] | None = None,
 ) -> pd.DataFrame:
-    """How many cases, units and scores there are at each stage, and what is lost by which reason.
+    """Count the cases, units and scores at each stage, and those that are lost by each reason.
 
     From the file to the scores of each method and metric, to those that are defined, and with a reference
     to the complete pairs: what a flow diagram (STARD, CONSORT) shows.
@@ -97,107 +101,138 @@ def case_flow(
     """
     codes = coded_scores(scores)
     columns = check_by(scores, by, ("metric", "method"))
-    columns += [c for c in ("method",) if c not in columns]
+    if "method" not in columns:
+        columns.append("method")
     units = resolve_unit(codes, unit)
-    members = {"n_cases": codes.combined(case_key(scores)), "n_units": units.codes}
+    counted_codes = {"n_cases": codes.combined(case_key(scores)), "n_units": units.codes}
     if "task" in scores.columns and "task" not in columns:
-        members["n_tasks"] = codes.column("task").codes
-    expected = _expected(codes, reference)
-    whose = scores[columns].iloc[expected["source"]].assign(method=expected["method"].to_numpy())
-    group, keys = index_groups(ColumnCodes(whose.reset_index(drop=True)), columns)
-    why = reasons(scores)
-    file = _counts(members, np.arange(len(scores)))
-    rows: list[dict[str, object]] = [{"step": 1, "stage": FILE, "excluded": False, **file}]
-    for number, name in enumerate(keys.to_dict("records")):
-        branch = expected[group == number]
-        if (branch["own"] >= 0).any():
-            paired = reference is not None and name["method"] != reference
-            rows += [{**name, **row} for row in _stages(branch, members, why, file, paired)]
-    flow = pd.DataFrame(rows, columns=["step", "stage", *columns, "reason", "excluded", *members, "n_rows"])
+        counted_codes["n_tasks"] = codes.column("task").codes
+    expected = _expected_scores(codes, reference)
+    branch_keys = scores[columns].iloc[expected["source"]].assign(method=expected["method"].to_numpy())
+    branch_codes, keys = index_groups(ColumnCodes(branch_keys.reset_index(drop=True)), columns)
+    reason_of_row = reasons(scores)
+    file_counts = _counts(counted_codes, np.arange(len(scores)))
+    rows: list[dict[str, object]] = [{"step": 1, "stage": FILE, "excluded": False, **file_counts}]
+    for code, key in enumerate(keys.to_dict("records")):
+        branch = expected[branch_codes == code]
+        if not (branch["own"] >= 0).any():
+            continue
+        is_compared = reference is not None and key["method"] != reference
+        for row in _stages(branch, counted_codes, reason_of_row, file_counts, is_compared=is_compared):
+            rows.append({**key, **row})
+    flow = pd.DataFrame(
+        rows, columns=["step", "stage", *columns, "reason", "excluded", *counted_codes, "n_rows"]
+    )
     flow.insert(flow.columns.get_loc("n_cases"), "unit", units.name)
     if reference is not None:
         flow.insert(flow.columns.get_loc("reason"), "reference", reference)
-    categorical = {c: t for c, t in keys.dtypes.items() if isinstance(t, pd.CategoricalDtype)}
+    categorical = {}
+    for column, dtype in keys.dtypes.items():
+        if isinstance(dtype, pd.CategoricalDtype):
+            categorical[column] = dtype
     return flow.astype({"reason": "str", **categorical})
 
 
-def _expected(codes: ColumnCodes, reference: str | None) -> pd.DataFrame:
-    """Every score that is there or should be.
+def _expected_scores(codes: ColumnCodes, reference: str | None) -> pd.DataFrame:
+    """Return every score that is there or should be.
 
     Columns: `own` and `partner`, rows of the scores (-1: none), the method's and the reference's for the
-    same key; `source`, a row that tells its case; `method`, whose score it is.
+    same key; `source`, a row that names its case; `method`, whose score it is.
     """
-    names = codes.frame["method"].to_numpy(dtype=object)
-    every = np.arange(len(names))
-    source, like = _lacking(codes)
-    present = pd.DataFrame({"own": every, "partner": -1, "source": every, "method": names})
-    lacking = pd.DataFrame({"own": -1, "partner": -1, "source": source, "method": names[like]})
-    expected = pd.concat([present, lacking], ignore_index=True)
+    method_names = codes.frame["method"].to_numpy(dtype=object)
+    all_rows = np.arange(len(method_names))
+    source, method_row = _absent_scores(codes)
+    present = pd.DataFrame({"own": all_rows, "partner": -1, "source": all_rows, "method": method_names})
+    absent = pd.DataFrame({"own": -1, "partner": -1, "source": source, "method": method_names[method_row]})
+    expected = pd.concat([present, absent], ignore_index=True)
     if reference is None:
         return expected
     pairs = pair_rows(codes, reference)
-    rows = pd.DataFrame(
-        {"own": pairs.own, "partner": pairs.partner, "source": pairs.source, "method": names[pairs.like]}
+    pair_frame = pd.DataFrame(
+        {
+            "own": pairs.own,
+            "partner": pairs.partner,
+            "source": pairs.source,
+            "method": method_names[pairs.like],
+        }
     )
-    # once, however many readers it is compared with: a pair where it has one
-    undefined = codes.frame["score"].isna().to_numpy()[pairs.partner] | (pairs.partner < 0)
-    rows = rows.iloc[np.argsort(undefined, kind="stable")]
-    # a row that a method lacks is told by what its other rows are told by
-    told = codes.frame[[c for c in KEY_COLUMNS if c in codes.frame.columns and c != "method"]]
-    has = told.notna().groupby(names).any().loc[rows["method"]].to_numpy()
-    absent = (
-        told.iloc[rows["source"]].where(has).assign(own=rows["own"].to_numpy(), of=rows["method"].to_numpy())
-    )
-    rows = rows[~np.where(rows["own"].eq(-1), absent.duplicated(), rows["own"].duplicated())]
-    return pd.concat([rows, expected[expected["method"] == reference]], ignore_index=True)
+    # A score that is compared with several readers' counts once: with a defined score if there is one.
+    partner_is_undefined = codes.frame["score"].isna().to_numpy()[pairs.partner] | (pairs.partner < 0)
+    pair_frame = pair_frame.iloc[np.argsort(partner_is_undefined, kind="stable")]
+    # A score that a method lacks is identified by the key columns that the method's other rows have.
+    key_columns = [c for c in KEY_COLUMNS if c in codes.frame.columns and c != "method"]
+    key_frame = codes.frame[key_columns]
+    has_value = key_frame.notna().groupby(method_names).any().loc[pair_frame["method"]].to_numpy()
+    absent_keys = key_frame.iloc[pair_frame["source"]].where(has_value)
+    absent_keys = absent_keys.assign(own=pair_frame["own"].to_numpy(), of=pair_frame["method"].to_numpy())
+    is_absent = pair_frame["own"].eq(-1)
+    is_repeated = np.where(is_absent, absent_keys.duplicated(), pair_frame["own"].duplicated())
+    reference_scores = expected[expected["method"] == reference]
+    return pd.concat([pair_frame[~is_repeated], reference_scores], ignore_index=True)
 
 
-def _lacking(codes: ColumnCodes) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of cases (and tasks) of each metric that a method lacks and another has, and one of the method."""
-    method = codes.column("method").codes
-    tasks = [c for c in ("task", "metric") if c in codes.frame.columns]
-    key, group = codes.combined([*case_key(codes.frame), *tasks]), codes.combined(tasks)
-    row_of_key = np.unique(key, return_index=True)[1]
-    sources, like = [], []
-    for number in np.unique(method):
-        rows = np.flatnonzero(method == number)
-        scored = np.isin(group[row_of_key], group[rows])
-        sources.append(row_of_key[scored & ~np.isin(key[row_of_key], key[rows])])
-        like.append(np.full(len(sources[-1]), rows[0]))
-    return np.concatenate(sources), np.concatenate(like)
+def _absent_scores(codes: ColumnCodes) -> tuple[np.ndarray, np.ndarray]:
+    """Find the cases (and tasks) of each metric that a method lacks and another method has.
+
+    Returned are a row of each of these cases, and a row of the method that lacks it.
+    """
+    methods = codes.column("method").codes
+    task_columns = [column for column in ("task", "metric") if column in codes.frame.columns]
+    observations = codes.combined([*case_key(codes.frame), *task_columns])
+    tasks = codes.combined(task_columns)
+    row_of_observation = np.unique(observations, return_index=True)[1]
+    sources = []
+    method_rows = []
+    for method in np.unique(methods):
+        rows = np.flatnonzero(methods == method)
+        has_task = np.isin(tasks[row_of_observation], tasks[rows])
+        has_observation = np.isin(observations[row_of_observation], observations[rows])
+        absent = row_of_observation[has_task & ~has_observation]
+        sources.append(absent)
+        method_rows.append(np.full(len(absent), rows[0]))
+    return np.concatenate(sources), np.concatenate(method_rows)
 
 
 def _stages(
     branch: pd.DataFrame,
-    members: dict[str, np.ndarray],
-    reasons: np.ndarray,
-    file: dict[str, int],
-    paired: bool,
+    counted_codes: dict[str, np.ndarray],
+    reason_of_row: np.ndarray,
+    file_counts: dict[str, int],
+    *,
+    is_compared: bool,
 ) -> Iterator[dict[str, object]]:
-    """Yield the rows of one branch: what is excluded at each stage, and what is left."""
-    own, partner, source = (branch[c].to_numpy() for c in ("own", "partner", "source"))
-    counted = pd.Series(reasons[reasons != ""]).value_counts()
-    order = sorted(counted.index, key=lambda reason: (-counted[reason], reason))
-    lost_by = np.where(own >= 0, "", NO_ROW)
-    stages = [(ROWS, lost_by, [NO_ROW]), (DEFINED, np.where(own >= 0, reasons[own], ""), order)]
-    if paired:
-        of_partner = np.where(partner >= 0, reasons[partner], NO_ROW)
-        lost_by = np.where(of_partner == "", "", OF_REFERENCE + of_partner)
-        stages.append((PAIRS, lost_by, [OF_REFERENCE + reason for reason in (NO_ROW, *order)]))
-    alive, before = np.ones(len(source), dtype=bool), file
-    for step, (stage, lost_by, in_order) in enumerate(stages, start=2):
-        for reason in in_order:
-            lost = alive & (lost_by == reason)
-            alive = alive & ~lost
-            left = _counts(members, source[alive])
-            change = {name: before[name] - left[name] for name in members} | {"n_rows": int(lost.sum())}
-            if any(change.values()):
-                yield {"step": step, "stage": stage, "reason": reason, "excluded": True, **change}
-            before = left
-        yield {"step": step, "stage": stage, "excluded": False, **before}
+    """Yield the rows of one branch: what is excluded at each stage, and what remains."""
+    own = branch["own"].to_numpy()
+    partner = branch["partner"].to_numpy()
+    source = branch["source"].to_numpy()
+    reason_counts = pd.Series(reason_of_row[reason_of_row != ""]).value_counts()
+    reason_order = sorted(reason_counts.index, key=lambda reason: (-reason_counts[reason], reason))
+    # For each stage the reason by which each score is excluded ("": none), and the order of the reasons.
+    stages = [
+        (ROWS, np.where(own >= 0, "", NO_ROW), [NO_ROW]),
+        (DEFINED, np.where(own >= 0, reason_of_row[own], ""), reason_order),
+    ]
+    if is_compared:
+        partner_reason = np.where(partner >= 0, reason_of_row[partner], NO_ROW)
+        pair_reason = np.where(partner_reason == "", "", OF_REFERENCE + partner_reason)
+        stages.append((PAIRS, pair_reason, [OF_REFERENCE + reason for reason in (NO_ROW, *reason_order)]))
+    remains = np.ones(len(source), dtype=bool)
+    counts = file_counts
+    for step, (stage, reason_of_score, reasons_in_order) in enumerate(stages, start=2):
+        for reason in reasons_in_order:
+            is_excluded = remains & (reason_of_score == reason)
+            remains = remains & ~is_excluded
+            remaining_counts = _counts(counted_codes, source[remains])
+            excluded_counts = {name: counts[name] - remaining_counts[name] for name in counted_codes}
+            excluded_counts["n_rows"] = int(is_excluded.sum())
+            if any(excluded_counts.values()):
+                yield {"step": step, "stage": stage, "reason": reason, "excluded": True, **excluded_counts}
+            counts = remaining_counts
+        yield {"step": step, "stage": stage, "excluded": False, **counts}
 
 
-def _counts(members: dict[str, np.ndarray], rows: np.ndarray) -> dict[str, int]:
-    """How many cases, units and tasks the rows have, and how many rows there are."""
-    counts = {name: len(np.unique(values[rows])) for name, values in members.items()}
-    return counts | {"n_rows": len(rows)}
+def _counts(counted_codes: dict[str, np.ndarray], rows: np.ndarray) -> dict[str, int]:
+    """Return the numbers of cases, units and tasks that the rows have, and the number of rows."""
+    counts = {name: len(np.unique(codes[rows])) for name, codes in counted_codes.items()}
+    counts["n_rows"] = len(rows)
+    return counts

@@ -1,6 +1,7 @@
-"""Spearman correlations whose intervals know or resample units, as rows of a patient are not independent."""
+"""Spearman correlations with intervals for rows that are clustered by unit, such as those of a patient."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,10 +20,18 @@ from salstats.stats.engine.limits import percentile
 from salstats.stats.engine.units import Unit, resolve_unit, says_units
 from salstats.stats.engine.wide import columns_to_correlate
 
-#: A correlation within rounding of -1 or 1 is one: its Fisher z has no use.
+#: Correlations beyond this are 1, but for rounding errors, and have no Fisher z.
 _PERFECT = 1 - 1e-12
-#: Both variables and the unit of each row.
-Part = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+class Stratum(NamedTuple):
+    """Complete pairs of one stratum, each array of shape (n_pairs,)."""
+
+    #: Rows of the pairs in the table.
+    rows: np.ndarray
+    x: np.ndarray
+    y: np.ndarray
+    units: np.ndarray
 
 
 def correlate_clustered(
@@ -97,35 +106,53 @@ def correlate_clustered(
         return correlate(
             data, x, y, by=by, level=level, stratified=stratified, overall=overall, unit=unit, interval="cr2"
         )
-    groups, strata, codes, first, second = columns_to_correlate(data, x, y, by, stratified, unit)
+    groups, strata, codes, x_values, y_values = columns_to_correlate(data, x, y, by, stratified, unit)
     warn_pooled_methods(codes.frame, groups)
-    units = resolve_unit(codes, unit, "data") if says_units(codes.frame, unit) else None
-    if units is None:
+    if not says_units(codes.frame, unit):
         raise SalstatsError("data have no column 'case' or 'patient' to resample; name one with unit=")
+    units = resolve_unit(codes, unit, "data")
     if options.draws is not None:
         check_draws(options.draws, units.n)
-    complete = ~(np.isnan(first) | np.isnan(second))
+    complete = ~(np.isnan(x_values) | np.isnan(y_values))
     warn_pooled_pairs(codes.frame[complete], by, groups, strata)
-    keys, rows_of = row_groups(codes, groups, overall=overall)
-    strata_codes = codes.combined(strata) if strata else None
-    members = [_usable(first, second, rows[complete[rows]], strata_codes) for rows in rows_of]
-    parts_of = [[(first[rows], second[rows], units.codes[rows]) for rows in parts] for parts in members]
-    once = np.ones((1, units.n))
-    estimate = np.array([_correlations(parts, once, bool(strata))[0] for parts in parts_of])
-    replicates = np.full((options.n_replicates, len(members)), np.nan)
+    keys, rows_of_groups = row_groups(codes, groups, overall=overall)
+    is_stratified = bool(strata)
+    stratum_codes = codes.combined(strata) if is_stratified else np.zeros(len(x_values), dtype=np.int64)
+    strata_of_groups = []
+    for rows in rows_of_groups:
+        pairs = rows[complete[rows]]
+        group_strata = []
+        for code in np.unique(stratum_codes[pairs]):
+            stratum_rows = pairs[stratum_codes[pairs] == code]
+            stratum = Stratum(
+                rows=stratum_rows,
+                x=x_values[stratum_rows],
+                y=y_values[stratum_rows],
+                units=units.codes[stratum_rows],
+            )
+            if _is_usable(stratum, is_stratified=is_stratified):
+                group_strata.append(stratum)
+        strata_of_groups.append(group_strata)
+    equal_weights = np.ones((1, units.n))
+    estimates = [_correlations(group, equal_weights, is_stratified)[0] for group in strata_of_groups]
+    estimate = np.array(estimates)
+    replicates = np.full((options.n_replicates, len(keys)), np.nan)
     for block, weights in weight_blocks(
         units.n, options.n_replicates, options.rng, options.draws, per_replicate=len(codes.frame)
     ):
-        for group, parts in enumerate(parts_of):
-            replicates[block, group] = _correlations(parts, weights, bool(strata))
+        for group, group_strata in enumerate(strata_of_groups):
+            replicates[block, group] = _correlations(group_strata, weights, is_stratified)
     low, high = percentile(replicates, level)
-    pairs = [np.concatenate([rows_of[0][:0], *parts]) for parts in members]
-    n = np.array([len(own) for own in pairs])
     mean, deviation, n_defined = moments(replicates)
     p_value, floor = bootstrap_p_values(replicates)
     n_undefined = options.n_replicates - n_defined
-    n_units = np.array([len(np.unique(units.codes[own])) for own in pairs])
-    _warn_few(keys, n_units, n_undefined, options.n_replicates)
+    n_pairs = []
+    n_units = []
+    for group_strata in strata_of_groups:
+        n_pairs.append(sum(len(stratum.rows) for stratum in group_strata))
+        group_units = [stratum.units for stratum in group_strata]
+        n_units.append(len(np.unique(np.concatenate([units.codes[:0], *group_units]))))
+    _warn_few(keys, np.array(n_units), n_undefined, options.n_replicates)
     columns: dict[str, object] = {
         "term": "spearman",
         "estimate": estimate,
@@ -137,9 +164,9 @@ def correlate_clustered(
         "interval": options.interval.name,
         "unit": units.name,
         **inference_to(codes.frame, units.codes, keys),
-        "n": n,
-        "n_missing": np.array([len(rows) for rows in rows_of]) - n,
-        "n_units": n_units,
+        "n": np.array(n_pairs),
+        "n_missing": np.array([len(rows) for rows in rows_of_groups]) - np.array(n_pairs),
+        "n_units": np.array(n_units),
         "n_undefined": n_undefined,
         "bias": mean - estimate,
         "p_floor": np.where(np.isnan(estimate), np.nan, floor),
@@ -147,52 +174,55 @@ def correlate_clustered(
     }
     special: dict[str, object] = {"x": x, "y": y}
     if stratified is not None:
-        special |= {"stratum": stratified, "n_strata": [len(parts) for parts in members]}
+        special |= {"stratum": stratified, "n_strata": [len(group) for group in strata_of_groups]}
     return estimates_frame(keys, columns, special | options.columns())
 
 
 def _warn_few(keys: pd.DataFrame, n_units: np.ndarray, n_undefined: np.ndarray, n_replicates: int) -> None:
-    """Warn where few units, or replicates without a correlation, leave little to resample."""
-    few = (n_units > 0) & (n_units < FEW_UNITS)
-    if few.any():
+    """Warn of groups with few units, or with many replicates without a correlation."""
+    has_few_units = (n_units > 0) & (n_units < FEW_UNITS)
+    if has_few_units.any():
         warn(
             f"Spearman's percentile intervals rest on fewer than {FEW_UNITS} units (the fewest: "
-            f"{n_units[few].min()}) for {named_groups(keys, few)}; they come out too short, and "
-            "p-values too small"
+            f"{n_units[has_few_units].min()}) for {named_groups(keys, has_few_units)}; they come out too "
+            "short, and p-values too small"
         )
-    many = (n_undefined > UNDEFINED_SHARE * n_replicates) & (n_units > 0)
-    if many.any():
+    has_many_undefined = (n_undefined > UNDEFINED_SHARE * n_replicates) & (n_units > 0)
+    if has_many_undefined.any():
         warn(
-            f"{n_undefined[many].max()} of {n_replicates} replicates have no correlation for "
-            f"{named_groups(keys, many)} and are left out of the interval, so it speaks only of "
-            "the others; a variable hardly varies"
+            f"{n_undefined[has_many_undefined].max()} of {n_replicates} replicates have no correlation for "
+            f"{named_groups(keys, has_many_undefined)} and are left out of the interval, so it speaks only "
+            "of the others; a variable hardly varies"
         )
 
 
-def _usable(
-    first: np.ndarray, second: np.ndarray, pairs: np.ndarray, strata: np.ndarray | None
-) -> list[np.ndarray]:
-    """The rows of each stratum (else all rows) that has a correlation that can be used."""
-    parts = [pairs] if strata is None else [pairs[strata[pairs] == code] for code in np.unique(strata[pairs])]
-    usable = []
-    for rows in parts:
-        if len(rows) < FEWEST_PAIRS + (strata is not None):
-            continue
-        r = weighted_spearman(first[rows], second[rows], np.ones((1, len(rows))))[0]
-        if not np.isnan(r) and (strata is None or abs(r) < _PERFECT):
-            usable.append(rows)
-    return usable
+def _is_usable(stratum: Stratum, *, is_stratified: bool) -> bool:
+    """Return whether a stratum has a correlation, which can be combined with others if there are strata."""
+    fewest = FEWEST_PAIRS + 1 if is_stratified else FEWEST_PAIRS
+    if len(stratum.rows) < fewest:
+        return False
+    equal_weights = np.ones((1, len(stratum.rows)))
+    r = weighted_spearman(stratum.x, stratum.y, equal_weights)[0]
+    if is_stratified:
+        return bool(abs(r) < _PERFECT)
+    return not np.isnan(r)
 
 
-def _correlations(parts: list[Part], weights: np.ndarray, stratified: bool) -> np.ndarray:
-    """Correlation of one group, in each row of `weights` (n_replicates, n_units)."""
-    if not parts:
+def _correlations(strata: list[Stratum], weights: np.ndarray, is_stratified: bool) -> np.ndarray:
+    """Correlation of one group for each row of `weights` (n_replicates, n_units), shape (n_replicates,).
+
+    Strata are combined on Fisher's z scale with the weights n - 3.
+    """
+    if not strata:
         return np.full(len(weights), np.nan)
-    own = [weights[:, units] for _, _, units in parts]
-    r = np.array([weighted_spearman(x, y, w) for (x, y, _), w in zip(parts, own, strict=True)])
-    if not stratified:
+    pair_weights = [weights[:, stratum.units] for stratum in strata]
+    correlations = []
+    for stratum, stratum_weights in zip(strata, pair_weights, strict=True):
+        correlations.append(weighted_spearman(stratum.x, stratum.y, stratum_weights))
+    r = np.array(correlations)
+    if not is_stratified:
         return np.asarray(r[0])
-    n = np.array([w.sum(axis=1) for w in own])
+    n = np.array([stratum_weights.sum(axis=1) for stratum_weights in pair_weights])
     with np.errstate(invalid="ignore", divide="ignore"):
         z = np.where((n > FEWEST_PAIRS) & (np.abs(r) < _PERFECT), np.arctanh(r), np.nan)
         return np.asarray(np.tanh(((n - 3) * z).sum(axis=0) / (n - 3).sum(axis=0)))

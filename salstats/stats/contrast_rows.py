@@ -1,4 +1,4 @@
-"""Rows of methods against a reference: compared, inferred and tested, and what they are said to show."""
+"""Comparison of methods with a reference: estimates, limits, tests, verdicts and the frame of them."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -35,8 +35,8 @@ from salstats.stats.engine.weighting import Weighting, weighted
 _BY = ("metric", "task")
 
 
-class Asked(NamedTuple):
-    """What is asked of each row, and of all of them as a family."""
+class HypothesisOptions(NamedTuple):
+    """Options of the test of each row, and of the family that all rows are."""
 
     #: None for the test that is one procedure with the interval.
     test: str | None
@@ -46,11 +46,11 @@ class Asked(NamedTuple):
     weights: Weighting
     effect_size: str | None = None
 
-    def check(self, test: str) -> "Asked":
-        """Check that they go together, and with a test; names as records have them.
+    def checked(self, test: str) -> "HypothesisOptions":
+        """Return the options in the records' spelling, checked against each other and against a test.
 
-        Procedures from flips come with the limits that agree with them, unless these are declined; limits
-        that hold together come with their P values.
+        A joint adjustment comes with the simultaneous limits that agree with it unless these are declined,
+        and simultaneous limits come with the adjustment that agrees with them.
         """
         adjust = check_procedure(self.adjust, "adjust", drawn=True)
         if test in ("wilcoxon", "mcnemar") and isinstance(self.weights, str):
@@ -61,20 +61,20 @@ class Asked(NamedTuple):
                 raise SalstatsError("effect_size= knows no weights; leave weights= out")
         if self.simultaneous and adjust == "none":
             adjust = SINGLE_STEP
-        jointly = adjust in JOINT
-        if self.simultaneous and not jointly:
+        is_joint = adjust in JOINT
+        if self.simultaneous and not is_joint:
             raise SalstatsError(
                 f"simultaneous=True is for adjust={' or '.join(map(repr, JOINT))}, not for {adjust!r}; "
                 "ss.adjust(..., intervals=True) makes limits of other procedures"
             )
-        if jointly and not RECORDS[test].drawn:
+        if is_joint and not RECORDS[test].drawn:
             raise SalstatsError(
                 f"adjust={adjust!r} needs a test from flips or replicates, and test={test!r} is none; take "
                 "test='wild'"
             )
-        if jointly and self.margin is not None:
+        if is_joint and self.margin is not None:
             raise SalstatsError(f"adjust={adjust!r} is not for margin=; take adjust='holm'")
-        simultaneous = jointly and self.simultaneous is not False
+        simultaneous = is_joint and self.simultaneous is not False
         if simultaneous:
             adjust = SINGLE_STEP
         elif adjust == SINGLE_STEP:
@@ -85,109 +85,132 @@ class Asked(NamedTuple):
 
 
 def contrast(
-    kind: str,
+    term: str,
     scores: pd.DataFrame,
-    asked: Comparison,
+    comparison: Comparison,
     options: Options,
-    of_rows: Asked,
+    hypothesis: HypothesisOptions,
     *,
     by: str | Sequence[str] | None,
     unit: Unit,
 ) -> pd.DataFrame:
-    """Check, compare, infer, test and lay out the frame."""
-    test = check_choice(of_rows.test or options.test, TESTS, "test")
-    _, adjust, simultaneous, margin, weights, effect_size = of_rows.check(test)
-    options = flipped_options(options, of_rows.test, adjust)
-    check_choice(asked.pairs, PAIRS, "pairs")
-    for option, name in score_choices(options, test):
-        if asked.average or asked.overall or weights is not None or asked.pairs != "complete":
-            raise SalstatsError(
-                f"{option}={name!r} is for single groups of complete pairs that weigh alike, without "
-                f"average=, overall= and weights=; {option}='wild' takes them"
-            )
-    if effect_size is not None and asked.pairs != "complete":
-        raise SalstatsError("effect_size= is of pairs, so it needs pairs='complete'")
-    if test == "signflip" and asked.pairs != "complete":
-        raise SalstatsError("test='signflip' flips pairs, so it needs pairs='complete'")
+    """Compare methods with the reference; return the estimates frame of `term`."""
+    test = check_choice(hypothesis.test or options.test, TESTS, "test")
+    checked = hypothesis.checked(test)
+    options = options_for_flips(options, hypothesis.test, checked.adjust)
+    _check_pairs(comparison, options, test, checked)
     if isinstance(scores, pd.DataFrame) and "method" in scores.columns:
-        scores = reference_in_every_group(scores, asked.reference, by)
+        scores = reference_in_every_group(scores, comparison.reference, by)
     codes, columns = coded_by(scores, by, _BY, without="method")
     check_one_metric(codes, columns)
-    codes, units, weighed = weighted(codes, resolve_unit(codes, unit), weights, asked.average)
-    if weights is not None and asked.overall and asked.pairs != "complete":
+    codes, units, weights = weighted(codes, resolve_unit(codes, unit), checked.weights, comparison.average)
+    if checked.weights is not None and comparison.overall and comparison.pairs != "complete":
         raise SalstatsError("overall=True (--overall) with weights needs pairs='complete'")
     scores = codes.frame
-    compared = compare(kind, codes, units, replace(asked, by=columns, weights=weighed))
-    if adjust in JOINT:
-        # one family shares its flips, so that all of its rows have them
+    compared = compare(term, codes, units, replace(comparison, by=columns, weights=weights))
+    if checked.adjust in JOINT:
+        # All rows of a family share its flips, so no row may be inferred without flips for outlying units.
         options = replace(options, interval=replace(options.interval, mistakes_outlying=False))
-    target = compared.target
-    found, tested = tests_of_pairs(compared, options, test, units)
-    order = display_order(target.keys)
-    shown = found
-    if simultaneous:
-        shown = at_levels(found, joint_levels(tested, target.keys, options.level))
-    tested = refined(tested, 1 - shown.conf_level)
-    method_mean, reference_mean = target.estimand.row_levels(target.cells.means())
-    table = shown.columns(units.name) | absent_column(target.keys, compared.absent, scores)
-    table |= inference_to(scores, units.codes, target.keys)
-    table |= weighed.columns(is_average(target.keys, asked.average))
-    # of the test where it has a statistic, else of the interval
-    table["df"] = found.df if np.isnan(tested.statistic).all() else tested.df
-    table |= {"statistic": tested.statistic, "p_value": tested.p_value}
+    keys = compared.target.keys
+    estimates, tested = infer_and_test(compared, options, test, units)
+    order = display_order(keys)
+    reported = estimates
+    if checked.simultaneous:
+        reported = at_levels(estimates, joint_levels(tested, keys, options.level))
+    tested = with_exact_small_p_values(tested, alpha=1 - reported.conf_level)
+
+    table = reported.columns(units.name)
+    table |= absent_column(keys, compared.absent, scores)
+    table |= inference_to(scores, units.codes, keys)
+    table |= weights.columns(is_average(keys, comparison.average))
+    table |= _test_columns(tested, estimates)
     for name in ("statistic", "df", "p_value"):
         if np.isnan(table[name]).all():
             del table[name]
-    if tested.floor is not None:
-        table["p_floor"] = np.where(np.isnan(tested.p_value), np.nan, tested.floor)
-    drawn, made = options.resampled or tested.floor is not None, options.n_replicates
-    if found.flips is not None and found.flips.drawn.complete:
-        made = found.flips.n_patterns
+    method_mean, reference_mean = compared.target.estimand.row_levels(compared.target.cells.means())
     special: dict[str, Any] = {
         "reference_mean": reference_mean,
         "method_mean": method_mean,
         "n_pairs": compared.n_pairs,
-        **verdicts(shown, reference_mean, method_mean, metrics_of(target.keys, scores), margin),
-        **({"conf_set": shown.conf_set} if shown.conf_set is not None else {}),
-        "test": test_of_rows(test, found),
-        **({"n_replicates": made} if drawn else {}),
-        **how_scored(scores, target.keys),
     }
-    if simultaneous:
+    special |= verdict_columns(
+        reported, reference_mean, method_mean, metrics_of(keys, scores), checked.margin
+    )
+    if reported.conf_set is not None:
+        special["conf_set"] = reported.conf_set
+    special["test"] = row_test_names(test, estimates)
+    if options.resampled or tested.floor is not None:
+        special["n_replicates"] = options.n_replicates
+        if estimates.flips is not None and estimates.flips.drawn.complete:
+            special["n_replicates"] = estimates.flips.n_patterns
+    special |= how_scored(scores, keys)
+    if checked.simultaneous:
         special["family_level"] = options.level
-    if effect_size is not None:
-        special |= effect_columns(compared, effect_size, options.level)
-    frame = carry_cautions(estimates_frame(target.keys, table, special, order), scores)
+    if checked.effect_size is not None:
+        special |= effect_columns(compared, checked.effect_size, options.level)
+
+    frame = carry_cautions(estimates_frame(keys, table, special, order), scores)
     if not options.interval.bounded:
         warn_beyond_range(frame)
-    remedy = bounds_call(asked.reference)
-    frame = mark_incomplete_pairs(frame, compared.one_sided, scores, remedy, asked.pairs)
-    if adjust != "none" and "p_value" in frame.columns:
-        counted = None
-        if tested.drawn is not None and adjust in JOINT:
-            counted = tested.drawn.rows(order)
-        frame = adjusted_frame(frame, adjust, drawn=counted)
+    remedy = bounds_call(comparison.reference)
+    frame = mark_incomplete_pairs(frame, compared.one_sided, scores, remedy, comparison.pairs)
+    if checked.adjust != "none" and "p_value" in frame.columns:
+        null_draws = None
+        if tested.drawn is not None and checked.adjust in JOINT:
+            null_draws = tested.drawn.rows(order)
+        frame = adjusted_frame(frame, checked.adjust, null_draws=null_draws)
     return frame
 
 
-def joint_levels(tested: Tested, keys: pd.DataFrame, level: float) -> np.ndarray:
-    """Level of each row at which the limits of its family hold together; NaN of rows without a test.
+def _check_pairs(comparison: Comparison, options: Options, test: str, hypothesis: HypothesisOptions) -> None:
+    """Check that the pairs compared suit the interval, the test and the effect size."""
+    check_choice(comparison.pairs, PAIRS, "pairs")
+    all_pairs = comparison.pairs != "complete"
+    has_summary = comparison.average or comparison.overall
+    for option, name in score_choices(options, test):
+        if has_summary or hypothesis.weights is not None or all_pairs:
+            raise SalstatsError(
+                f"{option}={name!r} is for single groups of complete pairs that weigh alike, without "
+                f"average=, overall= and weights=; {option}='wild' takes them"
+            )
+    if hypothesis.effect_size is not None and all_pairs:
+        raise SalstatsError("effect_size= is of pairs, so it needs pairs='complete'")
+    if test == "signflip" and all_pairs:
+        raise SalstatsError("test='signflip' flips pairs, so it needs pairs='complete'")
 
-    Families are those of `adjust`: averages over rows are no tests of their own beside these.
+
+def _test_columns(tested: Tested, estimates: Estimates) -> dict[str, np.ndarray]:
+    """Columns `df`, `statistic`, `p_value`, and `p_floor` of a test with replicates.
+
+    `df` is that of the test where it has a statistic, else that of the interval.
+    """
+    df = tested.df
+    if np.isnan(tested.statistic).all():
+        df = estimates.df
+    columns = {"df": df, "statistic": tested.statistic, "p_value": tested.p_value}
+    if tested.floor is not None:
+        columns["p_floor"] = np.where(np.isnan(tested.p_value), np.nan, tested.floor)
+    return columns
+
+
+def joint_levels(tested: Tested, keys: pd.DataFrame, level: float) -> np.ndarray:
+    """Level of each row at which the limits of its family hold together, NaN in rows without a test.
+
+    Families are those of `adjust`: rows that average or pool other rows are a family of their own.
     """
     levels = np.full(len(keys), np.nan)
     if tested.drawn is None:
         return levels
-    known = ~np.isnan(tested.p_value)
-    summary = summary_rows(keys)
-    for family in (known & summary, known & ~summary):
+    is_tested = ~np.isnan(tested.p_value)
+    is_summary = summary_rows(keys)
+    for family in (is_tested & is_summary, is_tested & ~is_summary):
         if family.any():
             levels[family] = joint_level(tested.drawn.rows(family), level)
     return levels
 
 
-def refined(tested: Tested, alpha: np.ndarray) -> Tested:
-    """Tests whose small P values are counted over every pattern of signs, where they are from flips."""
+def with_exact_small_p_values(tested: Tested, alpha: np.ndarray) -> Tested:
+    """Return tests whose small P values from flips are counted over every pattern of signs."""
     if tested.drawn is None or tested.floor is None:
         return tested
     floor = np.broadcast_to(tested.floor, tested.p_value.shape)
@@ -195,35 +218,35 @@ def refined(tested: Tested, alpha: np.ndarray) -> Tested:
     return tested._replace(p_value=p_value, floor=floor)
 
 
-def tests_of_pairs(compared: Compared, options: Options, test: str, units: Units) -> tuple[Estimates, Tested]:
-    """Estimates with their limits, and the test of each row."""
+def infer_and_test(compared: Compared, options: Options, test: str, units: Units) -> tuple[Estimates, Tested]:
+    """Return the estimates with their limits, and the test of each row."""
     for option, name in score_choices(options, test):
         check_paired_shares(compared, option, name, units.name)
-    found = infer(compared.target, options, gaps=test == "bootstrap", flips=test == "wild")
-    return found, p_values_of_pairs(test, compared, found, units)
+    estimates = infer(compared.target, options, gaps=test == "bootstrap", flips=test == "wild")
+    return estimates, p_values_of_pairs(test, compared, estimates, units)
 
 
-def test_of_rows(test: str, found: Estimates) -> np.ndarray | str:
-    """Name of each row's test."""
+def row_test_names(test: str, estimates: Estimates) -> np.ndarray | str:
+    """Name of each row's test; `wild` falls back on `cr2` or `score` in some rows."""
     if test != "wild":
         return test
-    names = np.full(len(found.estimate), test, dtype=object)
-    if found.by_cr2 is not None:
-        names = np.where(found.by_cr2, "cr2", names)
-    if found.options.interval.of_trials:
-        names = np.where(found.basis.trials, "score", names)
+    names = np.full(len(estimates.estimate), test, dtype=object)
+    if estimates.by_cr2 is not None:
+        names = np.where(estimates.by_cr2, "cr2", names)
+    if estimates.options.interval.of_trials:
+        names = np.where(estimates.basis.trials, "score", names)
     return names
 
 
-def flipped_options(options: Options, test: str | None, adjust: str) -> Options:
-    """Return options that flip 0/1 scores, too, where a test by flips or a joint adjustment is asked for."""
+def options_for_flips(options: Options, test: str | None, adjust: str) -> Options:
+    """Return options that flip 0/1 scores, too, if a test by flips or a joint adjustment is chosen."""
     if test == "wild" or adjust in JOINT:
         return options.of_graded()
     return options
 
 
 def score_choices(options: Options, test: str) -> list[tuple[str, str]]:
-    """Return the option and its value where an interval or a test of paired 0/1 scores is asked for."""
+    """Return (option, value) of the interval and the test that are for paired 0/1 scores only."""
     choices = []
     if options.interval.kind == "share":
         choices.append(("interval", options.interval.name))
@@ -232,30 +255,36 @@ def score_choices(options: Options, test: str) -> list[tuple[str, str]]:
     return choices
 
 
-def verdicts(
-    found: Estimates,
+def verdict_columns(
+    estimates: Estimates,
     reference_mean: np.ndarray,
     method_mean: np.ndarray,
     metrics: np.ndarray,
     margin: Margin | None,
 ) -> dict[str, np.ndarray]:
-    """Lower, higher or inconclusive, by whether the interval excludes 0, and what is shown with a margin.
+    """Column `verdict` (lower, higher or inconclusive), and the columns of the margin where there is one.
 
-    The side is that of the difference: a decrease from a negative mean is a method above it.
+    A verdict is conclusive where the interval excludes 0. Its side is that of the difference: a percentage
+    decrease from a negative mean is a method above the reference.
     """
-    excluded, gap = (found.conf_low > 0) | (found.conf_high < 0), method_mean - reference_mean
-    if found.options.flipped and found.flips is not None:
-        # a limit may be 0 itself, on either side of the level
-        decided = found.flips.p_value <= 1 - found.conf_level
-        excluded = np.where(found.taken == "wild", decided, excluded)
-    if found.zero_in_gap is not None:
-        excluded |= found.zero_in_gap
-    # an interval of width 0 says that nothing varies, not that nothing is uncertain
-    sound = ~(found.conf_high - found.conf_low <= ROUNDING * found.scale) & ~np.isnan(found.estimate)
-    sound &= found.n_undefined <= UNDEFINED_SHARE * found.options.n_replicates
-    excluded &= sound
-    side = sides(gap, excluded)
+    excludes_zero = (estimates.conf_low > 0) | (estimates.conf_high < 0)
+    if estimates.options.flipped and estimates.flips is not None:
+        # A limit by flips may be 0 itself, whichever side of the level its P value is on.
+        significant = estimates.flips.p_value <= 1 - estimates.conf_level
+        excludes_zero = np.where(estimates.taken == "wild", significant, excludes_zero)
+    if estimates.zero_in_gap is not None:
+        excludes_zero |= estimates.zero_in_gap
+    # An interval of width 0 comes from scores that do not vary, and tells nothing of the population.
+    has_no_width = estimates.conf_high - estimates.conf_low <= ROUNDING * estimates.scale
+    most_undefined = UNDEFINED_SHARE * estimates.options.n_replicates
+    is_sound = ~has_no_width & ~np.isnan(estimates.estimate)
+    is_sound &= estimates.n_undefined <= most_undefined
+    excludes_zero &= is_sound
+    side = sides(method_mean - reference_mean, excludes_zero)
     if margin is None:
         return {"verdict": side}
-    sense = np.ones(len(side)) if found.target.term == "difference" else np.where(reference_mean < 0, 1, -1)
-    return against_margin(found, margin, metrics, sense, side, sound)
+    # 1 where a larger estimate is a higher score of the method, -1 where it is a lower score
+    sense = np.ones(len(side))
+    if estimates.target.term != "difference":
+        sense = np.where(reference_mean < 0, 1, -1)
+    return against_margin(estimates, margin, metrics, sense, side, is_sound)

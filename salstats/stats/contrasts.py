@@ -7,7 +7,7 @@ import pandas as pd
 
 from salstats.checks import SalstatsError, ValueRangeError
 from salstats.metrics.registry import has_true_zero
-from salstats.stats.contrast_rows import Asked, contrast
+from salstats.stats.contrast_rows import HypothesisOptions, contrast
 from salstats.stats.engine.advice import ROUNDING
 from salstats.stats.engine.comparisons import Comparison
 from salstats.stats.engine.equivalence import Margin
@@ -280,12 +280,12 @@ def difference(
     0    hit  gradcam     human   lower
     """
     options = check_options("difference", interval, level, n_replicates, rng, draws)
-    if average is not None and average.endswith("_mean"):
+    if _averages_means(average, by):
         # the difference of averages is the average of differences
-        average = average if average in np.atleast_1d(by or ()) else average.removesuffix("_mean")
-    asked = Comparison(reference, [], pairs, average, overall)
-    of_rows = Asked(test, adjust, simultaneous, margin, weights, effect_size)
-    return contrast("difference", scores, asked, options, of_rows, by=by, unit=unit)
+        average = str(average).removesuffix("_mean")
+    comparison = Comparison(reference, by=[], pairs=pairs, average=average, overall=overall)
+    hypothesis = HypothesisOptions(test, adjust, simultaneous, margin, weights, effect_size)
+    return contrast("difference", scores, comparison, options, hypothesis, by=by, unit=unit)
 
 
 def percent_decrease(
@@ -388,17 +388,28 @@ def percent_decrease(
     options = check_options("percent_decrease", interval, level, n_replicates, rng, draws)
     if isinstance(scores, pd.DataFrame) and {"metric", "score"} <= set(scores.columns) and not force:
         _check_ratio_scale(scores)
-    after = average is not None and average.endswith("_mean") and average not in np.atleast_1d(by or ())
-    if after and interval == "fieller":
+    averages_means = _averages_means(average, by)
+    if averages_means and interval == "fieller":
         raise SalstatsError(f"interval='fieller' is for one ratio, not for average={average!r}")
-    column = str(average).removesuffix("_mean") if after else average
-    asked = Comparison(reference, [], pairs, column, overall, after)
-    of_rows = Asked(test, adjust, simultaneous, margin, weights)
-    return contrast("percent_decrease", scores, asked, options, of_rows, by=by, unit=unit)
+    if averages_means:
+        average = str(average).removesuffix("_mean")
+    comparison = Comparison(
+        reference, by=[], pairs=pairs, average=average, overall=overall, after=averages_means
+    )
+    hypothesis = HypothesisOptions(test, adjust, simultaneous, margin, weights)
+    return contrast("percent_decrease", scores, comparison, options, hypothesis, by=by, unit=unit)
+
+
+def _averages_means(average: str | None, by: str | Sequence[str] | None) -> bool:
+    """Return whether `average` names a column of `by` with the suffix "_mean", as "task_mean" does.
+
+    It does not where a column of `by` has that very name.
+    """
+    return average is not None and average.endswith("_mean") and average not in np.atleast_1d(by or ())
 
 
 def _check_ratio_scale(scores: pd.DataFrame) -> None:
-    """Raise ValueRangeError for a metric of which no score of 0 means "nothing", as scores lie below it."""
+    """Raise ValueRangeError for a metric without a true zero, or with scores below 0."""
     remedy = "take difference(), keep the other metrics, or pass force=True (--force)"
     for metric in pd.unique(scores["metric"]):
         if not has_true_zero(str(metric)):

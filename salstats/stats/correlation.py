@@ -1,6 +1,8 @@
 """Correlation of two columns or metrics, by group, with tests and limits."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,6 +16,7 @@ from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS, POOLED_TASKS, 
 from salstats.stats.engine.coefficients import (
     RECORDS,
     TESTS,
+    Coefficient,
     fisher_limits,
     fisher_std_error,
     pool_fisher_z,
@@ -34,7 +37,7 @@ from salstats.stats.engine.shared_cases import mark_shared_cases, shared_rows_ca
 from salstats.stats.engine.units import Unit, Units, resolve_unit, says_units, unit_columns
 from salstats.stats.engine.wide import columns_to_correlate
 
-#: Units below which a variance of them says nothing.
+#: Number of units below which a variance between them is not estimated.
 FEWEST_UNITS = 4
 
 
@@ -250,96 +253,99 @@ def correlate(
     0  spearman  elongation          both      cr2
     """
     check_choice(test, TESTS, "test")
-    # of Spearman's correlation there is every interval that any other has
+    # The choices of Spearman's correlation are those of all tests together.
     interval = choose_interval(interval, "spearman").name
     if interval not in names_of(test):
         raise ValueRangeError(
             f"interval={interval!r} is not for test={test!r}; choose from {quoted(names_of(test))}"
         )
-    names = check_covariates(test, x, y, covariates, covariates_of)
+    covariate_names = check_covariates(test, x, y, covariates, covariates_of)
     check_procedure(adjust, "adjust")
     check_level(level)
-    groups, strata, codes, first, second = columns_to_correlate(data, x, y, by, stratified, unit, names)
+    groups, strata, codes, x_values, y_values = columns_to_correlate(
+        data, x, y, by, stratified, unit, covariate_names
+    )
     warn_pooled_methods(codes.frame, groups)
-    units = resolve_unit(codes, unit, "data") if says_units(codes.frame, unit) else None
-    numbers = [check_numeric(codes.frame, name, "data") for name in names]
-    unit_codes = np.arange(len(first)) if units is None else units.codes
+    units = None
+    unit_codes = np.arange(len(x_values))
+    if says_units(codes.frame, unit):
+        units = resolve_unit(codes, unit, "data")
+        unit_codes = units.codes
+    covariate_columns = [check_numeric(codes.frame, name, "data") for name in covariate_names]
     sample = CorrelatedPairs(
-        test, x, y, names, covariates_of, first, second,
-        np.column_stack([np.empty((len(first), 0)), *numbers]), unit_codes,
-    )  # fmt: skip
+        test=test,
+        x=x,
+        y=y,
+        covariate_names=covariate_names,
+        covariates_of=covariates_of,
+        first=x_values,
+        second=y_values,
+        # the empty columns give an array where there is no covariate
+        covariates=np.column_stack([np.empty((len(x_values), 0)), *covariate_columns]),
+        units=unit_codes,
+    )
     complete = sample.complete
-    within = unit if test == "rm" else None
-    pooled = warn_pooled_pairs(codes.frame[complete], by, groups, strata, within)
+    within_unit = unit if test == "rm" else None
+    tasks_pooled = warn_pooled_pairs(codes.frame[complete], by, groups, strata, within_unit)
     check_repeats(test, units, complete)
-    keys, rows_of = row_groups(codes, groups, overall=overall)
+    keys, rows_of_groups = row_groups(codes, groups, overall=overall)
     stratum_codes = codes.combined(strata)
-    clustered = interval == "cr2"
 
-    found, used, undefined, perfect, few = [], [], [], [], []
-    for group, rows in enumerate(rows_of):
-        pairs, label = rows[complete[rows]], group_label(keys, group)
-        complete_parts = [pairs]
-        if stratified is not None:
-            of_stratum = stratum_codes[pairs]
-            complete_parts = [pairs[of_stratum == code] for code in np.unique(of_stratum)]
-        parts = [sample.informative(part) for part in complete_parts]
-        each = [sample.coefficient(part) for part in parts]
-        r = np.array([one.estimate for one in each])
-        n = np.array([sample.effective_n(part) for part in parts])
-        std_error = fisher_std_error(r, n, test, "fisher" if clustered else interval)
-        why = [_reason(sample, part, value) for part, value in zip(parts, r, strict=True)]
+    results = []
+    pairs_of_groups = []
+    problems = _Problems()
+    for group, rows in enumerate(rows_of_groups):
+        pairs = rows[complete[rows]]
+        label = group_label(keys, group)
         if stratified is None:
-            found.append({**each[0]._asdict(), **_limits(r[0], std_error[0], level)})
-            entered = parts if abs(r[0]) < 1 else []
-            used.append(pairs)
-            undefined += [f"{label} ({why[0]})"] if np.isnan(r[0]) else []
-            perfect += [f"{label} ({len(pairs)} pairs)"] if abs(r[0]) == 1 else []
+            correlations = _correlate_strata(sample, [pairs], interval)
+            results.append(_single_columns(sample, correlations, interval, level))
+            pairs_of_groups.append(pairs)
+            problems.add_group(label, len(pairs), correlations)
+            is_inferred = np.abs(correlations.r) < 1
         else:
-            good = (np.abs(r) < 1) & np.isfinite(std_error)
-            found.append(_combined(r[good], std_error[good], level))
-            entered = [parts[i] for i in np.flatnonzero(good)]
-            used.append(np.concatenate([pairs[:0], *(complete_parts[i] for i in np.flatnonzero(good))]))
-            for i in np.flatnonzero(~good):
-                value = codes.frame[stratified].iloc[complete_parts[i][0]]
-                undefined.append(f"{label}, {stratified} {value} ({why[i]})")
-            r, std_error = r[good], std_error[good]
-        if clustered and entered:
-            found[-1] |= _clustered(sample, entered, std_error, r, level)
-            few += [label] if np.isnan(found[-1]["p_value"]) else []
-    exact = RECORDS[test].ranks and not names
-    _warn_of_gaps(f"the correlation of {x!r} and {y!r}", undefined, perfect, exact, stratified is not None)
-    if few:
-        warn(
-            f"there are too few units for a variance, so the correlation of {x!r} and {y!r} has no test and "
-            f"no limits (NaN) for {group_list(few)}"
-        )
-    table = pd.DataFrame(found)
-    counts = np.array([len(pairs) for pairs in used])
+            strata_of_pairs = stratum_codes[pairs]
+            pairs_of_strata = [pairs[strata_of_pairs == code] for code in np.unique(strata_of_pairs)]
+            correlations = _correlate_strata(sample, pairs_of_strata, interval)
+            results.append(_combined_columns(sample, correlations, interval, level))
+            is_inferred = correlations.usable
+            inferred_strata = [pairs_of_strata[i] for i in np.flatnonzero(is_inferred)]
+            pairs_of_groups.append(np.concatenate([pairs[:0], *inferred_strata]))
+            for i in np.flatnonzero(~is_inferred):
+                value = codes.frame[stratified].iloc[pairs_of_strata[i][0]]
+                problems.undefined.append(f"{label}, {stratified} {value} ({correlations.reasons[i]})")
+        if interval == "cr2" and is_inferred.any() and np.isnan(results[-1]["p_value"]):
+            problems.too_few_units.append(label)
+    has_exact_p = RECORDS[test].ranks and not covariate_names
+    problems.report(f"the correlation of {x!r} and {y!r}", has_exact_p, is_stratified=stratified is not None)
+
+    table = pd.DataFrame(results)
+    n_pairs = np.array([len(pairs) for pairs in pairs_of_groups])
     special_columns: dict[str, object] = {"x": x, "y": y}
     if stratified is not None:
         special_columns["stratum"] = stratified
         special_columns |= {name: table[name].array for name in ("n_strata", "q", "q_df", "q_p_value")}
-    if names:
-        special_columns |= {"covariates": ", ".join(names), "covariates_of": covariates_of}
+    if covariate_names:
+        special_columns["covariates"] = ", ".join(covariate_names)
+        special_columns["covariates_of"] = covariates_of
     number_names = ("estimate", "statistic", "df", "p_value", "conf_low", "conf_high")
     columns: dict[str, object] = {name: table[name].array for name in number_names}
-    columns |= {"term": test, "conf_level": level, "interval": interval, "n": counts}
-    columns["n_missing"] = [len(rows) for rows in rows_of] - counts
+    columns |= {"term": test, "conf_level": level, "interval": interval, "n": n_pairs}
+    columns["n_missing"] = [len(rows) for rows in rows_of_groups] - n_pairs
     columns |= absent_column(keys, absent_observations(data, [x, y], groups), data)
     columns |= inference_to(codes.frame, None if units is None else units.codes, keys)
+    units_of_groups = [unit_codes[pairs] for pairs in pairs_of_groups]
     if units is not None:
-        n_units = np.array([len(np.unique(units.codes[pairs])) for pairs in used])
+        n_units = np.array([len(np.unique(group_units)) for group_units in units_of_groups])
         columns |= {"unit": units.name, "n_units": n_units}
-        if not clustered and test != "rm":
-            _warn_of_repeats(keys, counts, n_units, units)
-    used_units = [unit_codes[pairs] for pairs in used]
-    rare = [
-        min(units_with_rarer_value(values[pairs], own) for values in (first, second))
-        for pairs, own in zip(used, used_units, strict=True)
-    ]
-    cautions = {FEW_UNITS: few_units_of_rows(used_units), FEW_EVENTS: few_events(np.array(rare))}
-    cautions[POOLED_TASKS] = np.full(len(keys), pooled)
+        if interval != "cr2" and test != "rm":
+            _warn_of_repeats(keys, n_pairs, n_units, units)
+    n_rarer = [_units_with_rarer_value(sample, pairs) for pairs in pairs_of_groups]
+    cautions = {
+        FEW_UNITS: few_units_of_rows(units_of_groups),
+        FEW_EVENTS: few_events(np.array(n_rarer)),
+        POOLED_TASKS: np.full(len(keys), tasks_pooled),
+    }
     columns |= caution_column(cautions)
     result = estimates_frame(keys, columns, special_columns)
     result = mark_shared_cases(
@@ -348,105 +354,212 @@ def correlate(
     return adjusted_if_asked(result, adjust)
 
 
+def _units_with_rarer_value(sample: CorrelatedPairs, rows: np.ndarray) -> float:
+    """Number of units with the rarer value of a two-valued variable; infinite if neither variable is one.
+
+    Of two such variables it is the smaller number.
+    """
+    units = sample.units[rows]
+    n_rarer_x = units_with_rarer_value(sample.first[rows], units)
+    n_rarer_y = units_with_rarer_value(sample.second[rows], units)
+    return min(n_rarer_x, n_rarer_y)
+
+
 def warn_pooled_pairs(
     pairs: pd.DataFrame,
-    asked: object,
+    by: object,
     groups: Sequence[str],
     strata: Sequence[str],
     within: Unit = None,
 ) -> bool:
-    """Warn where pairs of several tasks are correlated together and nobody said so; return whether any are.
+    """Warn of pairs of several tasks that are correlated together by default; return whether there are any.
 
-    `within` are units that pairs are correlated within.
+    `within` names the units within which pairs are correlated.
     """
-    apart = [*strata, *unit_columns(pairs, within)]
-    instead = "" if strata else "stratified='{first}' to correlate within each"
-    return warn_pooled_by_default(pairs, asked, groups, apart, instead)
+    separating_columns = [*strata, *unit_columns(pairs, within)]
+    remedy = "" if strata else "stratified='{first}' to correlate within each"
+    return warn_pooled_by_default(pairs, by, groups, separating_columns, remedy)
 
 
-def _limits(r: float, std_error: float, level: float) -> dict[str, float]:
+class _StrataCorrelations(NamedTuple):
+    """Correlation in each stratum of a group; a group without strata is one stratum."""
+
+    #: Rows of the pairs of each stratum that enter its correlation.
+    rows: list[np.ndarray]
+    coefficients: list[Coefficient]
+    #: Correlations, shape (n_strata,).
+    r: np.ndarray
+    #: Standard errors on Fisher's z scale, shape (n_strata,).
+    std_error: np.ndarray
+    #: Reasons why a correlation cannot be used, read only where it is not usable.
+    reasons: list[str]
+
+    @property
+    def usable(self) -> np.ndarray:
+        """Mask of the strata whose correlation has a Fisher transform and a standard error."""
+        return (np.abs(self.r) < 1) & np.isfinite(self.std_error)
+
+
+def _correlate_strata(
+    sample: CorrelatedPairs, pairs_of_strata: list[np.ndarray], interval: str
+) -> _StrataCorrelations:
+    """Correlate the complete pairs of each stratum."""
+    strata_rows = [sample.informative(pairs) for pairs in pairs_of_strata]
+    coefficients = [sample.coefficient(rows) for rows in strata_rows]
+    r = np.array([coefficient.estimate for coefficient in coefficients])
+    effective_n = np.array([sample.effective_n(rows) for rows in strata_rows])
+    formula = "fisher" if interval == "cr2" else interval
+    std_error = fisher_std_error(r, effective_n, sample.test, formula)
+    reasons = [_unusable_reason(sample, rows, value) for rows, value in zip(strata_rows, r, strict=True)]
+    return _StrataCorrelations(strata_rows, coefficients, r, std_error, reasons)
+
+
+def _single_columns(
+    sample: CorrelatedPairs, correlations: _StrataCorrelations, interval: str, level: float
+) -> dict[str, float]:
+    """Estimate, test and limits of a group without strata."""
+    r = correlations.r
+    std_error = correlations.std_error
+    columns = correlations.coefficients[0]._asdict()
+    columns |= _fisher_limits(r[0], std_error[0], level)
+    if interval == "cr2" and abs(r[0]) < 1:
+        columns |= _clustered_columns(sample, correlations.rows, std_error, r, level)
+    return columns
+
+
+def _combined_columns(
+    sample: CorrelatedPairs, correlations: _StrataCorrelations, interval: str, level: float
+) -> dict[str, float]:
+    """Estimate, test, limits and heterogeneity of a group whose usable strata are combined."""
+    r = correlations.r[correlations.usable]
+    std_error = correlations.std_error[correlations.usable]
+    pooled = pool_fisher_z(r, std_error)
+    z = float(np.arctanh(pooled.estimate) / pooled.std_error)
+    columns = {
+        "estimate": pooled.estimate,
+        "statistic": z,
+        "df": np.nan,
+        "p_value": float(2 * special.ndtr(-abs(z))),
+        **_fisher_limits(pooled.estimate, pooled.std_error, level),
+        "n_strata": len(r),
+        "q": pooled.q,
+        "q_df": pooled.q_df,
+        "q_p_value": pooled.q_p_value,
+    }
+    if interval == "cr2" and len(r):
+        usable_rows = [correlations.rows[i] for i in np.flatnonzero(correlations.usable)]
+        columns |= _clustered_columns(sample, usable_rows, std_error, r, level)
+    return columns
+
+
+def _fisher_limits(r: float, std_error: float, level: float) -> dict[str, float]:
     """Limits on Fisher's z scale, with the normal quantile."""
     quantile = float(special.ndtri((1 + level) / 2))
     low, high = fisher_limits(np.array(r), np.array(std_error), quantile)
     return {"conf_low": float(low), "conf_high": float(high)}
 
 
-def _clustered(
-    sample: CorrelatedPairs, parts: list[np.ndarray], std_error: np.ndarray, r: np.ndarray, level: float
+def _clustered_columns(
+    sample: CorrelatedPairs,
+    strata_rows: list[np.ndarray],
+    std_error: np.ndarray,
+    r: np.ndarray,
+    level: float,
 ) -> dict[str, float]:
-    """Test and limits of a correlation, or of those of strata combined, whose rows are clustered by unit."""
+    """Test and limits of combined strata whose rows are clustered by unit.
+
+    The combined z is sum(w_s arctanh(r_s)) with weights w_s of the inverse squared standard errors. There are
+    two standard errors of it, and the one with the larger P value and the wider limits is used: CR2's, from
+    the influences summed by unit and stratum, and that of independent rows, because with a few hits or misses
+    influences may vary too little by chance.
+    """
     test = sample.test
     weights = std_error**-2 / (std_error**-2).sum()
-    codes = np.unique(sample.units[np.concatenate(parts)], return_inverse=True)[1]
-    sizes, n_units = [len(part) for part in parts], int(codes.max()) + 1
-    of_part = np.split(codes, np.cumsum(sizes)[:-1])
-    pulls = [sample.influences(part) / (1 - rho**2) for part, rho in zip(parts, r, strict=True)]
-    sums = [np.bincount(code, pull, n_units) for code, pull in zip(of_part, pulls, strict=True)]
-    counts = [np.bincount(code, minlength=n_units) for code in of_part]
+    unit_codes = np.unique(sample.units[np.concatenate(strata_rows)], return_inverse=True)[1]
+    n_units = int(unit_codes.max()) + 1
+    n_rows = [len(rows) for rows in strata_rows]
+    units_of_strata = np.split(unit_codes, np.cumsum(n_rows)[:-1])
+    influence_sums = []
+    unit_counts = []
+    for rows, rho, stratum_units in zip(strata_rows, r, units_of_strata, strict=True):
+        # arctanh'(rho) = 1 / (1 - rho^2)
+        z_influences = sample.influences(rows) / (1 - rho**2)
+        influence_sums.append(np.bincount(stratum_units, z_influences, n_units))
+        unit_counts.append(np.bincount(stratum_units, minlength=n_units))
     variance, df, *_, spread_df = cr2(
-        np.column_stack(sums), np.column_stack(counts).astype(np.float64), weights[None]
+        np.column_stack(influence_sums), np.column_stack(unit_counts).astype(np.float64), weights[None]
     )
-    spread, freedom = float(np.sqrt(variance[0])), min(df[0], spread_df[0])
-    # with a few hits or misses influences vary too little by chance
-    of_rows = "bonett-wright" if test == "spearman" else "fisher"
-    effective_n = np.array([sample.effective_n(part) for part in parts])
-    least = float(np.sqrt((weights**2 * fisher_std_error(r, effective_n, test, of_rows) ** 2).sum()))
-    # that of independent rows keeps its level with the normal quantile
-    errors = np.array([spread, least])
-    freedoms = np.array([freedom, np.inf if n_units == sum(sizes) else freedom])
-    if n_units < FEWEST_UNITS or np.isnan(least):
-        errors[:] = np.nan
+    cr2_df = min(df[0], spread_df[0])
+    effective_n = np.array([sample.effective_n(rows) for rows in strata_rows])
+    formula = "bonett-wright" if test == "spearman" else "fisher"
+    independent_variances = fisher_std_error(r, effective_n, test, formula) ** 2
+    independent_error = float(np.sqrt((weights**2 * independent_variances).sum()))
+    std_errors = np.array([float(np.sqrt(variance[0])), independent_error])
+    if n_units < FEWEST_UNITS or np.isnan(independent_error):
+        std_errors[:] = np.nan
+    # The standard error of independent rows keeps its level with a normal quantile if every row is a unit.
+    independent_df = np.inf if n_units == sum(n_rows) else cr2_df
+    dfs = np.array([cr2_df, independent_df])
     z = float((weights * np.arctanh(r)).sum())
-    # the larger P value and the wider limits are one procedure, at every level
     with np.errstate(divide="ignore"):
-        statistics = z / errors
-    p_values = 2 * special.stdtr(freedoms, -np.abs(statistics))
+        statistics = z / std_errors
+    p_values = 2 * special.stdtr(dfs, -np.abs(statistics))
     larger = int(np.argmax(p_values))
-    reach = float((special.stdtrit(freedoms, (1 + level) / 2) * errors).max())
+    df_of_test = np.nan
+    if np.isfinite(dfs[larger] + std_errors[larger]):
+        df_of_test = dfs[larger]
+    half_width = float((special.stdtrit(dfs, (1 + level) / 2) * std_errors).max())
     return {
         "statistic": statistics[larger],
-        "df": freedoms[larger] if np.isfinite(freedoms[larger] + errors[larger]) else np.nan,
+        "df": df_of_test,
         "p_value": float(p_values[larger]),
-        "conf_low": float(np.tanh(z - reach)),
-        "conf_high": float(np.tanh(z + reach)),
+        "conf_low": float(np.tanh(z - half_width)),
+        "conf_high": float(np.tanh(z + half_width)),
     }
 
 
-def _combined(r: np.ndarray, std_error: np.ndarray, level: float) -> dict[str, float]:
-    """Columns of a group whose strata are combined."""
-    pooled = pool_fisher_z(r, std_error)
-    z = float(np.arctanh(pooled.estimate) / pooled.std_error)
-    return {
-        "estimate": pooled.estimate,
-        "statistic": z,
-        "df": np.nan,
-        "p_value": float(2 * special.ndtr(-abs(z))),
-        **_limits(pooled.estimate, pooled.std_error, level),
-        "n_strata": len(r),
-        "q": pooled.q,
-        "q_df": pooled.q_df,
-        "q_p_value": pooled.q_p_value,
-    }
-
-
-def _reason(sample: CorrelatedPairs, rows: np.ndarray, r: float) -> str:
-    """Why there is no correlation, or none that can be combined with others."""
+def _unusable_reason(sample: CorrelatedPairs, rows: np.ndarray, r: float) -> str:
+    """Say why a correlation is undefined or cannot be combined with others."""
     if abs(r) == 1:
         return f"it is {r:.0f}"
     return sample.undefined_reason(rows) or f"{len(rows)} pairs"
 
 
-def _warn_of_gaps(what: str, undefined: list[str], perfect: list[str], exact: bool, stratified: bool) -> None:
-    """Warn of groups without a correlation, of strata left out and of correlations of -1 or 1."""
-    if undefined:
-        how = "left out of the combined correlation" if stratified else "undefined (NaN)"
-        warn(f"{what} is {how} for {group_list(undefined)}")
-    if perfect:
-        p_value = "p_value is exact and limits are" if exact else "p_value and limits are"
-        warn(
-            f"{what} is -1 or 1, where its approximate test has no variance left ({p_value} NaN), for "
-            f"{group_list(perfect)}"
-        )
+@dataclass
+class _Problems:
+    """Labels of groups and strata to warn of, with reasons or sizes in brackets."""
+
+    #: Groups without a correlation, or strata left out of a combined one.
+    undefined: list[str] = field(default_factory=list)
+    #: Groups whose correlation is -1 or 1.
+    perfect: list[str] = field(default_factory=list)
+    #: Groups with too few units for a variance.
+    too_few_units: list[str] = field(default_factory=list)
+
+    def add_group(self, label: str, n_pairs: int, correlations: _StrataCorrelations) -> None:
+        """Add a group without strata if its correlation is undefined or perfect."""
+        r = correlations.r[0]
+        if np.isnan(r):
+            self.undefined.append(f"{label} ({correlations.reasons[0]})")
+        if abs(r) == 1:
+            self.perfect.append(f"{label} ({n_pairs} pairs)")
+
+    def report(self, subject: str, has_exact_p: bool, *, is_stratified: bool) -> None:
+        """Warn of each kind of problem; `subject` names the correlation."""
+        if self.undefined:
+            consequence = "left out of the combined correlation" if is_stratified else "undefined (NaN)"
+            warn(f"{subject} is {consequence} for {group_list(self.undefined)}")
+        if self.perfect:
+            p_value = "p_value is exact and limits are" if has_exact_p else "p_value and limits are"
+            warn(
+                f"{subject} is -1 or 1, where its approximate test has no variance left ({p_value} NaN), for "
+                f"{group_list(self.perfect)}"
+            )
+        if self.too_few_units:
+            warn(
+                f"there are too few units for a variance, so {subject} has no test and "
+                f"no limits (NaN) for {group_list(self.too_few_units)}"
+            )
 
 
 def _warn_of_repeats(keys: pd.DataFrame, n: np.ndarray, n_units: np.ndarray, units: Units) -> None:

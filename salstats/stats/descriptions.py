@@ -1,4 +1,4 @@
-"""What the scores of each group look like: descriptive statistics, and what a box plot draws."""
+"""Descriptive statistics of the scores of each group, and the numbers of a box plot."""
 
 from collections.abc import Sequence
 
@@ -71,7 +71,9 @@ def describe(
     codes, keys = index_groups(coded, columns)
     values = pd.Series(scores["score"].to_numpy(dtype=np.float64))
     groups = values.groupby(codes)
-    n, n_zero, n_one = groups.count(), values.eq(0).groupby(codes).sum(), values.eq(1).groupby(codes).sum()
+    n = groups.count()
+    n_zero = values.eq(0).groupby(codes).sum()
+    n_one = values.eq(1).groupby(codes).sum()
     defined = values.notna().to_numpy()
     described = pd.DataFrame(
         {
@@ -95,8 +97,8 @@ def describe(
     )
     described["n_units"] = described["n_units"].fillna(0).astype(np.int64)
     absent = absent_column(keys, scores.loc[is_absent(scores), columns], scores)
-    made = pd.DataFrame({**absent, **how_scored(scores, keys)}, index=keys.index)
-    frame = pd.concat([keys, described, made], axis=1)
+    scoring_columns = pd.DataFrame({**absent, **how_scored(scores, keys)}, index=keys.index)
+    frame = pd.concat([keys, described, scoring_columns], axis=1)
     return mark_shared_cases(frame, coded, columns, lambda: paired_call(scores))
 
 
@@ -113,14 +115,15 @@ def box_values(
     columns = list(boxes.columns[: boxes.columns.get_loc("n")])
     codes, _ = index_groups(ColumnCodes(scores), columns)
     values = scores["score"].to_numpy(dtype=np.float64)
-    q1, q3 = boxes["q1"].to_numpy(), boxes["q3"].to_numpy()
+    q1 = boxes["q1"].to_numpy()
+    q3 = boxes["q3"].to_numpy()
     reach = REACH * (q3 - q1)
-    below, above = values < (q1 - reach)[codes], values > (q3 + reach)[codes]
-    beyond = below | above
-    inside = pd.Series(np.where(beyond, np.nan, values)).groupby(codes)
-    outside = scores.loc[beyond, [*columns, "score"]].reset_index(drop=True)
-    return boxes.assign(
+    is_outside = (values < (q1 - reach)[codes]) | (values > (q3 + reach)[codes])
+    inside = pd.Series(np.where(is_outside, np.nan, values)).groupby(codes)
+    boxes = boxes.assign(
         whisker_low=np.fmin(inside.min().to_numpy(), q1),
         whisker_high=np.fmax(inside.max().to_numpy(), q3),
-        n_outside=np.bincount(codes[beyond], minlength=len(boxes)),
-    ), outside
+        n_outside=np.bincount(codes[is_outside], minlength=len(boxes)),
+    )
+    outside = scores.loc[is_outside, [*columns, "score"]].reset_index(drop=True)
+    return boxes, outside

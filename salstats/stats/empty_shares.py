@@ -1,4 +1,4 @@
-"""How often a method marks nothing although there is something to mark."""
+"""Share of masks that are empty although there is a finding."""
 
 from collections.abc import Sequence
 
@@ -13,9 +13,11 @@ from salstats.stats.engine.intervals import names_of
 from salstats.stats.engine.units import Unit, unit_columns
 from salstats.stats.summaries import summarize
 
-#: Reasons of `score`: the mask is empty; there is no finding; the case lies outside the slice.
+#: Reason that `score` gives for an undefined score if the mask is empty.
 _EMPTY = "empty mask"
+#: Reasons that `score` gives for cases outside of the scored slice.
 _OUTSIDE = ("predicted negative",)
+#: Truth values of the column `empty_mask` where it holds text.
 _TRUE = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 
 
@@ -78,34 +80,39 @@ def empty_shares(
     if "metric" in columns:
         raise ColumnError("by names 'metric'; a mask is empty for all of them, leave it out")
     check_choice(interval, names_of("empty"), "interval")
-    of_masks = [metric.name for metric in METRICS.values() if metric.of_mask]
-    rows = scores[scores["metric"].isin(of_masks)]
+    mask_metrics = [metric.name for metric in METRICS.values() if metric.of_mask]
+    rows = scores[scores["metric"].isin(mask_metrics)]
     if rows.empty:
         raise ColumnError(
-            f"scores has no metric that compares masks ({', '.join(of_masks)}), so empty ones are not known"
+            f"scores has no metric that compares masks ({', '.join(mask_metrics)}), so empty ones are not "
+            "known"
         )
     reason = _reasons(rows)
     empty = _emptiness(rows, reason)
-    there = ~(np.isin(reason, (*NOTHING_THERE, *_OUTSIDE)) | _no_finding(rows, empty))
-    keys = [c for c in KEY_COLUMNS if c in rows.columns and c != "metric"]
+    is_excluded = np.isin(reason, (*NOTHING_THERE, *_OUTSIDE))
+    has_finding = ~(is_excluded | _no_finding(rows, empty))
+    keys = [column for column in KEY_COLUMNS if column in rows.columns and column != "metric"]
     names = list(dict.fromkeys([*keys, *columns, *unit_columns(rows, unit)]))
-    told = rows[names].assign(metric="empty", score=empty, there=there)
-    # one row for each mask: what any of its metrics tells; a finding that one of them lacks is absent
-    grouped = told.groupby(keys, sort=False, dropna=False)
-    masks = grouped[[n for n in (*names, "metric") if n not in keys]].first()
-    masks = masks.assign(score=grouped["score"].max(), there=grouped["there"].min()).reset_index()
-    masks = masks[masks.pop("there").to_numpy(dtype=bool)]
+    mask_rows = rows[names].assign(metric="empty", score=empty, _has_finding=has_finding)
+    # A mask has a row for each metric, of which some may know that it is empty, or that there is no finding.
+    grouped = mask_rows.groupby(keys, sort=False, dropna=False)
+    masks = grouped[[name for name in (*names, "metric") if name not in keys]].first()
+    masks = masks.assign(score=grouped["score"].max(), _has_finding=grouped["_has_finding"].min())
+    masks = masks.reset_index()
+    masks = masks[masks.pop("_has_finding").to_numpy(dtype=bool)]
     if masks.empty:
         raise ColumnError("scores has no case in which the finding is there")
     shares = summarize(masks, by=columns, unit=unit, interval=interval, level=level)
     shares["term"] = "empty"
-    n_empty = masks["score"].groupby([masks[c] for c in columns], dropna=False).sum()
-    index = pd.MultiIndex.from_frame(shares[columns]) if len(columns) > 1 else pd.Index(shares[columns[0]])
+    n_empty = masks["score"].groupby([masks[column] for column in columns], dropna=False).sum()
+    index = pd.Index(shares[columns[0]])
+    if len(columns) > 1:
+        index = pd.MultiIndex.from_frame(shares[columns])
     return shares.assign(n_empty=n_empty.reindex(index).to_numpy().astype(np.int64))
 
 
 def _reasons(rows: pd.DataFrame) -> np.ndarray:
-    """Why each score is undefined, "" where it is defined or nothing says it."""
+    """Reason why each score is undefined, "" where it is defined or has no reason."""
     if "reason" not in rows.columns:
         return np.full(len(rows), "", dtype=object)
     return rows["reason"].astype("str").where(rows["reason"].notna(), "").to_numpy(dtype=object)
@@ -115,29 +122,31 @@ def _pixels(rows: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
     """Sum of columns of pixels; NaN where they are not known."""
     if not set(names) <= set(rows.columns):
         return np.full(len(rows), np.nan)
-    return np.sum([rows[n].to_numpy(dtype=np.float64, na_value=np.nan) for n in names], axis=0)
+    return np.sum([rows[name].to_numpy(dtype=np.float64, na_value=np.nan) for name in names], axis=0)
 
 
 def _no_finding(rows: pd.DataFrame, empty: np.ndarray) -> np.ndarray:
-    """Where the pixels say that the truth is empty, or, without a mask, the label does."""
-    absent = _pixels(rows, ("tp", "fn")) == 0
+    """Mask of the rows whose truth is empty by its pixels, or by the label where the mask is unknown."""
+    is_absent = _pixels(rows, ("tp", "fn")) == 0
     if "label" in rows.columns:
-        absent |= np.isnan(empty) & (rows["label"].to_numpy(dtype=np.float64, na_value=np.nan) == 0)
-    return np.asarray(absent)
+        labels = rows["label"].to_numpy(dtype=np.float64, na_value=np.nan)
+        is_absent |= np.isnan(empty) & (labels == 0)
+    return np.asarray(is_absent)
 
 
 def _emptiness(rows: pd.DataFrame, reason: np.ndarray) -> np.ndarray:
     """1 for an empty mask, 0 for another, NaN where it is not known."""
-    marked = _pixels(rows, ("tp", "fp"))
-    found = np.where(np.isnan(marked), np.nan, (marked == 0).astype(np.float64))
-    found = np.where(np.isnan(found) & (reason == _EMPTY), 1.0, found)
-    defined = rows["score"].notna().to_numpy(dtype=bool)
-    known = set(rows.columns) & {"empty_mask", "tp"}
-    found = np.where(np.isnan(found) & defined & (not known), 0.0, found)
+    mask_pixels = _pixels(rows, ("tp", "fp"))
+    empty = np.where(np.isnan(mask_pixels), np.nan, (mask_pixels == 0).astype(np.float64))
+    empty = np.where(np.isnan(empty) & (reason == _EMPTY), 1.0, empty)
+    if not {"empty_mask", "tp"} & set(rows.columns):
+        # Without these columns a mask with a defined score is taken to mark something.
+        has_score = rows["score"].notna().to_numpy(dtype=bool)
+        empty = np.where(np.isnan(empty) & has_score, 0.0, empty)
     if "empty_mask" in rows.columns:
-        said = rows["empty_mask"]
-        if not (pd.api.types.is_bool_dtype(said) or pd.api.types.is_numeric_dtype(said)):
-            said = said.astype("str").str.lower().map(_TRUE)
-        values = said.to_numpy(dtype=np.float64, na_value=np.nan)
-        found = np.where(np.isnan(values), found, values)
-    return np.asarray(found, dtype=np.float64)
+        column = rows["empty_mask"]
+        if not (pd.api.types.is_bool_dtype(column) or pd.api.types.is_numeric_dtype(column)):
+            column = column.astype("str").str.lower().map(_TRUE)
+        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        empty = np.where(np.isnan(values), empty, values)
+    return np.asarray(empty, dtype=np.float64)

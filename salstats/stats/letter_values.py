@@ -1,6 +1,7 @@
-"""Letter values of covariates: median, fourths, eighths and so on, as far out as they can be trusted."""
+"""Letter values of covariates: median, fourths, eighths and so on, as far out as the data support them."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -118,45 +119,67 @@ def letter_values(
     check_level(level)
     if n_letters is not None:
         check_count(n_letters, "n_letters")
-    observations, keys, codes = _observations(frame, covariates, groups)
-    parts = []
+    observations = _observations(frame, covariates, groups)
+    keys = observations.keys
+    tables = []
     for group in range(len(keys)):
-        members = codes == group
+        is_in_group = observations.groups == group
         for covariate in covariates:
-            values = observations[covariate][members]
-            part = _letters(values, n_letters, level, outside)
-            position = np.full(len(part), group)
-            key = {c: keys[c].array.take(position) for c in keys.columns}
-            parts.append(pd.DataFrame({**key, "covariate": covariate, **part.to_dict("series")}))
-    return pd.concat(parts, ignore_index=True)
+            values = observations.values[covariate][is_in_group]
+            letters = _letter_table(values, n_letters, level, outside=outside)
+            group_of_row = np.full(len(letters), group)
+            table = {column: keys[column].array.take(group_of_row) for column in keys.columns}
+            table["covariate"] = covariate
+            table |= letters.to_dict("series")
+            tables.append(pd.DataFrame(table))
+    return pd.concat(tables, ignore_index=True)
 
 
-def _observations(
-    frame: pd.DataFrame, covariates: list[str], by: list[str]
-) -> tuple[dict[str, np.ndarray], pd.DataFrame, np.ndarray]:
-    """Each covariate with one value per observation, the groups' keys, and each one's group."""
-    key = list(dict.fromkeys([*case_key(frame), *(c for c in ("task",) if c in frame.columns), *by]))
+class _Observations(NamedTuple):
+    """Covariates with one value per case and task, of every group."""
+
+    #: (n_observations,): Values of each covariate.
+    values: dict[str, np.ndarray]
+    #: (n_observations,): Group of each observation.
+    groups: np.ndarray
+    #: Grouping columns of each group.
+    keys: pd.DataFrame
+
+
+def _observations(frame: pd.DataFrame, covariates: list[str], by: list[str]) -> _Observations:
+    """Return the covariates of each case and task; without a column `case` every row is an observation."""
+    observation_columns = case_key(frame)
+    if "task" in frame.columns:
+        observation_columns.append("task")
+    observation_columns = list(dict.fromkeys([*observation_columns, *by]))
     coded = check_table(frame, covariates, "frame")
-    codes = coded.combined(key) if "case" in frame.columns else np.arange(len(frame))
-    first = np.unique(codes, return_index=True)[1]
-    group_codes, keys = index_groups(coded.take(first), by)
-    found = {}
+    codes = np.arange(len(frame))
+    if "case" in frame.columns:
+        codes = coded.combined(observation_columns)
+    first_rows = np.unique(codes, return_index=True)[1]
+    groups, keys = index_groups(coded.take(first_rows), by)
+    values = {}
     for covariate in covariates:
         check_numeric(frame, covariate, "frame")
-        found[covariate] = np.asarray(one_value(frame, codes, key, covariate), dtype=np.float64)
-    return found, keys, group_codes
+        covariate_values = one_value(frame, codes, observation_columns, covariate)
+        values[covariate] = np.asarray(covariate_values, dtype=np.float64)
+    return _Observations(values, groups, keys)
 
 
-def _letters(values: np.ndarray, n_letters: int | None, level: float, outside: bool) -> pd.DataFrame:
-    """Rows of one covariate in one group."""
+def _letter_table(values: np.ndarray, n_letters: int | None, level: float, *, outside: bool) -> pd.DataFrame:
+    """Return the rows of one covariate in one group, with the values outside of the last letter if asked."""
     ordered = np.sort(values[~np.isnan(values)])
     n = len(ordered)
-    if not n:
-        depths, low, high = np.array([np.nan]), np.array([np.nan]), np.array([np.nan])
-    else:
+    if n:
         depths = letter_depths(n, n_letters or trusted_letters(n, level))
-        low, high = _at_depth(ordered, depths), _at_depth(ordered[::-1], depths)
-    beyond_low, beyond_high = ordered[ordered < low[-1]], ordered[ordered > high[-1]][::-1]
+        low = _value_at_depth(ordered, depths)
+        high = _value_at_depth(ordered[::-1], depths)
+    else:
+        depths = np.array([np.nan])
+        low = np.array([np.nan])
+        high = np.array([np.nan])
+    beyond_low = ordered[ordered < low[-1]]
+    beyond_high = ordered[ordered > high[-1]][::-1]
     letters = pd.DataFrame(
         {
             "letter": list(LETTERS[: len(depths)]),
@@ -168,13 +191,14 @@ def _letters(values: np.ndarray, n_letters: int | None, level: float, outside: b
     )
     if outside and (len(beyond_low) or len(beyond_high)):
         letters = pd.concat([letters, _outside_rows(beyond_low, beyond_high)], ignore_index=True)
-    return letters.assign(n=n, n_missing=len(values) - n, n_outside=len(beyond_low) + len(beyond_high))
+    n_outside = len(beyond_low) + len(beyond_high)
+    return letters.assign(n=n, n_missing=len(values) - n, n_outside=n_outside)
 
 
 def trusted_letters(n: int, level: float) -> int:
-    """How many letters n observations can carry before an interval reaches the next letter."""
-    needed = 2 * float(ndtri((1 + level) / 2)) ** 2
-    return max(1, int(np.floor(np.log2(n / needed))) + 1)
+    """Number of letters that n observations support: those whose interval does not reach the next letter."""
+    observations_per_letter = 2 * float(ndtri((1 + level) / 2)) ** 2
+    return max(1, int(np.floor(np.log2(n / observations_per_letter))) + 1)
 
 
 def letter_depths(n: int, n_letters: int) -> np.ndarray:
@@ -185,23 +209,28 @@ def letter_depths(n: int, n_letters: int) -> np.ndarray:
     return np.array(depths, dtype=np.float64)
 
 
-def _at_depth(ordered: np.ndarray, depths: np.ndarray) -> np.ndarray:
-    """Values at depths counted from the first; a half is the mean of two neighbours."""
-    below, above = np.floor(depths).astype(np.int64) - 1, np.ceil(depths).astype(np.int64) - 1
-    values: np.ndarray = (ordered[below] + ordered[above]) / 2
+def _value_at_depth(ordered: np.ndarray, depths: np.ndarray) -> np.ndarray:
+    """Values at depths, the first value having depth 1; a half is the mean of two neighbours."""
+    lower = np.floor(depths).astype(np.int64) - 1
+    upper = np.ceil(depths).astype(np.int64) - 1
+    values: np.ndarray = (ordered[lower] + ordered[upper]) / 2
     return values
 
 
 def _outside_rows(low: np.ndarray, high: np.ndarray) -> pd.DataFrame:
-    """One row per depth for the values beyond the last letter, the extremes last."""
+    """Return a row per depth for the values below and above the last letter, the extremes last.
+
+    Both arrays begin with their most extreme value.
+    """
     deepest = max(len(low), len(high))
-    padded = [np.concatenate([v, np.full(deepest - len(v), np.nan)])[::-1] for v in (low, high)]
+    padded_low = np.concatenate([low, np.full(deepest - len(low), np.nan)])
+    padded_high = np.concatenate([high, np.full(deepest - len(high), np.nan)])
     return pd.DataFrame(
         {
             "letter": OUTSIDE,
             "depth": np.arange(deepest, 0, -1, dtype=np.float64),
             "tail_share": np.nan,
-            "low": padded[0],
-            "high": padded[1],
+            "low": padded_low[::-1],
+            "high": padded_high[::-1],
         }
     )

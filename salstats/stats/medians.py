@@ -1,8 +1,8 @@
 """Medians of scores, and differences of medians, with intervals for scores that pile up at 0 or 1."""
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -27,6 +27,7 @@ from salstats.stats.engine.fixed_factors import inference_to
 from salstats.stats.engine.inference import Options, check_options, moments
 from salstats.stats.engine.intervals import Basis
 from salstats.stats.engine.quantile_limits import (
+    Shares,
     inverted,
     of_difference,
     replicates_of,
@@ -40,9 +41,6 @@ from salstats.stats.engine.shared_cases import (
     paired_call,
 )
 from salstats.stats.engine.units import Unit, Units, resolve_unit
-
-#: Scores and units of a group, those of the method and (of a difference) of the reference.
-_Sides = tuple[np.ndarray, ...]
 
 
 def medians(
@@ -119,8 +117,9 @@ def medians(
     codes, columns = coded_by(scores, by, DEFAULT_BY)
     check_one_metric(codes, columns)
     design = mean_of_rows_design(codes, columns, resolve_unit(codes, unit))
-    found = _inferred(design, scores["score"].to_numpy(dtype=np.float64)[None], options, quantile)
-    table = found | {"term": term} | inference_to(scores, design.units.codes, design.keys)
+    sides_scores = scores["score"].to_numpy(dtype=np.float64)[None]
+    table, _ = _infer_quantiles(design, sides_scores, options, quantile)
+    table |= {"term": term} | inference_to(scores, design.units.codes, design.keys)
     frame = estimates_frame(design.keys, table, {"quantile": float(quantile)} | options.columns())
     return mark_shared_cases(frame, codes, columns, lambda: paired_call(scores, "median_difference"))
 
@@ -205,128 +204,223 @@ def median_difference(
     units = resolve_unit(codes, unit)
     pairs = compared_rows(codes, reference)
     values = scores["score"].to_numpy(dtype=np.float64)
-    both = np.array([np.where(rows >= 0, values[rows], np.nan) for rows in (pairs.own, pairs.partner)])
-    keys = {c: scores[c].array.take(pairs.source) for c in columns}
-    keys |= {"method": scores["method"].array.take(pairs.like)}
-    keys |= {"reference": scores["method"].array.take(pairs.reference)}
-    of_groups, shown = index_groups(ColumnCodes(pd.DataFrame(keys)), list(keys))
-    of_pairs = replace(units, codes=units.codes[pairs.source])
-    design = Design(ColumnCodes(scores.iloc[pairs.source]), list(keys), of_groups, shown, of_pairs)
-    found = _inferred(design, both, options, quantile)
-    method, other = found.pop("of_sides").T
-    sure = (found["conf_low"] > 0) | (found["conf_high"] < 0)
-    table = found | {"term": term} | inference_to(scores, units.codes, shown)
+    method_scores = np.where(pairs.own >= 0, values[pairs.own], np.nan)
+    reference_scores = np.where(pairs.partner >= 0, values[pairs.partner], np.nan)
+    pair_keys = {column: scores[column].array.take(pairs.source) for column in columns}
+    pair_keys["method"] = scores["method"].array.take(pairs.like)
+    pair_keys["reference"] = scores["method"].array.take(pairs.reference)
+    key_columns = list(pair_keys)
+    pair_groups, keys = index_groups(ColumnCodes(pd.DataFrame(pair_keys)), key_columns)
+    pair_units = replace(units, codes=units.codes[pairs.source])
+    design = Design(ColumnCodes(scores.iloc[pairs.source]), key_columns, pair_groups, keys, pair_units)
+    sides_scores = np.array([method_scores, reference_scores])
+    table, sides_quantiles = _infer_quantiles(design, sides_scores, options, quantile)
+    method_quantiles, reference_quantiles = sides_quantiles.T
+    excludes_zero = (table["conf_low"] > 0) | (table["conf_high"] < 0)
+    has_width = table["conf_low"] < table["conf_high"]
+    table |= {"term": term} | inference_to(scores, units.codes, keys)
     special = {
-        "reference_median": other,
-        "method_median": method,
-        "verdict": sides(found["estimate"], sure & (found["conf_low"] < found["conf_high"])),
+        "reference_median": reference_quantiles,
+        "method_median": method_quantiles,
+        "verdict": sides(table["estimate"], excludes_zero & has_width),
         "quantile": float(quantile),
     }
-    frame = estimates_frame(shown.astype({"reference": "str"}), table, special | options.columns())
-    one_sided = one_sided_pairs(scores, columns, pairs, both[0], both[1])
+    frame = estimates_frame(keys.astype({"reference": "str"}), table, special | options.columns())
+    one_sided = one_sided_pairs(scores, columns, pairs, method_scores, reference_scores)
     frame = mark_incomplete_pairs(frame, one_sided, scores, flow_call(reference))
-    return adjusted_if_asked(frame, adjust) if "p_value" in frame.columns else frame
+    if "p_value" not in frame.columns:
+        return frame
+    return adjusted_if_asked(frame, adjust)
 
 
 def _term(quantile: float) -> str:
-    """What a quantile of this probability is called."""
-    return "median" if check_level(quantile, "quantile") == 0.5 else "quantile"
+    """Return "median" for a probability of 0.5, else "quantile"."""
+    check_level(quantile, "quantile")
+    return "median" if quantile == 0.5 else "quantile"
 
 
-def _ends(scores: pd.DataFrame, groups: np.ndarray) -> list[tuple[float, float]]:
-    """The range of each group's scores: of their metric, or 0 to 1 of an unknown one if none lies outside."""
-    values, first = scores["score"].to_numpy(dtype=np.float64), np.unique(groups, return_index=True)[1]
-    found = []
-    for group, row in enumerate(first):
-        known, own = known_metric(scores["metric"].iloc[row]), values[groups == group]
-        low, high = (0.0, 1.0) if known is None else (known.low, known.high)
-        outside = ((own < low) | (own > high)).any()
-        found.append((-np.inf, np.inf) if outside else (float(low), float(high)))
-    return found
+def _score_ranges(scores: pd.DataFrame, groups: np.ndarray) -> list[tuple[float, float]]:
+    """Lowest and highest score that each group's metric allows; infinite where scores lie outside of them.
+
+    The range of an unknown metric is taken to be 0 to 1.
+    """
+    values = scores["score"].to_numpy(dtype=np.float64)
+    first_rows = np.unique(groups, return_index=True)[1]
+    ranges = []
+    for group, row in enumerate(first_rows):
+        metric = known_metric(scores["metric"].iloc[row])
+        low, high = 0.0, 1.0
+        if metric is not None:
+            low, high = float(metric.low), float(metric.high)
+        group_values = values[groups == group]
+        if ((group_values < low) | (group_values > high)).any():
+            low, high = -np.inf, np.inf
+        ranges.append((low, high))
+    return ranges
 
 
-def _inferred(design: Design, scores: np.ndarray, options: Options, quantile: float) -> dict[str, Any]:
-    """Columns of an estimates frame: the quantile of each group's scores, or of its two sides' difference."""
-    record, level, units, keys = options.interval, options.level, design.units, design.keys
-    known = ~np.isnan(scores).any(axis=0)
-    rows_of = [np.flatnonzero(known & (design.groups == group)) for group in range(len(keys))]
-    groups: list[_Sides] = [tuple(side[rows] for side in scores) for rows in rows_of]
-    of_rows = [units.codes[rows] for rows in rows_of]
-    of_sides = np.array([[_estimate(side, quantile) for side in sides] for sides in groups])
-    two = of_sides.shape[1] == 2
-    estimate = of_sides[:, 0] - of_sides[:, 1] if two else of_sides[:, 0]
-    table: dict[str, Any] = {"estimate": estimate, **({"of_sides": of_sides} if two else {})}
-    sizes = np.column_stack([np.bincount(codes, minlength=units.n) for codes in of_rows])
-    n_units = (sizes > 0).sum(axis=0)
+@dataclass(frozen=True)
+class _Group:
+    """Scores of one group of a design, without missing ones."""
+
+    #: One array (n,) for quantiles; for their differences that of the method and that of the reference.
+    sides: tuple[np.ndarray, ...]
+    #: Codes of the units, shape (n,).
+    units: np.ndarray
+    #: Lowest and highest score possible.
+    score_range: tuple[float, float]
+
+
+class _Limits(NamedTuple):
+    """Limits of each group and the P values of differences, each of shape (n_groups,)."""
+
+    low: np.ndarray
+    high: np.ndarray
+    p_value: np.ndarray
+    #: Groups with a limit outside of their scores.
+    beyond_scores: np.ndarray
+
+
+def _infer_quantiles(
+    design: Design, sides_scores: np.ndarray, options: Options, quantile: float
+) -> tuple[dict[str, Any], np.ndarray]:
+    """Infer the quantile of each group, or the difference of its two sides' quantiles.
+
+    `sides_scores` (n_sides, n_rows) are the scores of one or of both sides. Returned are columns of an
+    estimates frame, and the quantile of each side of each group, shape (n_groups, n_sides).
+    """
+    record = options.interval
+    units = design.units
+    keys = design.keys
+    is_defined = ~np.isnan(sides_scores).any(axis=0)
+    ranges = _score_ranges(design.frame, design.groups)
+    groups = []
+    for group in range(len(keys)):
+        rows = np.flatnonzero(is_defined & (design.groups == group))
+        group_scores = tuple(scores[rows] for scores in sides_scores)
+        groups.append(_Group(group_scores, units.codes[rows], ranges[group]))
+    sides_quantiles = np.array([[_quantile(side, quantile) for side in group.sides] for group in groups])
+    is_difference = len(sides_scores) == 2
+    estimate = sides_quantiles[:, 0]
+    if is_difference:
+        estimate = estimate - sides_quantiles[:, 1]
+    unit_sizes = np.column_stack([np.bincount(group.units, minlength=units.n) for group in groups])
+    n_units = (unit_sizes > 0).sum(axis=0)
+
+    table: dict[str, Any] = {"estimate": estimate}
     if options.resampled:
-        replicates, jackknife = _replicates(groups, of_rows, units, options, quantile)
+        replicates, jackknife = _replicates(groups, units, options, quantile)
         mean, spread, n_defined = moments(replicates)
         bias = mean - estimate
         basis = Basis(
-            "median", level, estimate, spread, bias=bias, replicates=replicates, jackknife=jackknife
+            "median", options.level, estimate, spread, bias=bias, replicates=replicates, jackknife=jackknife
         )
         low, high, *_ = record.limits(basis)
         table |= {"std_error": spread, "bias": bias, "n_undefined": len(replicates) - n_defined}
     else:
-        (low, high), p_value = np.full((2, len(groups)), np.nan), np.full(len(groups), np.nan)
-        few, ends = np.zeros(len(groups), dtype=bool), _ends(design.frame, design.groups)
-        for row in np.flatnonzero(n_units > 1).tolist():
-            sides = groups[row]
-            shares = [shares_of(side, of_rows[row], units.n, quantile, ends[row]) for side in sides]
-            own = [inverted(share, 1 - level) for share in shares]
-            few[row] = any(b < s.min() or t > s.max() for (b, t), s in zip(own, sides, strict=True))
-            low[row], high[row] = own[0]
-            if two:
-                both = (of_sides[row, 0], of_sides[row, 1])
-                low[row], high[row], p_value[row] = of_difference(shares[0], shares[1], both, level)
-        table |= {"p_value": p_value} if two else {}
-        if few.any():
+        low, high, p_value, beyond_scores = _inverted_limits(
+            groups, sides_quantiles, n_units, units.n, quantile, options.level
+        )
+        if is_difference:
+            table["p_value"] = p_value
+        if beyond_scores.any():
             warn(
-                f"units are too few for limits among the scores of {named_groups(keys, few)}: they end where "
-                "the range of the metric does"
+                f"units are too few for limits among the scores of {named_groups(keys, beyond_scores)}: they "
+                "end where the range of the metric does"
             )
-        if two:
-            warn_unequal_units(sizes, few, keys)
-    alone = n_units == 1
-    warn_alone(record.name, alone, keys)
-    return table | {
-        "conf_low": np.where(alone, np.nan, low),
-        "conf_high": np.where(alone, np.nan, high),
-        "conf_level": level,
+        if is_difference:
+            warn_unequal_units(unit_sizes, beyond_scores, keys)
+    has_one_unit = n_units == 1
+    warn_alone(record.name, has_one_unit, keys)
+    table |= {
+        "conf_low": np.where(has_one_unit, np.nan, low),
+        "conf_high": np.where(has_one_unit, np.nan, high),
+        "conf_level": options.level,
         "interval": record.name,
         "unit": units.name,
-        "n": sizes.sum(axis=0),
-        "n_missing": np.bincount(design.groups[~known], minlength=len(keys)),
+        "n": unit_sizes.sum(axis=0),
+        "n_missing": np.bincount(design.groups[~is_defined], minlength=len(keys)),
         "n_units": n_units,
     }
+    return table, sides_quantiles
 
 
-def _estimate(scores: np.ndarray, quantile: float) -> float:
-    """The quantile of scores, NaN of none."""
+def _inverted_limits(
+    groups: Sequence[_Group],
+    sides_quantiles: np.ndarray,
+    n_units: np.ndarray,
+    n_all_units: int,
+    quantile: float,
+    level: float,
+) -> _Limits:
+    """Limits by inverted intervals of shares of scores, NaN for groups of one unit or none.
+
+    `n_units` (n_groups,) are the units of each group, `n_all_units` those of all groups together.
+    """
+    low = np.full(len(groups), np.nan)
+    high = np.full(len(groups), np.nan)
+    p_value = np.full(len(groups), np.nan)
+    beyond_scores = np.zeros(len(groups), dtype=bool)
+    for row in np.flatnonzero(n_units > 1).tolist():
+        group = groups[row]
+        sides_shares: list[Shares] = []
+        for scores in group.sides:
+            shares = shares_of(scores, group.units, n_all_units, quantile, group.score_range)
+            side_low, side_high = inverted(shares, 1 - level)
+            if side_low < scores.min() or side_high > scores.max():
+                beyond_scores[row] = True
+            if not sides_shares:
+                low[row] = side_low
+                high[row] = side_high
+            sides_shares.append(shares)
+        if len(sides_shares) == 2:
+            method_shares, reference_shares = sides_shares
+            method_quantile, reference_quantile = sides_quantiles[row]
+            low[row], high[row], p_value[row] = of_difference(
+                method_shares, reference_shares, (method_quantile, reference_quantile), level
+            )
+    return _Limits(low, high, p_value, beyond_scores)
+
+
+def _quantile(scores: np.ndarray, quantile: float) -> float:
+    """Return the quantile of scores, NaN if there are none."""
     if not len(scores):
         return float("nan")
-    return float(sample_quantile(np.sort(scores), np.ones((1, len(scores))), quantile)[0])
+    equal_weights = np.ones((1, len(scores)))
+    return float(sample_quantile(np.sort(scores), equal_weights, quantile)[0])
 
 
 def _replicates(
-    groups: Sequence[_Sides], of_rows: Sequence[np.ndarray], units: Units, options: Options, quantile: float
+    groups: Sequence[_Group], units: Units, options: Options, quantile: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Replicates (n_replicates, n_rows) and estimates without each unit (n_units, n_rows)."""
-    draws = None if options.draws is None else check_draws(options.draws, units.n)
+    """Bootstrap replicates (n_replicates, n_groups), and jackknife values (n_units, n_groups).
 
-    def of(weights: np.ndarray) -> np.ndarray:
-        columns = []
-        for group, codes in zip(groups, of_rows, strict=True):
-            if not len(codes):
-                columns.append(np.full(len(weights), np.nan))
-                continue
-            own, *other = (replicates_of(side, codes, weights, quantile) for side in group)
-            columns.append(own - other[0] if other else own)
-        return np.column_stack(columns)
-
+    The jackknife values, estimates without each unit, are empty unless the interval needs them.
+    """
+    draws = None
+    if options.draws is not None:
+        draws = check_draws(options.draws, units.n)
     replicates = np.empty((options.n_replicates, len(groups)))
-    most = max(len(codes) for codes in of_rows)
-    for rows, weights in weight_blocks(units.n, options.n_replicates, options.rng, draws, most):
-        replicates[rows] = of(weights)
-    needed = options.interval.needs == "jackknife"
-    return replicates, of(1 - np.eye(units.n)) if needed else np.empty(0)
+    largest_group = max(len(group.units) for group in groups)
+    for rows, weights in weight_blocks(units.n, options.n_replicates, options.rng, draws, largest_group):
+        replicates[rows] = _weighted_estimates(groups, weights, quantile)
+    jackknife = np.empty(0)
+    if options.interval.needs == "jackknife":
+        leave_one_out = 1 - np.eye(units.n)
+        jackknife = _weighted_estimates(groups, leave_one_out, quantile)
+    return replicates, jackknife
+
+
+def _weighted_estimates(groups: Sequence[_Group], weights: np.ndarray, quantile: float) -> np.ndarray:
+    """Estimates (n_weights, n_groups) where units count `weights` (n_weights, n_units) times."""
+    estimates = []
+    for group in groups:
+        if not len(group.units):
+            estimates.append(np.full(len(weights), np.nan))
+            continue
+        sides = [replicates_of(scores, group.units, weights, quantile) for scores in group.sides]
+        if len(sides) == 2:
+            estimates.append(sides[0] - sides[1])
+        else:
+            estimates.append(sides[0])
+    return np.column_stack(estimates)

@@ -1,4 +1,4 @@
-"""How far undefined scores could move a finished estimate: from one end of their range to the other."""
+"""Bounds of finished estimates, with undefined scores at one end of their range and at the other."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -22,7 +22,7 @@ from salstats.stats.engine.carried import absent_pairs, missing_scores
 from salstats.stats.engine.comparisons import pair_with_reference, reference_in_every_group
 from salstats.stats.engine.design import AVERAGE, OVERALL
 
-#: Least and largest score.
+#: Smallest and largest score.
 Range = tuple[float, float]
 _TERMS = ("mean", "difference", "percent_decrease")
 
@@ -92,221 +92,261 @@ def missing_bounds(
     1    hit    human  678       277        292      0.778       0.799
     """
     frame = check_frame(estimates, "estimates").reset_index(drop=True)
-    needed = ("term", "estimate", "n", "n_missing")
+    needed_columns = ("term", "estimate", "n", "n_missing")
     check_columns(
-        frame, needed, "estimates", "summarize(), difference() or percent_decrease() makes the frame"
+        frame, needed_columns, "estimates", "summarize(), difference() or percent_decrease() makes the frame"
     )
     if "n_readers" in frame.columns:
         raise SalstatsError(
             "missing_bounds() counts scores alike, and mrmc() counts readers alike; take the bounds of "
             "difference(reference=) or summarize(), which speak of these readers"
         )
-    if other := [term for term in frame["term"].unique() if term not in _TERMS]:
-        raise SalstatsError(f"missing_bounds() is for means, differences and decreases, not {quoted(other)}")
+    unsuitable_terms = [term for term in frame["term"].unique() if term not in _TERMS]
+    if unsuitable_terms:
+        raise SalstatsError(
+            f"missing_bounds() is for means, differences and decreases, not {quoted(unsuitable_terms)}"
+        )
     if "weights" in frame.columns and frame["weights"].notna().any():
         raise SalstatsError("missing_bounds() counts scores alike; take it of estimates without weights=")
-    compared = "n_pairs" in frame.columns
-    if scores is not None and not compared:
+    is_comparison = "n_pairs" in frame.columns
+    if scores is not None and not is_comparison:
         raise SalstatsError("scores= is for differences and decreases; means need none")
     keys = list(frame.columns[: frame.columns.get_loc("term")])
-    method, reference = _sides(frame, keys, scores) if compared else (_mean_side(frame), None)
-    low, high = _ranges(frame, limits, method.unknown + (0 if reference is None else reference.unknown) > 0)
-    levels = pd.DataFrame({"method_low": method.mean(low), "method_high": method.mean(high)})
+    if is_comparison:
+        method, reference = _sides_of_comparison(frame, keys, scores)
+        n_undefined = method.n_undefined + reference.n_undefined
+    else:
+        method = _side_of_means(frame["n"], frame["estimate"], missing_scores(frame))
+        reference = None
+        n_undefined = method.n_undefined + 0
+    lowest_score, highest_score = _score_ranges(frame, limits, has_undefined=n_undefined > 0)
+    means = pd.DataFrame({"method_low": method.mean(lowest_score), "method_high": method.mean(highest_score)})
     if reference is not None:
-        levels = levels.assign(reference_low=reference.mean(low), reference_high=reference.mean(high))
-    members = _members(frame, keys)
-    for row, of in members.items():
-        levels.loc[row] = levels.loc[of].mean(axis=0, skipna=False) if len(of) else np.nan
-    bounds = _of_levels(frame, levels)
-    for row, of in members.items():
+        means["reference_low"] = reference.mean(lowest_score)
+        means["reference_high"] = reference.mean(highest_score)
+    members_of_averages = _members_of_averages(frame, keys)
+    for row, members in members_of_averages.items():
+        means.loc[row] = means.loc[members].mean(axis=0, skipna=False) if members else np.nan
+    bounds = _bounds_of_estimates(frame, means)
+    for row, members in members_of_averages.items():
+        n_undefined[row] = n_undefined[members].sum() if members else np.nan
         if _is_mean_of_decreases(frame.loc[row]):
-            bounds.loc[row] = bounds.loc[of].mean(axis=0, skipna=False)
-    # where nothing is undefined rounding must not tell them apart
-    whole = _unknown_in_rows(method, reference, members) == 0
-    low, high = (bounds[side].mask(whole, frame["estimate"]) for side in ("low", "high"))
-    return frame.assign(bound_low=low, bound_high=high)
-
-
-def _unknown_in_rows(method: "_Side", reference: "_Side | None", members: dict[int, list[int]]) -> np.ndarray:
-    """How many scores of each row, or of the members of an average, are undefined."""
-    unknown = method.unknown + (0 if reference is None else reference.unknown)
-    for row, of in members.items():
-        unknown[row] = unknown[of].sum() if len(of) else np.nan
-    return unknown
+            bounds.loc[row] = bounds.loc[members].mean(axis=0, skipna=False)
+    # Where every score is defined the bounds are the estimate, without rounding errors.
+    all_defined = n_undefined == 0
+    return frame.assign(
+        bound_low=bounds["low"].mask(all_defined, frame["estimate"]),
+        bound_high=bounds["high"].mask(all_defined, frame["estimate"]),
+    )
 
 
 class _Side(NamedTuple):
-    """Scores of each row: sum of those that are defined, how many are not, and how many there are."""
+    """Scores behind the means of methods, or of the reference, each of shape (n_rows,)."""
 
+    #: Sum of the defined scores.
     total: np.ndarray
-    unknown: np.ndarray
+    n_undefined: np.ndarray
+    #: Number of all scores.
     n: np.ndarray
 
     def mean(self, limit: np.ndarray) -> np.ndarray:
-        """Mean score if all that are not defined were at a limit."""
-        moved = np.where(self.unknown > 0, self.unknown * np.where(self.unknown > 0, limit, 0.0), 0.0)
-        return np.asarray((self.total + moved) / np.where(self.n > 0, self.n, np.nan))
+        """Return the mean scores if all undefined scores were at a limit."""
+        has_undefined = self.n_undefined > 0
+        # A limit that is not known does not matter in rows without undefined scores.
+        undefined_total = self.n_undefined * np.where(has_undefined, limit, 0.0)
+        undefined_total = np.where(has_undefined, undefined_total, 0.0)
+        return np.asarray((self.total + undefined_total) / np.where(self.n > 0, self.n, np.nan))
 
 
-def _mean_side(frame: pd.DataFrame) -> _Side:
-    """What a mean is made of."""
-    return _counted(frame["n"], frame["estimate"], missing_scores(frame))
+def _side_of_means(n_defined: pd.Series, mean: pd.Series, n_undefined: np.ndarray) -> _Side:
+    """Return the scores of means by their number and mean."""
+    n = n_defined.to_numpy(dtype=np.float64)
+    total = np.where(n > 0, n * mean.to_numpy(dtype=np.float64), 0.0)
+    return _Side(total, n_undefined, n + n_undefined)
 
 
-def _counted(n: pd.Series, mean: pd.Series, unknown: np.ndarray) -> _Side:
-    """Scores by their number and mean."""
-    n_defined = n.to_numpy(dtype=np.float64)
-    total = np.where(n_defined > 0, n_defined * mean.to_numpy(dtype=np.float64), 0.0)
-    return _Side(total, unknown, n_defined + unknown)
-
-
-def _sides(frame: pd.DataFrame, keys: list[str], scores: pd.DataFrame | None) -> tuple[_Side, _Side]:
-    """What the means of methods and of the reference are made of: by the table, or by the scores."""
+def _sides_of_comparison(
+    frame: pd.DataFrame, keys: list[str], scores: pd.DataFrame | None
+) -> tuple[_Side, _Side]:
+    """Return the scores of methods and of the reference, from the estimates or from the scores themselves."""
     if scores is not None:
         return _sides_of_scores(frame, keys, check_scores(scores))
     if (frame["n"] != frame["n_pairs"]).any():
         raise SalstatsError(
             "estimates of pairs='available' do not say what the reference lacks; give scores="
         )
-    unknown = missing_scores(frame)
-    method, reference = (
-        _counted(frame["n_pairs"], frame[f"{c}_mean"], unknown) for c in ("method", "reference")
-    )
+    n_undefined = missing_scores(frame)
+    method = _side_of_means(frame["n_pairs"], frame["method_mean"], n_undefined)
+    reference = _side_of_means(frame["n_pairs"], frame["reference_mean"], n_undefined)
     return method, reference
 
 
 def _sides_of_scores(frame: pd.DataFrame, keys: list[str], scores: pd.DataFrame) -> tuple[_Side, _Side]:
-    """The same from every pair, of which one score may be defined."""
-    by = [c for c in keys if c not in ("method", "reference")]
+    """Return the scores of methods and of the reference, from pairs of which one score may be defined."""
+    by = [column for column in keys if column not in ("method", "reference")]
     check_columns(scores, by)
-    parts = []
+    frames = []
     for reference in frame["reference"].unique():
         pairs = pair_with_reference(reference_in_every_group(scores, str(reference), by), str(reference))
-        parts.append(pairs[~absent_pairs(pairs)].assign(reference=reference))
-    pairs = pd.concat(parts, ignore_index=True)
-    own, other = pairs["score"], pairs["reference_score"]
-    known = own.notna(), other.notna()
+        frames.append(pairs[~absent_pairs(pairs)].assign(reference=reference))
+    pairs = pd.concat(frames, ignore_index=True)
+    method_score = pairs["score"]
+    reference_score = pairs["reference_score"]
     numbers = pd.DataFrame(
         {
             "n": 1,
-            "n_pairs": known[0] & known[1],
-            "method": own.fillna(0),
-            "n_method": known[0],
-            "reference": other.fillna(0),
-            "n_reference": known[1],
+            "n_pairs": method_score.notna() & reference_score.notna(),
+            "method_total": method_score.fillna(0),
+            "n_method": method_score.notna(),
+            "reference_total": reference_score.fillna(0),
+            "n_reference": reference_score.notna(),
         }
     ).astype(np.float64)
     labels = pairs[keys].astype("str")
-    pooled = [labels.assign(task=OVERALL)] if "task" in by else []
-    summed = pd.concat([numbers.groupby([of[c] for c in keys]).sum() for of in (labels, *pooled)])
-    found = summed.reindex(pd.MultiIndex.from_frame(frame[keys].astype("str"))).reset_index(drop=True)
-    single = ~_is_average(frame, keys).any(axis=1)
-    if (found["n_pairs"] != frame["n_pairs"])[single].any():
+    sums = [numbers.groupby([labels[column] for column in keys]).sum()]
+    if "task" in by:
+        overall_labels = labels.assign(task=OVERALL)
+        sums.append(numbers.groupby([overall_labels[column] for column in keys]).sum())
+    row_index = pd.MultiIndex.from_frame(frame[keys].astype("str"))
+    row_sums = pd.concat(sums).reindex(row_index).reset_index(drop=True)
+    is_single = ~_is_average(frame, keys).any(axis=1)
+    if (row_sums["n_pairs"] != frame["n_pairs"])[is_single].any():
         raise SalstatsError("the scores are not those that the estimates were made of: they have other pairs")
-    repeated = (frame["n"] != frame["n_pairs"]) & (found["n_method"] > frame["n"])
-    if repeated[single].any():
+    is_repeated = (frame["n"] != frame["n_pairs"]) & (row_sums["n_method"] > frame["n"])
+    if is_repeated[is_single].any():
         raise SalstatsError(
             "estimates of pairs='available' count a score once that stands beside several readers' here; "
             "take pairs='complete'"
         )
-    n = found["n"].to_numpy()
-    method, reference = (
-        _Side(found[c].to_numpy(), n - found[f"n_{c}"].to_numpy(), n) for c in ("method", "reference")
-    )
+    n = row_sums["n"].to_numpy()
+    method = _Side(row_sums["method_total"].to_numpy(), n - row_sums["n_method"].to_numpy(), n)
+    reference = _Side(row_sums["reference_total"].to_numpy(), n - row_sums["n_reference"].to_numpy(), n)
     return method, reference
 
 
 def _is_average(frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    """Which grouping columns say that a row is an average over them."""
+    """Mask (n_rows, n_keys) of the grouping columns that a row is an average over."""
     return frame[keys].astype("object") == AVERAGE
 
 
-def _members(frame: pd.DataFrame, keys: list[str]) -> dict[int, list[int]]:
-    """Rows that are averages, and those that each is of."""
-    averages, found = _is_average(frame, keys), {}
-    for row in np.flatnonzero(averages.any(axis=1)):
-        over = str(averages.columns[int(averages.loc[row].to_numpy().argmax())])
-        alike = ~averages.any(axis=1) & (frame[over].astype("object") != OVERALL) & frame["estimate"].notna()
+def _members_of_averages(frame: pd.DataFrame, keys: list[str]) -> dict[int, list[int]]:
+    """Return for each row that is an average the rows that it averages; warn where there are none."""
+    averages = _is_average(frame, keys)
+    is_average_row = averages.any(axis=1)
+    members_of_averages = {}
+    for row in np.flatnonzero(is_average_row):
+        averaged_column = str(averages.columns[int(averages.loc[row].to_numpy().argmax())])
+        is_overall = frame[averaged_column].astype("object") == OVERALL
+        is_member = ~is_average_row & ~is_overall & frame["estimate"].notna()
         for column in keys:
-            alike &= (frame[column] == frame.loc[row, column]) | (column == over)
-        found[int(row)] = [int(member) for member in np.flatnonzero(alike)]
-    if lacking := sum(not members for members in found.values()):
-        warn(f"{lacking} averages have no bounds: the estimates lack the rows that they are of")
-    return found
+            if column != averaged_column:
+                is_member &= frame[column] == frame.loc[row, column]
+        members_of_averages[int(row)] = [int(member) for member in np.flatnonzero(is_member)]
+    n_without_members = sum(not members for members in members_of_averages.values())
+    if n_without_members:
+        warn(f"{n_without_members} averages have no bounds: the estimates lack the rows that they are of")
+    return members_of_averages
 
 
 def _is_mean_of_decreases(row: pd.Series) -> bool:
-    """Whether an average of decreases is not the decrease of the averages."""
+    """Return whether an average row is the mean of decreases and not the decrease of the mean scores."""
     if row["term"] != "percent_decrease":
         return False
-    of_means = 100 * (1 - row["method_mean"] / row["reference_mean"])
-    return not np.isclose(of_means, row["estimate"], rtol=1e-9, atol=0, equal_nan=True)
+    decrease_of_means = 100 * (1 - row["method_mean"] / row["reference_mean"])
+    return not np.isclose(decrease_of_means, row["estimate"], rtol=1e-9, atol=0, equal_nan=True)
 
 
-def _of_levels(frame: pd.DataFrame, levels: pd.DataFrame) -> pd.DataFrame:
-    """Least and largest estimate from the least and largest means."""
-    low, high = levels["method_low"], levels["method_high"]
-    if "reference_low" in levels.columns:
-        least, most = levels["reference_low"], levels["reference_high"]
-        if (frame["term"] == "percent_decrease").all():
-            # a method that scores below 0 may lose more than everything
-            with np.errstate(divide="ignore", invalid="ignore"):
-                decreases = 100 * (1 - high / least.where(least > 0)), 100 * (1 - low / most)
-            unbounded = (least <= 0) & high.notna()
-            low, high = decreases[0].mask(unbounded, -np.inf), decreases[1].mask(low < 0)
-        else:
-            low, high = low - most, high - least
-    return pd.DataFrame({"low": low, "high": high})
+def _bounds_of_estimates(frame: pd.DataFrame, means: pd.DataFrame) -> pd.DataFrame:
+    """Return the bounds `low` and `high` of estimates, from those of the means of both sides."""
+    low = means["method_low"]
+    high = means["method_high"]
+    if "reference_low" not in means.columns:
+        return pd.DataFrame({"low": low, "high": high})
+    reference_low = means["reference_low"]
+    reference_high = means["reference_high"]
+    if not (frame["term"] == "percent_decrease").all():
+        return pd.DataFrame({"low": low - reference_high, "high": high - reference_low})
+    with np.errstate(divide="ignore", invalid="ignore"):
+        smallest_decrease = 100 * (1 - high / reference_low.where(reference_low > 0))
+        largest_decrease = 100 * (1 - low / reference_high)
+    # Towards a reference mean of 0 the decrease falls without bound.
+    is_unbounded = (reference_low <= 0) & high.notna()
+    return pd.DataFrame(
+        {
+            "low": smallest_decrease.mask(is_unbounded, -np.inf),
+            # With a method's mean below 0 a smaller reference mean would give a larger decrease.
+            "high": largest_decrease.mask(low < 0),
+        }
+    )
 
 
-def _ranges(
-    frame: pd.DataFrame, limits: Range | Mapping[str, Range] | None, lost: np.ndarray
+def _score_ranges(
+    frame: pd.DataFrame, limits: Range | Mapping[str, Range] | None, has_undefined: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Least and largest score of each row, NaN where it is not known or not finite."""
-    metrics = frame["metric"].astype("str") if "metric" in frame.columns else pd.Series([""] * len(frame))
-    means = frame[["method_mean", "reference_mean"] if "n_pairs" in frame.columns else ["estimate"]]
-    given, found = _given_limits(limits, metrics), {}
+    """Return the smallest and the largest score of each row, NaN where they are unknown or not finite."""
+    metrics = pd.Series([""] * len(frame))
+    if "metric" in frame.columns:
+        metrics = frame["metric"].astype("str")
+    mean_columns = ["method_mean", "reference_mean"] if "n_pairs" in frame.columns else ["estimate"]
+    means = frame[mean_columns]
+    limits_of_metrics = _limits_of_metrics(limits, metrics)
+    lows = {}
+    highs = {}
     for metric in metrics.unique():
-        known = known_metric(metric)
-        low, high = given.get(metric, (np.nan, np.nan) if known is None else (known.low, known.high))
-        own = means[metrics == metric].stack()
-        outside = own[(own < low - ROUNDING) | (own > high + ROUNDING)]
-        if metric in given and len(outside):
+        low, high = np.nan, np.nan
+        record = known_metric(metric)
+        if metric in limits_of_metrics:
+            low, high = limits_of_metrics[metric]
+        elif record is not None:
+            low, high = record.low, record.high
+        metric_means = means[metrics == metric].stack()
+        outside = metric_means[(metric_means < low - ROUNDING) | (metric_means > high + ROUNDING)]
+        if metric in limits_of_metrics and len(outside):
             raise ValueRangeError(
                 f"limits={(low, high)} leave out a mean score of the estimates, {outside.iloc[0]:.4g}; give "
                 "the least and the largest score that there may be"
             )
-        finite = np.isfinite(low) and np.isfinite(high) and not len(outside)
-        found[metric] = (low, high) if finite else (np.nan, np.nan)
-    unknown = [m for m, span in found.items() if np.isnan(span[0]) and lost[metrics == m].any()]
-    if unknown:
-        of, given_as = f" of {quoted(unknown)}", f"{{{unknown[0]!r}: (least, largest)}}"
-        if "metric" not in frame.columns:
-            of, given_as = "", "(least, largest)"
-        warn(
-            f"undefined scores{of} may be anything, as their range is not known, has no end or leaves out a "
-            f"mean: their bounds are NaN; limits={given_as} gives one"
-        )
-    low, high = (metrics.map({m: span[i] for m, span in found.items()}).to_numpy(float) for i in (0, 1))
-    return low, high
+        if np.isinf(low) or np.isinf(high) or len(outside):
+            low, high = np.nan, np.nan
+        lows[metric] = low
+        highs[metric] = high
+    unbounded = [m for m, low in lows.items() if np.isnan(low) and has_undefined[metrics == m].any()]
+    if unbounded:
+        _warn_unbounded(unbounded, has_metrics="metric" in frame.columns)
+    return metrics.map(lows).to_numpy(float), metrics.map(highs).to_numpy(float)
 
 
-def _given_limits(limits: Range | Mapping[str, Range] | None, metrics: pd.Series) -> dict[str, Range]:
-    """Limits by metric, each the least and the largest score."""
-    known = list(metrics.unique())
-    given = {} if limits is None else limits if isinstance(limits, Mapping) else dict.fromkeys(known, limits)
-    found = {}
-    for metric, span in given.items():
-        if metric not in known:
+def _warn_unbounded(metrics: list[str], *, has_metrics: bool) -> None:
+    """Warn of undefined scores of metrics without a known range."""
+    of_metrics = ""
+    example = "(least, largest)"
+    if has_metrics:
+        of_metrics = f" of {quoted(metrics)}"
+        example = f"{{{metrics[0]!r}: (least, largest)}}"
+    warn(
+        f"undefined scores{of_metrics} may be anything, as their range is not known, has no end or leaves "
+        f"out a mean: their bounds are NaN; limits={example} gives one"
+    )
+
+
+def _limits_of_metrics(limits: Range | Mapping[str, Range] | None, metrics: pd.Series) -> dict[str, Range]:
+    """Return checked limits by metric, each the smallest and the largest score."""
+    metric_names = list(metrics.unique())
+    if limits is None:
+        return {}
+    limits_by_metric = limits if isinstance(limits, Mapping) else dict.fromkeys(metric_names, limits)
+    checked_limits = {}
+    for metric, score_range in limits_by_metric.items():
+        if metric not in metric_names:
             raise ValueRangeError(
-                f"limits= names {metric!r}, which is no metric of the estimates ({quoted(known)})"
-                f"{did_you_mean(metric, known)}"
+                f"limits= names {metric!r}, which is no metric of the estimates ({quoted(metric_names)})"
+                f"{did_you_mean(metric, metric_names)}"
             )
         try:
-            low, high = map(float, span)
+            low, high = map(float, score_range)
         except (TypeError, ValueError):
             low = high = np.nan
         if not low < high:
-            raise ValueRangeError(f"limits= must be (least, largest), two numbers, not {span!r}")
-        found[metric] = (low, high)
-    return found
+            raise ValueRangeError(f"limits= must be (least, largest), two numbers, not {score_range!r}")
+        checked_limits[metric] = (low, high)
+    return checked_limits

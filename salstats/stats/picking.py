@@ -1,6 +1,7 @@
-"""Cases to show: the worst, the typical and the best by their score, by rule instead of by hand."""
+"""Selection of example cases by their score: the worst, the typical and the best."""
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ from salstats.frames import DEFAULT_BY, KEY_COLUMNS, ColumnCodes, case_key, chec
 from salstats.metrics.registry import direction
 from salstats.stats.engine.design import check_one_metric, group_label, group_list, row_groups
 
-#: What each pick stands near to, of scores of which more is better. Extremes choose before the others.
+#: Target score of each pick, for scores of which more is better. Extremes choose before the others.
 _TARGETS: dict[str, Callable[[np.ndarray], float]] = {
     "worst": lambda scores: float(scores.min()),
     "best": lambda scores: float(scores.max()),
@@ -18,7 +19,7 @@ _TARGETS: dict[str, Callable[[np.ndarray], float]] = {
     "mean": lambda scores: float(scores.mean()),
 }
 PICKS = tuple(_TARGETS)
-#: Distances that differ by less, in parts of the range of the scores, are ties.
+#: Distances that are equal to so many digits, relative to the range of the scores, are ties.
 _TIE_DIGITS = 9
 
 
@@ -80,72 +81,91 @@ def pick_cases(
     3    a    0.9    best    0.90
     """
     names = [at] if isinstance(at, str) else list(at)
-    wanted = list(dict.fromkeys(check_choice(name, PICKS, "at") for name in names))
-    if not wanted:
+    picks = list(dict.fromkeys(check_choice(name, PICKS, "at") for name in names))
+    if not picks:
         raise SalstatsError(f"at names nothing to pick; choose of {', '.join(PICKS)}")
     frame = check_scores(scores)
-    for column, value in (("metric", metric), ("method", method), ("task", task)):
-        frame = _only(frame, column, value)
+    frame = _rows_with(frame, "metric", metric)
+    frame = _rows_with(frame, "method", method)
+    frame = _rows_with(frame, "task", task)
     columns = check_by(frame, by, DEFAULT_BY)
     frame = frame.reset_index(drop=True)
     codes = ColumnCodes(frame)
     check_one_metric(codes, columns)
-    keys, groups = row_groups(codes, columns)
-    larger = [direction(name) >= 0 for name in frame["metric"]]
+    keys, rows_of_groups = row_groups(codes, columns)
+    larger_is_better = [direction(name) >= 0 for name in frame["metric"]]
     rows: list[int] = []
-    chosen: list[tuple[str, float]] = []
-    empty = []
-    for group, of_group in enumerate(groups):
-        found = _picks(frame.iloc[of_group], wanted, larger[of_group[0]])
-        if not found:
-            empty.append(group_label(keys, group))
-        for name in wanted if found else []:
-            position, target = found[name]
-            rows.append(int(of_group[position]))
-            chosen.append((name, target))
-    if empty:
-        warn(f"no case is picked for {group_list(empty)}: every score is undefined")
-    picked = frame.iloc[rows].reset_index(drop=True)
-    return picked.assign(
-        pick=pd.Series([name for name, _ in chosen], dtype="str"),
-        target=np.array([target for _, target in chosen], dtype=np.float64),
+    names_of_rows: list[str] = []
+    targets: list[float] = []
+    undefined_groups = []
+    for group, group_rows in enumerate(rows_of_groups):
+        picked = _pick(frame.iloc[group_rows], picks, larger_is_better=larger_is_better[group_rows[0]])
+        if not picked:
+            undefined_groups.append(group_label(keys, group))
+            continue
+        for name in picks:
+            rows.append(int(group_rows[picked[name].position]))
+            names_of_rows.append(name)
+            targets.append(picked[name].target)
+    if undefined_groups:
+        warn(f"no case is picked for {group_list(undefined_groups)}: every score is undefined")
+    return (
+        frame.iloc[rows]
+        .reset_index(drop=True)
+        .assign(pick=pd.Series(names_of_rows, dtype="str"), target=np.array(targets, dtype=np.float64))
     )
 
 
-def _only(frame: pd.DataFrame, column: str, value: str | None) -> pd.DataFrame:
-    """Rows with one value of a column."""
+def _rows_with(frame: pd.DataFrame, column: str, value: str | None) -> pd.DataFrame:
+    """Return the rows with a value in a column, all rows for None; no such row raises an error."""
     if value is None:
         return frame
     if column not in frame.columns:
         raise ColumnError(f"scores has no column {column!r}, so {column}={value!r} cannot be kept")
-    kept = frame[frame[column] == value]
-    if kept.empty:
-        there = quoted(dict.fromkeys(frame[column]))
-        raise SalstatsError(f"scores has no {column} {value!r} ({column}s: {there})")
-    return kept
+    rows = frame[frame[column] == value]
+    if rows.empty:
+        values = quoted(dict.fromkeys(frame[column]))
+        raise SalstatsError(f"scores has no {column} {value!r} ({column}s: {values})")
+    return rows
 
 
-def _picks(rows: pd.DataFrame, wanted: Sequence[str], larger: bool) -> dict[str, tuple[int, float]]:
-    """Position of the row of each pick and its target; nothing where no score is defined."""
+class _Pick(NamedTuple):
+    """Position of a picked row, and the score that it should be nearest to."""
+
+    position: int
+    target: float
+
+
+def _pick(rows: pd.DataFrame, picks: Sequence[str], *, larger_is_better: bool) -> dict[str, _Pick]:
+    """Pick rows of a group by the names of `picks`; return nothing if no score is defined.
+
+    Ties go to the first case by name. A case is picked again only if there is no other.
+    """
     values = rows["score"].to_numpy(dtype=np.float64)
     defined = np.flatnonzero(~np.isnan(values))
     if not len(defined):
         return {}
-    names = [c for c in KEY_COLUMNS if c in rows.columns]
-    by_name = rows.iloc[defined].reset_index(drop=True).astype(dict.fromkeys(names, "str"))
-    defined = defined[by_name.sort_values(names).index.to_numpy()]
-    shown = [*case_key(rows), *(c for c in ("task",) if c in rows.columns)]
-    cases = list(rows.iloc[defined][shown].itertuples(index=False, name=None))
+    key_columns = [column for column in KEY_COLUMNS if column in rows.columns]
+    texts = rows.iloc[defined].reset_index(drop=True).astype(dict.fromkeys(key_columns, "str"))
+    defined = defined[texts.sort_values(key_columns).index.to_numpy()]
+    case_columns = case_key(rows)
+    if "task" in rows.columns:
+        case_columns = [*case_columns, "task"]
+    cases = list(rows.iloc[defined][case_columns].itertuples(index=False, name=None))
     scores = values[defined]
-    spread = float(np.ptp(scores)) or 1.0
-    taken: set[object] = set()
-    found = {}
-    for name in (n for n in PICKS if n in wanted):
-        target = _TARGETS[name](scores if larger else -scores) * (1 if larger else -1)
-        # both sides of a median of two scores are equally far from it, whatever rounding says
-        far = np.round(np.abs(scores - target) / spread, _TIE_DIGITS)
-        order = np.argsort(far, kind="stable")
-        place = next((i for i in order if cases[i] not in taken), order[0])
-        taken.add(cases[place])
-        found[name] = (int(defined[place]), target)
-    return found
+    score_range = float(np.ptp(scores)) or 1.0
+    sign = 1 if larger_is_better else -1
+    picked_cases: set[object] = set()
+    picked = {}
+    for name in PICKS:
+        if name not in picks:
+            continue
+        target = sign * _TARGETS[name](sign * scores)
+        # Both scores about a median of two are equally far from it, but for rounding errors.
+        distance = np.round(np.abs(scores - target) / score_range, _TIE_DIGITS)
+        order = np.argsort(distance, kind="stable")
+        new_positions = [i for i in order if cases[i] not in picked_cases]
+        position = new_positions[0] if new_positions else order[0]
+        picked_cases.add(cases[position])
+        picked[name] = _Pick(int(defined[position]), target)
+    return picked

@@ -1,8 +1,9 @@
-"""Do methods rank alike on other tasks, or other data sets? Kendall's tau between the rankings."""
+"""Agreement of the rankings of methods on different tasks or data sets, by Kendall's tau."""
 
 import warnings
 from collections.abc import Mapping, Sequence
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,7 @@ from salstats.stats.engine.rankings import Asked, Rankings, rank_methods
 from salstats.stats.engine.units import Unit
 from salstats.stats.significance import significance_map
 
-#: Methods below which tau takes few values.
+#: Number of methods below which tau takes few values.
 _FEW_METHODS = 5
 
 
@@ -100,108 +101,168 @@ def rank_agreement(
     if over == "method":
         raise ColumnError("over='method' is what is ranked; name a column such as 'task'")
     options = check_options("rank", "percentile", level, n_replicates, rng, draws)
-    found = rank_methods(scores, Asked(by, unit, pairs, directions, scheme, "average", over), options)
-    ahead = None
-    if scheme == "mean" and found.n_units.min() > 1:
-        ahead = _sure_orders(scores, found, unit, directions, level, n_replicates, options.rng)
-    rest = [c for c in found.groups if c != over]
-    codes, _ = index_groups(ColumnCodes(found.group_keys), rest)
-    methods = found.keys["method"].astype("object").to_numpy()
-    rows, keys, few = [], [], set()
-    for one, other in combinations(range(len(codes)), 2):
-        if codes[one] != codes[other]:
+    ranking_options = Asked(by, unit, pairs, directions, scheme, ties="average", also=over)
+    rankings = rank_methods(scores, ranking_options, options)
+    orders = None
+    if scheme == "mean" and rankings.n_units.min() > 1:
+        orders = _significant_orders(scores, rankings, unit, directions, level, n_replicates, options.rng)
+    other_groups = [column for column in rankings.groups if column != over]
+    codes, _ = index_groups(ColumnCodes(rankings.group_keys), other_groups)
+    rows = []
+    keys = []
+    for first, second in combinations(range(len(codes)), 2):
+        if codes[first] != codes[second]:
             continue
-        common, own, others = np.intersect1d(
-            *(methods[found.rows_of(group)] for group in (one, other)), return_indices=True
-        )
-        names = found.group_keys[over].iloc[[one, other]].tolist()
-        if len(common) < 2:
+        first_name, second_name = rankings.group_keys[over].iloc[[first, second]].tolist()
+        shared = _shared_methods(rankings, first, second)
+        n_methods = len(shared.names)
+        if n_methods < 2:
             raise ColumnError(
-                f"{over} {names[0]!r} and {names[1]!r} have {len(common)} methods in common, and a "
+                f"{over} {first_name!r} and {second_name!r} have {n_methods} methods in common, and a "
                 "ranking is of two or more; leave one out"
             )
-        (first, moved), (second, moved_too) = (
-            found.ranks(found.rows_of(group)[which]) for group, which in ((one, own), (other, others))
-        )
-        tau = kendall_tau(moved, moved_too)
-        # a draw in which all methods are equal has no tau; one with a method less has no ranking
-        drawn, n_units = tau[~np.isnan(tau)], int(found.n_units[found.rows_of(one)].min())
-        n_units = min(n_units, int(found.n_units[found.rows_of(other)].min()))
-        known = n_units > 1 and len(drawn) > 0
-        low, high = np.nan, np.nan
-        if ahead is not None:
-            places, n_pairs = np.searchsorted(np.unique(methods), common), len(common) * (len(common) - 1)
-            both = (ahead[one] * ahead[other])[np.ix_(places, places)]
-            unsure = n_pairs - np.abs(both).sum()
-            low, high = (both.sum() - unsure) / n_pairs, (both.sum() + unsure) / n_pairs
-        rows.append(
-            {
-                "estimate": float(kendall_tau(first, second)),
-                "conf_low": low,
-                "conf_high": high,
-                "n_units": n_units,
-                "n_undefined": len(tau) - len(drawn),
-                "n_methods": len(common),
-                "mean_tau": drawn.mean() if known else np.nan,
-                "share_positive": (drawn > 0).mean() if known else np.nan,
-            }
-        )
-        keys.append({**found.group_keys[rest].iloc[one].to_dict(), over: names[0], f"other_{over}": names[1]})
-        few.add(len(common))
+        row: dict[str, float] = {"conf_low": np.nan, "conf_high": np.nan}
+        if orders is not None:
+            row |= _tau_limits(rankings, shared, orders[first], orders[second])
+        rows.append(_tau_columns(rankings, shared) | row)
+        key = rankings.group_keys[other_groups].iloc[first].to_dict()
+        keys.append({**key, over: first_name, f"other_{over}": second_name})
     if not rows:
         raise ColumnError(
             f"column {over!r} has one value in each group, and a ranking agrees with another one"
         )
-    if min(few) < _FEW_METHODS:
+    key_frame = pd.DataFrame(keys)
+    table = pd.DataFrame(rows)
+    fewest_methods = int(table["n_methods"].min())
+    if fewest_methods < _FEW_METHODS:
         warn(
-            f"tau between rankings of {min(few)} methods takes few values "
-            f"({min(few) * (min(few) - 1) // 2 + 1} without ties); read it beside the ranks themselves"
+            f"tau between rankings of {fewest_methods} methods takes few values "
+            f"({fewest_methods * (fewest_methods - 1) // 2 + 1} without ties); read it beside the ranks "
+            "themselves"
         )
-    key_frame, table = pd.DataFrame(keys), pd.DataFrame(rows)
     warn_undefined(table["n_undefined"].to_numpy(), options.n_replicates, key_frame)
+    columns = {
+        "term": "tau",
+        "conf_level": level,
+        "interval": "pairwise tests",
+        "unit": rankings.units.name,
+        "estimate": table["estimate"].to_numpy(),
+        "conf_low": table["conf_low"].to_numpy(),
+        "conf_high": table["conf_high"].to_numpy(),
+        "n_units": table["n_units"].to_numpy(),
+        "n_undefined": table["n_undefined"].to_numpy(),
+    }
     special = {
-        "n_methods": table.pop("n_methods").to_numpy(),
-        "mean_tau": table.pop("mean_tau").to_numpy(),
-        "share_positive": table.pop("share_positive").to_numpy(),
+        "n_methods": table["n_methods"].to_numpy(),
+        "mean_tau": table["mean_tau"].to_numpy(),
+        "share_positive": table["share_positive"].to_numpy(),
         "pairs": pairs,
         "scheme": scheme,
     }
-    columns = {name: table[name].to_numpy() for name in table.columns}
-    said = {"term": "tau", "conf_level": level, "interval": "pairwise tests", "unit": found.units.name}
-    return estimates_frame(key_frame, {**said, **columns}, special | options.columns())
+    return estimates_frame(key_frame, columns, special | options.columns())
 
 
-def _sure_orders(
+class _SharedMethods(NamedTuple):
+    """Methods that two groups have in common."""
+
+    names: np.ndarray
+    #: (n_methods,): Rows of the rankings of the first and of the second group.
+    first_rows: np.ndarray
+    second_rows: np.ndarray
+    #: Units of the group that has fewer.
+    n_units: int
+
+
+def _shared_methods(rankings: Rankings, first: int, second: int) -> _SharedMethods:
+    """Return the methods that two groups have in common, sorted by name."""
+    methods = _method_names(rankings)
+    first_rows = rankings.rows_of(first)
+    second_rows = rankings.rows_of(second)
+    names, in_first, in_second = np.intersect1d(
+        methods[first_rows], methods[second_rows], return_indices=True
+    )
+    n_units = min(int(rankings.n_units[first_rows].min()), int(rankings.n_units[second_rows].min()))
+    return _SharedMethods(names, first_rows[in_first], second_rows[in_second], n_units)
+
+
+def _method_names(rankings: Rankings) -> np.ndarray:
+    """Name of the method of each row of the rankings."""
+    return rankings.keys["method"].astype("object").to_numpy()
+
+
+def _tau_columns(rankings: Rankings, shared: _SharedMethods) -> dict[str, float]:
+    """Tau between the rankings of two groups, and its distribution over the draws."""
+    first_ranks, first_drawn = rankings.ranks(shared.first_rows)
+    second_ranks, second_drawn = rankings.ranks(shared.second_rows)
+    drawn_tau = kendall_tau(first_drawn, second_drawn)
+    # A draw in which all methods are equal has no tau, and one that lacks a method has no ranking.
+    defined_tau = drawn_tau[~np.isnan(drawn_tau)]
+    mean_tau = np.nan
+    share_positive = np.nan
+    if shared.n_units > 1 and len(defined_tau) > 0:
+        mean_tau = defined_tau.mean()
+        share_positive = (defined_tau > 0).mean()
+    return {
+        "estimate": float(kendall_tau(first_ranks, second_ranks)),
+        "n_units": shared.n_units,
+        "n_undefined": len(drawn_tau) - len(defined_tau),
+        "n_methods": len(shared.names),
+        "mean_tau": mean_tau,
+        "share_positive": share_positive,
+    }
+
+
+def _tau_limits(
+    rankings: Rankings, shared: _SharedMethods, first_orders: np.ndarray, second_orders: np.ndarray
+) -> dict[str, float]:
+    """Limits of tau from the significant orders of two groups, (n_methods, n_methods) each.
+
+    Pairs of methods whose order is not significant in both groups may be concordant or discordant.
+    """
+    positions = np.searchsorted(np.unique(_method_names(rankings)), shared.names)
+    n_methods = len(shared.names)
+    n_pairs = n_methods * (n_methods - 1)
+    agreement = (first_orders * second_orders)[np.ix_(positions, positions)]
+    n_undecided = n_pairs - np.abs(agreement).sum()
+    return {
+        "conf_low": (agreement.sum() - n_undecided) / n_pairs,
+        "conf_high": (agreement.sum() + n_undecided) / n_pairs,
+    }
+
+
+def _significant_orders(
     scores: pd.DataFrame,
-    found: Rankings,
+    rankings: Rankings,
     unit: Unit,
     directions: Mapping[str, str] | None,
     level: float,
     n_replicates: int,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """Which methods are significantly better than others in each group, (n_groups, n_methods, n_methods).
+    """Significant orders of every two methods in each group, shape (n_groups, n_methods, n_methods).
 
     1 where the method of the row is better than that of the column, -1 where it is worse, else 0, methods
     sorted. Each group has half of the error, so that the claims of every two are right together at `level`.
     """
     with warnings.catch_warnings():
-        # the ranking told of what these would tell again
+        # `rank_methods` gave the same warnings.
         warnings.simplefilter("ignore", SalstatsWarning)
         tests = significance_map(
             scores,
-            by=found.groups,
+            by=rankings.groups,
             unit=unit,
             directions=directions,
             level=(1 + level) / 2,
             n_replicates=n_replicates,
             rng=rng,
         )
-    names = np.unique(found.keys["method"].astype("object").to_numpy())
-    group = tests[found.groups].merge(found.group_keys.assign(group=range(len(found.group_keys))))["group"]
-    # references are text, also where methods are numbers
-    sides = (tests[c].astype(tests["method"].dtype).astype("object") for c in ("method", "reference"))
-    own, other = (np.searchsorted(names, side) for side in sides)
-    ahead = np.zeros((len(found.group_keys), len(names), len(names)))
-    ahead[group, own, other] = tests["better"]
-    return ahead - ahead.transpose(0, 2, 1)
+    names = np.unique(_method_names(rankings))
+    group_keys = rankings.group_keys.assign(group=range(len(rankings.group_keys)))
+    groups = tests[rankings.groups].merge(group_keys)["group"]
+    # References are text, also where methods are numbers.
+    method_type = tests["method"].dtype
+    methods = np.searchsorted(names, tests["method"].astype(method_type).astype("object"))
+    references = np.searchsorted(names, tests["reference"].astype(method_type).astype("object"))
+    is_better = np.zeros((len(group_keys), len(names), len(names)))
+    is_better[groups, methods, references] = tests["better"]
+    return is_better - is_better.transpose(0, 2, 1)

@@ -1,4 +1,4 @@
-"""How sure a ranking of methods is: ranks, and rankings, when the cases are drawn again."""
+"""Ranks of methods, and their variation when the cases are drawn again."""
 
 from collections.abc import Mapping, Sequence
 
@@ -108,58 +108,72 @@ def rank_stability(
     5  occlusion       3.0          0.0  654
     """
     options = check_options("rank", "percentile", level, n_replicates, rng, draws)
-    found = rank_methods(scores, Asked(by, unit, pairs, directions, scheme, ties), options)
-    parts = []
-    for group in range(len(found.group_keys)):
-        rows = found.rows_of(group)
-        parts.append(_ranking(*found.ranks(rows), level, found.n_units[rows].min() > 1))
-    ranked, keys, cells = pd.concat(parts, ignore_index=True), found.keys, found.target.cells
+    rankings = rank_methods(scores, Asked(by, unit, pairs, directions, scheme, ties), options)
+    frames = []
+    for group in range(len(rankings.group_keys)):
+        rows = rankings.rows_of(group)
+        ranks, drawn_ranks = rankings.ranks(rows)
+        can_resample = rankings.n_units[rows].min() > 1
+        frames.append(_rank_columns(ranks, drawn_ranks, level, can_resample=can_resample))
+    ranked = pd.concat(frames, ignore_index=True)
+    keys = rankings.keys
+    cells = rankings.target.cells
     warn_undefined(ranked["n_undefined"].to_numpy(), options.n_replicates, keys)
-    columns = [*found.groups, "method"]
+    key_columns = [*rankings.groups, "method"]
     table = {
         "term": "rank",
-        **{
-            name: ranked.pop(name).to_numpy() for name in ("estimate", "conf_low", "conf_high", "n_undefined")
-        },
+        "estimate": ranked.pop("estimate").to_numpy(),
+        "conf_low": ranked.pop("conf_low").to_numpy(),
+        "conf_high": ranked.pop("conf_high").to_numpy(),
+        "n_undefined": ranked.pop("n_undefined").to_numpy(),
         "conf_level": level,
         "interval": "percentile",
-        "unit": found.units.name,
-        **inference_to(scores, found.units.codes, keys.drop(columns="method")),
+        "unit": rankings.units.name,
+        **inference_to(scores, rankings.units.codes, keys.drop(columns="method")),
         "n": cells.counts.sum(axis=0).astype(np.int64),
-        "n_missing": found.target.n_missing,
-        "n_units": found.n_units.astype(np.int64),
-        **absent_column(keys, scores.loc[is_absent(scores), columns], scores),
-        **found.shared,
+        "n_missing": rankings.target.n_missing,
+        "n_units": rankings.n_units.astype(np.int64),
+        **absent_column(keys, scores.loc[is_absent(scores), key_columns], scores),
+        **rankings.shared,
     }
     special = {
         "mean": cells.means(),
-        "value": found.values,
+        "value": rankings.values,
         **ranked.to_dict("series"),
-        "larger_is_better": found.metric_signs > 0,
+        "larger_is_better": rankings.metric_signs > 0,
         "pairs": pairs,
         "scheme": scheme,
     }
     return estimates_frame(keys, table, special | options.columns())
 
 
-def _ranking(ranks: np.ndarray, drawn: np.ndarray, level: float, resampled: bool) -> pd.DataFrame:
-    """Ranks of the methods of one group, and how they move; one unit drawn again is itself."""
-    moved = drawn[~np.isnan(drawn).any(axis=1)]
-    found = pd.DataFrame({"estimate": ranks, "n_undefined": len(drawn) - len(moved)})
-    found[["conf_low", "conf_high", "mean_rank", "share_first", "share_same"]] = np.nan
-    found["n_methods"] = len(ranks)
-    found[["tau", "tau_low", "tau_high"]] = np.nan
-    if not resampled or not len(moved):
-        return found
-    found["conf_low"], found["conf_high"] = percentile(moved, level)
-    found["mean_rank"] = moved.mean(axis=0)
-    found["share_first"] = (moved == moved.min(axis=1, keepdims=True)).mean(axis=0)
-    found["share_same"] = (moved == ranks).mean(axis=0)
-    tau = kendall_tau(ranks, moved)
+def _rank_columns(
+    ranks: np.ndarray, drawn_ranks: np.ndarray, level: float, *, can_resample: bool
+) -> pd.DataFrame:
+    """Columns of the ranks (n_methods,) of one group and of their variation over the draws.
+
+    `drawn_ranks` (n_replicates, n_methods) are NaN in undefined draws. A group of one unit cannot be
+    resampled, as every draw is that unit.
+    """
+    defined_ranks = drawn_ranks[~np.isnan(drawn_ranks).any(axis=1)]
+    columns = pd.DataFrame({"estimate": ranks, "n_undefined": len(drawn_ranks) - len(defined_ranks)})
+    columns[["conf_low", "conf_high", "mean_rank", "share_first", "share_same"]] = np.nan
+    columns["n_methods"] = len(ranks)
+    columns[["tau", "tau_low", "tau_high"]] = np.nan
+    if not can_resample or not len(defined_ranks):
+        return columns
+    columns["conf_low"], columns["conf_high"] = percentile(defined_ranks, level)
+    columns["mean_rank"] = defined_ranks.mean(axis=0)
+    is_first = defined_ranks == defined_ranks.min(axis=1, keepdims=True)
+    columns["share_first"] = is_first.mean(axis=0)
+    columns["share_same"] = (defined_ranks == ranks).mean(axis=0)
+    tau = kendall_tau(ranks, defined_ranks)
     if not np.isnan(tau).all():
         low, high = percentile(tau[:, None], level)
-        found["tau"], found["tau_low"], found["tau_high"] = np.nanmean(tau), low[0], high[0]
-    return found
+        columns["tau"] = np.nanmean(tau)
+        columns["tau_low"] = low[0]
+        columns["tau_high"] = high[0]
+    return columns
 
 
 def rank_frequencies(
@@ -175,7 +189,7 @@ def rank_frequencies(
     rng: int | np.random.Generator = 0,
     draws: np.ndarray | None = None,
 ) -> pd.DataFrame:
-    """How often each method takes each rank when the units are drawn again, for `plot_ranks`.
+    """Share of draws of the units in which each method takes each rank, for `plot_ranks`.
 
     Parameters
     ----------
@@ -207,17 +221,18 @@ def rank_frequencies(
     4    iou  occlusion   3.0  0.635
     """
     options = check_options("rank", "percentile", 0.95, n_replicates, rng, draws)
-    found = rank_methods(scores, Asked(by, unit, pairs, directions, scheme, ties), options)
-    parts = []
-    for group in range(len(found.group_keys)):
-        rows = found.rows_of(group)
-        ranks, drawn = found.ranks(rows)
-        moved = drawn[~np.isnan(drawn).any(axis=1)]
-        for row, rank, own in zip(rows, ranks, moved.T, strict=True):
-            taken, counts = np.unique(own, return_counts=True)
-            parts.append(
-                pd.DataFrame({"row": row, "rank": taken, "share": counts / len(moved), "estimate": rank})
+    rankings = rank_methods(scores, Asked(by, unit, pairs, directions, scheme, ties), options)
+    frames = []
+    for group in range(len(rankings.group_keys)):
+        rows = rankings.rows_of(group)
+        ranks, drawn_ranks = rankings.ranks(rows)
+        defined_ranks = drawn_ranks[~np.isnan(drawn_ranks).any(axis=1)]
+        for row, rank, ranks_of_method in zip(rows, ranks, defined_ranks.T, strict=True):
+            distinct_ranks, counts = np.unique(ranks_of_method, return_counts=True)
+            shares = counts / len(defined_ranks)
+            frames.append(
+                pd.DataFrame({"row": row, "rank": distinct_ranks, "share": shares, "estimate": rank})
             )
-    table = pd.concat(parts, ignore_index=True)
-    keys = found.keys.iloc[table.pop("row").to_numpy()].reset_index(drop=True)
+    table = pd.concat(frames, ignore_index=True)
+    keys = rankings.keys.iloc[table.pop("row").to_numpy()].reset_index(drop=True)
     return pd.concat([keys, table], axis=1).assign(n_replicates=options.n_replicates)

@@ -1,7 +1,7 @@
 """Rates of pixels pooled over cases, such as precision and recall: ratios of sums, with intervals by unit."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -38,15 +38,23 @@ from salstats.stats.engine.shared_cases import (
 )
 from salstats.stats.engine.units import Unit, resolve_unit
 
-#: The pixels of a case: in both masks, in the prediction only, in the truth only, in neither.
+#: Numbers of pixels of a case: in both masks, in the prediction only, in the truth only, in neither.
 COUNT_COLUMNS = ("tp", "fp", "fn", "tn")
-#: How often tp, fp, fn and tn stand above the line of a rate, and below it.
-_RATES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
-    "precision": ((1, 0, 0, 0), (1, 1, 0, 0)),
-    "recall": ((1, 0, 0, 0), (1, 0, 1, 0)),
-    "specificity": ((0, 0, 0, 1), (0, 1, 0, 1)),
-    "iou": ((1, 0, 0, 0), (1, 1, 1, 0)),
-    "dice": ((2, 0, 0, 0), (2, 1, 1, 0)),
+
+
+class _Rate(NamedTuple):
+    """Weights of tp, fp, fn and tn in the numerator and the denominator of a rate."""
+
+    numerator: tuple[int, int, int, int]
+    denominator: tuple[int, int, int, int]
+
+
+_RATES = {
+    "precision": _Rate(numerator=(1, 0, 0, 0), denominator=(1, 1, 0, 0)),
+    "recall": _Rate(numerator=(1, 0, 0, 0), denominator=(1, 0, 1, 0)),
+    "specificity": _Rate(numerator=(0, 0, 0, 1), denominator=(0, 1, 0, 1)),
+    "iou": _Rate(numerator=(1, 0, 0, 0), denominator=(1, 1, 1, 0)),
+    "dice": _Rate(numerator=(2, 0, 0, 0), denominator=(2, 1, 1, 0)),
 }
 _BY = ("method", "task")
 
@@ -134,21 +142,24 @@ def pooled_rates(
     0  precision  gradcam     0.545       30
     1     recall  gradcam     0.857       30
     """
-    names = _check_rates(rates)
+    rate_names = _check_rates(rates)
     options = check_options("pooled_rate", interval, level, n_replicates, rng, draws)
     coded = coded_scores(scores)
-    columns = [c for c in check_by(scores, by, _BY) if c != "metric"]
+    columns = [column for column in check_by(scores, by, _BY) if column != "metric"]
     codes = ColumnCodes(_pixel_counts(coded))
     design = mean_of_rows_design(codes, columns, resolve_unit(codes, unit))
-    cells, keys, n_cases = _rate_cells(design, names, design.frame)
-    target = target_of_cells("pooled_rate", cells, keys, average, overall)
-    found = infer(target, options)
-    table = found.columns(design.units.name)
+    rate_cells = _rate_cells(design, rate_names, design.frame)
+    keys = rate_cells.keys
+    n_cases = rate_cells.n_cases
+    target = target_of_cells("pooled_rate", rate_cells.cells, keys, average, overall)
+    estimates = infer(target, options)
+    table = estimates.columns(design.units.name)
     if overall:
-        n_cases = np.concatenate([n_cases, n_cases @ pool_over(keys, "task", OVERALL)[0]])
-    # cases, not pixels
+        membership, _ = pool_over(keys, "task", OVERALL)
+        n_cases = np.concatenate([n_cases, n_cases @ membership])
+    # The rates' cells count pixels; the frame's `n` are cases.
     table["n"] = (n_cases @ target.estimand.first).astype(np.int64)
-    frame = _laid_out(found, design, table, {})
+    frame = _rates_frame(estimates, design, table, {})
     return mark_shared_cases(frame, codes, columns, lambda: paired_call(scores, "pooled_difference"))
 
 
@@ -202,121 +213,156 @@ def pooled_difference(
        metric   method  estimate
     0  recall  gradcam    -0.143
     """
-    names = _check_rates(rates)
+    rate_names = _check_rates(rates)
     options = check_options("pooled_difference", interval, level, n_replicates, rng, draws)
-    columns = [c for c in check_by(scores, by, ("task",)) if c not in ("metric", "method")]
-    own, theirs, one_sided = _pairs_of_counts(_pixel_counts(coded_scores(scores)), reference, columns)
-    codes = ColumnCodes(own)
-    by_method = [*columns, "method"]
-    design = Design(codes, by_method, *index_groups(codes, by_method), resolve_unit(codes, unit))
-    method, keys, n_cases = _rate_cells(design, names, own)
-    reference_cells, _, _ = _rate_cells(design, names, theirs)
-    half = np.eye(len(keys))
-    estimand = Estimand("difference", np.vstack([half, 0 * half]), np.vstack([0 * half, half]))
-    keys = keys.assign(reference=reference)
-    target = Target("difference", method.beside(reference_cells), estimand, keys, method.n_missing)
-    found = infer(target, options)
-    table = found.columns(design.units.name) | {"n": n_cases.astype(np.int64)}
+    columns = [column for column in check_by(scores, by, ("task",)) if column not in ("metric", "method")]
+    pairs = _pair_counts(_pixel_counts(coded_scores(scores)), reference, columns)
+    codes = ColumnCodes(pairs.method_rows)
+    group_columns = [*columns, "method"]
+    groups, group_keys = index_groups(codes, group_columns)
+    design = Design(codes, group_columns, groups, group_keys, resolve_unit(codes, unit))
+    method = _rate_cells(design, rate_names, pairs.method_rows)
+    reference_cells = _rate_cells(design, rate_names, pairs.reference_rows).cells
+    identity = np.eye(len(method.keys))
+    zeros = np.zeros_like(identity)
+    # The first half of the cells are the methods', the second half the reference's.
+    estimand = Estimand("difference", np.vstack([identity, zeros]), np.vstack([zeros, identity]))
+    keys = method.keys.assign(reference=reference)
+    cells = method.cells.beside(reference_cells)
+    target = Target("difference", cells, estimand, keys, method.cells.n_missing)
+    estimates = infer(target, options)
+    table = estimates.columns(design.units.name) | {"n": method.n_cases.astype(np.int64)}
     del table["n_missing"]
     method_rate, reference_rate = estimand.row_levels(target.cells.means())
-    # an interval of width 0 says that nothing varies, not that nothing is uncertain
-    wide = found.conf_high - found.conf_low > ROUNDING * found.scale
-    excluded = ((found.conf_low > 0) | (found.conf_high < 0)) & wide
+    excludes_zero = (estimates.conf_low > 0) | (estimates.conf_high < 0)
+    # An interval of width 0 comes from counts that do not vary, and tells nothing of the population.
+    has_width = estimates.conf_high - estimates.conf_low > ROUNDING * estimates.scale
     special = {
         "reference_mean": reference_rate,
         "method_mean": method_rate,
-        "verdict": sides(found.estimate, excluded),
+        "verdict": sides(estimates.estimate, excludes_zero & has_width),
     }
-    frame = _laid_out(found, design, table, special)
-    return mark_incomplete_pairs(frame, one_sided, own, flow_call(reference))
+    frame = _rates_frame(estimates, design, table, special)
+    return mark_incomplete_pairs(frame, pairs.one_sided, pairs.method_rows, flow_call(reference))
 
 
-def _laid_out(
-    found: Estimates, design: Design, table: dict[str, Any], special: dict[str, Any]
+def _rates_frame(
+    estimates: Estimates, design: Design, table: dict[str, Any], special: dict[str, Any]
 ) -> pd.DataFrame:
-    """Estimates frame, rates in the order asked for."""
-    keys = found.target.keys
+    """Return the estimates frame, with rates in the order of the argument `rates`."""
+    keys = estimates.target.keys
     table |= inference_to(design.frame, design.units.codes, keys)
-    frame = estimates_frame(keys, table, special | found.options.columns(), display_order(keys))
+    special = special | estimates.options.columns()
+    frame = estimates_frame(keys, table, special, display_order(keys))
     return frame.assign(metric=frame["metric"].astype("str"))
 
 
-def _pairs_of_counts(
-    observations: pd.DataFrame, reference: str, by: list[str]
-) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Counts of each method, the reference's row by row where both have them, and keys of other pairs."""
-    # of whichever metric a row of counts was
+class _CountPairs(NamedTuple):
+    """Pixel counts of methods and of the reference on the same cases, row by row."""
+
+    method_rows: pd.DataFrame
+    reference_rows: pd.DataFrame
+    #: Keys of pairs with counts of one side only.
+    one_sided: pd.DataFrame
+
+
+def _pair_counts(observations: pd.DataFrame, reference: str, by: list[str]) -> _CountPairs:
+    """Pair the counts of each method with those of the reference."""
+    # Counts are the same beside every metric, so pairs are formed without regard to the metric.
     pairs = pair_rows(ColumnCodes(observations.assign(metric="")), reference)
     counts = observations["score"].to_numpy(dtype=np.float64)
-    of_method = np.where(pairs.own >= 0, counts[pairs.own], np.nan)
-    of_reference = np.where(pairs.partner >= 0, counts[pairs.partner], np.nan)
-    both = ~np.isnan(of_method) & ~np.isnan(of_reference)
-    if not both.any():
+    method_counts = np.where(pairs.own >= 0, counts[pairs.own], np.nan)
+    reference_counts = np.where(pairs.partner >= 0, counts[pairs.partner], np.nan)
+    complete = ~np.isnan(method_counts) & ~np.isnan(reference_counts)
+    if not complete.any():
         raise SalstatsError(f"no case has counts of {reference!r} and of another method")
-    own, partner = (
-        observations.take(rows[both]).reset_index(drop=True) for rows in (pairs.own, pairs.partner)
-    )
-    one_sided = one_sided_pairs(observations, by, pairs, of_method, of_reference)
-    return told_apart(own, observations, pairs.partner[both]), partner, one_sided
+    method_rows = observations.take(pairs.own[complete]).reset_index(drop=True)
+    reference_rows = observations.take(pairs.partner[complete]).reset_index(drop=True)
+    one_sided = one_sided_pairs(observations, by, pairs, method_counts, reference_counts)
+    method_rows = told_apart(method_rows, observations, pairs.partner[complete])
+    return _CountPairs(method_rows, reference_rows, one_sided)
 
 
 def _check_rates(rates: str | Sequence[str]) -> list[str]:
-    """Rates asked for as a list without repeats."""
+    """Return the names of rates as a list without repeats; an unknown one raises an error."""
     names = [rates] if isinstance(rates, str) else list(rates)
     return list(dict.fromkeys(check_choice(name, tuple(_RATES), "rates") for name in names))
 
 
 def _pixel_counts(coded: ColumnCodes) -> pd.DataFrame:
-    """One row per case, task and method with its counts, NaN where none of its rows has any."""
+    """One row per case, task and method with its counts, NaN where none of its rows has any.
+
+    `score` is set to a count, so that functions that look for defined scores find the rows with counts.
+    """
     scores = coded.frame
     check_columns(scores, COUNT_COLUMNS)
-    counts = np.column_stack([check_numeric(scores, c) for c in COUNT_COLUMNS])
-    known = ~np.isnan(counts)
-    _raise_at(
-        scores, known.any(axis=1) & ~known.all(axis=1), "has some of tp, fp, fn, tn and not all of them"
-    )
+    counts = np.column_stack([check_numeric(scores, column) for column in COUNT_COLUMNS])
+    is_count = ~np.isnan(counts)
+    is_partial = is_count.any(axis=1) & ~is_count.all(axis=1)
+    _raise_at(scores, is_partial, "has some of tp, fp, fn, tn and not all of them")
     with np.errstate(invalid="ignore"):
-        odd = known & ((counts < 0) | (counts != np.floor(counts)))
-    _raise_at(scores, odd.any(axis=1), "has a count that is not a whole number of pixels")
-    codes = coded.combined([c for c in KEY_COLUMNS if c in scores.columns and c != "metric"])
-    # where a row has counts, all of its observation's are those
-    held = pd.DataFrame(counts).groupby(codes).first().to_numpy()[codes]
-    differ = known[:, 0] & (counts != held).any(axis=1)
-    _raise_at(scores, differ, "has other counts than another row of the same case, task and method")
-    rows = np.sort(np.unique(codes, return_index=True)[1])
-    # a score stands for the counts, so that what counts rows of a case counts those that have some
-    found = dict(zip(COUNT_COLUMNS, held[rows].T, strict=True))
-    return scores.iloc[rows].assign(**found, score=held[rows, 0]).reset_index(drop=True)
+        is_invalid = is_count & ((counts < 0) | (counts != np.floor(counts)))
+    _raise_at(scores, is_invalid.any(axis=1), "has a count that is not a whole number of pixels")
+    observation_columns = [c for c in KEY_COLUMNS if c in scores.columns and c != "metric"]
+    observations = coded.combined(observation_columns)
+    first_counts = pd.DataFrame(counts).groupby(observations).first().to_numpy()
+    observation_counts = first_counts[observations]
+    is_different = is_count[:, 0] & (counts != observation_counts).any(axis=1)
+    _raise_at(scores, is_different, "has other counts than another row of the same case, task and method")
+    first_rows = np.sort(np.unique(observations, return_index=True)[1])
+    columns = dict(zip(COUNT_COLUMNS, observation_counts[first_rows].T, strict=True))
+    columns["score"] = observation_counts[first_rows, 0]
+    return scores.iloc[first_rows].assign(**columns).reset_index(drop=True)
 
 
-def _raise_at(scores: pd.DataFrame, wrong: np.ndarray, what: str) -> None:
-    """Raise ColumnError that names the first row in question."""
-    if wrong.any():
-        row = int(np.flatnonzero(wrong)[0])
-        shown = ", ".join(
-            f"{c} {scores[c].iloc[row]}" for c in KEY_COLUMNS if c in scores.columns and c != "dataset"
-        )
-        raise ColumnError(
-            f"row {row} of scores ({shown}) {what}; the columns {quoted(COUNT_COLUMNS)} of one case, task "
-            "and method hold the same whole numbers beside each metric, or nothing"
-        )
-
-
-def _rate_cells(
-    design: Design, names: Sequence[str], counts: pd.DataFrame
-) -> tuple[Cells, pd.DataFrame, np.ndarray]:
-    """Cells of each rate in turn, whose "scores" are pixels, their keys, and the cases in each."""
-    units, n_groups = design.units, len(design.keys)
-    parts = [
-        sum_cells(counts[c].to_numpy(dtype=np.float64), units.codes, units.n, design.groups, n_groups)
-        for c in COUNT_COLUMNS
-    ]
-    above, below = (
-        np.hstack([sum(w * p.sums for w, p in zip(_RATES[name][side], parts, strict=True)) for name in names])
-        for side in (0, 1)
+def _raise_at(scores: pd.DataFrame, is_wrong: np.ndarray, problem: str) -> None:
+    """Raise ColumnError that names the first row with a problem, if there is one."""
+    if not is_wrong.any():
+        return
+    row = int(np.flatnonzero(is_wrong)[0])
+    key_columns = [c for c in KEY_COLUMNS if c in scores.columns and c != "dataset"]
+    row_name = ", ".join(f"{column} {scores[column].iloc[row]}" for column in key_columns)
+    raise ColumnError(
+        f"row {row} of scores ({row_name}) {problem}; the columns {quoted(COUNT_COLUMNS)} of one case, task "
+        "and method hold the same whole numbers beside each metric, or nothing"
     )
-    keys = pd.concat([design.keys] * len(names), ignore_index=True)
-    metric = pd.Categorical(np.repeat(list(names), n_groups), categories=list(names), ordered=True)
-    keys.insert(0, "metric", metric)
-    cells = Cells(above, below, np.tile(parts[0].n_missing, len(names)), np.arange(len(keys)))
-    return cells, keys, np.tile(parts[0].counts.sum(axis=0), len(names))
+
+
+class _RateCells(NamedTuple):
+    """Cells of every group of the first rate, then of the second rate, and so on."""
+
+    #: Numerators as sums and denominators as counts, so that means are rates.
+    cells: Cells
+    keys: pd.DataFrame
+    #: Cases with counts in each cell, shape (n_cells,).
+    n_cases: np.ndarray
+
+
+def _rate_cells(design: Design, rate_names: Sequence[str], counts: pd.DataFrame) -> _RateCells:
+    """Sum the numerators and denominators of rates by unit and group."""
+    units = design.units
+    n_groups = len(design.keys)
+    count_cells = []
+    for column in COUNT_COLUMNS:
+        pixels = counts[column].to_numpy(dtype=np.float64)
+        count_cells.append(sum_cells(pixels, units.codes, units.n, design.groups, n_groups))
+    numerators = [_weighted_sum(_RATES[name].numerator, count_cells) for name in rate_names]
+    denominators = [_weighted_sum(_RATES[name].denominator, count_cells) for name in rate_names]
+    n_rates = len(rate_names)
+    keys = pd.concat([design.keys] * n_rates, ignore_index=True)
+    rate_of_cell = np.repeat(list(rate_names), n_groups)
+    keys.insert(0, "metric", pd.Categorical(rate_of_cell, categories=list(rate_names), ordered=True))
+    cells = Cells(
+        sums=np.hstack(numerators),
+        counts=np.hstack(denominators),
+        n_missing=np.tile(count_cells[0].n_missing, n_rates),
+        sample=np.arange(len(keys)),
+    )
+    n_cases = np.tile(count_cells[0].counts.sum(axis=0), n_rates)
+    return _RateCells(cells, keys, n_cases)
+
+
+def _weighted_sum(weights: Sequence[int], count_cells: Sequence[Cells]) -> np.ndarray:
+    """Weighted sum of tp, fp, fn and tn by unit and group, shape (n_units, n_groups)."""
+    weighted_sums = [weight * cells.sums for weight, cells in zip(weights, count_cells, strict=True)]
+    return np.sum(weighted_sums, axis=0)

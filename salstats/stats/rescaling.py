@@ -69,32 +69,33 @@ def normalize(
     groups = check_by(data, within, (), "data")
     codes = check_table(data, names).combined(groups)
     result = data.copy()
-    absent = _of_absent_findings(data)
+    is_absent_finding = _absent_findings(data)
     for name in names:
-        values = pd.Series(np.where(absent, np.nan, check_numeric(data, name, "data")))
-        low, high = (values.groupby(codes).transform(end).to_numpy() for end in ("min", "max"))
-        constant = np.flatnonzero(high == low)
-        if len(constant):
-            row = int(constant[0])
-            where = "".join(f", {c} {data[c].iloc[row]}" for c in groups)
+        values = pd.Series(np.where(is_absent_finding, np.nan, check_numeric(data, name, "data")))
+        low = values.groupby(codes).transform("min").to_numpy()
+        high = values.groupby(codes).transform("max").to_numpy()
+        constant_rows = np.flatnonzero(high == low)
+        if len(constant_rows):
+            row = int(constant_rows[0])
+            group = "".join(f", {column} {data[column].iloc[row]}" for column in groups)
             raise ValueRangeError(
-                f"column {name!r}{where} is {low[row]:g} throughout, so it has no range; "
+                f"column {name!r}{group} is {low[row]:g} throughout, so it has no range; "
                 "leave it out, or normalize within larger groups"
             )
         result[name] = (values.to_numpy() - low) / (high - low)
     return result
 
 
-def _of_absent_findings(data: pd.DataFrame) -> np.ndarray:
-    """Which rows are of a finding that is not there: `reason` says so, or `label` or `n_instances` is 0.
+def _absent_findings(data: pd.DataFrame) -> np.ndarray:
+    """Mask of the rows of absent findings: by `reason`, or by a `label` or `n_instances` of 0.
 
-    The latter two count where there is no score.
+    The latter two count only in rows without a score.
     """
-    absent = np.zeros(len(data), dtype=bool)
+    mask = np.zeros(len(data), dtype=bool)
     if "reason" in data.columns:
-        absent |= data["reason"].eq(ABSENT).to_numpy()
+        mask |= data["reason"].eq(ABSENT).to_numpy()
     if "score" in data.columns:
-        absent |= is_absent(data)
+        mask |= is_absent(data)
         if "n_instances" in data.columns:
-            absent |= (data["score"].isna() & data["n_instances"].eq(0)).to_numpy()
-    return absent
+            mask |= (data["score"].isna() & data["n_instances"].eq(0)).to_numpy()
+    return mask

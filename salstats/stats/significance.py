@@ -1,4 +1,4 @@
-"""Which method is significantly better than which: one-sided tests of every two, adjusted as one family."""
+"""One-sided tests of whether methods are better than each other, adjusted as one family, and rank limits."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,7 +19,7 @@ from salstats.stats.engine.rankings import direction_of, ranking_groups
 from salstats.stats.engine.shared_cases import bounds_call, mark_incomplete_pairs
 from salstats.stats.engine.units import Unit, resolve_unit
 
-#: Procedures whose claims are all right together at the level, however the tests hang together.
+#: Procedures that control the family-wise error rate under any dependence of the tests.
 FAMILYWISE = ("holm", "bonferroni")
 
 
@@ -92,11 +92,12 @@ def significance_map(
     if test == "none":
         raise ValueRangeError(f"test='none' tests nothing; choose from {', '.join(TESTS[:-1])}")
     check_level(level)
-    procedure, groups = check_procedure(adjust), ranking_groups(scores, by)
+    procedure = check_procedure(adjust)
+    groups = ranking_groups(scores, by)
     if test == "wilcoxon":
-        found = _signed_ranks(scores, groups, unit)
+        tests = _signed_rank_tests(scores, groups, unit)
     else:
-        found = difference(
+        tests = difference(
             scores,
             reference=ALL,
             by=groups,
@@ -106,41 +107,48 @@ def significance_map(
             rng=rng,
             test=test,
         )
-        # a frame in which nothing is tested has no such column
-        half, ahead = found.get("p_value", found["estimate"] * np.nan) / 2, found["estimate"] > 0
-        found = found.assign(greater=half.where(ahead, 1 - half), less=half.where(~ahead, 1 - half))
-    turned = found.assign(
-        method=found["reference"].astype(found["method"].dtype),
-        reference=found["method"].astype(found["reference"].dtype),
-        estimate=-found["estimate"],
-        greater=found["less"],
-        less=found["greater"],
+        # A frame in which nothing is tested has no column `p_value`.
+        half = tests.get("p_value", tests["estimate"] * np.nan) / 2
+        is_positive = tests["estimate"] > 0
+        tests = tests.assign(
+            greater=half.where(is_positive, 1 - half), less=half.where(~is_positive, 1 - half)
+        )
+    swapped = tests.assign(
+        method=tests["reference"].astype(tests["method"].dtype),
+        reference=tests["method"].astype(tests["reference"].dtype),
+        estimate=-tests["estimate"],
+        greater=tests["less"],
+        less=tests["greater"],
     )
-    both = pd.concat([found, turned], ignore_index=True).sort_values([*groups, "method", "reference"])
-    both = both.reset_index(drop=True)
-    more = np.array([direction_of(metric, directions) > 0 for metric in metrics_of(both, scores)])
-    p_value = np.where(more, both["greater"], both["less"])
-    codes, adjusted = combined_codes(both, groups), np.empty(len(both))
-    for code in np.unique(codes):
-        adjusted[codes == code] = adjust_p_values(p_value[codes == code], procedure)
+    tests = pd.concat([tests, swapped], ignore_index=True)
+    tests = tests.sort_values([*groups, "method", "reference"]).reset_index(drop=True)
+    larger_is_better = np.array(
+        [direction_of(metric, directions) > 0 for metric in metrics_of(tests, scores)]
+    )
+    p_value = np.where(larger_is_better, tests["greater"], tests["less"])
+    group_codes = combined_codes(tests, groups)
+    p_adjusted = np.empty(len(tests))
+    for code in np.unique(group_codes):
+        family = group_codes == code
+        p_adjusted[family] = adjust_p_values(p_value[family], procedure)
     table = {
         "term": "difference",
-        "estimate": both["estimate"].to_numpy(),
+        "estimate": tests["estimate"].to_numpy(),
         "p_value": p_value,
-        "p_adjusted": adjusted,
+        "p_adjusted": p_adjusted,
         "conf_level": level,
-        "unit": both["unit"].to_numpy(),
+        "unit": tests["unit"].to_numpy(),
     }
-    if "caution" in both.columns:
-        table["caution"] = both["caution"].array
+    if "caution" in tests.columns:
+        table["caution"] = tests["caution"].array
     special = {
-        "n_pairs": both["n_pairs"].to_numpy(),
-        "better": is_below(adjusted, 1 - level),
-        "larger_is_better": more,
-        "test": both["test"].to_numpy(),
+        "n_pairs": tests["n_pairs"].to_numpy(),
+        "better": is_below(p_adjusted, 1 - level),
+        "larger_is_better": larger_is_better,
+        "test": tests["test"].to_numpy(),
         "procedure": procedure,
     }
-    return estimates_frame(both[[*groups, "method", "reference"]], table, special)
+    return estimates_frame(tests[[*groups, "method", "reference"]], table, special)
 
 
 def rank_limits(significance: pd.DataFrame) -> pd.DataFrame:
@@ -199,46 +207,67 @@ def rank_limits(significance: pd.DataFrame) -> pd.DataFrame:
             f"procedure={procedure!r} does not keep the error of all tests together, which limits of ranks "
             f"need; take one of {quoted(FAMILYWISE)} in significance_map(adjust=)"
         )
-    groups = [c for c in frame.columns[: list(frame.columns).index("method")]]
-    key = [*groups, "method"]
+    groups = list(frame.columns[: list(frame.columns).index("method")])
+    key_columns = [*groups, "method"]
     sign = np.where(frame["larger_is_better"], 1.0, -1.0)
-    ahead = frame.assign(ahead=sign * frame["estimate"]).groupby(key, observed=True, sort=True)
-    first = ahead.first().reset_index()
-    behind = frame.assign(method=frame["reference"].astype(frame["method"].dtype)).groupby(key, observed=True)
-    n_worse, n_better = (by["better"].sum().to_numpy(np.int64) for by in (ahead, behind))
-    n_methods = ahead.size().to_numpy() + 1
-    mean = ahead["ahead"].mean()
-    ranks = mean.groupby(level=list(range(len(groups))), observed=True) if groups else mean
+    # `as_method` groups the tests by the method that may be better, `as_reference` by the method it may beat.
+    as_method = frame.assign(advantage=sign * frame["estimate"]).groupby(
+        key_columns, observed=True, sort=True
+    )
+    references = frame["reference"].astype(frame["method"].dtype)
+    as_reference = frame.assign(method=references).groupby(key_columns, observed=True)
+    n_worse = as_method["better"].sum().to_numpy(np.int64)
+    n_better = as_reference["better"].sum().to_numpy(np.int64)
+    n_methods = as_method.size().to_numpy() + 1
+    advantage = as_method["advantage"].mean()
+    if groups:
+        advantage = advantage.groupby(level=list(range(len(groups))), observed=True)
+    first_rows = as_method.first().reset_index()
     table = {
         "term": "true_rank",
-        "estimate": ranks.rank(ascending=False).to_numpy(),
+        "estimate": advantage.rank(ascending=False).to_numpy(),
         "conf_low": 1 + n_better,
         "conf_high": n_methods - n_worse,
-        "conf_level": first["conf_level"].to_numpy(),
+        "conf_level": first_rows["conf_level"].to_numpy(),
         "interval": "pairwise tests",
-        "unit": first["unit"].to_numpy(),
+        "unit": first_rows["unit"].to_numpy(),
     }
-    special = {"n_methods": n_methods, "n_better": n_better, "n_worse": n_worse}
-    told = {name: first[name].to_numpy() for name in ("test", "procedure")}
-    return estimates_frame(first[key], table, special | told)
+    special = {
+        "n_methods": n_methods,
+        "n_better": n_better,
+        "n_worse": n_worse,
+        "test": first_rows["test"].to_numpy(),
+        "procedure": first_rows["procedure"].to_numpy(),
+    }
+    return estimates_frame(first_rows[key_columns], table, special)
 
 
-def _signed_ranks(scores: pd.DataFrame, groups: list[str], unit: Unit) -> pd.DataFrame:
-    """Signed-rank tests of both sides of every two methods, of the mean difference of each unit."""
+def _signed_rank_tests(scores: pd.DataFrame, groups: list[str], unit: Unit) -> pd.DataFrame:
+    """Signed-rank tests of every two methods, on the mean difference of each unit, with one-sided P values.
+
+    `greater` is the P value of the method scoring above the reference, `less` that of scoring below it.
+    """
     codes = coded_scores(scores)
     check_one_metric(codes, groups)
     units = resolve_unit(codes, unit)
-    compared = compare("difference", codes, units, Comparison(ALL, groups, "complete", None, False))
-    gap, rows = compared.own - compared.other, []
+    comparison = Comparison(ALL, by=groups, pairs="complete", average=None, overall=False)
+    compared = compare("difference", codes, units, comparison)
+    differences = compared.own - compared.other
+    rows = []
     for row in range(len(compared.n_pairs)):
-        own = compared.groups == row
-        counts = np.bincount(compared.units[own])
-        means = (np.bincount(compared.units[own], gap[own]) / np.maximum(counts, 1))[counts > 0]
-        means = np.where(np.abs(means) <= ROUNDING * np.abs(means).max(initial=0.0), 0.0, means)
-        greater, less = signed_rank_test(means)(np.ones((1, len(means))))
-        mean = gap[own].mean() if own.any() else np.nan
+        is_in_row = compared.groups == row
+        pair_units = compared.units[is_in_row]
+        pair_differences = differences[is_in_row]
+        counts = np.bincount(pair_units)
+        unit_means = np.bincount(pair_units, pair_differences) / np.maximum(counts, 1)
+        unit_means = unit_means[counts > 0]
+        # Differences that are only rounding errors are ties.
+        largest = np.abs(unit_means).max(initial=0.0)
+        unit_means = np.where(np.abs(unit_means) <= ROUNDING * largest, 0.0, unit_means)
+        greater, less = signed_rank_test(unit_means)(np.ones((1, len(unit_means))))
+        mean = pair_differences.mean() if is_in_row.any() else np.nan
         rows.append({"estimate": mean, "greater": greater[0], "less": less[0]})
     keys = compared.target.keys.reset_index(drop=True)
-    found = keys.join(pd.DataFrame(rows))
-    found = found.assign(n_pairs=compared.n_pairs, unit=units.name, test="wilcoxon")
-    return mark_incomplete_pairs(found, compared.one_sided, codes.frame, bounds_call(ALL))
+    tests = keys.join(pd.DataFrame(rows))
+    tests = tests.assign(n_pairs=compared.n_pairs, unit=units.name, test="wilcoxon")
+    return mark_incomplete_pairs(tests, compared.one_sided, codes.frame, bounds_call(ALL))

@@ -191,20 +191,21 @@ def summarize(
         if average:
             raise SalstatsError(f"interval={interval!r} is for one proportion, not for an average of several")
         check_binary(scores["score"].to_numpy(dtype=np.float64), "interval", options.interval.name)
-    codes, units, weighed = weighted(codes, resolve_unit(codes, unit), weights, average)
+    codes, units, case_weights = weighted(codes, resolve_unit(codes, unit), weights, average)
     scores = codes.frame
-    design = mean_of_rows_design(codes, columns, units, each_unit=weighed.each_unit)
-    found = infer(mean_target(design, average, overall, weighed), options)
-    keys = found.target.keys
-    table = found.columns(design.units.name) | inference_to(scores, design.units.codes, keys)
-    table |= weighed.columns(is_average(keys, average))
+    design = mean_of_rows_design(codes, columns, units, each_unit=case_weights.each_unit)
+    estimates = infer(mean_target(design, average, overall, case_weights), options)
+    keys = estimates.target.keys
+    table = estimates.columns(design.units.name)
+    table |= inference_to(scores, design.units.codes, keys)
+    table |= case_weights.columns(is_average(keys, average))
     table |= absent_column(keys, scores.loc[is_absent(scores), columns], scores)
     special = options.columns() | how_scored(scores, keys)
     frame = estimates_frame(keys, table, special, display_order(keys))
     frame = carry_cautions(frame, scores)
     if not options.interval.bounded:
         warn_beyond_range(frame)
-    averaged = weighed.averaged_rows(scores)
+    averaged = case_weights.averaged_rows(scores)
     return mark_shared_cases(frame, codes, columns, lambda: paired_call(scores), averaged=averaged)
 
 
@@ -246,27 +247,26 @@ def bootstrap(
     >>> list(replicates.columns), len(replicates)
     (['metric', 'method', 'replicate', 'estimate'], 1200)
     """
-    # no limits are made of them
-    options = check_options("mean", "normal", 0.95, n_replicates, rng, draws)
+    # interval and level do not matter: only replicates are returned
+    options = check_options(
+        "mean", interval="normal", level=0.95, n_replicates=n_replicates, rng=rng, draws=draws
+    )
     codes, columns = coded_by(scores, by, DEFAULT_BY)
-    codes, units, weighed = weighted(codes, resolve_unit(codes, unit), weights, average)
-    design = mean_of_rows_design(codes, columns, units, each_unit=weighed.each_unit)
-    target = mean_target(design, average, overall, weighed)
+    codes, units, case_weights = weighted(codes, resolve_unit(codes, unit), weights, average)
+    design = mean_of_rows_design(codes, columns, units, each_unit=case_weights.each_unit)
+    target = mean_target(design, average, overall, case_weights)
     warn_of_different_cases(cases_of_rows(target.keys, codes, columns), lambda: paired_call(codes.frame))
     replicates, _, _ = replicate(target.cells, target.estimand, options)
-    ordered, times = display_order(target.keys), options.n_replicates
-    rows = np.repeat(ordered, times)
-    return pd.DataFrame(
-        {
-            **{column: target.keys[column].array.take(rows) for column in columns},
-            "replicate": np.tile(np.arange(times), len(ordered)),
-            "estimate": replicates[:, ordered].ravel(order="F"),
-        }
-    )
+    group_order = display_order(target.keys)
+    rows = np.repeat(group_order, options.n_replicates)
+    table = {column: target.keys[column].array.take(rows) for column in columns}
+    table["replicate"] = np.tile(np.arange(options.n_replicates), len(group_order))
+    table["estimate"] = replicates[:, group_order].ravel(order="F")
+    return pd.DataFrame(table)
 
 
-#: Columns that say how curves were made.
-_HOW_MADE = ("baseline", "n_steps", "probability")
+#: Columns with the options of `explain.insertion` and `explain.deletion`.
+_CURVE_OPTIONS = ("baseline", "n_steps", "probability")
 
 
 def mean_curves(
@@ -325,33 +325,38 @@ def mean_curves(
     codes = ColumnCodes(scores)
     _check_steps(scores, groups, codes)
     design = mean_of_rows_design(codes, [*groups, "fraction"], resolve_unit(codes, unit, "curves"))
-    # a blank image is the same for every case: no spread there is nothing to look at
-    found = infer(mean_target(design), options, constant=True)
-    keys, table = found.target.keys, found.columns(design.units.name)
+    # A blank image is the same for every case, so a step without any spread is no cause for a warning.
+    estimates = infer(mean_target(design), options, constant=True)
+    keys = estimates.target.keys
+    table = estimates.columns(design.units.name)
     table |= inference_to(scores, design.units.codes, keys)
-    # one draw serves all steps, and what it leaves undefined stands in none of them
-    kept = {name: values for name, values in table.items() if name not in ("n_undefined", "bias")}
-    frame = estimates_frame(keys, kept, how_scored(curves, keys, _HOW_MADE), display_order(keys))
+    for name in ("n_undefined", "bias"):
+        table.pop(name, None)
+    frame = estimates_frame(keys, table, how_scored(curves, keys, _CURVE_OPTIONS), display_order(keys))
     return mark_shared_cases(frame, codes, groups, lambda: shared_rows_call(curves, ["prob"], "curves"))
 
 
 def _check_steps(curves: pd.DataFrame, groups: Sequence[str], codes: ColumnCodes) -> None:
     """Raise SalstatsError unless each curve has each fraction of its group once."""
-    keys = [c for c in KEY_COLUMNS if c in curves.columns]
-    points = codes.combined([*keys, "fraction"])
-    if np.bincount(points).max() > 1:
-        row = int(np.flatnonzero(np.bincount(points)[points] > 1)[0])
-        shown = ", ".join(f"{c} {curves[c].iloc[row]}" for c in [*keys, "fraction"])
-        raise SalstatsError(f"curves has more than one row for {shown}; keep one of them")
-    group = codes.combined(groups) if groups else np.zeros(len(curves), np.int64)
-    curve = codes.combined(keys)
-    n_fractions = pd.Series(curves["fraction"].to_numpy()).groupby(group).nunique()
-    n_points = np.bincount(curve)[curve]
-    short = n_points != n_fractions.reindex(group).to_numpy()
-    if short.any():
-        row = int(np.flatnonzero(short)[0])
-        shown = ", ".join(f"{c} {curves[c].iloc[row]}" for c in keys)
+    curve_columns = [column for column in KEY_COLUMNS if column in curves.columns]
+    point_columns = [*curve_columns, "fraction"]
+    point_codes = codes.combined(point_columns)
+    is_repeated = np.bincount(point_codes)[point_codes] > 1
+    if is_repeated.any():
+        row = int(np.flatnonzero(is_repeated)[0])
+        point = ", ".join(f"{column} {curves[column].iloc[row]}" for column in point_columns)
+        raise SalstatsError(f"curves has more than one row for {point}; keep one of them")
+    group_codes = np.zeros(len(curves), np.int64)
+    if groups:
+        group_codes = codes.combined(groups)
+    curve_codes = codes.combined(curve_columns)
+    n_fractions = pd.Series(curves["fraction"].to_numpy()).groupby(group_codes).nunique()
+    n_points = np.bincount(curve_codes)[curve_codes]
+    is_incomplete = n_points != n_fractions.reindex(group_codes).to_numpy()
+    if is_incomplete.any():
+        row = int(np.flatnonzero(is_incomplete)[0])
+        curve = ", ".join(f"{column} {curves[column].iloc[row]}" for column in curve_columns)
         raise SalstatsError(
-            f"curves of a group must have the same fractions; the one of {shown} has {n_points[row]} of "
-            f"{n_fractions[group[row]]}; group by what they differ in ({quoted(curves.columns)})"
+            f"curves of a group must have the same fractions; the one of {curve} has {n_points[row]} of "
+            f"{n_fractions[group_codes[row]]}; group by what they differ in ({quoted(curves.columns)})"
         )

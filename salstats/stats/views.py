@@ -17,7 +17,7 @@ from salstats.checks import (
 from salstats.frames import KEY_COLUMNS, check_table
 from salstats.stats.engine.design import index_groups
 
-#: How the values of several views become one.
+#: Rules by which the values of several views become one.
 RULES = ("max", "mean")
 
 
@@ -81,26 +81,23 @@ def over_views(
     check_columns(frame, values, "frame")
     if "case" in units:
         raise ColumnError("by names 'case', and a case is one view; name the patient that several belong to")
-    keys = [*units, *(c for c in KEY_COLUMNS if c in frame.columns and c != "case" and c not in units)]
-    shared = [v for v in values if v in keys]
-    if shared:
-        raise ColumnError(f"value {quoted(shared)} names what rows are told apart by, not a number")
-    numbers = {v: check_numeric(frame, v, "frame") for v in values}
-    codes, found = index_groups(check_table(frame, values, "frame"), keys)
+    key_columns = list(units)
+    for column in KEY_COLUMNS:
+        if column in frame.columns and column != "case" and column not in units:
+            key_columns.append(column)
+    values_in_key = [name for name in values if name in key_columns]
+    if values_in_key:
+        raise ColumnError(f"value {quoted(values_in_key)} names what rows are told apart by, not a number")
+    numbers = {name: check_numeric(frame, name, "frame") for name in values}
+    codes, keys = index_groups(check_table(frame, values, "frame"), key_columns)
     grouped = pd.DataFrame(numbers).groupby(codes)
-    # both leave out what is undefined
+    # Both rules leave out undefined values.
     combined = grouped.max() if rule == "max" else grouped.mean()
-    defined = ~np.isnan(numbers[values[0]])
-    return pd.concat(
-        [
-            found,
-            combined,
-            pd.DataFrame(
-                {
-                    "n_views": np.bincount(codes, minlength=len(found)),
-                    "n_defined": np.bincount(codes[defined], minlength=len(found)),
-                }
-            ),
-        ],
-        axis=1,
+    is_defined = ~np.isnan(numbers[values[0]])
+    counts = pd.DataFrame(
+        {
+            "n_views": np.bincount(codes, minlength=len(keys)),
+            "n_defined": np.bincount(codes[is_defined], minlength=len(keys)),
+        }
     )
+    return pd.concat([keys, combined, counts], axis=1)

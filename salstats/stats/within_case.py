@@ -1,7 +1,7 @@
-"""How much a score changes within a case when the map is made again: by another seed, or another training."""
+"""Standard deviation of scores within a case, whose map is made again by another seed or another training."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,9 +15,9 @@ from salstats.stats.engine.inference import check_options, infer
 from salstats.stats.engine.shared_cases import mark_shared_cases, shared_rows_call
 from salstats.stats.engine.units import Unit, resolve_unit
 
-#: What this package calls a mean over trainings, as a seed or as a model.
+#: Names of a mean over trainings in the columns `seed` and `model`.
 MEANS = ("mean", "ensemble")
-#: Two measurements of a case differ by less than this times the SD within a case, 19 times of 20.
+#: 95 % of the differences of two scores of a case are smaller than this times the SD within a case.
 _REPEATABILITY = 1.96 * np.sqrt(2)
 
 
@@ -102,11 +102,11 @@ def within_case_sd(
        estimate   n  over  n_repeats    icc
     0     0.091  24  seed        2.0  0.913
     """
-    # of these intervals the limits may be taken through a root: they ask for the order of replicates only
+    # The limits of these intervals depend only on the order of replicates, so the root of limits is right.
     options = check_options("within_case_sd", interval, level, n_replicates, rng, draws)
     codes = coded_scores(scores)
     check_columns(scores, [over])
-    columns = check_by(scores, by, [c for c in (*DEFAULT_BY, "model") if c != over])
+    columns = check_by(scores, by, [column for column in (*DEFAULT_BY, "model") if column != over])
     if over in columns:
         raise ColumnError(f"over={over!r} is what is repeated, so it may not be in by ({', '.join(columns)})")
     if over not in KEY_COLUMNS[5:]:
@@ -115,79 +115,87 @@ def within_case_sd(
     warn_pooled_methods(scores, columns)
     warn_of_means(scores[over].dropna(), over)
     units = resolve_unit(codes, unit)
-    place = codes.combined([c for c in KEY_COLUMNS if c in scores.columns and c != over])
-    first = np.unique(place, return_index=True)[1]
-    repeats = _repeats(scores["score"].to_numpy(dtype=np.float64), place, len(first))
-    group, keys = index_groups(codes, columns)
-    _check_together(scores, columns, over, place, group != group[first][place])
-    group = group[first]
-    twice = np.bincount(group, repeats["df"] > 0, len(keys)).astype(np.int64)
-    if not twice.any():
+    # A series are the scores that differ in `over` only.
+    series_of_row = codes.combined([c for c in KEY_COLUMNS if c in scores.columns and c != over])
+    first_rows = np.unique(series_of_row, return_index=True)[1]
+    values = scores["score"].to_numpy(dtype=np.float64)
+    series = _summarize_series(values, series_of_row, n_series=len(first_rows))
+    group_of_row, keys = index_groups(codes, columns)
+    groups = group_of_row[first_rows]
+    _check_groups(scores, columns, over, series_of_row, group_of_row != groups[series_of_row])
+    n_repeated = np.bincount(groups, series.df > 0, len(keys)).astype(np.int64)
+    if not n_repeated.any():
         raise ColumnError(
             f"no case of the scores has two defined ones that differ in {over!r}, so nothing was repeated"
         )
-    # what was made once has nothing to resample
-    there = np.flatnonzero(twice)
-    squares, counts = (
-        sum_cells(repeats[what], units.codes[first], units.n, group, len(keys)).sums[:, there]
-        for what in ("squares", "df")
-    )
-    none = np.zeros(len(there), dtype=np.int64)
-    cells = Cells(squares, counts, none, np.arange(len(there)))
-    some = keys.iloc[there].reset_index(drop=True)
-    target = Target("within_case_sd", cells, Estimand("mean", np.eye(len(there))), some, none)
-    # a method that does not depend on the seed has an SD of 0, which is known and not uncertain
-    result = infer(target, options, constant=True)
-    assert result.replicates is not None
-    roots, estimate = pd.DataFrame(np.sqrt(result.replicates)), np.sqrt(result.estimate)
-    found = pd.DataFrame(
+    # Only groups with a repeated case have a variance to resample.
+    repeated_groups = np.flatnonzero(n_repeated)
+    n_groups = len(repeated_groups)
+    series_units = units.codes[first_rows]
+    squares = sum_cells(series.squares, series_units, units.n, groups, len(keys)).sums[:, repeated_groups]
+    df = sum_cells(series.df, series_units, units.n, groups, len(keys)).sums[:, repeated_groups]
+    n_missing = np.zeros(n_groups, dtype=np.int64)
+    # The mean of a cell is the variance within cases: squares over their degrees of freedom.
+    cells = Cells(sums=squares, counts=df, n_missing=n_missing, sample=np.arange(n_groups))
+    repeated_keys = keys.iloc[repeated_groups].reset_index(drop=True)
+    estimand = Estimand("mean", np.eye(n_groups))
+    target = Target("within_case_sd", cells, estimand, repeated_keys, n_missing)
+    # A method that does not depend on the seed has an SD of 0, which is no cause for a warning.
+    variances = infer(target, options, constant=True)
+    assert variances.replicates is not None
+    sd_replicates = pd.DataFrame(np.sqrt(variances.replicates))
+    sd = np.sqrt(variances.estimate)
+    estimates = pd.DataFrame(
         {
-            "estimate": estimate,
-            "std_error": roots.std(),
-            "conf_low": np.sqrt(result.conf_low),
-            "conf_high": np.sqrt(result.conf_high),
-            "n_units": result.n_units,
-            "n_undefined": result.n_undefined,
-            "bias": roots.mean() - estimate,
+            "estimate": sd,
+            "std_error": sd_replicates.std(),
+            "conf_low": np.sqrt(variances.conf_low),
+            "conf_high": np.sqrt(variances.conf_high),
+            "n_units": variances.n_units,
+            "n_undefined": variances.n_undefined,
+            "bias": sd_replicates.mean() - sd,
         }
     )
-    found = found.set_axis(there).reindex(range(len(keys)))
-    found = found.fillna({"n_units": 0, "n_undefined": 0}).astype(
+    estimates = estimates.set_axis(repeated_groups).reindex(range(len(keys)))
+    estimates = estimates.fillna({"n_units": 0, "n_undefined": 0}).astype(
         {"n_units": "int64", "n_undefined": "int64"}
     )
-    table: dict[str, Any] = {
-        "term": "within_case_sd",
-        **{name: found[name].to_numpy() for name in found},
-        "conf_level": level,
-        "interval": options.interval.name,
-        "unit": units.name,
-        **inference_to(scores, units.codes, keys),
-        "n": twice,
-        "n_missing": np.bincount(group, minlength=len(keys)) - twice,
-    }
-    special: dict[str, Any] = {"over": over, **_spread(repeats, group, len(keys))}
+    table: dict[str, Any] = {"term": "within_case_sd"}
+    table |= {name: estimates[name].to_numpy() for name in estimates}
+    table |= {"conf_level": level, "interval": options.interval.name, "unit": units.name}
+    table |= inference_to(scores, units.codes, keys)
+    table |= {"n": n_repeated, "n_missing": np.bincount(groups, minlength=len(keys)) - n_repeated}
+    special: dict[str, Any] = {"over": over, **_reliability_columns(series, groups, len(keys))}
     special |= {"repeatability": _REPEATABILITY * table["estimate"], **options.columns()}
     frame = estimates_frame(keys, table, special)
     return mark_shared_cases(frame, codes, columns, lambda: shared_rows_call(scores))
 
 
 def warn_of_means(values: Iterable[object], over: str) -> None:
-    """Warn where one of several repetitions is a mean over the others, by its name."""
+    """Warn if one of several repetitions is a mean over the others, by its name."""
     distinct = set(values)
-    found = sorted(str(v) for v in distinct if v in MEANS)
-    if found and len(distinct) > 1:
+    means = sorted(str(value) for value in distinct if value in MEANS)
+    if means and len(distinct) > 1:
         warn(
-            f"{over} has the value {found[0]!r}: if it is a mean over the others it is no repetition of "
+            f"{over} has the value {means[0]!r}: if it is a mean over the others it is no repetition of "
             "them, and all looks steadier than it is; leave it out"
         )
 
 
-def _check_together(
-    scores: pd.DataFrame, columns: Sequence[str], over: str, place: np.ndarray, apart: np.ndarray
+def _check_groups(
+    scores: pd.DataFrame,
+    columns: Sequence[str],
+    over: str,
+    series_of_row: np.ndarray,
+    is_other_group: np.ndarray,
 ) -> None:
-    """Raise ColumnError where repetitions of a case are in several groups."""
-    if apart.any():
-        rows = scores[place == place[int(np.flatnonzero(apart)[0])]]
+    """Raise ColumnError if repetitions of a case are in several groups.
+
+    `is_other_group` (n_rows,) marks rows that are in another group than the first row of their series.
+    """
+    if is_other_group.any():
+        split_series = series_of_row[int(np.flatnonzero(is_other_group)[0])]
+        rows = scores[series_of_row == split_series]
         column = next(c for c in columns if rows[c].nunique(dropna=False) > 1)
         raise ColumnError(
             f"column {column!r} of by differs between the values of {over!r} of case {rows['case'].iloc[0]}, "
@@ -195,33 +203,55 @@ def _check_together(
         )
 
 
-def _repeats(values: np.ndarray, place: np.ndarray, n_places: int) -> dict[str, np.ndarray]:
-    """Of each case and series: number, mean and squares of its defined scores."""
+class _Series(NamedTuple):
+    """Repeated scores of each case, without undefined ones; arrays of shape (n_series,)."""
+
+    n: np.ndarray
+    mean: np.ndarray
+    #: Sum of squared deviations from the mean, and its degrees of freedom.
+    squares: np.ndarray
+    df: np.ndarray
+
+
+def _summarize_series(values: np.ndarray, series_of_row: np.ndarray, n_series: int) -> _Series:
+    """Return number, mean and squares of the defined scores of each series."""
     defined = ~np.isnan(values)
-    place, values = place[defined], values[defined]
-    n = np.bincount(place, minlength=n_places).astype(np.float64)
-    # counted from one of them, equal scores differ by nothing, not by rounding
-    start = np.zeros(n_places)
-    start[place] = values
-    mean = start + ratio(np.bincount(place, values - start[place], n_places), n)
-    squares = np.bincount(place, (values - mean[place]) ** 2, n_places)
-    return {"n": n, "mean": mean, "squares": squares, "df": np.maximum(n - 1, 0)}
+    series_of_row = series_of_row[defined]
+    values = values[defined]
+    n = np.bincount(series_of_row, minlength=n_series).astype(np.float64)
+    # Deviations from one of the scores make equal scores differ by exactly 0, without rounding errors.
+    origin = np.zeros(n_series)
+    origin[series_of_row] = values
+    deviations = values - origin[series_of_row]
+    mean = origin + ratio(np.bincount(series_of_row, deviations, n_series), n)
+    squares = np.bincount(series_of_row, (values - mean[series_of_row]) ** 2, n_series)
+    return _Series(n, mean, squares, df=np.maximum(n - 1, 0))
 
 
-def _spread(repeats: dict[str, np.ndarray], group: np.ndarray, n_groups: int) -> dict[str, np.ndarray]:
-    """How often cases were scored, their mean, and the intraclass correlation, of each group."""
-    used = repeats["df"] > 0
-    n, mean, squares, group = (a[used] for a in (repeats["n"], repeats["mean"], repeats["squares"], group))
+def _reliability_columns(series: _Series, groups: np.ndarray, n_groups: int) -> dict[str, np.ndarray]:
+    """Columns of the mean number of repeats, the mean and the intraclass correlation of each group.
 
-    def total(values: np.ndarray) -> np.ndarray:
-        return np.bincount(group, values, n_groups)
+    The intraclass correlation is that of a one-way analysis of variance of cases with unequal numbers n:
+    (between - within) / (between + (n0 - 1) within) with n0 = (N - sum n² / N) / (cases - 1).
+    """
+    is_repeated = series.df > 0
+    n = series.n[is_repeated]
+    mean = series.mean[is_repeated]
+    squares = series.squares[is_repeated]
+    groups = groups[is_repeated]
 
-    n_cases, n_scores = total(np.ones_like(n)), total(n)
-    grand = ratio(total(n * mean), n_scores)
-    between = ratio(total(n * (mean - grand[group]) ** 2), n_cases - 1)
-    within = ratio(total(squares), n_scores - n_cases)
-    # the number of scores per case that unequal numbers are worth
-    size = ratio(n_scores - ratio(total(n**2), n_scores), n_cases - 1)
-    icc = ratio(between - within, between + (size - 1) * within)
-    icc = np.where(n_cases > 1, icc, np.nan)
-    return {"n_repeats": ratio(n_scores, n_cases), "mean": ratio(total(mean), n_cases), "icc": icc}
+    def sum_by_group(values: np.ndarray) -> np.ndarray:
+        return np.bincount(groups, values, n_groups)
+
+    n_cases = sum_by_group(np.ones_like(n))
+    n_scores = sum_by_group(n)
+    grand_mean = ratio(sum_by_group(n * mean), n_scores)
+    between = ratio(sum_by_group(n * (mean - grand_mean[groups]) ** 2), n_cases - 1)
+    within = ratio(sum_by_group(squares), n_scores - n_cases)
+    n0 = ratio(n_scores - ratio(sum_by_group(n**2), n_scores), n_cases - 1)
+    icc = ratio(between - within, between + (n0 - 1) * within)
+    return {
+        "n_repeats": ratio(n_scores, n_cases),
+        "mean": ratio(sum_by_group(mean), n_cases),
+        "icc": np.where(n_cases > 1, icc, np.nan),
+    }

@@ -1,6 +1,7 @@
-"""How far readers, methods or trainings agree on the same cases, by group."""
+"""Agreement of readers, methods or trainings on the same cases, by group."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -9,8 +10,8 @@ import pandas as pd
 
 from salstats.checks import ValueRangeError, check_choice, check_level, warn
 from salstats.frames import estimates_frame, text_column
-from salstats.stats.agreement.comparing import compared, read_by, readings_of
-from salstats.stats.agreement.readings import Found, Readings
+from salstats.stats.agreement.comparing import AgreementDesign, agreement_design, read_by, readings_of
+from salstats.stats.agreement.readings import Coefficients, Readings
 from salstats.stats.agreement.records import CONTINUOUS, KINDS, RECORDS, Agreement
 from salstats.stats.engine.advice import warn_rough, warn_unequal_units
 from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS, caution_column
@@ -20,8 +21,8 @@ from salstats.stats.engine.fixed_factors import NOUNS, in_general, inference_to,
 from salstats.stats.engine.intervals import RECOMMENDED, Interval, find_interval
 from salstats.stats.engine.units import Unit
 
-#: Units with another reading than the most frequent one below which limits of kappa run short.
-_FEW_TELLING = 8
+#: Units with a reading of another category than the most frequent, below which limits of kappa are too short.
+_FEW_MINORITY_UNITS = 8
 _NUMBERS = ("estimate", "std_error", "statistic", "df", "p_value", "conf_low", "conf_high")
 
 
@@ -171,154 +172,222 @@ def agreement(
     1  icc3     0.788     0.223      0.963        6         3
     """
     record = KINDS[check_choice(kind, tuple(KINDS), "kind")]
-    names = {RECOMMENDED: next(iter(record.found)), **{name: name for name in record.found}}
-    limits = find_interval(names[check_choice(interval or RECOMMENDED, tuple(names), "interval")])
-    assert limits is not None
+    default_interval = next(iter(record.found))
+    choice = check_choice(interval or RECOMMENDED, (RECOMMENDED, *record.found), "interval")
+    interval_record = find_interval(default_interval if choice == RECOMMENDED else choice)
+    assert interval_record is not None
     check_level(level)
-    terms, options = _options(record, form=form, scale=scale, weighting=weighting, linked=linked)
-    design = compared(scores, over, by, unit)
-    found, counts, group_of, named, telling, sizes = list[Found](), [], [], [], [], []
-    for group in range(len(design.keys)):
-        table = readings_of(design, group, record)
-        n_raters = len(table.raters)
-        for members in combinations(range(n_raters), 2) if record.pairs else [tuple(range(n_raters))]:
-            own = read_by(table.readings, members, loose=options.get("linked") is False)
-            if limits.name in record.complete and not own.complete:
-                raise ValueRangeError(
-                    f"interval={limits.name!r} needs every reading, and {table.label} lacks some; the "
-                    "default takes gaps, or leave out the cases that have them"
-                )
-            found.append(_found(record, limits, own, level, options))
-            telling.append(_telling(own))
-            sizes.append(np.bincount(own.units, minlength=design.units.n))
-            n = int((~np.isnan(own.values)).sum())
-            group_of.append(group)
-            named.append([str(table.raters[m]) for m in members])
-            n_lost = table.n_rows * len(members) - n
-            counts.append((n, n_lost, own.n_units, own.n_cases, len(members)))
-    # of a variant there is one estimate, of other kinds one per term of the record
-    places = [0] if record.choices else [list(record.terms).index(term) for term in terms]
-    keys = design.keys.iloc[group_of].reset_index(drop=True)
+    terms, options = _terms_and_options(record, form=form, scale=scale, weighting=weighting, linked=linked)
+    design = agreement_design(scores, over, by, unit)
+    results = _results(design, record, interval_record, level, options)
+    keys = design.keys.iloc[[result.group for result in results]].reset_index(drop=True)
     frame = design.codes.frame
     if "metric" in frame.columns and over != "metric" and "metric" not in keys.columns:
-        # it is one, and what agrees
+        # all scores are of one metric, which the estimates are then named by
         keys.insert(0, "metric", text_column([str(frame["metric"].iloc[0])] * len(keys)))
     if record.pairs:
-        keys["pair"] = text_column(" - ".join(names) for names in named)
-    _warn(keys, found, places, limits, np.array(counts), np.column_stack(sizes))
-    rare = np.zeros(len(keys), dtype=bool)
+        keys["pair"] = text_column(" - ".join(result.raters) for result in results)
+    # A variant has one estimate, whatever its term; other kinds have one for each term of the record.
+    term_positions = [0]
+    if not record.choices:
+        term_positions = [list(record.terms).index(term) for term in terms]
+    _warn_of_gaps(keys, results, term_positions)
+    _warn_of_units(keys, results, interval_record)
+    has_few_minority_units = np.zeros(len(keys), dtype=bool)
     if record.needs != CONTINUOUS and record.name != "ac1":
-        rare = _few_telling(np.array(telling))
-        _warn_rare(keys, np.array(telling), rare)
-    repeated = np.repeat(np.arange(len(keys)), len(terms))
-    cautions = {FEW_UNITS: few_equal_units(np.column_stack(sizes))[repeated], FEW_EVENTS: rare[repeated]}
-    keys, term = keys.iloc[repeated].reset_index(drop=True), np.tile(terms, len(found))
-    n, n_missing, n_units, n_cases, n_raters = np.array(counts)[repeated].T
-    columns: dict[str, Any] = {
-        name: np.concatenate([getattr(one, name)[places] for one in found]) for name in _NUMBERS
+        has_few_minority_units = _warn_few_minority_units(keys, results)
+
+    # From here on there is a row per result and term.
+    unit_sizes = np.column_stack([result.unit_sizes for result in results])
+    result_of_row = np.repeat(np.arange(len(keys)), len(terms))
+    keys = keys.iloc[result_of_row].reset_index(drop=True)
+    term_of_row = np.tile(terms, len(results))
+    columns: dict[str, Any] = {}
+    for name in _NUMBERS:
+        values = [getattr(result.coefficients, name)[term_positions] for result in results]
+        columns[name] = np.concatenate(values)
+    columns |= {
+        "term": term_of_row,
+        "conf_level": level,
+        "interval": interval_record.name,
+        "unit": design.units.name,
+        "n": np.array([result.n for result in results])[result_of_row],
+        "n_missing": np.array([result.n_missing for result in results])[result_of_row],
+        "n_units": np.array([result.n_units for result in results])[result_of_row],
     }
-    columns |= {"term": term, "conf_level": level, "interval": limits.name, "unit": design.units.name}
-    columns |= {"n": n, "n_missing": n_missing, "n_units": n_units}
+    cautions = {
+        FEW_UNITS: few_equal_units(unit_sizes)[result_of_row],
+        FEW_EVENTS: has_few_minority_units[result_of_row],
+    }
     columns |= caution_column(cautions)
     if over in NOUNS:
         noun = NOUNS[over]
-        whose = np.where(np.isin(term, record.at_large), in_general(noun), these([noun]))
-        columns["inference_to"] = text_column(whose.tolist())
+        is_at_large = np.isin(term_of_row, record.at_large)
+        population = np.where(is_at_large, in_general(noun), these([noun]))
+        columns["inference_to"] = text_column(population.tolist())
     else:
         columns |= inference_to(design.codes.frame, design.units.codes, keys)
-    special: dict[str, Any] = {"n_cases": n_cases, "n_raters": n_raters, "over": over}
+    special: dict[str, Any] = {
+        "n_cases": np.array([result.n_cases for result in results])[result_of_row],
+        "n_raters": np.array([len(result.raters) for result in results])[result_of_row],
+        "over": over,
+    }
     if record.pairs:
-        for place, name in enumerate(("first", "second")):
-            special[name] = text_column(named[i][place] for i in repeated)
+        special["first"] = text_column(results[i].raters[0] for i in result_of_row)
+        special["second"] = text_column(results[i].raters[1] for i in result_of_row)
     if record.option == "linked":
         special["linked"] = options["linked"]
-    if all(one.df_denominator is not None for one in found):
-        special["df_denominator"] = np.concatenate([np.asarray(one.df_denominator)[places] for one in found])
+    df_denominators = [result.coefficients.df_denominator for result in results]
+    if all(df is not None for df in df_denominators):
+        special["df_denominator"] = np.concatenate([np.asarray(df)[term_positions] for df in df_denominators])
     return estimates_frame(keys, columns, special)
 
 
-def _options(record: Agreement, **given: Any) -> tuple[list[str], dict[str, Any]]:
-    """Terms that are wanted, and options of the kernel; raise where an option is of another kind."""
-    for name, value in given.items():
+@dataclass(frozen=True)
+class _Result:
+    """Coefficients of the raters of a group, or of a pair of them, and the counts behind these."""
+
+    group: int
+    raters: list[str]
+    coefficients: Coefficients
+    #: Numbers of readings.
+    n: int
+    n_missing: int
+    n_cases: int
+    #: (n_units,): Rows of each unit.
+    unit_sizes: np.ndarray
+    #: Units with a reading that is not the most frequent one.
+    n_minority_units: int
+
+    @property
+    def n_units(self) -> int:
+        """Number of units with readings."""
+        return int(np.count_nonzero(self.unit_sizes))
+
+
+def _results(
+    design: AgreementDesign, record: Agreement, interval: Interval, level: float, options: dict[str, Any]
+) -> list[_Result]:
+    """Return the result of each group, or of each pair of raters of each group."""
+    results = []
+    for group in range(len(design.keys)):
+        group_readings = readings_of(design, group, record)
+        raters = group_readings.raters
+        rater_sets: list[tuple[int, ...]] = [tuple(range(len(raters)))]
+        if record.pairs:
+            rater_sets = list(combinations(range(len(raters)), 2))
+        for rater_set in rater_sets:
+            readings = read_by(group_readings.readings, rater_set, linked=options.get("linked") is not False)
+            if interval.name in record.complete and not readings.complete:
+                raise ValueRangeError(
+                    f"interval={interval.name!r} needs every reading, and {group_readings.label} "
+                    "lacks some; the default takes gaps, or leave out the cases that have them"
+                )
+            n = int((~np.isnan(readings.values)).sum())
+            result = _Result(
+                group=group,
+                raters=[str(raters[rater]) for rater in rater_set],
+                coefficients=_estimate(record, interval, readings, level, options),
+                n=n,
+                n_missing=group_readings.n_rows * len(rater_set) - n,
+                n_cases=readings.n_cases,
+                unit_sizes=np.bincount(readings.units, minlength=design.units.n),
+                n_minority_units=_count_minority_units(readings),
+            )
+            results.append(result)
+    return results
+
+
+def _terms_and_options(record: Agreement, **options: Any) -> tuple[list[str], dict[str, Any]]:
+    """Return the terms to estimate, and the options of the kernel.
+
+    An option of another kind of agreement raises an error.
+    """
+    for name, value in options.items():
         if value is not None and name != record.option:
-            owner = next(r.name for r in RECORDS if r.option == name)
+            owner = next(kind.name for kind in RECORDS if kind.option == name)
             raise ValueRangeError(f"{name}= is an option of kind={owner!r}, not of {record.name!r}")
-    asked = given.get(record.option)
+    value = options.get(record.option)
     if record.option == "form":
-        forms = [asked] if isinstance(asked, str) else list(asked or record.terms)
+        forms = list(record.terms)
+        if isinstance(value, str):
+            forms = [value]
+        elif value:
+            forms = list(value)
         return [check_choice(form, tuple(record.terms), "form") for form in forms], {}
     if record.choices:
-        chosen = check_choice(asked or record.choices[0], record.choices, record.option)
-        return [f"{record.name}_{chosen}"], {record.option: chosen}
+        variant = check_choice(value or record.choices[0], record.choices, record.option)
+        return [f"{record.name}_{variant}"], {record.option: variant}
     if record.option == "linked":
-        return list(record.terms), {"linked": asked is None or bool(asked)}
+        return list(record.terms), {"linked": value is None or bool(value)}
     return list(record.terms), {}
 
 
-def _found(
-    record: Agreement, limits: Interval, own: Readings, level: float, options: dict[str, Any]
-) -> Found:
-    """Estimates of some readings, NaN where fewer than two cases are left."""
-    if own.n_cases < 2:
-        nothing = np.full(len(record.terms), np.nan)
-        return Found(*[nothing] * len(_NUMBERS))
-    return record.found[limits.name](own, level, **options)
+def _estimate(
+    record: Agreement, interval: Interval, readings: Readings, level: float, options: dict[str, Any]
+) -> Coefficients:
+    """Estimate the coefficients of readings, NaN if these are of fewer than two cases."""
+    if readings.n_cases < 2:
+        undefined = np.full(len(record.terms), np.nan)
+        return Coefficients(*[undefined] * len(_NUMBERS))
+    return record.found[interval.name](readings, level, **options)
 
 
-def _telling(own: Readings) -> int:
-    """Units with a reading that is not the most frequent one."""
-    values, counts = np.unique(own.values[~np.isnan(own.values)], return_counts=True)
+def _count_minority_units(readings: Readings) -> int:
+    """Count the units with a reading that is not the most frequent one."""
+    present = ~np.isnan(readings.values)
+    values, counts = np.unique(readings.values[present], return_counts=True)
     if not len(values):
         return 0
-    other = ~np.isnan(own.values) & (own.values != values[counts.argmax()])
-    return len(np.unique(own.units[other.any(axis=1)]))
+    most_frequent = values[counts.argmax()]
+    is_minority = present & (readings.values != most_frequent)
+    return len(np.unique(readings.units[is_minority.any(axis=1)]))
 
 
-def _few_telling(telling: np.ndarray) -> np.ndarray:
-    """Find groups in which nearly all readings are of one category, so that the others' few units decide."""
-    return np.asarray((telling > 0) & (telling < _FEW_TELLING))
-
-
-def _warn_rare(keys: pd.DataFrame, telling: np.ndarray, rare: np.ndarray) -> None:
-    """Warn where nearly all readings are of one category."""
-    if rare.any():
+def _warn_few_minority_units(keys: pd.DataFrame, results: Sequence[_Result]) -> np.ndarray:
+    """Warn where nearly all readings are of one category; return a mask of these results."""
+    n_minority_units = np.array([result.n_minority_units for result in results])
+    is_few = (n_minority_units > 0) & (n_minority_units < _FEW_MINORITY_UNITS)
+    if is_few.any():
         warn(
-            f"only {telling[rare].min()} units have another reading than the most frequent one in "
-            f"{named_groups(keys, rare)}; limits of kappa and alpha come out too short, those of "
+            f"only {n_minority_units[is_few].min()} units have another reading than the most frequent one in "
+            f"{named_groups(keys, is_few)}; limits of kappa and alpha come out too short, those of "
             "kind='ac1' do not"
         )
+    return np.asarray(is_few)
 
 
-def _warn(
-    keys: pd.DataFrame,
-    found: Sequence[Found],
-    places: Sequence[int],
-    limits: Interval,
-    counts: np.ndarray,
-    sizes: np.ndarray,
-) -> None:
-    """Warn of groups without estimates or limits, of few or unequal units, and of limits that do not fit."""
-    n_units, n_cases = counts[:, 2], counts[:, 3]
-    undefined = np.array([np.isnan(one.estimate[places]).any() for one in found])
-    if undefined.any():
+def _warn_of_gaps(keys: pd.DataFrame, results: Sequence[_Result], term_positions: Sequence[int]) -> None:
+    """Warn of results without estimates or limits."""
+    estimates = np.array([result.coefficients.estimate[term_positions] for result in results])
+    lower_limits = np.array([result.coefficients.conf_low[term_positions] for result in results])
+    is_undefined = np.isnan(estimates).any(axis=1)
+    if is_undefined.any():
         warn(
             "agreement is undefined (NaN) where all readings are equal or fewer than two cases were read by "
-            f"two: {named_groups(keys, undefined)}"
+            f"two: {named_groups(keys, is_undefined)}"
         )
-    bare = np.array([np.isnan(one.conf_low[places]).any() for one in found]) & ~undefined
-    if bare.any():
+    has_no_limits = np.isnan(lower_limits).any(axis=1) & ~is_undefined
+    if has_no_limits.any():
         warn(
             "there are no limits (NaN) of one unit, nor where all agree, or an ICC or SD hangs on one unit "
             "or is the same without each: "
-            f"{named_groups(keys, bare)}"
+            f"{named_groups(keys, has_no_limits)}"
         )
-    if limits.clustered:
+
+
+def _warn_of_units(keys: pd.DataFrame, results: Sequence[_Result], interval: Interval) -> None:
+    """Warn of few or unequal units, and of an interval that takes cases of one unit for independent."""
+    n_units = np.array([result.n_units for result in results])
+    n_cases = np.array([result.n_cases for result in results])
+    if interval.clustered:
         df = np.where(n_units > 1, n_units - 1.0, np.nan)
         warn_rough(df, keys)
-        warn_unequal_units(sizes, df < FEW_DF, keys)
-    if not limits.clustered and (n_cases > n_units).any():
+        unit_sizes = np.column_stack([result.unit_sizes for result in results])
+        warn_unequal_units(unit_sizes, df < FEW_DF, keys)
+    elif (n_cases > n_units).any():
         worst = int(np.argmax(n_cases / np.maximum(n_units, 1)))
         warn(
-            f"interval={limits.name!r} takes cases for independent, but {group_label(keys, worst)} has "
+            f"interval={interval.name!r} takes cases for independent, but {group_label(keys, worst)} has "
             f"{n_cases[worst]} cases of {n_units[worst]} units; the default keeps a unit's cases together"
         )

@@ -7,21 +7,21 @@ import numpy as np
 from scipy import special
 
 from salstats.stats.agreement.readings import (
-    Found,
+    Coefficients,
     Readings,
     Weights,
     jackknife_df,
     jackknife_error,
     once,
-    one_way,
-    student,
-    two_sided,
+    one_way_anova,
+    t_quantile,
+    two_sided_p_value,
     without_each_unit,
 )
 from salstats.stats.engine.estimands import ratio
 
-#: Share of differences between the limits of agreement.
-_WITHIN = float(special.ndtri(0.975))
+#: Standard deviations from the bias to the limits of agreement, which hold 95 % of normal differences.
+_LIMIT_SDS = float(special.ndtri(0.975))
 
 
 def difference(readings: Readings, weights: Weights, linked: bool = True) -> np.ndarray:
@@ -32,99 +32,128 @@ def difference(readings: Readings, weights: Weights, linked: bool = True) -> np.
     2007, section 3). Readings in any order make means of cases, to whose variance is added what single
     readings vary by more, (1 - mean of 1 / m) s² of each rater (section 2). The bias is over all readings.
     """
-    n = readings.n_cases
-    first = np.unique(readings.cases, return_index=True)[1]
+    n_cases = readings.n_cases
+    first_rows = np.unique(readings.cases, return_index=True)[1]
 
-    def per_case(values: np.ndarray) -> np.ndarray:
-        return np.bincount(readings.cases, values, n)
-
-    def over_cases(of_case: np.ndarray) -> np.ndarray:
-        """Sums over the cases of each set, of which the first row stands for all."""
+    def sum_over_cases(case_values: np.ndarray) -> np.ndarray:
+        """Sum over the cases of each set, of which the first row stands for all."""
         rows = np.zeros(len(readings.cases))
-        rows[first] = of_case
+        rows[first_rows] = case_values
         return weights @ rows
 
-    n_cases = over_cases(np.ones(n))
+    set_sizes = sum_over_cases(np.ones(n_cases))
     if not linked:
-        return _in_any_order(readings, over_cases, n_cases)
-    apart = readings.values[:, 0] - readings.values[:, 1]
-    middle = apart.mean()
-    away = apart - middle
-    m, total, squares = (per_case(values) for values in (np.ones_like(away), away, away**2))
-    n_pairs, grand = over_cases(m), over_cases(total)
-    inner, outer, worth = one_way(over_cases, m, total, squares)
-    # one pair of each case has no variance within
-    single = np.isclose(n_pairs, n_cases)
-    variance = np.where(single, outer, inner + np.maximum(ratio(outer - inner, worth), 0.0))
-    return np.column_stack([middle + ratio(grand, n_pairs), np.sqrt(variance)])
+        return _unlinked_difference(readings, sum_over_cases, set_sizes)
+    differences = readings.values[:, 0] - readings.values[:, 1]
+    center = differences.mean()
+    # Sums of squares about the mean lose no digits.
+    centered = differences - center
+    m = np.bincount(readings.cases, np.ones_like(centered), n_cases)
+    total = np.bincount(readings.cases, centered, n_cases)
+    squares = np.bincount(readings.cases, centered**2, n_cases)
+    n_pairs = sum_over_cases(m)
+    grand_total = sum_over_cases(total)
+    anova = one_way_anova(sum_over_cases, m, total, squares)
+    between_cases = np.maximum(ratio(anova.between - anova.within, anova.effective_size), 0.0)
+    # With one pair of each case there is no variance within cases; the mean square between is all of it.
+    one_pair_each = np.isclose(n_pairs, set_sizes)
+    variance = np.where(one_pair_each, anova.between, anova.within + between_cases)
+    return np.column_stack([center + ratio(grand_total, n_pairs), np.sqrt(variance)])
 
 
-def _in_any_order(
-    readings: Readings, over_cases: Callable[[np.ndarray], np.ndarray], n_cases: np.ndarray
+def _unlinked_difference(
+    readings: Readings, sum_over_cases: Callable[[np.ndarray], np.ndarray], set_sizes: np.ndarray
 ) -> np.ndarray:
     """Bias and SD where readings of a case are in any order; raters may have several each."""
-    more, means, overall = np.zeros(len(n_cases)), [], []
+    added_variance = np.zeros(len(set_sizes))
+    case_means = []
+    rater_means = []
     for values in readings.values.T:
-        there = ~np.isnan(values)
-        cases, own = readings.cases[there], values[there]
-        m = np.bincount(cases, minlength=readings.n_cases).astype(np.float64)
-        mean = ratio(np.bincount(cases, own, readings.n_cases), m)
-        squares = np.bincount(cases, (own - mean[cases]) ** 2, readings.n_cases)
-        df = over_cases(m - 1)
-        inner = np.where(df > 0, ratio(over_cases(squares), df), 0.0)
-        more = more + (1 - ratio(over_cases(1 / m), n_cases)) * inner
-        means.append(mean)
-        overall.append(ratio(over_cases(m * mean), over_cases(m)))
-    apart = means[0] - means[1]
-    # about the mean squares lose no digits
-    away = apart - apart.mean()
-    spread = ratio(over_cases(away**2) - over_cases(away) ** 2 / n_cases, n_cases - 1)
-    return np.column_stack([overall[0] - overall[1], np.sqrt(spread + more)])
+        present = ~np.isnan(values)
+        rater_cases = readings.cases[present]
+        rater_values = values[present]
+        m = np.bincount(rater_cases, minlength=readings.n_cases).astype(np.float64)
+        mean = ratio(np.bincount(rater_cases, rater_values, readings.n_cases), m)
+        squares = np.bincount(rater_cases, (rater_values - mean[rater_cases]) ** 2, readings.n_cases)
+        df = sum_over_cases(m - 1)
+        within_cases = np.where(df > 0, ratio(sum_over_cases(squares), df), 0.0)
+        mean_inverse_m = ratio(sum_over_cases(1 / m), set_sizes)
+        added_variance = added_variance + (1 - mean_inverse_m) * within_cases
+        case_means.append(mean)
+        rater_means.append(ratio(sum_over_cases(m * mean), sum_over_cases(m)))
+    differences = case_means[0] - case_means[1]
+    # Sums of squares about the mean lose no digits.
+    centered = differences - differences.mean()
+    squares_about_mean = sum_over_cases(centered**2) - sum_over_cases(centered) ** 2 / set_sizes
+    variance = ratio(squares_about_mean, set_sizes - 1)
+    bias = rater_means[0] - rater_means[1]
+    return np.column_stack([bias, np.sqrt(variance + added_variance)])
 
 
-def _limits(bias: np.ndarray, spread: np.ndarray) -> np.ndarray:
+def _limits_of_agreement(bias: np.ndarray, sd: np.ndarray) -> np.ndarray:
     """Bias, lower and upper limit of agreement, along the last axis."""
-    return np.stack([bias, bias - _WITHIN * spread, bias + _WITHIN * spread], axis=-1)
+    return np.stack([bias, bias - _LIMIT_SDS * sd, bias + _LIMIT_SDS * sd], axis=-1)
 
 
-def by_jackknife(readings: Readings, level: float, linked: bool = True) -> Found:
-    """Limits from a jackknife of units: of the bias as it stands, of the SD on the scale of logarithms.
+def by_jackknife(readings: Readings, level: float, linked: bool = True) -> Coefficients:
+    """Return limits from a jackknife of units: of the bias as it stands, of the SD on the logarithmic scale.
 
     A limit of agreement has the distances of both, combined by squares (Zou 2013).
     """
     estimate, replicates = without_each_unit(readings, partial(difference, linked=linked))
-    bias, spread = estimate
-    of_log = np.log(np.where(replicates[:, 1] > 0, replicates[:, 1], np.nan))
-    moved = np.column_stack([replicates[:, 0], of_log])
-    error, df = jackknife_error(moved), jackknife_df(moved)
-    reach = student(level, df) * error
-    below, above = _WITHIN * spread * (1 - np.exp(-reach[1])), _WITHIN * spread * np.expm1(reach[1])
-    downward = np.array([reach[0], np.hypot(reach[0], above), np.hypot(reach[0], below)])
-    points = _limits(bias, spread)
-    errors = jackknife_error(_limits(*replicates.T))
-    statistic = bias / error[0] if error[0] > 0 else np.nan
-    p_value = float(two_sided(np.array(statistic), df[0]))
-    nothing = [np.nan, np.nan]
-    return Found(
-        points,
-        errors,
-        np.array([statistic, *nothing]),
-        np.array([df[0] if statistic == statistic else np.nan, *nothing]),
-        np.array([p_value, *nothing]),
-        points - downward,
-        points + downward[[0, 2, 1]],
+    bias, sd = estimate
+    bias_replicates, sd_replicates = replicates.T
+    log_sd_replicates = np.log(np.where(sd_replicates > 0, sd_replicates, np.nan))
+    scaled = np.column_stack([bias_replicates, log_sd_replicates])
+    bias_error, log_sd_error = jackknife_error(scaled)
+    bias_df, log_sd_df = jackknife_df(scaled)
+    bias_half_width = t_quantile(level, bias_df) * bias_error
+    log_sd_half_width = t_quantile(level, log_sd_df) * log_sd_error
+    # Distances from a limit of agreement to its confidence limits as far as they come from the SD.
+    sd_decrease = _LIMIT_SDS * sd * (1 - np.exp(-log_sd_half_width))
+    sd_increase = _LIMIT_SDS * sd * np.expm1(log_sd_half_width)
+    # The lower limit of agreement is lowest with the largest SD, the upper one with the smallest.
+    wider = np.hypot(bias_half_width, sd_increase)
+    narrower = np.hypot(bias_half_width, sd_decrease)
+    points = _limits_of_agreement(bias, sd)
+    statistic = np.nan
+    df = np.nan
+    if bias_error > 0:
+        statistic = bias / bias_error
+    if not np.isnan(statistic):
+        df = bias_df
+    p_value = float(two_sided_p_value(np.array(statistic), bias_df))
+    return Coefficients(
+        estimate=points,
+        std_error=jackknife_error(_limits_of_agreement(bias_replicates, sd_replicates)),
+        statistic=np.array([statistic, np.nan, np.nan]),
+        df=np.array([df, np.nan, np.nan]),
+        p_value=np.array([p_value, np.nan, np.nan]),
+        conf_low=points - np.array([bias_half_width, wider, narrower]),
+        conf_high=points + np.array([bias_half_width, narrower, wider]),
     )
 
 
-def by_formula(readings: Readings, level: float, linked: bool = True) -> Found:
-    """Limits of independent pairs, SE s sqrt(1/n) and s sqrt(1/n + z²/(2(n - 1))) (Bland and Altman 1999)."""
-    bias, spread = difference(readings, once(readings), linked)[0]
+def by_formula(readings: Readings, level: float, linked: bool = True) -> Coefficients:
+    """Return limits of independent pairs (Bland and Altman 1999).
+
+    Standard errors are s sqrt(1/n) of the bias and s sqrt(1/n + z²/(2(n - 1))) of a limit of agreement.
+    """
+    bias, sd = difference(readings, once(readings), linked)[0]
     n = readings.n_cases
-    of_bias = spread / np.sqrt(n)
-    errors = np.array([of_bias, *2 * [spread * np.sqrt(1 / n + _WITHIN**2 / (2 * (n - 1)))]])
-    points, df = _limits(bias, spread), float(n - 1)
-    reach = student(level, df) * errors
-    nothing = [np.nan, np.nan]
-    statistic = np.array([bias / of_bias, *nothing])
-    p_value = two_sided(statistic, np.array(df))
-    return Found(points, errors, statistic, np.array([df, *nothing]), p_value, points - reach, points + reach)
+    bias_error = sd / np.sqrt(n)
+    limit_error = sd * np.sqrt(1 / n + _LIMIT_SDS**2 / (2 * (n - 1)))
+    std_error = np.array([bias_error, limit_error, limit_error])
+    df = float(n - 1)
+    points = _limits_of_agreement(bias, sd)
+    half_width = t_quantile(level, df) * std_error
+    statistic = np.array([bias / bias_error, np.nan, np.nan])
+    return Coefficients(
+        estimate=points,
+        std_error=std_error,
+        statistic=statistic,
+        df=np.array([df, np.nan, np.nan]),
+        p_value=two_sided_p_value(statistic, np.array(df)),
+        conf_low=points - half_width,
+        conf_high=points + half_width,
+    )

@@ -1,4 +1,4 @@
-"""Readings that are compared, from a scores frame: who the raters are, of which cases, in which groups."""
+"""Readings from a scores frame: the raters that are compared, their cases and their groups."""
 
 import warnings
 from collections.abc import Sequence
@@ -30,46 +30,56 @@ from salstats.stats.engine.design import (
 )
 from salstats.stats.engine.units import Unit, Units, resolve_unit
 
-#: What names a case, and what may tell several readings of it apart.
-_CASE, _REPEATS = KEY_COLUMNS[:5], KEY_COLUMNS[5:]
+#: Columns that name a case, and columns that tell several readings of it apart.
+_CASE_COLUMNS = KEY_COLUMNS[:5]
+_REPEAT_COLUMNS = KEY_COLUMNS[5:]
 
 
 @dataclass(frozen=True)
-class Compared:
-    """A frame of scores whose values of one column are compared, by group and case."""
+class AgreementDesign:
+    """Scores of which the values of one column, the raters, are compared by group and case."""
 
     codes: ColumnCodes
+    #: Column whose values are the raters.
     over: str
-    #: (n_rows,): Group, case, and case with repeat of each row; units.
+    #: (n_rows,): Code of each row's group.
     groups: np.ndarray
+    #: (n_rows,): Code of each row's case.
     cases: np.ndarray
-    readings: np.ndarray
+    #: (n_rows,): Code of each row's case and repeat.
+    repeats: np.ndarray
     units: Units
-    #: Grouping columns of each group, and the columns that tell repeats apart.
+    #: Grouping columns of each group.
     keys: pd.DataFrame
-    repeats: list[str]
+    #: Columns that tell repeats apart.
+    repeat_columns: list[str]
 
 
 @dataclass(frozen=True)
-class Table:
-    """Readings of one group, its raters, and the row of the frame that each row of readings begins with."""
+class GroupReadings:
+    """Readings of one group."""
 
     readings: Readings
+    #: Names of the raters, the columns of the readings.
     raters: np.ndarray
-    first: np.ndarray
+    #: (n_rows,): First row of the frame for each row of the readings.
+    frame_rows: np.ndarray
+    #: Name of the group in messages.
     label: str
 
     @property
     def n_rows(self) -> int:
-        """Cases with their repeats."""
-        return len(self.first)
+        """Number of cases, each repeat of a case counted."""
+        return len(self.frame_rows)
 
 
-def compared(scores: pd.DataFrame, over: str, by: str | Sequence[str] | None, unit: Unit) -> Compared:
-    """The scores with groups, cases and units, checked; `over` is the column whose values are compared."""
-    codes = _with_raters(scores, over)
+def agreement_design(
+    scores: pd.DataFrame, over: str, by: str | Sequence[str] | None, unit: Unit
+) -> AgreementDesign:
+    """Check scores and return their groups, cases and units; `over` is the column of the raters."""
+    codes = _scores_with_raters(scores, over)
     frame = codes.frame
-    columns = check_by(frame, by, [c for c in DEFAULT_BY if c != over])
+    columns = check_by(frame, by, [column for column in DEFAULT_BY if column != over])
     if over in columns:
         raise ColumnError(f"over={over!r} is what is compared, so it may not be in by ({', '.join(columns)})")
     if over != "metric":
@@ -79,148 +89,184 @@ def compared(scores: pd.DataFrame, over: str, by: str | Sequence[str] | None, un
     warn_pooled_by_default(frame, by, columns, apart=[over])
     units = resolve_unit(codes, unit)
     groups, keys = index_groups(codes, columns)
-    free = [c for c in KEY_COLUMNS if c in frame.columns and c not in (over, *columns)]
-    cases = codes.combined([c for c in free if c in _CASE])
-    repeats = [c for c in free if c in _REPEATS]
-    found = Compared(codes, over, groups, cases, codes.combined(free), units, keys, repeats)
-    _check_units(found)
-    return found
+    key_columns = [c for c in KEY_COLUMNS if c in frame.columns and c not in (over, *columns)]
+    design = AgreementDesign(
+        codes=codes,
+        over=over,
+        groups=groups,
+        cases=codes.combined([column for column in key_columns if column in _CASE_COLUMNS]),
+        repeats=codes.combined(key_columns),
+        units=units,
+        keys=keys,
+        repeat_columns=[column for column in key_columns if column in _REPEAT_COLUMNS],
+    )
+    _check_units(design)
+    return design
 
 
-def _with_raters(scores: pd.DataFrame, over: str) -> ColumnCodes:
-    """Coded scores of rows that have a rater; a column that is no key of a scores frame becomes one."""
+def _scores_with_raters(scores: pd.DataFrame, over: str) -> ColumnCodes:
+    """Return coded scores of the rows that have a rater, without repeated rows.
+
+    The raters' column need not be a key column of scores frames.
+    """
     frame = check_frame(scores)
     check_columns(frame, [over])
     if over in ("case", "dataset", "task", "score"):
         raise ColumnError(f"over={over!r} does not tell readings of a case apart; take 'reader' or 'method'")
-    without = frame[over].isna()
-    if without.any():
-        whose = f" (of {quoted(frame.loc[without, 'method'].unique())})" if "method" in frame else ""
-        warn(f"{int(without.sum())} of {len(frame)} rows have no {over!r} and are left out{whose}")
-        frame = check_frame(frame[~without].reset_index(drop=True))
+    has_no_rater = frame[over].isna()
+    if has_no_rater.any():
+        methods = ""
+        if "method" in frame:
+            methods = f" (of {quoted(frame.loc[has_no_rater, 'method'].unique())})"
+        warn(f"{int(has_no_rater.sum())} of {len(frame)} rows have no {over!r} and are left out{methods}")
+        frame = check_frame(frame[~has_no_rater].reset_index(drop=True))
     if over in KEY_COLUMNS:
         return coded_scores(frame)
-    free = next((c for c in _REPEATS if c not in frame.columns), None)
-    if free is None:
+    absent_columns = [column for column in _REPEAT_COLUMNS if column not in frame.columns]
+    if not absent_columns:
         raise ColumnError(
             f"over={over!r} must be one of {quoted(KEY_COLUMNS[3:])} in a frame with all of these"
         )
-    # what tells rows apart is checked where it stands as a key
-    coded_scores(frame.rename(columns={over: free}))
+    # Named as a key column, the raters take part in the check that no row is repeated.
+    coded_scores(frame.rename(columns={over: absent_columns[0]}))
     return ColumnCodes(frame)
 
 
-def _check_units(found: Compared) -> None:
-    """Raise where readings of a case are of several units, which then are not what is independent."""
-    place = np.unique(found.groups * (int(found.cases.max()) + 1) + found.cases, return_inverse=True)[1]
-    first = np.unique(place, return_index=True)[1]
-    split = np.flatnonzero(found.units.codes != found.units.codes[first][place])
-    if len(split):
+def _check_units(design: AgreementDesign) -> None:
+    """Raise if readings of one case belong to several units, which would not be independent then."""
+    n_cases = int(design.cases.max()) + 1
+    group_cases = np.unique(design.groups * n_cases + design.cases, return_inverse=True)[1]
+    first_rows = np.unique(group_cases, return_index=True)[1]
+    first_units = design.units.codes[first_rows]
+    split_rows = np.flatnonzero(design.units.codes != first_units[group_cases])
+    if len(split_rows):
+        case = design.codes.frame["case"].iloc[split_rows[0]]
         raise ColumnError(
-            f"unit={found.units.name!r} splits case {found.codes.frame['case'].iloc[split[0]]!r}, whose "
+            f"unit={design.units.name!r} splits case {case!r}, whose "
             "readings are compared; take a unit that holds whole cases, such as 'case' or 'patient'"
         )
 
 
-def readings_of(found: Compared, group: int, record: Agreement) -> Table:
-    """Readings of a group, checked for what a kind of agreement takes."""
-    frame, over = found.codes.frame, found.over
-    rows, label = np.flatnonzero(found.groups == group), group_label(found.keys, group)
-    _, first, place = np.unique(found.readings[rows], return_index=True, return_inverse=True)
-    _, some, rater = np.unique(found.codes.column(over).codes[rows], return_index=True, return_inverse=True)
-    values = np.full((len(first), len(some)), np.nan)
-    values[place, rater] = frame["score"].to_numpy(dtype=np.float64)[rows]
-    raters, read = frame[over].to_numpy(dtype=object)[rows[some]], (~np.isnan(values)).sum(axis=0)
-    values, raters, read = values[:, read > 0], raters[read > 0], read[read > 0]
+def readings_of(design: AgreementDesign, group: int, record: Agreement) -> GroupReadings:
+    """Return the readings of a group, checked to suit a kind of agreement."""
+    frame = design.codes.frame
+    over = design.over
+    rows = np.flatnonzero(design.groups == group)
+    label = group_label(design.keys, group)
+    _, first_of_repeat, repeat = np.unique(design.repeats[rows], return_index=True, return_inverse=True)
+    rater_codes = design.codes.column(over).codes[rows]
+    _, first_of_rater, rater = np.unique(rater_codes, return_index=True, return_inverse=True)
+    values = np.full((len(first_of_repeat), len(first_of_rater)), np.nan)
+    values[repeat, rater] = frame["score"].to_numpy(dtype=np.float64)[rows]
+    raters = frame[over].to_numpy(dtype=object)[rows[first_of_rater]]
+    n_readings = (~np.isnan(values)).sum(axis=0)
+    has_readings = n_readings > 0
+    values = values[:, has_readings]
+    raters = raters[has_readings]
+    n_readings = n_readings[has_readings]
     if len(raters) < 2:
-        has = f"one {over}, {str(raters[0])!r}" if len(raters) else f"no {over} with a score"
-        others = [c for c in found.repeats if frame[c].iloc[rows].nunique() > 1]
-        hint = f": over={others[0]!r} compares those of that column" if others else ""
-        raise ColumnError(f"{label} has {has}, and agreement is of two or more{hint}")
-    if (read < 2).all():
+        raters_of_group = f"no {over} with a score"
+        if len(raters):
+            raters_of_group = f"one {over}, {str(raters[0])!r}"
+        varying = [c for c in design.repeat_columns if frame[c].iloc[rows].nunique() > 1]
+        hint = ""
+        if varying:
+            hint = f": over={varying[0]!r} compares those of that column"
+        raise ColumnError(f"{label} has {raters_of_group}, and agreement is of two or more{hint}")
+    if (n_readings < 2).all():
         raise ColumnError(
             f"every {over} of {label} scored one case: number the readings of each case in a column, name "
             "that with over=, and take form='icc1', which lets readers differ from case to case"
         )
-    if (read < 2).any():
+    if (n_readings < 2).any():
         raise ColumnError(
-            f"{over} {str(raters[read.argmin()])!r} scored one case of {label}, which says nothing of how "
-            f"they agree; leave that {over} out"
+            f"{over} {str(raters[n_readings.argmin()])!r} scored one case of {label}, which says nothing of "
+            f"how they agree; leave that {over} out"
         )
-    first = rows[first]
-    table = Table(Readings(values, found.cases[first], found.units.codes[first]), raters, first, label)
+    frame_rows = rows[first_of_repeat]
+    readings = Readings(values, cases=design.cases[frame_rows], units=design.units.codes[frame_rows])
+    group_readings = GroupReadings(readings, raters, frame_rows, label)
     if not record.repeated:
-        _check_once(found, table, record)
+        _check_one_reading(design, group_readings, record)
     _check_values(values, record, label)
-    return table
+    return group_readings
 
 
-def _check_once(found: Compared, table: Table, record: Agreement) -> None:
-    """Raise where a case has several readings of one rater."""
-    counts = np.bincount(table.readings.cases)
+def _check_one_reading(design: AgreementDesign, group_readings: GroupReadings, record: Agreement) -> None:
+    """Raise if a case has several readings of one rater."""
+    cases = group_readings.readings.cases
+    counts = np.bincount(cases)
     if counts.max() < 2:
         return
-    frame = found.codes.frame.iloc[table.first[table.readings.cases == counts.argmax()]]
-    varying = next(c for c in found.repeats if frame[c].nunique(dropna=False) > 1)
+    repeated_rows = group_readings.frame_rows[cases == counts.argmax()]
+    frame = design.codes.frame.iloc[repeated_rows]
+    varying = next(c for c in design.repeat_columns if frame[c].nunique(dropna=False) > 1)
     raise ColumnError(
-        f"case {frame['case'].iloc[0]} has {len(frame)} readings of one {found.over}, by {varying!r}, and "
+        f"case {frame['case'].iloc[0]} has {len(frame)} readings of one {design.over}, by {varying!r}, and "
         f"kind={record.name!r} takes one: name {varying!r} in by=, average them first, or take "
         "kind='bland-altman', which is of several"
     )
 
 
-def read_by(readings: Readings, members: Sequence[int], *, loose: bool) -> Readings:
-    """Readings of some raters, of rows (`loose`: cases) that two or more of them read."""
-    values = readings.values[:, list(members)]
-    there = ~np.isnan(values)
-    if loose:
-        cases = np.unique(readings.cases, return_inverse=True)[1]
-        fewest = np.min([np.bincount(cases, column) for column in there.T], axis=0)
-        kept = (fewest[cases] > 0) & there.any(axis=1)
+def read_by(readings: Readings, raters: Sequence[int], *, linked: bool) -> Readings:
+    """Return the readings of some raters, given as columns, of rows that two or more of them read.
+
+    Where readings of a case are not `linked` row by row, rows count whose case all of the raters read.
+    """
+    values = readings.values[:, list(raters)]
+    present = ~np.isnan(values)
+    if linked:
+        is_shared = present.sum(axis=1) > 1
     else:
-        kept = there.sum(axis=1) > 1
-    cases, units = (
-        np.unique(code[kept], return_inverse=True)[1] for code in (readings.cases, readings.units)
+        cases = np.unique(readings.cases, return_inverse=True)[1]
+        fewest_readings = np.min([np.bincount(cases, column) for column in present.T], axis=0)
+        is_shared = (fewest_readings[cases] > 0) & present.any(axis=1)
+    return Readings(
+        values=values[is_shared],
+        cases=np.unique(readings.cases[is_shared], return_inverse=True)[1],
+        units=np.unique(readings.units[is_shared], return_inverse=True)[1],
     )
-    return Readings(values[kept], cases, units)
 
 
 def _check_values(values: np.ndarray, record: Agreement, label: str) -> None:
-    """Raise where scores are not what a kind of agreement takes."""
+    """Raise if scores are not of the kind of numbers that a kind of agreement is for."""
     distinct = np.unique(values[~np.isnan(values)])
-    odd = distinct[distinct != np.round(distinct)]
+    fractional = distinct[distinct != np.round(distinct)]
     if record.needs == CONTINUOUS and set(distinct) <= {0.0, 1.0}:
         raise ValueRangeError(
             f"kind={record.name!r} is for continuous scores, and {label} holds 0 and 1 only; take "
             "kind='cohen', 'fleiss' or 'krippendorff', or leave these scores out"
         )
-    if record.needs == CATEGORIES and len(odd):
+    if record.needs == CATEGORIES and len(fractional):
         raise ValueRangeError(
-            f"kind={record.name!r} is for categories, which are whole numbers, and {label} holds {odd[0]:g}; "
-            "take kind='icc', 'ccc' or 'krippendorff', or make categories first"
+            f"kind={record.name!r} is for categories, which are whole numbers, and {label} holds "
+            f"{fractional[0]:g}; take kind='icc', 'ccc' or 'krippendorff', or make categories first"
         )
 
 
 def differences(scores: pd.DataFrame, over: str, by: Sequence[str], *, linked: bool = True) -> pd.DataFrame:
-    """Pairs of readings that limits of agreement are of: grouping columns, `pair`, `mean`, `difference`.
+    """Return the pairs of readings of limits of agreement: grouping columns, `pair`, `mean`, `difference`.
 
     Where readings of a case are in any order there is a row per case, of the means of both raters.
     """
     with warnings.catch_warnings():
-        # agreement() has warned of what it was made of
+        # `agreement` gave the same warnings when it made the limits.
         warnings.simplefilter("ignore", SalstatsWarning)
-        design = compared(scores, over, list(by), "case")
-    parts = []
+        design = agreement_design(scores, over, list(by), unit="case")
+    frames = []
     for group in range(len(design.keys)):
-        table = readings_of(design, group, KINDS["bland-altman"])
-        for members in combinations(range(len(table.raters)), 2):
-            own = read_by(table.readings, members, loose=not linked)
-            values = own.values
+        group_readings = readings_of(design, group, KINDS["bland-altman"])
+        raters = group_readings.raters
+        for first, second in combinations(range(len(raters)), 2):
+            readings = read_by(group_readings.readings, (first, second), linked=linked)
+            values = readings.values
             if not linked:
-                values = pd.DataFrame(values).groupby(own.cases).mean().to_numpy()
+                values = pd.DataFrame(values).groupby(readings.cases).mean().to_numpy()
             keys = design.keys.iloc[[group] * len(values)].reset_index(drop=True)
-            pair = " - ".join(str(table.raters[m]) for m in members)
-            parts.append(
-                keys.assign(pair=pair, mean=values.mean(axis=1), difference=values[:, 0] - values[:, 1])
+            frame = keys.assign(
+                pair=f"{raters[first]} - {raters[second]}",
+                mean=values.mean(axis=1),
+                difference=values[:, 0] - values[:, 1],
             )
-    return pd.concat(parts, ignore_index=True)
+            frames.append(frame)
+    return pd.concat(frames, ignore_index=True)

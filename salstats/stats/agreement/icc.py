@@ -6,53 +6,82 @@ Where every rater read every case they are those of the analysis of variance of 
 are missing they stay unbiased.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy import stats
 
 from salstats.stats.agreement.readings import (
-    Found,
+    Coefficients,
     Readings,
     Weights,
-    from_z,
+    fisher_z,
+    inverse_fisher_z,
     jackknife_df,
     jackknife_error,
     once,
-    one_way,
-    student,
-    to_z,
-    two_sided,
+    one_way_anova,
+    t_quantile,
+    two_sided_p_value,
     without_each_unit,
 )
 from salstats.stats.engine.advice import ROUNDING
 from salstats.stats.engine.estimands import ratio
 
 
-def components(readings: Readings, weights: Weights) -> np.ndarray:
-    """Half mean squared differences A, B, C, and ICC(1,1) from the analysis of one way, shape (n_sets, 4)."""
-    there = ~np.isnan(readings.values)
-    # about the mean sums of squares lose no digits
-    values = np.where(there, readings.values - readings.values[there].mean(), 0.0)
-    m, total, squares = there.sum(axis=1) + 0.0, values.sum(axis=1), (values**2).sum(axis=1)
-    n_of, sum_of, squares_of = (weights @ a.astype(np.float64) for a in (there, values, values**2))
-    pairs_within = weights @ (m * (m - 1))
-    within = weights @ (m * squares - total**2)
-    pairs_rater = (n_of * (n_of - 1)).sum(axis=1)
-    of_rater = (n_of * squares_of - sum_of**2).sum(axis=1)
-    n, grand, all_squares = n_of.sum(axis=1), sum_of.sum(axis=1), squares_of.sum(axis=1)
-    pairs_rest = n * (n - 1) - pairs_within - pairs_rater
-    rest = n * all_squares - grand**2 - within - of_rater
-    inner, outer, worth = one_way(lambda of_rows: weights @ of_rows, m, total, squares)
-    icc1 = ratio(outer - inner, outer + (worth - 1) * inner)
-    return np.column_stack(
-        [ratio(within, pairs_within), ratio(of_rater, pairs_rater), ratio(rest, pairs_rest), icc1]
+class Components(NamedTuple):
+    """Half the mean squared differences of two readings, and ICC(1,1); arrays of shape (n_sets,)."""
+
+    #: A, of two readings of one case: the variance of raters and error.
+    same_case: np.ndarray
+    #: B, of two readings of one rater: the variance of cases and error.
+    same_rater: np.ndarray
+    #: C, of two readings that share neither: the variance of cases, raters and error.
+    neither: np.ndarray
+    #: From the one-way analysis of variance.
+    icc1: np.ndarray
+
+
+def components(readings: Readings, weights: Weights) -> Components:
+    """Return the components of variance of each set of weights.
+
+    The sum of squared differences over all ordered pairs among n values is 2 (n sum y² - (sum y)²).
+    """
+    present = ~np.isnan(readings.values)
+    # Sums of squares about the mean lose no digits.
+    values = np.where(present, readings.values - readings.values[present].mean(), 0.0)
+    # of each row
+    row_n = present.sum(axis=1) + 0.0
+    row_sum = values.sum(axis=1)
+    row_squares = (values**2).sum(axis=1)
+    pairs_of_case = weights @ (row_n * (row_n - 1))
+    squares_of_case = weights @ (row_n * row_squares - row_sum**2)
+    # of each set and rater
+    rater_n = weights @ present.astype(np.float64)
+    rater_sum = weights @ values.astype(np.float64)
+    rater_squares = weights @ (values**2).astype(np.float64)
+    pairs_of_rater = (rater_n * (rater_n - 1)).sum(axis=1)
+    squares_of_rater = (rater_n * rater_squares - rater_sum**2).sum(axis=1)
+    # of each set; pairs of neither the same case nor the same rater are all pairs less the pairs above
+    n = rater_n.sum(axis=1)
+    grand_sum = rater_sum.sum(axis=1)
+    grand_squares = rater_squares.sum(axis=1)
+    pairs_of_neither = n * (n - 1) - pairs_of_case - pairs_of_rater
+    squares_of_neither = n * grand_squares - grand_sum**2 - squares_of_case - squares_of_rater
+    within, between, n0 = one_way_anova(lambda rows: weights @ rows, row_n, row_sum, row_squares)
+    return Components(
+        same_case=ratio(squares_of_case, pairs_of_case),
+        same_rater=ratio(squares_of_rater, pairs_of_rater),
+        neither=ratio(squares_of_neither, pairs_of_neither),
+        icc1=ratio(between - within, between + (n0 - 1) * within),
     )
 
 
 def single(readings: Readings, weights: Weights) -> np.ndarray:
     """ICC(1,1), ICC(2,1) = (C - A) / C and ICC(3,1) = (C - A) / B, shape (n_sets, 3)."""
-    within, of_rater, rest, icc1 = components(readings, weights).T
-    cases = rest - within
-    return np.column_stack([icc1, ratio(cases, rest), ratio(cases, of_rater)])
+    same_case, same_rater, neither, icc1 = components(readings, weights)
+    case_variance = neither - same_case
+    return np.column_stack([icc1, ratio(case_variance, neither), ratio(case_variance, same_rater)])
 
 
 def mean_of(rho: np.ndarray, k: float) -> np.ndarray:
@@ -60,87 +89,115 @@ def mean_of(rho: np.ndarray, k: float) -> np.ndarray:
     return ratio(k * rho, 1 + (k - 1) * rho)
 
 
-def by_jackknife(readings: Readings, level: float) -> Found:
-    """All six with limits on Fisher's z of k readings, from a jackknife of units and Student's t.
+def by_jackknife(readings: Readings, level: float) -> Coefficients:
+    """Return all six with limits on Fisher's z of k readings, from a jackknife of units and Student's t.
 
     ICC(1) and ICC(2) speak of raters at large: the limits of the raters' variance, (k - 1) s² / chi², are
     combined with those of the units by the squares of their distances (Zou and Donner 2008).
     """
     k = readings.per_case
     estimate, replicates = without_each_unit(readings, single)
-    z, moved = to_z(estimate, k), to_z(replicates, k)
-    error, df = jackknife_error(moved), jackknife_df(moved)
-    error = np.where(error > ROUNDING, error, np.nan)
-    reach = student(level, df) * error
-    down, up = _raters(readings, level, float(z[1]))
-    at_large = np.array([1.0, 1.0, 0.0])
-    low, high = z - np.hypot(reach, down * at_large), z + np.hypot(reach, up * at_large)
-    statistic = z / error
-    of_means = jackknife_error(mean_of(replicates, k))
-    return Found(
-        np.concatenate([estimate, mean_of(estimate, k)]),
-        np.concatenate([jackknife_error(replicates), of_means]),
-        np.tile(statistic, 2),
-        np.tile(np.where(np.isnan(statistic), np.nan, df), 2),
-        np.tile(two_sided(statistic, df), 2),
-        # a mean's z is that of the single reading
-        np.concatenate([from_z(low, k), 1 - np.exp(-2 * low)]),
-        np.concatenate([from_z(high, k), 1 - np.exp(-2 * high)]),
+    z = fisher_z(estimate, k)
+    z_replicates = fisher_z(replicates, k)
+    z_error = jackknife_error(z_replicates)
+    z_error = np.where(z_error > ROUNDING, z_error, np.nan)
+    df = jackknife_df(z_replicates)
+    half_width = t_quantile(level, df) * z_error
+    raters_below, raters_above = _rater_distances(readings, level, float(z[1]))
+    is_of_raters_at_large = np.array([1.0, 1.0, 0.0])
+    low = z - np.hypot(half_width, raters_below * is_of_raters_at_large)
+    high = z + np.hypot(half_width, raters_above * is_of_raters_at_large)
+    statistic = z / z_error
+    mean_replicates = mean_of(replicates, k)
+    return Coefficients(
+        estimate=np.concatenate([estimate, mean_of(estimate, k)]),
+        std_error=np.concatenate([jackknife_error(replicates), jackknife_error(mean_replicates)]),
+        statistic=np.tile(statistic, 2),
+        df=np.tile(np.where(np.isnan(statistic), np.nan, df), 2),
+        p_value=np.tile(two_sided_p_value(statistic, df), 2),
+        # 1 - exp(-2z) is the coefficient of a mean of k readings, z being that of the single reading
+        conf_low=np.concatenate([inverse_fisher_z(low, k), 1 - np.exp(-2 * low)]),
+        conf_high=np.concatenate([inverse_fisher_z(high, k), 1 - np.exp(-2 * high)]),
     )
 
 
-def _raters(readings: Readings, level: float, z: float) -> tuple[float, float]:
-    """How far z may lie above and below what it were with the variance of all raters there are."""
-    within, of_rater, rest, _ = components(readings, once(readings))[0]
-    spread, k = max(rest - of_rater, 0.0), readings.per_case
+def _rater_distances(readings: Readings, level: float, z: float) -> tuple[float, float]:
+    """Distances from the z of ICC(2,1) down and up to its z at the limits of the raters' variance."""
+    same_case, same_rater, neither, _ = (values[0] for values in components(readings, once(readings)))
+    rater_variance = max(neither - same_rater, 0.0)
     df = readings.n_raters - 1
-    moved = []
-    for share in ((1 - level) / 2, (1 + level) / 2):
-        more = spread * (df / stats.chi2.ppf(share, df) - 1)
-        moved.append(float(to_z(ratio(rest - within, rest + more), k)))
-    return z - moved[0], moved[1] - z
+    limits = []
+    for probability in ((1 - level) / 2, (1 + level) / 2):
+        variance_change = rater_variance * (df / stats.chi2.ppf(probability, df) - 1)
+        rho = ratio(neither - same_case, neither + variance_change)
+        limits.append(float(fisher_z(rho, readings.per_case)))
+    lower, upper = limits
+    return z - lower, upper - z
 
 
-def by_f(readings: Readings, level: float) -> Found:
-    """All six with the F tests and limits of McGraw and Wong, for readings without gaps."""
-    values, upper = readings.values, (1 + level) / 2
+def by_f(readings: Readings, level: float) -> Coefficients:
+    """Return all six with the F tests and limits of McGraw and Wong, for readings without gaps.
+
+    msr, msc, msw and mse are the mean squares of cases (rows), raters (columns), within cases and error.
+    With a = k rho / (n (1 - rho)) and b = 1 + k rho (n - 1) / (n (1 - rho)) of rho = ICC(2,1), the degrees of
+    freedom of a msc + b mse are Satterthwaite's. With the F quantiles F_low and F_high that these have
+    ICC(2,1) lies between n (msr - F_low mse) / (F_low c + n msr) and n (F_high msr - mse) / (c + n F_high
+    msr), where c = k msc + (kn - k - n) mse.
+
+    McGraw KO, Wong SP. Forming inferences about some intraclass correlation coefficients. Psychol Methods
+    1996;1:30-46.
+    """
+    values = readings.values
     n, k = values.shape
-    grand, cases, raters = values.mean(), values.mean(axis=1), values.mean(axis=0)
-    df_cases, df_within, df_error = n - 1, n * (k - 1), (n - 1) * (k - 1)
-    msr = k * ((cases - grand) ** 2).sum() / df_cases
-    msc = n * ((raters - grand) ** 2).sum() / (k - 1)
-    msw = ((values - cases[:, None]) ** 2).sum() / df_within
-    mse = ((values - cases[:, None] - raters + grand) ** 2).sum() / df_error
+    grand_mean = values.mean()
+    case_means = values.mean(axis=1)
+    rater_means = values.mean(axis=0)
+    df_cases = n - 1
+    df_raters = k - 1
+    df_within = n * (k - 1)
+    df_error = (n - 1) * (k - 1)
+    msr = k * ((case_means - grand_mean) ** 2).sum() / df_cases
+    msc = n * ((rater_means - grand_mean) ** 2).sum() / df_raters
+    msw = ((values - case_means[:, None]) ** 2).sum() / df_within
+    mse = ((values - case_means[:, None] - rater_means + grand_mean) ** 2).sum() / df_error
     estimate = single(readings, once(readings))[0]
+    icc2 = estimate[1]
 
-    def quantile(first: float, second: float) -> float:
-        return float(stats.f.ppf(upper, first, second))
+    def f_quantile(df_numerator: float, df_denominator: float) -> float:
+        return float(stats.f.ppf((1 + level) / 2, df_numerator, df_denominator))
 
-    def of_ratio(f: float, df: float) -> tuple[float, float]:
-        ends = f / quantile(df_cases, df), f * quantile(df, df_cases)
-        return (ends[0] - 1) / (ends[0] + k - 1), (ends[1] - 1) / (ends[1] + k - 1)
+    def limits_of_f(f: float, df_denominator: float) -> tuple[float, float]:
+        """Limits of ICC(1,1) or ICC(3,1) from their F ratios."""
+        f_low = f / f_quantile(df_cases, df_denominator)
+        f_high = f * f_quantile(df_denominator, df_cases)
+        return (f_low - 1) / (f_low + k - 1), (f_high - 1) / (f_high + k - 1)
 
-    f_within, f_error = msr / msw, msr / mse
-    # Satterthwaite's degrees of freedom of the mean squares of raters and error together
-    odds = k * estimate[1] / (n * (1 - estimate[1]))
-    parts = odds * msc, (1 + odds * (n - 1)) * mse
-    df_both = sum(parts) ** 2 / (parts[0] ** 2 / (k - 1) + parts[1] ** 2 / df_error)
-    below, above = quantile(df_cases, df_both), quantile(df_both, df_cases)
-    rest = k * msc + (k * n - k - n) * mse
-    both = (
-        n * (msr - below * mse) / (below * rest + n * msr),
-        n * (above * msr - mse) / (rest + n * above * msr),
+    f_within = msr / msw
+    f_error = msr / mse
+    a = k * icc2 / (n * (1 - icc2))
+    b = 1 + a * (n - 1)
+    a_msc = a * msc
+    b_mse = b * mse
+    df_both = (a_msc + b_mse) ** 2 / (a_msc**2 / df_raters + b_mse**2 / df_error)
+    quantile_low = f_quantile(df_cases, df_both)
+    quantile_high = f_quantile(df_both, df_cases)
+    c = k * msc + (k * n - k - n) * mse
+    icc1_limits = limits_of_f(f_within, df_within)
+    icc2_limits = (
+        n * (msr - quantile_low * mse) / (quantile_low * c + n * msr),
+        n * (quantile_high * msr - mse) / (c + n * quantile_high * msr),
     )
-    low, high = np.array([of_ratio(f_within, df_within), both, of_ratio(f_error, df_error)]).T
+    icc3_limits = limits_of_f(f_error, df_error)
+    low, high = np.array([icc1_limits, icc2_limits, icc3_limits]).T
     f = np.tile([f_within, f_error, f_error], 2)
-    df = np.tile([df_within, df_error, df_error], 2).astype(np.float64)
-    return Found(
-        np.concatenate([estimate, mean_of(estimate, k)]),
-        np.full(6, np.nan),
-        f,
-        np.full(6, float(df_cases)),
-        stats.f.sf(f, df_cases, df),
-        np.concatenate([low, mean_of(low, k)]),
-        np.concatenate([high, mean_of(high, k)]),
-        df,
+    df_denominator = np.tile([df_within, df_error, df_error], 2).astype(np.float64)
+    return Coefficients(
+        estimate=np.concatenate([estimate, mean_of(estimate, k)]),
+        std_error=np.full(6, np.nan),
+        statistic=f,
+        df=np.full(6, float(df_cases)),
+        p_value=stats.f.sf(f, df_cases, df_denominator),
+        conf_low=np.concatenate([low, mean_of(low, k)]),
+        conf_high=np.concatenate([high, mean_of(high, k)]),
+        df_denominator=df_denominator,
     )

@@ -12,8 +12,8 @@ from salstats.stats.engine.cr2 import spread_df
 from salstats.stats.engine.estimands import ratio
 from salstats.stats.engine.limits import wilson
 
-#: Numbers of a block of left-out units that are held at a time.
-_BLOCK = 10_000_000
+#: Most numbers in a block of leave-one-unit-out sets.
+_BLOCK_SIZE = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -28,17 +28,17 @@ class Readings:
 
     @property
     def n_units(self) -> int:
-        """Distinct units."""
+        """Number of distinct units."""
         return int(self.units.max(initial=-1)) + 1
 
     @property
     def n_cases(self) -> int:
-        """Distinct cases."""
+        """Number of distinct cases."""
         return int(self.cases.max(initial=-1)) + 1
 
     @property
     def n_raters(self) -> int:
-        """Raters."""
+        """Number of raters."""
         return self.values.shape[1]
 
     @property
@@ -48,39 +48,47 @@ class Readings:
 
     @property
     def complete(self) -> bool:
-        """Whether every rater read every case."""
+        """True if every rater read every case."""
         return not np.isnan(self.values).any()
 
 
 @dataclass(frozen=True)
 class WithoutEach:
-    """Weights (n_chosen, n_rows) of which each set leaves out the rows of one unit, for products only."""
+    """Weights (n_sets, n_rows) of 0 and 1, of which each set leaves out the rows of one unit.
 
+    Matrix products with them are computed without the array itself.
+    """
+
+    #: (n_rows,): Unit of each row.
     units: np.ndarray
-    chosen: np.ndarray
+    #: (n_sets,): Unit that each set leaves out.
+    left_out: np.ndarray
 
     def __matmul__(self, features: Any) -> np.ndarray:
-        """Sums of features (n_rows, ...) over the rows of each set: those of all less the unit's."""
-        of_unit = sparse.coo_array(
-            (np.ones(len(self.units)), (self.units, np.arange(len(self.units))))
-        ).tocsr()
-        flat = features if sparse.issparse(features) else features.reshape(len(features), -1)
-        own = of_unit[self.chosen] @ flat
-        sums = flat.sum(axis=0) - (own.toarray() if sparse.issparse(own) else own)
-        return np.asarray(sums).reshape(len(self.chosen), *features.shape[1:])
+        """Sums of features (n_rows, ...) over the rows of each set: the sum of all less that of the unit."""
+        n_rows = len(self.units)
+        unit_rows = sparse.coo_array((np.ones(n_rows), (self.units, np.arange(n_rows)))).tocsr()
+        flat = features
+        if not sparse.issparse(features):
+            flat = features.reshape(len(features), -1)
+        left_out_sums = unit_rows[self.left_out] @ flat
+        if sparse.issparse(left_out_sums):
+            left_out_sums = left_out_sums.toarray()
+        sums = flat.sum(axis=0) - left_out_sums
+        return np.asarray(sums).reshape(len(self.left_out), *features.shape[1:])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        """The weights, written out."""
-        return (self.units[None] != self.chosen[:, None]).astype(dtype or np.float64)
+        """Return the weights as an array."""
+        return (self.units[None] != self.left_out[:, None]).astype(dtype or np.float64)
 
 
-#: Weights of rows (n_sets, n_rows), of which kernels make products with what rows have.
+#: Weights of rows (n_sets, n_rows); kernels multiply them with features of the rows.
 Weights = np.ndarray | WithoutEach
-#: Takes readings and weights of their rows, gives coefficients (n_sets, n_coefficients).
+#: Function of readings and weights of their rows that returns coefficients (n_sets, n_coefficients).
 Kernel = Callable[[Readings, Weights], np.ndarray]
 
 
-class Found(NamedTuple):
+class Coefficients(NamedTuple):
     """Coefficients of one group with their inference; arrays of shape (n_terms,)."""
 
     estimate: np.ndarray
@@ -95,23 +103,25 @@ class Found(NamedTuple):
 
 
 def once(readings: Readings) -> np.ndarray:
-    """Weights that take every row once."""
+    """Weights that count every row once, shape (1, n_rows)."""
     return np.ones((1, len(readings.values)))
 
 
 def without_each_unit(readings: Readings, kernel: Kernel) -> tuple[np.ndarray, np.ndarray]:
     """Coefficients (n_coefficients,) of all rows, and without each unit (n_units, n_coefficients), or NaN."""
-    n_units, size = readings.n_units, max(1, _BLOCK // max(readings.values.size, 1))
-    found = [
-        kernel(readings, WithoutEach(readings.units, np.arange(start, min(start + size, n_units))))
-        for start in range(0, n_units, size)
-    ]
-    each = np.concatenate(found)
-    return kernel(readings, once(readings))[0], np.where(np.isfinite(each), each, np.nan)
+    n_units = readings.n_units
+    units_at_once = max(1, _BLOCK_SIZE // max(readings.values.size, 1))
+    blocks = []
+    for start in range(0, n_units, units_at_once):
+        left_out = np.arange(start, min(start + units_at_once, n_units))
+        blocks.append(kernel(readings, WithoutEach(readings.units, left_out)))
+    replicates = np.concatenate(blocks)
+    estimate = kernel(readings, once(readings))[0]
+    return estimate, np.where(np.isfinite(replicates), replicates, np.nan)
 
 
 def jackknife_error(replicates: np.ndarray) -> np.ndarray:
-    """Standard error from estimates without each unit; NaN where one of them is not defined."""
+    """Standard errors from estimates without each unit (n_units, n_coefficients); NaN where one is NaN."""
     n = len(replicates)
     if n < 2:
         return np.full(replicates.shape[1], np.nan)
@@ -122,55 +132,71 @@ def jackknife_error(replicates: np.ndarray) -> np.ndarray:
 def jackknife_df(replicates: np.ndarray) -> np.ndarray:
     """Degrees of freedom of a jackknife's variance: units - 1, or fewer where a few units hold most of it."""
     n = len(replicates)
-    spread = spread_df((replicates - replicates.mean(axis=0)) ** 2, n)
-    return np.asarray(np.maximum(np.minimum(spread, n - 1.0), 1.0))
+    satterthwaite = spread_df((replicates - replicates.mean(axis=0)) ** 2, n)
+    return np.asarray(np.maximum(np.minimum(satterthwaite, n - 1.0), 1.0))
 
 
-def one_way(
-    over: Callable[[np.ndarray], np.ndarray], m: np.ndarray, total: np.ndarray, squares: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Mean squares within cases and between them, and what unequal numbers `m` of values are worth.
+class OneWayAnova(NamedTuple):
+    """One-way analysis of variance of values by case; arrays of shape (n_sets,)."""
 
-    That is n0 = (N - sum m^2 / N) / (cases - 1). `total` and `squares` are of a case's values, about a number
-    near their mean so that no digits are lost; `over` sums over cases.
+    #: Mean squares.
+    within: np.ndarray
+    between: np.ndarray
+    #: n0 = (N - sum m² / N) / (cases - 1), the number of values per case that cases of m values are worth.
+    effective_size: np.ndarray
+
+
+def one_way_anova(
+    sum_over_cases: Callable[[np.ndarray], np.ndarray],
+    m: np.ndarray,
+    total: np.ndarray,
+    squares: np.ndarray,
+) -> OneWayAnova:
+    """Analyse the variance of cases with `m` values each.
+
+    `total` and `squares` (n_cases,) are sums of a case's values and of their squares, about a number near the
+    mean so that no digits are lost; `sum_over_cases` sums an array (n_cases,) over the cases of each set.
     """
-    n_cases, n, of_cases = over(np.ones(len(m))), over(m), over(ratio(total**2, m))
-    inner = ratio(over(squares) - of_cases, n - n_cases)
-    outer = ratio(of_cases - ratio(over(total) ** 2, n), n_cases - 1)
-    return inner, outer, ratio(n - ratio(over(m**2), n), n_cases - 1)
+    n_cases = sum_over_cases(np.ones(len(m)))
+    n_values = sum_over_cases(m)
+    sum_between = sum_over_cases(ratio(total**2, m))
+    within = ratio(sum_over_cases(squares) - sum_between, n_values - n_cases)
+    between = ratio(sum_between - ratio(sum_over_cases(total) ** 2, n_values), n_cases - 1)
+    effective_size = ratio(n_values - ratio(sum_over_cases(m**2), n_values), n_cases - 1)
+    return OneWayAnova(within, between, effective_size)
 
 
-def student(level: float, df: float | np.ndarray) -> np.ndarray:
-    """Quantile of Student's t that leaves out 1 - level on both sides, the normal one where df is NaN."""
+def t_quantile(level: float, df: float | np.ndarray) -> np.ndarray:
+    """Quantile of Student's t for two-sided limits of a level; that of the normal where df is NaN."""
     upper = (1 + level) / 2
     return np.where(np.isnan(df), special.ndtri(upper), special.stdtrit(df, upper))
 
 
-def two_sided(statistic: np.ndarray, df: np.ndarray) -> np.ndarray:
+def two_sided_p_value(statistic: np.ndarray, df: np.ndarray) -> np.ndarray:
     """P value of Student's t, of the normal distribution where df is NaN."""
     return np.asarray(2 * special.stdtr(np.where(np.isnan(df), np.inf, df), -np.abs(statistic)))
 
 
-def to_z(rho: np.ndarray, k: float) -> np.ndarray:
+def fisher_z(rho: np.ndarray, k: float) -> np.ndarray:
     """Fisher's z of an intraclass correlation of k readings, log((1 + (k - 1) rho) / (1 - rho)) / 2."""
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.log((1 + (k - 1) * rho) / (1 - rho)) / 2
     return np.where(np.isfinite(z), z, np.nan)
 
 
-def from_z(z: np.ndarray, k: float) -> np.ndarray:
-    """Coefficient of a z."""
+def inverse_fisher_z(z: np.ndarray, k: float) -> np.ndarray:
+    """Intraclass correlation of k readings from Fisher's z, (1 - exp(-2z)) / (1 + (k - 1) exp(-2z))."""
     # exp(-2z) does not overflow where the coefficient is near 1
-    small = np.exp(-2 * z)
-    return np.asarray((1 - small) / (1 + (k - 1) * small))
+    odds = np.exp(-2 * z)
+    return np.asarray((1 - odds) / (1 + (k - 1) * odds))
 
 
-def by_jackknife(readings: Readings, kernel: Kernel, level: float) -> Found:
-    """Wilson's score limits of coefficients of k readings, with a jackknife of units and Student's t.
+def by_jackknife(readings: Readings, kernel: Kernel, level: float) -> Coefficients:
+    """Return Wilson's score limits of coefficients of k readings, with a jackknife of units and Student's t.
 
     A coefficient rho is a share (1 + (k - 1) rho) / k, of which the jackknife's variance says how many 0/1
-    scores it is worth; where nothing varies, or a unit cannot be left out, see `_worth`. The test of no
-    agreement is that which the limits invert.
+    scores it is worth; where nothing varies, or a unit cannot be left out, see `_size_if_one_disagreed`. The
+    test of no agreement is that which the limits invert.
 
     Wilson EB. Probable inference, the law of succession, and statistical inference. JASA 1927.
     doi:10.1080/01621459.1927.10502953
@@ -179,54 +205,72 @@ def by_jackknife(readings: Readings, kernel: Kernel, level: float) -> Found:
     complex sample surveys. J Surv Stat Methodol 2019. doi:10.1093/jssam/smy019
     """
     estimate, replicates = without_each_unit(readings, kernel)
-    k, n = readings.per_case, readings.n_units
-    error, share = jackknife_error(replicates), np.clip(_share(estimate, k), 0, 1)
-    varies = (error > ROUNDING) & (share > 0) & (share < 1)
-    of_variance = ratio(share * (1 - share), (error * (k - 1) / k) ** 2)
-    size = np.where(varies, of_variance, _worth(readings, kernel) if n > 1 else np.nan)
-    df = np.where(varies, jackknife_df(replicates), n - 1.0)
-    low, high = ((k * limit - 1) / (k - 1) for limit in wilson(share, size, level, df))
+    k = readings.per_case
+    n_units = readings.n_units
+    std_error = jackknife_error(replicates)
+    share = np.clip(_share(estimate, k), 0, 1)
+    varies = (std_error > ROUNDING) & (share > 0) & (share < 1)
+    share_error = std_error * (k - 1) / k
+    size_by_variance = ratio(share * (1 - share), share_error**2)
+    size_without_variance = np.full(1, np.nan)
+    if n_units > 1:
+        size_without_variance = _size_if_one_disagreed(readings, kernel)
+    size = np.where(varies, size_by_variance, size_without_variance)
+    df = np.where(varies, jackknife_df(replicates), n_units - 1.0)
+    share_low, share_high = wilson(share, size, level, df)
+    low = (k * share_low - 1) / (k - 1)
+    high = (k * share_high - 1) / (k - 1)
     statistic = estimate * np.sqrt((k - 1) * size)
-    return Found(
-        estimate,
-        error,
-        statistic,
-        np.where(np.isnan(statistic), np.nan, df),
-        np.where(np.isnan(df), np.nan, two_sided(statistic, df)),
-        # with gaps a coefficient may lie below what k readings allow
-        np.minimum(low, estimate),
-        high,
+    return Coefficients(
+        estimate=estimate,
+        std_error=std_error,
+        statistic=statistic,
+        df=np.where(np.isnan(statistic), np.nan, df),
+        p_value=np.where(np.isnan(df), np.nan, two_sided_p_value(statistic, df)),
+        # where readings are missing a coefficient may lie below the least one of k readings
+        conf_low=np.minimum(low, estimate),
+        conf_high=high,
     )
 
 
 def _share(rho: np.ndarray, k: float) -> np.ndarray:
-    """A coefficient of k readings as a share: 1 of perfect agreement, 1 / k of none but by chance."""
+    """Coefficient of k readings as a share: 1 for perfect agreement, 1 / k for agreement by chance."""
     return np.asarray((1 + (k - 1) * rho) / k)
 
 
-def _worth(readings: Readings, kernel: Kernel) -> np.ndarray:
-    """How many 0/1 scores perfect agreement is worth: the odds of its share, if one unit more disagreed.
+def _size_if_one_disagreed(readings: Readings, kernel: Kernel) -> np.ndarray:
+    """Number of 0/1 scores that perfect agreement is worth, at least 1.
 
-    n hits and a miss have the odds n. That unit is of average size, and its first reading is the largest that
-    there is, the others the least. All are worth one score at least.
+    It is the odds of the share if one unit more disagreed, as n hits and a miss have the odds n. That unit is
+    of average size, its first reading is the largest that there is and the others the least.
     """
-    low, high = np.nanmin(readings.values), np.nanmax(readings.values)
-    odd = np.full((1, readings.n_raters), low)
-    odd[0, 0] = high if high > low else low + 1
-    more = Readings(
-        np.vstack([readings.values, odd]),
-        np.append(readings.cases, readings.n_cases),
-        np.append(readings.units, readings.n_units),
+    lowest = np.nanmin(readings.values)
+    highest = np.nanmax(readings.values)
+    disagreeing_row = np.full((1, readings.n_raters), lowest)
+    disagreeing_row[0, 0] = highest if highest > lowest else lowest + 1
+    extended = Readings(
+        values=np.vstack([readings.values, disagreeing_row]),
+        cases=np.append(readings.cases, readings.n_cases),
+        units=np.append(readings.units, readings.n_units),
     )
     n_rows = len(readings.values)
-    share = _share(kernel(more, np.append(np.ones(n_rows), n_rows / readings.n_units)[None])[0], len(odd[0]))
+    average_unit_size = n_rows / readings.n_units
+    weights = np.append(np.ones(n_rows), average_unit_size)[None]
+    share = _share(kernel(extended, weights)[0], readings.n_raters)
     return np.maximum(ratio(share, 1 - share), 1.0)
 
 
-def by_normal(estimate: np.ndarray, std_error: np.ndarray, level: float) -> Found:
-    """Limits estimate -+ normal quantile * standard error, and the test of 0 with it."""
-    nothing = np.full(len(estimate), np.nan)
-    reach = student(level, nothing) * std_error
+def by_normal(estimate: np.ndarray, std_error: np.ndarray, level: float) -> Coefficients:
+    """Return the limits estimate -+ normal quantile * standard error, and the test of 0 with it."""
+    df = np.full(len(estimate), np.nan)
+    half_width = t_quantile(level, df) * std_error
     statistic = estimate / std_error
-    p_value = two_sided(statistic, nothing)
-    return Found(estimate, std_error, statistic, nothing, p_value, estimate - reach, estimate + reach)
+    return Coefficients(
+        estimate=estimate,
+        std_error=std_error,
+        statistic=statistic,
+        df=df,
+        p_value=two_sided_p_value(statistic, df),
+        conf_low=estimate - half_width,
+        conf_high=estimate + half_width,
+    )

@@ -13,61 +13,68 @@ import numpy as np
 import pandas as pd
 
 from salstats.stats.agreement import bland_altman, concordance, icc, kappas, krippendorff
-from salstats.stats.agreement.readings import Found, Readings, by_jackknife
+from salstats.stats.agreement.readings import Coefficients, Readings, by_jackknife
 
-#: What a kind takes: numbers on a continuous scale, categories as whole numbers, or either.
-CONTINUOUS, CATEGORIES, EITHER = "continuous scores", "categories", "either"
+#: Scores that a kind is for: numbers on a continuous scale, categories as whole numbers, or either.
+CONTINUOUS = "continuous scores"
+CATEGORIES = "categories"
+EITHER = "either"
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """A kind of agreement."""
+    """Record of a kind of agreement."""
 
-    #: What `kind=` takes.
+    #: Value of the option `kind`.
     name: str
-    #: In a sentence.
+    #: Name in a sentence.
     label: str
+    #: `CONTINUOUS`, `CATEGORIES` or `EITHER`.
     needs: str
-    #: Its terms, in order, and what each is called in print.
+    #: Printed name of each term, in order.
     terms: Mapping[str, str]
-    #: `interval=` -> how readings become estimates with limits; the first is the default.
-    found: Mapping[str, Callable[..., Found]]
+    #: For each interval a function of readings and level that returns coefficients; the first is the default.
+    found: Mapping[str, Callable[..., Coefficients]]
     source: str
-    #: Whether it is of two raters, so that more of them make pairs; and of cases that are read several times.
+    #: True for coefficients of two raters, of which more raters make pairs.
     pairs: bool = False
+    #: True if raters may read a case several times.
     repeated: bool = False
     #: Intervals that need every rater's reading of every case.
     complete: tuple[str, ...] = ()
-    #: The parameter that chooses a variant, and what it takes; the first is the default.
+    #: Parameter of `agreement` that chooses a variant.
     option: str = ""
+    #: Values of that parameter; the first is the default.
     choices: tuple[str, ...] = ()
-    #: Terms that speak of raters at large, and not only of those there are.
+    #: Terms that generalise to raters at large, and not only to those of the data.
     at_large: tuple[str, ...] = ()
 
 
-def _jackknife(kernel: Callable[..., np.ndarray]) -> dict[str, Callable[..., Found]]:
-    """The default of a coefficient: limits by the jackknife of units."""
+def _jackknife(kernel: Callable[..., np.ndarray]) -> dict[str, Callable[..., Coefficients]]:
+    """Entry of the default interval: limits of a coefficient by the jackknife of units."""
 
-    def found(readings: Readings, level: float, **options: Any) -> Found:
+    def estimate(readings: Readings, level: float, **options: Any) -> Coefficients:
         return by_jackknife(readings, partial(kernel, **options), level)
 
-    return {"jackknife": found}
+    return {"jackknife": estimate}
 
 
-_SINGLE, _MEAN = "single reading", "mean of readings"
-_OF_KAPPA = {
+_ICC_LABELS = {
+    "icc1": "ICC(1,1), one-way, single reading",
+    "icc2": "ICC(2,1), absolute agreement, single reading",
+    "icc3": "ICC(3,1), consistency, single reading",
+    "icc1k": "ICC(1,k), one-way, mean of readings",
+    "icc2k": "ICC(2,k), absolute agreement, mean of readings",
+    "icc3k": "ICC(3,k), consistency, mean of readings",
+}
+_COHEN_LABELS = {
     "cohen_unweighted": "Cohen's kappa",
     "cohen_linear": "Cohen's kappa, linear weights",
     "cohen_quadratic": "Cohen's kappa, quadratic weights",
 }
 RECORDS = (
     Agreement(
-        "icc", "intraclass correlation", CONTINUOUS,
-        {
-            f"icc{n}{k}": f"ICC({n},{k or 1}), {what}, {of}"
-            for k, of in (("", _SINGLE), ("k", _MEAN))
-            for n, what in ((1, "one-way"), (2, "absolute agreement"), (3, "consistency"))
-        },
+        "icc", "intraclass correlation", CONTINUOUS, _ICC_LABELS,
         {"jackknife": icc.by_jackknife, "mcgraw-wong": icc.by_f},
         "Shrout and Fleiss 1979, doi:10.1037/0033-2909.86.2.420",
         complete=("mcgraw-wong",), option="form", at_large=("icc1", "icc2", "icc1k", "icc2k"),
@@ -80,7 +87,7 @@ RECORDS = (
         option="scale", choices=krippendorff.SCALES,
     ),
     Agreement(
-        "cohen", "Cohen's kappa", CATEGORIES, _OF_KAPPA,
+        "cohen", "Cohen's kappa", CATEGORIES, _COHEN_LABELS,
         _jackknife(kappas.cohen) | {"fleiss-cohen-everitt": kappas.cohen_by_normal},
         "Cohen 1960, doi:10.1177/001316446002000104; 1968, doi:10.1037/h0026256",
         pairs=True, option="weighting", choices=tuple(kappas.WEIGHTINGS),
@@ -117,22 +124,29 @@ RECORDS = (
     ),
 )  # fmt: skip
 KINDS = {record.name: record for record in RECORDS}
-#: What each term is called in print.
+#: Printed name of each term.
 LABELS = {term: label for record in RECORDS for term, label in record.terms.items()}
 
 
 def short_label(term: str) -> str:
-    """A term's name without what stands behind the comma: "ICC(2,1)"."""
+    """Return a term's printed name up to the first comma and blank, such as "ICC(2,1)"."""
     return LABELS[term].split(", ")[0]
 
 
 def is_agreement(frame: pd.DataFrame) -> bool:
-    """Whether an estimates frame holds coefficients of agreement, or limits of it."""
+    """Return whether an estimates frame holds coefficients of agreement, or limits of agreement."""
     return "term" in frame.columns and len(frame) > 0 and set(frame["term"]) <= set(LABELS)
 
 
 def common_label(terms: Iterable[object]) -> str | None:
-    """What several terms of one kind are called together: "Intraclass correlation"."""
-    asked = set(terms)
-    kinds = [record for record in RECORDS if asked and asked <= set(record.terms)]
-    return f"{kinds[0].label[0].upper()}{kinds[0].label[1:]}" if kinds else None
+    """Return the name of the kind that terms belong to, such as "Intraclass correlation".
+
+    It is None if they belong to several kinds, or there are none.
+    """
+    distinct_terms = set(terms)
+    if not distinct_terms:
+        return None
+    for record in RECORDS:
+        if distinct_terms <= set(record.terms):
+            return record.label[0].upper() + record.label[1:]
+    return None

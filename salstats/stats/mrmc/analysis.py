@@ -1,4 +1,4 @@
-"""What `mrmc` and its companions ask of each group of scores, and what they find."""
+"""Options of `mrmc` and its companions, and the analysis of each group of scores."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,15 +17,15 @@ from salstats.checks import (
 from salstats.stats.engine.design import check_one_metric, coded_by, group_label, group_list, row_groups
 from salstats.stats.engine.units import Unit, resolve_unit
 from salstats.stats.mrmc import covariances, figures
-from salstats.stats.mrmc.anova import ANALYSES, Analysis, Parts, parts_of, random_effects
-from salstats.stats.mrmc.designs import UNBALANCED, Study, check_readers, rows_of, study_of
+from salstats.stats.mrmc.anova import ANALYSES, Analysis, AnovaTable, parts_of, random_effects
+from salstats.stats.mrmc.designs import UNBALANCED, Rows, Study, check_readers, rows_of, study_of
 
 _BY = ("metric", "task")
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What is asked of every group of scores."""
+class MrmcOptions:
+    """Options of the analysis of every group of scores."""
 
     figure: figures.Figure
     label: str | None
@@ -35,96 +35,110 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Found:
-    """A group of scores with its figures, their covariances, and the parts of these."""
+class GroupFigures:
+    """Figures of the readers of one group of scores."""
 
     study: Study
+    #: (n_cells,): Figure of each reader with each method.
     values: np.ndarray
+    #: (n_cells, n_cells): Covariance of the figures over the cases.
     covariance: np.ndarray
 
     @property
-    def parts(self) -> Parts:
-        """Parts of all cells."""
-        r = self.study.readings
-        return parts_of(self.values, self.covariance, r.methods, r.readers)
+    def table(self) -> AnovaTable:
+        """Analysis of variance of all cells."""
+        readings = self.study.readings
+        return parts_of(self.values, self.covariance, readings.methods, readings.readers)
 
-    def parts_of_method(self, method: int) -> Parts:
-        """Parts of the cells of one method."""
-        r = self.study.readings
-        own = r.methods == method
-        readers = np.unique(r.readers[own], return_inverse=True)[1]
-        return parts_of(self.values[own], self.covariance[np.ix_(own, own)], np.zeros_like(readers), readers)
+    def table_of_method(self, method: int) -> AnovaTable:
+        """Return the analysis of variance of the cells of one method."""
+        readings = self.study.readings
+        cells = readings.methods == method
+        readers = np.unique(readings.readers[cells], return_inverse=True)[1]
+        covariance = self.covariance[np.ix_(cells, cells)]
+        return parts_of(self.values[cells], covariance, np.zeros_like(readers), readers)
 
     def n_units(self, methods: Sequence[int]) -> int:
-        """How many units have a reading with any of some methods."""
-        r = self.study.readings
-        return len(np.unique(r.units[r.read[:, np.isin(r.methods, methods)].any(axis=1)]))
+        """Return the number of units that have a reading with any of some methods."""
+        readings = self.study.readings
+        cells = np.isin(readings.methods, methods)
+        has_reading = readings.read[:, cells].any(axis=1)
+        return len(np.unique(readings.units[has_reading]))
 
 
-def asked_of(
+def check_mrmc_options(
     figure: str,
     label: str | None,
     covariance: str,
     effects: tuple[str, str],
     n_replicates: int,
     rng: int | np.random.Generator,
-) -> Asked:
-    """Options as records, checked to go together."""
-    of_what = figures.BY_NAME[check_choice(figure, figures.FIGURES, "figure")]
-    if of_what.needs_label != (label is not None):
-        names = {
-            True: "needs label=, the column of the truth of each case (0 or 1)",
-            False: "takes no label=; ratings for a truth are of figure='auc'",
-        }
-        raise SalstatsError(f"figure={figure!r} {names[of_what.needs_label]}")
-    known = [record.name for record in covariances.RECORDS if figure in record.of]
-    if covariance in covariances.BY_NAME and covariance not in known:
+) -> MrmcOptions:
+    """Return options as records, checked against each other.
+
+    `effects` are those of readers and of cases, "random" or "fixed".
+    """
+    figure_record = figures.BY_NAME[check_choice(figure, figures.FIGURES, "figure")]
+    if figure_record.needs_label and label is None:
+        raise SalstatsError(f"figure={figure!r} needs label=, the column of the truth of each case (0 or 1)")
+    if label is not None and not figure_record.needs_label:
+        raise SalstatsError(f"figure={figure!r} takes no label=; ratings for a truth are of figure='auc'")
+    suitable = [record.name for record in covariances.RECORDS if figure in record.of]
+    if covariance in covariances.BY_NAME and covariance not in suitable:
         raise ValueRangeError(
             f"covariance={covariance!r} is for figure='auc'; of means take 'jackknife', which is unbiased"
         )
-    how = covariances.BY_NAME[check_choice(covariance, known, "covariance")]
+    covariance_record = covariances.BY_NAME[check_choice(covariance, suitable, "covariance")]
     drawing = covariances.Drawing(check_count(n_replicates, "n_replicates", 2), check_generator(rng))
-    return Asked(of_what, label, how, drawing, ANALYSES[random_effects(*effects)])
+    readers, cases = effects
+    analysis = ANALYSES[random_effects(readers, cases)]
+    return MrmcOptions(figure_record, label, covariance_record, drawing, analysis)
 
 
-def studies_of(
-    scores: pd.DataFrame, by: str | Sequence[str] | None, unit: Unit, asked: Asked
-) -> tuple[pd.DataFrame, str, Iterator[Found]]:
-    """Grouping columns of each group, the unit, and what is found of each group."""
+def figures_of_groups(
+    scores: pd.DataFrame, by: str | Sequence[str] | None, unit: Unit, options: MrmcOptions
+) -> tuple[pd.DataFrame, str, Iterator[GroupFigures]]:
+    """Return the grouping columns of each group, the name of the unit, and an iterator over the groups."""
     codes, columns = coded_by(check_readers(scores), by, _BY, without="method")
     check_one_metric(codes, columns)
     units = resolve_unit(codes, unit)
     keys, groups = row_groups(codes, columns)
-    every = rows_of(codes, columns, units, asked.label)
+    rows = rows_of(codes, columns, units, options.label)
+    return keys, units.name, _analyse_groups(rows, keys, groups, options)
 
-    def found() -> Iterator[Found]:
-        lacking, apart = [], []
-        for group, rows in enumerate(groups):
-            study = study_of(every, rows, asked.figure)
-            r = study.readings
-            if study.design.startswith(UNBALANCED):
-                n = np.count_nonzero(~r.read.all(axis=1))
-                lacking.append(f"{group_label(keys, group)}: {n} of {len(r.read)}")
-            elif study.different_cases:
-                apart.append(f"{group_label(keys, group)}: {study.n_shared} of {study.n_any} shared")
-            if not asked.covariance.clustered and len(np.unique(r.units)) < len(r.units):
-                raise SalstatsError(
-                    f"covariance={asked.covariance.name!r} takes cases for independent, and a {units.name} "
-                    "has several; take 'delong' or 'jackknife'"
-                )
-            values = asked.figure.without(r)[0]
-            yield Found(study, values, asked.covariance.kernel(r, asked.figure, asked.drawing))
-        if lacking:
-            warn(
-                f"cases lack readings of some reader with some method ({group_list(lacking)}), so figures "
-                "are of different cases, which compare fairly only where readings are missing by chance; "
-                "keep the cases that all have read to compare figures of the same ones"
-            )
-        if apart:
-            warn(
-                f"methods have different cases ({group_list(apart)}), so a difference of methods is one of "
-                "cases too, unless cases were assigned to methods by chance; keep the cases that all methods "
-                "have, if there are any, to compare them on the same ones"
-            )
 
-    return keys, units.name, found()
+def _analyse_groups(
+    rows: Rows, keys: pd.DataFrame, groups: Sequence[np.ndarray], options: MrmcOptions
+) -> Iterator[GroupFigures]:
+    """Yield the figures of each group; warn after the last one of groups with different cases."""
+    incomplete = []
+    different_cases = []
+    for group, group_rows in enumerate(groups):
+        study = study_of(rows, group_rows, options.figure)
+        readings = study.readings
+        if study.design.startswith(UNBALANCED):
+            n_incomplete = np.count_nonzero(~readings.read.all(axis=1))
+            incomplete.append(f"{group_label(keys, group)}: {n_incomplete} of {len(readings.read)}")
+        elif study.different_cases:
+            different_cases.append(f"{group_label(keys, group)}: {study.n_shared} of {study.n_any} shared")
+        units_repeat = len(np.unique(readings.units)) < len(readings.units)
+        if units_repeat and not options.covariance.clustered:
+            raise SalstatsError(
+                f"covariance={options.covariance.name!r} takes cases for independent, and a "
+                f"{rows.units.name} has several; take 'delong' or 'jackknife'"
+            )
+        values, _ = options.figure.without(readings)
+        covariance = options.covariance.kernel(readings, options.figure, options.drawing)
+        yield GroupFigures(study, values, covariance)
+    if incomplete:
+        warn(
+            f"cases lack readings of some reader with some method ({group_list(incomplete)}), so figures "
+            "are of different cases, which compare fairly only where readings are missing by chance; "
+            "keep the cases that all have read to compare figures of the same ones"
+        )
+    if different_cases:
+        warn(
+            f"methods have different cases ({group_list(different_cases)}), so a difference of methods is "
+            "one of cases too, unless cases were assigned to methods by chance; keep the cases that all "
+            "methods have, if there are any, to compare them on the same ones"
+        )

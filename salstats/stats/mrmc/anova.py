@@ -1,7 +1,7 @@
 """Obuchowski and Rockette's analysis of variance of readers' figures, with Hillis' degrees of freedom."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import special
@@ -9,122 +9,161 @@ from scipy import special
 from salstats.checks import SalstatsError, check_choice
 from salstats.stats.engine.fixed_factors import THESE_READERS
 
-#: What `readers=` and `cases=` take.
+#: Choices of the options `readers` and `cases`.
 EFFECTS = ("random", "fixed")
 
 
 @dataclass(frozen=True)
-class Parts:
-    """Mean squares of readers' figures, and covariances of these over the cases.
+class AnovaTable:
+    """Mean squares of readers' figures, and their variance and covariances over the cases.
 
-    `cov1` is of one reader with two methods, `cov2` of two readers with one method, `cov3` of both different;
-    NaN where there are no such cells.
+    A cell is a reader with a method. Covariances are NaN where there are no such cells.
     """
 
-    #: Figure of each method, averaged over its readers, and how many these are.
+    #: (n_methods,): Figure of each method, averaged over its readers.
     means: np.ndarray
+    #: (n_methods,): Number of readers of each method.
     n_readers: np.ndarray
-    #: Whether every reader has one method only.
+    #: True if every reader has one method only.
     nested: bool
     ms_method: float
-    #: Of readers over all methods; NaN where they are nested.
+    #: Mean square of readers over all methods; NaN where they are nested.
     ms_reader: float
-    #: Of readers by method, or within methods where they are nested, and its degrees of freedom.
+    #: Mean square of readers by methods, or of readers within methods where they are nested.
     ms_within: float
     df_within: float
+    #: Mean variance of a cell's figure.
     var: float
+    #: Mean covariance of one reader with two methods.
     cov1: float
+    #: Mean covariance of two readers with one method.
     cov2: float
+    #: Mean covariance of two readers with two methods.
     cov3: float
 
     @property
     def readers(self) -> float:
-        """Readers of each method; of different numbers what takes their place in mean squares."""
+        """Readers of each method; for unequal numbers n0 = (N - sum n² / N) / (methods - 1)."""
         if len(self.n_readers) == 1:
             return float(self.n_readers[0])
         n = self.n_readers.sum()
         return float((n - (self.n_readers**2).sum() / n) / (len(self.n_readers) - 1))
 
     @property
-    def gap(self) -> float:
+    def covariance_gap(self) -> float:
         """cov2 - cov3 of several methods, cov2 of one: what cases add to a comparison, or to a mean."""
-        return self.cov2 if np.isnan(self.cov3) else self.cov2 - self.cov3
+        if np.isnan(self.cov3):
+            return self.cov2
+        return self.cov2 - self.cov3
 
     @property
-    def used_gap(self) -> float:
-        """The same, 0 where the estimate is below it (Hillis 2014)."""
-        return max(self.gap, 0.0)
+    def nonnegative_gap(self) -> float:
+        """The covariance gap, or 0 where the estimate is below 0 (Hillis 2014)."""
+        return max(self.covariance_gap, 0.0)
 
 
-def parts_of(values: np.ndarray, covariance: np.ndarray, methods: np.ndarray, readers: np.ndarray) -> Parts:
-    """Parts of cells (n_cells,) that are all pairs of methods and readers, or a method for each reader."""
+def parts_of(
+    values: np.ndarray, covariance: np.ndarray, methods: np.ndarray, readers: np.ndarray
+) -> AnovaTable:
+    """Return the analysis of variance of the figures of cells.
+
+    `values` (n_cells,) are figures, `covariance` (n_cells, n_cells) is theirs over the cases. Cells are all
+    pairs of `methods` and `readers` (n_cells,), or one method for each reader.
+    """
     n_readers = np.bincount(methods)
-    n_methods, several = len(n_readers), int(readers.max()) + 1
-    nested = n_methods > 1 and len(values) == several
+    n_methods = len(n_readers)
+    n_all_readers = int(readers.max()) + 1
+    nested = n_methods > 1 and len(values) == n_all_readers
     means = np.bincount(methods, values) / n_readers
-    same_method, same_reader = (np.equal.outer(of, of) for of in (methods, readers))
-
-    def mean_of(cells: np.ndarray) -> float:
-        return float(covariance[cells].mean()) if cells.any() else np.nan
-
-    of_methods = (n_readers * (means - values.mean()) ** 2).sum()
-    ms_method = of_methods / (n_methods - 1) if n_methods > 1 else np.nan
-    rest, ms_reader = values - means[methods], np.nan
+    ms_method = np.nan
+    if n_methods > 1:
+        ms_method = (n_readers * (means - values.mean()) ** 2).sum() / (n_methods - 1)
+    residuals = values - means[methods]
+    ms_reader = np.nan
     df_within = float((n_readers - 1).sum())
     if not nested:
-        of_readers = np.bincount(readers, values) / n_methods - values.mean()
-        rest = rest - of_readers[readers] if n_methods > 1 else rest
-        ms_reader = n_methods * (of_readers**2).sum() / (several - 1)
-        df_within = float(max(n_methods - 1, 1) * (several - 1))
-    return Parts(
-        means, n_readers, nested, float(ms_method), float(ms_reader), float((rest**2).sum() / df_within),
-        df_within, float(np.diag(covariance).mean()), mean_of(same_reader & ~same_method),
-        mean_of(same_method & ~same_reader), mean_of(~same_method & ~same_reader),
-    )  # fmt: skip
+        reader_effects = np.bincount(readers, values) / n_methods - values.mean()
+        if n_methods > 1:
+            residuals = residuals - reader_effects[readers]
+        ms_reader = n_methods * (reader_effects**2).sum() / (n_all_readers - 1)
+        df_within = float(max(n_methods - 1, 1) * (n_all_readers - 1))
+    same_method = np.equal.outer(methods, methods)
+    same_reader = np.equal.outer(readers, readers)
+    return AnovaTable(
+        means=means,
+        n_readers=n_readers,
+        nested=nested,
+        ms_method=float(ms_method),
+        ms_reader=float(ms_reader),
+        ms_within=float((residuals**2).sum() / df_within),
+        df_within=df_within,
+        var=float(np.diag(covariance).mean()),
+        cov1=_mean_of_cells(covariance, same_reader & ~same_method),
+        cov2=_mean_of_cells(covariance, same_method & ~same_reader),
+        cov3=_mean_of_cells(covariance, ~same_method & ~same_reader),
+    )
+
+
+def _mean_of_cells(covariance: np.ndarray, cells: np.ndarray) -> float:
+    """Mean of the covariances at a mask of cells, NaN if it is empty."""
+    if not cells.any():
+        return np.nan
+    return float(covariance[cells].mean())
 
 
 @dataclass(frozen=True)
 class Analysis:
-    """What is drawn from a population, readers or cases or both, and what follows."""
+    """Analysis with random readers, random cases, or both."""
 
-    #: What estimates speak of.
+    #: Population that estimates generalise to.
     inference_to: str
-    #: Mean square that a method's is compared with (or that a mean has, times its readers), and its degrees
-    #: of freedom, infinite where nothing of it is estimated from few readers.
-    error: Callable[[Parts], tuple[float, float]]
+    #: Function that returns the mean square of the error and its degrees of freedom.
+    #:
+    #: The mean square of methods is compared with this error, which is also the number of readers times the
+    #: variance of a mean. The degrees of freedom are infinite where no part is estimated from readers.
+    error: Callable[[AnovaTable], tuple[float, float]]
 
 
-def _both_random(p: Parts) -> tuple[float, float]:
-    error = p.ms_within + p.readers * p.used_gap
-    return error, error**2 / (p.ms_within**2 / p.df_within) if p.ms_within > 0 else np.inf
+def _error_both_random(table: AnovaTable) -> tuple[float, float]:
+    """Error MS_within + r max(Cov2 - Cov3, 0) with Hillis' degrees of freedom."""
+    error = table.ms_within + table.readers * table.nonnegative_gap
+    if table.ms_within > 0:
+        return error, error**2 / (table.ms_within**2 / table.df_within)
+    return error, np.inf
 
 
-def _readers_fixed(p: Parts) -> tuple[float, float]:
-    # of readers who are nested none is shared, as of one method
-    shared = p.cov3 if p.nested else p.cov1
-    return p.var - np.nan_to_num(shared) + (p.readers - 1) * p.used_gap, np.inf
+def _error_readers_fixed(table: AnovaTable) -> tuple[float, float]:
+    """Error Var - Cov1 + (r - 1) max(Cov2 - Cov3, 0), which has a normal distribution.
+
+    Nested readers have one method each, so that Cov3 takes the place of Cov1.
+    """
+    between_methods = table.cov3 if table.nested else table.cov1
+    error = table.var - np.nan_to_num(between_methods) + (table.readers - 1) * table.nonnegative_gap
+    return error, np.inf
 
 
-def _cases_fixed(p: Parts) -> tuple[float, float]:
-    return p.ms_within, p.df_within
+def _error_cases_fixed(table: AnovaTable) -> tuple[float, float]:
+    """Error MS_within."""
+    return table.ms_within, table.df_within
 
 
-#: By whether readers and cases are random.
+#: Analyses by (readers are random, cases are random).
 ANALYSES = {
-    (True, True): Analysis("readers and cases", _both_random),
-    (False, True): Analysis(THESE_READERS, _readers_fixed),
-    (True, False): Analysis("these cases", _cases_fixed),
+    (True, True): Analysis("readers and cases", _error_both_random),
+    (False, True): Analysis(THESE_READERS, _error_readers_fixed),
+    (True, False): Analysis("these cases", _error_cases_fixed),
 }
 
 
 def random_effects(readers: str, cases: str) -> tuple[bool, bool]:
-    """Whether readers and cases are random, one of which has to be."""
-    random = check_choice(readers, EFFECTS, "readers"), check_choice(cases, EFFECTS, "cases")
-    if random == ("fixed", "fixed"):
+    """Return whether readers are random and whether cases are; both fixed raises an error."""
+    check_choice(readers, EFFECTS, "readers")
+    check_choice(cases, EFFECTS, "cases")
+    if readers == "fixed" and cases == "fixed":
         raise SalstatsError(
             "readers='fixed' and cases='fixed' leave nothing to chance; keep one of them 'random'"
         )
-    return random[0] == "random", random[1] == "random"
+    return readers == "random", cases == "random"
 
 
 @dataclass(frozen=True)
@@ -137,49 +176,56 @@ class Equality:
     p_value: float
 
 
-def equality(p: Parts, analysis: Analysis, least: float = 0.0) -> Equality:
-    """Global test of two methods and more; NaN where errors are no more than `least`."""
-    error, residual = analysis.error(p)
-    df = float(len(p.means) - 1)
-    ratio = p.ms_method / error if error > least**2 else np.nan
-    if np.isinf(residual):
-        return Equality(df * ratio, df, residual, float(special.chdtrc(df, df * ratio)))
-    return Equality(ratio, df, residual, float(special.fdtrc(df, residual, ratio)))
+def equality(table: AnovaTable, analysis: Analysis, smallest_error: float = 0.0) -> Equality:
+    """Test that two or more methods are equal; NaN where the standard error is no more than the smallest."""
+    error, df_residual = analysis.error(table)
+    df = float(len(table.means) - 1)
+    f = np.nan
+    if error > smallest_error**2:
+        f = table.ms_method / error
+    if np.isinf(df_residual):
+        return Equality(df * f, df, df_residual, p_value=float(special.chdtrc(df, df * f)))
+    return Equality(f, df, df_residual, p_value=float(special.fdtrc(df, df_residual, f)))
 
 
-def error_of_difference(p: Parts, analysis: Analysis, one: int, other: int) -> tuple[float, float]:
+def error_of_difference(
+    table: AnovaTable, analysis: Analysis, first: int, second: int
+) -> tuple[float, float]:
     """Standard error of the difference of two methods' figures, and its degrees of freedom."""
-    error, df = analysis.error(p)
-    if not p.nested or len(set(p.n_readers)) == 1:
-        return _root(2 / p.readers * error), df
-    # methods of many readers are known better than those of few
-    pair = Parts(
-        p.means[[one, other]], p.n_readers[[one, other]], True, np.nan, np.nan, p.ms_within, p.df_within,
-        p.var, p.cov1, p.cov2, p.cov3,
-    )  # fmt: skip
-    error, df = analysis.error(pair)
-    return _root(2 / pair.readers * error), df
+    if table.nested and len(set(table.n_readers)) > 1:
+        # Figures of methods with many readers are more precise, so only the numbers of these two count.
+        pair = [first, second]
+        table = replace(
+            table,
+            means=table.means[pair],
+            n_readers=table.n_readers[pair],
+            ms_method=np.nan,
+            ms_reader=np.nan,
+        )
+    error, df = analysis.error(table)
+    return _root(2 / table.readers * error), df
 
 
-def error_of_mean(p: Parts, analysis: Analysis) -> tuple[float, float]:
-    """Standard error of the figure of one method, of whose cells alone the parts are, and its df."""
-    error, df = analysis.error(p)
-    return _root(error / p.readers), df
+def error_of_mean(table: AnovaTable, analysis: Analysis) -> tuple[float, float]:
+    """Standard error of the figure of the only method of a table, and its degrees of freedom."""
+    error, df = analysis.error(table)
+    return _root(error / table.readers), df
 
 
 def _root(variance: float) -> float:
-    """Square root, NaN of what is below 0."""
+    """Square root, NaN of a variance below 0."""
     return float(np.sqrt(variance)) if variance >= 0 else np.nan
 
 
-def components(p: Parts) -> dict[str, float]:
-    """Variances and covariances of the model, as they are estimated, which may be below 0."""
-    if len(p.means) == 1 or p.nested:
-        found = {"reader": p.ms_within - p.var + p.cov2}
+def components(table: AnovaTable) -> dict[str, float]:
+    """Return the estimated variances and covariances of the model by name, which may be below 0."""
+    if len(table.means) == 1 or table.nested:
+        estimates = {"reader": table.ms_within - table.var + table.cov2}
     else:
-        found = {
-            "reader": (p.ms_reader - p.ms_within) / len(p.means) - p.cov1 + p.cov3,
-            "method:reader": p.ms_within - p.var + p.cov1 + p.gap,
+        reader = (table.ms_reader - table.ms_within) / len(table.means) - table.cov1 + table.cov3
+        estimates = {
+            "reader": reader,
+            "method:reader": table.ms_within - table.var + table.cov1 + table.covariance_gap,
         }
-    found |= {"error": p.var, "cov1": p.cov1, "cov2": p.cov2, "cov3": p.cov3}
-    return {name: value for name, value in found.items() if not np.isnan(value)}
+    estimates |= {"error": table.var, "cov1": table.cov1, "cov2": table.cov2, "cov3": table.cov3}
+    return {name: estimate for name, estimate in estimates.items() if not np.isnan(estimate)}

@@ -1,4 +1,4 @@
-"""Scores of readers as an array of readings, which design it is, and what is refused."""
+"""Scores of readers as an array of readings, and the designs of studies that can be analysed."""
 
 import itertools
 from dataclasses import dataclass
@@ -23,46 +23,52 @@ from salstats.stats.mrmc.figures import Figure, Readings
 
 @dataclass(frozen=True)
 class Study:
-    """The readings of one group of scores, and what they are called."""
+    """Readings of one group of scores, with their names and counts."""
 
     readings: Readings
-    #: Names of methods and of readers, in the order of their columns.
+    #: Names of methods, which cells refer to by position.
     methods: list[str]
+    #: Names of readers, which cells refer to by position.
     readers: list[str]
-    #: (n_methods,): Defined and undefined readings of each, the latter also of absent findings alone.
+    #: (n_methods,): Defined readings of each method.
     n: np.ndarray
+    #: (n_methods,): Undefined readings of each method.
     n_missing: np.ndarray
+    #: (n_methods,): Undefined readings of absent findings.
     n_absent: np.ndarray
     #: Cases with a reading; fewer than rows of `readings` where tasks are taken together.
     n_cases: int
-    #: "factorial", "readers nested in methods", ...
+    #: Name of the design, such as "factorial" or "readers nested in methods".
     design: str
-    #: (n_methods,): Cases of each method; cases of all methods, and of any.
+    #: (n_methods,): Cases of each method.
     n_read: np.ndarray
+    #: Cases of all methods.
     n_shared: int
+    #: Cases of any method.
     n_any: int
 
     @property
     def different_cases(self) -> bool:
-        """Whether some method lacks so many cases of the others that they are not compared on the same."""
-        return bool(lacks_many(self.n_any - self.n_read, np.full(len(self.n_read), self.n_any)).any())
+        """True if some method lacks so many cases that methods are not compared on the same cases."""
+        n_any = np.full(len(self.n_read), self.n_any)
+        return bool(lacks_many(self.n_any - self.n_read, n_any).any())
 
 
 #: Designs in which every reader reads the same cases with each method.
 PAIRED = ("factorial", "cases nested in readers")
-#: Stands before the name of one where readings are missing.
+#: Prefix of a design's name if readings are missing.
 UNBALANCED = "unbalanced "
 
 
 def check_readers(scores: object) -> pd.DataFrame:
-    """Scores, with ColumnError unless every row has its reader."""
+    """Return the scores; a row without a reader raises ColumnError."""
     frame = check_frame(scores)
     if "reader" not in frame.columns:
         raise ColumnError(
             "scores has no column 'reader'; mrmc() is for several readers (or seeds, renamed to 'reader'), "
             "and difference(reference=) compares methods on cases alone"
         )
-    # without readers rows would seem to stand twice
+    # Rows of no reader would otherwise be reported as repeated rows.
     readers = frame["reader"].unique()
     if pd.isna(readers).any() or "" in list(readers):
         row = int(np.flatnonzero(frame["reader"].isna() | frame["reader"].eq(""))[0])
@@ -80,206 +86,234 @@ class Rows:
 
     frame: pd.DataFrame
     by: list[str]
-    #: Cases as they are named; what is read of them, a case's task where tasks are taken together.
+    #: Codes of the images.
     images: np.ndarray
+    #: Codes of the cases; an image has a case for each task where tasks are taken together.
     cases: np.ndarray
     methods: np.ndarray
     readers: np.ndarray
     units: Units
     scores: np.ndarray
-    #: Whether there is no score since the finding is absent.
+    #: True where there is no score because the finding is absent.
     absent: np.ndarray
-    #: 0 or 1, NaN where it is not known; None where no truth is asked for.
+    #: 0 or 1, NaN where unknown; None where there is no column of the truth.
     truth: np.ndarray | None
+    #: Name of the column of the truth.
     label: str
 
 
 def rows_of(codes: ColumnCodes, by: list[str], units: Units, label: str | None) -> Rows:
-    """Rows of scores, with ColumnError where the truth is not 0 or 1."""
-    frame, truth = codes.frame, None
+    """Return coded scores as arrays; a truth other than 0 and 1 raises ColumnError."""
+    frame = codes.frame
+    truth = None
     if label is not None:
         check_columns(frame, [label])
         truth = check_numeric(frame, label)
-        other = np.flatnonzero(~(np.isnan(truth) | (truth == 0) | (truth == 1)))
-        if len(other):
+        is_valid = np.isnan(truth) | (truth == 0) | (truth == 1)
+        invalid_rows = np.flatnonzero(~is_valid)
+        if len(invalid_rows):
             raise ColumnError(
-                f"column {label!r} must hold 0 and 1, the truth of each case, not {truth[other[0]]:g}"
+                f"column {label!r} must hold 0 and 1, the truth of each case, not {truth[invalid_rows[0]]:g}"
             )
-    # where tasks are taken together each is read, and a case's readings come and go with it
-    what = [*case_key(frame), *(c for c in ("task",) if c in frame.columns and c not in by)]
-    images, cases, methods, readers = map(codes.combined, (case_key(frame), what, ["method"], ["reader"]))
+    image_columns = case_key(frame)
+    case_columns = list(image_columns)
+    if "task" in frame.columns and "task" not in by:
+        # Tasks are taken together: each task of an image is read for itself.
+        case_columns.append("task")
     return Rows(
-        frame,
-        by,
-        images,
-        cases,
-        methods,
-        readers,
-        units,
-        check_numeric(frame, "score"),
-        is_absent(frame),
-        truth,
-        str(label),
+        frame=frame,
+        by=by,
+        images=codes.combined(image_columns),
+        cases=codes.combined(case_columns),
+        methods=codes.combined(["method"]),
+        readers=codes.combined(["reader"]),
+        units=units,
+        scores=check_numeric(frame, "score"),
+        absent=is_absent(frame),
+        truth=truth,
+        label=str(label),
     )
 
 
 def study_of(all_rows: Rows, rows: np.ndarray, figure: Figure) -> Study:
-    """Readings of some rows, checked to be of a design that can be analysed."""
-    frame, by = all_rows.frame, all_rows.by
-    where = ", ".join(f"{c} {frame[c].iloc[rows[0]]}" for c in by)
-    where = f" ({where})" if where else ""
-    _, first, case_of = np.unique(all_rows.cases[rows], return_index=True, return_inverse=True)
-    method_of, reader_of = (
-        np.unique(of[rows], return_inverse=True)[1] for of in (all_rows.methods, all_rows.readers)
-    )
-    n_readers = int(reader_of.max()) + 1
-    cells, cell_of = np.unique(method_of * n_readers + reader_of, return_inverse=True)
-    _check_once(frame, rows, by, cell_of * len(first) + case_of)
-    scores = np.full((len(first), len(cells)), np.nan)
-    scores[case_of, cell_of] = all_rows.scores[rows]
-    unit_of = _units_of_cases(all_rows, rows, case_of, first)
-    truth = _truth(all_rows, rows, case_of, len(first))
+    """Return the readings of some rows, checked to be of a design that can be analysed."""
+    frame = all_rows.frame
+    group = ", ".join(f"{column} {frame[column].iloc[rows[0]]}" for column in all_rows.by)
+    group_name = f" ({group})" if group else ""
+    _, first_of_case, case_of_row = np.unique(all_rows.cases[rows], return_index=True, return_inverse=True)
+    method_of_row = np.unique(all_rows.methods[rows], return_inverse=True)[1]
+    reader_of_row = np.unique(all_rows.readers[rows], return_inverse=True)[1]
+    n_cases = len(first_of_case)
+    n_readers = int(reader_of_row.max()) + 1
+    # A cell is a reader with a method.
+    cells, cell_of_row = np.unique(method_of_row * n_readers + reader_of_row, return_inverse=True)
+    _check_one_score(frame, rows, all_rows.by, cell_of_row * n_cases + case_of_row)
+    scores = np.full((n_cases, len(cells)), np.nan)
+    scores[case_of_row, cell_of_row] = all_rows.scores[rows]
+    unit_of_case = _units_of_cases(all_rows, rows, case_of_row, first_of_case)
+    truth = _truth_of_cases(all_rows, rows, case_of_row, n_cases)
     scores[truth < 0] = np.nan
-    read = ~np.isnan(scores)
-    # a case without any score tells nothing, nor does a reader
-    cases, used = read.any(axis=1), read.any(axis=0)
-    kept = used[cell_of]
-    methods, readers = (
-        [str(name) for name in frame[c].array[rows[kept][np.unique(of[kept], return_index=True)[1]]]]
-        for c, of in (("method", method_of), ("reader", reader_of))
-    )
-    of_method, of_reader = np.divmod(cells[used], n_readers)
+    # Cases and readers without any score are left out.
+    has_score = ~np.isnan(scores)
+    is_read_case = has_score.any(axis=1)
+    is_read_cell = has_score.any(axis=0)
+    method_of_cell, reader_of_cell = np.divmod(cells[is_read_cell], n_readers)
     readings = Readings(
-        scores[np.ix_(cases, used)],
-        np.unique(of_method, return_inverse=True)[1],
-        np.unique(of_reader, return_inverse=True)[1],
-        np.unique(unit_of[cases], return_inverse=True)[1],
-        truth[cases] == 1,
+        scores=scores[np.ix_(is_read_case, is_read_cell)],
+        methods=np.unique(method_of_cell, return_inverse=True)[1],
+        readers=np.unique(reader_of_cell, return_inverse=True)[1],
+        units=np.unique(unit_of_case[is_read_case], return_inverse=True)[1],
+        positive=truth[is_read_case] == 1,
     )
-    _check_design(readings, methods, readers, figure, where)
-    of_methods = [readings.read[:, readings.methods == i].any(axis=1) for i in range(len(methods))]
-    read_with = np.column_stack(of_methods)
-    _check_same_cases(read_with, methods, where)
+    in_read_cell = is_read_cell[cell_of_row]
+    method_of_row = method_of_row[in_read_cell]
+    methods = _names(frame["method"], rows[in_read_cell], method_of_row)
+    readers = _names(frame["reader"], rows[in_read_cell], reader_of_row[in_read_cell])
+    _check_design(readings, methods, readers, figure, group_name)
+    method_masks = [readings.read[:, readings.methods == i].any(axis=1) for i in range(len(methods))]
+    read_with_method = np.column_stack(method_masks)
+    _check_same_cases(read_with_method, methods, group_name)
     n = np.bincount(readings.methods, readings.read.sum(axis=0)).astype(np.int64)
-    every = np.unique(method_of[kept], return_inverse=True)[1]
-    n_absent = np.bincount(every[all_rows.absent[rows][kept]], minlength=len(n))
-    n_cases = len(np.unique(all_rows.images[rows[first[cases]]]))
-    design = _design(readings)
+    method_of_row = np.unique(method_of_row, return_inverse=True)[1]
+    is_absent_row = all_rows.absent[rows][in_read_cell]
     return Study(
-        readings,
-        methods,
-        readers,
-        n,
-        np.bincount(every) - n,
-        n_absent,
-        n_cases,
-        design,
-        n_read=read_with.sum(axis=0),
-        n_shared=int(read_with.all(axis=1).sum()),
-        n_any=len(read_with),
+        readings=readings,
+        methods=methods,
+        readers=readers,
+        n=n,
+        n_missing=np.bincount(method_of_row) - n,
+        n_absent=np.bincount(method_of_row[is_absent_row], minlength=len(n)),
+        n_cases=len(np.unique(all_rows.images[rows[first_of_case[is_read_case]]])),
+        design=_design_name(readings),
+        n_read=read_with_method.sum(axis=0),
+        n_shared=int(read_with_method.all(axis=1).sum()),
+        n_any=len(read_with_method),
     )
 
 
-def _check_once(frame: pd.DataFrame, rows: np.ndarray, by: list[str], observed: np.ndarray) -> None:
-    """Raise where a reader has several scores of a case with a method."""
-    order = np.argsort(observed, kind="stable")
-    again = np.flatnonzero(np.diff(observed[order]) == 0)
-    if not len(again):
+def _names(column: pd.Series, rows: np.ndarray, codes: np.ndarray) -> list[str]:
+    """Names in a column, in the order of their codes; `rows` are the rows that `codes` belong to."""
+    first_positions = np.unique(codes, return_index=True)[1]
+    return [str(name) for name in column.array[rows[first_positions]]]
+
+
+def _check_one_score(frame: pd.DataFrame, rows: np.ndarray, by: list[str], readings: np.ndarray) -> None:
+    """Raise if a reader has several scores of a case with a method; `readings` are codes of these three."""
+    order = np.argsort(readings, kind="stable")
+    repeated = np.flatnonzero(np.diff(readings[order]) == 0)
+    if not len(repeated):
         return
-    one, other = rows[order[again[0]]], rows[order[again[0] + 1]]
-    apart = [c for c in KEY_COLUMNS if c in frame.columns and frame[c].iloc[one] != frame[c].iloc[other]]
+    first = rows[order[repeated[0]]]
+    second = rows[order[repeated[0] + 1]]
+    differing = []
+    for column in KEY_COLUMNS:
+        if column in frame.columns and frame[column].iloc[first] != frame[column].iloc[second]:
+            differing.append(column)
     raise SalstatsError(
-        f"reader {frame['reader'].iloc[one]!r} has several scores of case {frame['case'].iloc[one]!r} with "
-        f"method {frame['method'].iloc[one]!r}, which differ in {quoted(apart)}; add that to by= "
-        f"({quoted([*by, *apart])}), or average over it first"
+        f"reader {frame['reader'].iloc[first]!r} has several scores of case {frame['case'].iloc[first]!r} "
+        f"with method {frame['method'].iloc[first]!r}, which differ in {quoted(differing)}; add that to by= "
+        f"({quoted([*by, *differing])}), or average over it first"
     )
 
 
-def _units_of_cases(all_rows: Rows, rows: np.ndarray, case_of: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """Unit of each case; SalstatsError where one splits a case."""
-    own = all_rows.units.codes[rows]
-    split = np.flatnonzero(own != own[first][case_of])
-    if len(split):
+def _units_of_cases(
+    all_rows: Rows, rows: np.ndarray, case_of_row: np.ndarray, first_of_case: np.ndarray
+) -> np.ndarray:
+    """Unit of each case, shape (n_cases,); a case of several units raises SalstatsError."""
+    unit_of_row = all_rows.units.codes[rows]
+    unit_of_case = unit_of_row[first_of_case]
+    split_rows = np.flatnonzero(unit_of_row != unit_of_case[case_of_row])
+    if len(split_rows):
         raise SalstatsError(
-            f"unit={all_rows.units.name!r} splits cases: case {_case(all_rows, rows[split[0]])} has rows of "
-            "several; readers and seeds are no units here, so name what cases belong to, such as "
+            f"unit={all_rows.units.name!r} splits cases: case {_case_name(all_rows, rows[split_rows[0]])} "
+            "has rows of several; readers and seeds are no units here, so name what cases belong to, such as "
             "unit='patient'"
         )
-    return np.asarray(own[first])
+    return np.asarray(unit_of_case)
 
 
-def _truth(all_rows: Rows, rows: np.ndarray, case_of: np.ndarray, n_cases: int) -> np.ndarray:
+def _truth_of_cases(all_rows: Rows, rows: np.ndarray, case_of_row: np.ndarray, n_cases: int) -> np.ndarray:
     """1 for positive cases, 0 for negative, -1 where it is not known; without a label all are positive."""
     if all_rows.truth is None:
         return np.ones(n_cases)
-    values = all_rows.truth[rows]
-    truth, known = np.full(n_cases, -1.0), ~np.isnan(values)
-    truth[case_of[known]] = values[known]
-    differ = np.flatnonzero(known & (values != truth[case_of]))
-    if len(differ):
+    truth_of_row = all_rows.truth[rows]
+    is_known = ~np.isnan(truth_of_row)
+    truth = np.full(n_cases, -1.0)
+    truth[case_of_row[is_known]] = truth_of_row[is_known]
+    contradictory_rows = np.flatnonzero(is_known & (truth_of_row != truth[case_of_row]))
+    if len(contradictory_rows):
+        case = _case_name(all_rows, rows[contradictory_rows[0]])
         raise ColumnError(
-            f"column {all_rows.label!r} is 0 and 1 for case {_case(all_rows, rows[differ[0]])}; it is the "
+            f"column {all_rows.label!r} is 0 and 1 for case {case}; it is the "
             "truth of a case, the same for all readers and methods"
         )
     return truth
 
 
-def _case(all_rows: Rows, row: int) -> str:
-    """Name of a row's case for a message."""
+def _case_name(all_rows: Rows, row: int) -> str:
+    """Quoted name of a row's case."""
     return repr(str(all_rows.frame["case"].iloc[row]))
 
 
-def _check_design(r: Readings, methods: list[str], readers: list[str], figure: Figure, where: str) -> None:
+def _check_design(
+    readings: Readings, methods: list[str], readers: list[str], figure: Figure, group_name: str
+) -> None:
     """Raise SalstatsError, naming the right call, for what is no study of several readers."""
     if len(readers) < 2:
-        alone = f", {readers[0]!r}" if readers else ""
+        reader_name = f", {readers[0]!r}" if readers else ""
         call = "auroc(reference=)" if figure.needs_label else "difference(reference=)"
         raise SalstatsError(
-            f"mrmc() needs two readers or more, and the scores{where} have {len(readers)}{alone}; {call} "
-            "compares methods on the cases of one"
+            f"mrmc() needs two readers or more, and the scores{group_name} have {len(readers)}{reader_name}; "
+            f"{call} compares methods on the cases of one"
         )
-    classes, call = [("case", np.ones_like(r.positive))], "summarize()"
+    classes = {"case": np.ones_like(readings.positive)}
+    call = "summarize()"
     if figure.needs_label:
+        classes = {"positive case": readings.positive, "negative case": ~readings.positive}
         call = "auroc()"
-        classes = [("positive case", r.positive), ("negative case", ~r.positive)]
-    for noun, which in classes:
-        n = (r.by_unit((r.read & which[:, None]).astype(float)) > 0).sum(axis=0)
-        if (n < 2).all():
+    for noun, in_class in classes.items():
+        is_read = (readings.read & in_class[:, None]).astype(float)
+        n_units = (readings.by_unit(is_read) > 0).sum(axis=0)
+        if (n_units < 2).all():
             raise SalstatsError(
-                f"every reader has {_counted(int(n.max()), noun)} (or unit){where}, and covariances over "
-                "cases take two or more; nothing else tells what other cases would give"
+                f"every reader has {_count_text(int(n_units.max()), noun)} (or unit){group_name}, and "
+                "covariances over cases take two or more; nothing else tells what other cases would give"
             )
-        if (n < 2).any():
-            cell = int(np.flatnonzero(n < 2)[0])
+        if (n_units < 2).any():
+            cell = int(np.flatnonzero(n_units < 2)[0])
+            reader = readers[readings.readers[cell]]
+            method = methods[readings.methods[cell]]
             raise SalstatsError(
-                f"reader {readers[r.readers[cell]]!r} has {_counted(int(n[cell]), noun)} (or unit) of method "
-                f"{methods[r.methods[cell]]!r}{where}, and covariances over cases take two or more; leave "
+                f"reader {reader!r} has {_count_text(int(n_units[cell]), noun)} (or unit) of method "
+                f"{method!r}{group_name}, and covariances over cases take two or more; leave "
                 f"that reader out, or take {call}, which speaks of these readers only"
             )
-    own = np.zeros((len(methods), len(readers)), dtype=bool)
-    own[r.methods, r.readers] = True
-    if own.all():
+    has_method = np.zeros((len(methods), len(readers)), dtype=bool)
+    has_method[readings.methods, readings.readers] = True
+    if has_method.all():
         return
-    if (own.sum(axis=0) > 1).any():
-        reader = int(np.flatnonzero(~own.all(axis=0))[0])
-        method = methods[int(np.flatnonzero(~own[:, reader])[0])]
+    methods_of_readers = has_method.sum(axis=0)
+    readers_of_methods = has_method.sum(axis=1)
+    if (methods_of_readers > 1).any():
+        incomplete = int(np.flatnonzero(~has_method.all(axis=0))[0])
+        method = methods[int(np.flatnonzero(~has_method[:, incomplete])[0])]
         raise SalstatsError(
-            f"reader {readers[reader]!r} has no scores of method {method!r}{where}, and others have several "
-            "methods; keep the readers who have all methods, or compare two methods at a time"
+            f"reader {readers[incomplete]!r} has no scores of method {method!r}{group_name}, and others have "
+            "several methods; keep the readers who have all methods, or compare two methods at a time"
         )
-    if (own.sum(axis=1) < 2).any():
-        method = methods[int(np.flatnonzero(own.sum(axis=1) < 2)[0])]
+    if (readers_of_methods < 2).any():
+        method = methods[int(np.flatnonzero(readers_of_methods < 2)[0])]
         raise SalstatsError(
-            f"every reader has one method, and method {method!r}{where} has a single reader, so nothing "
+            f"every reader has one method, and method {method!r}{group_name} has a single reader, so nothing "
             "tells how readers differ; give every method two readers or more, or every reader both methods"
         )
 
 
-def _check_same_cases(read: np.ndarray, methods: list[str], where: str) -> None:
+def _check_same_cases(read: np.ndarray, methods: list[str], group_name: str) -> None:
     """Raise SalstatsError where some methods have the same cases and others have not.
 
     Covariances are averaged over all pairs of methods, so that those of pairs with the same cases and of
-    pairs without would stand for both.
+    pairs without would stand for both. `read` (n_cases, n_methods) says which cases each method has.
     """
     pairs = list(itertools.combinations(range(len(methods)), 2))
     if len(pairs) < 2:
@@ -287,36 +321,47 @@ def _check_same_cases(read: np.ndarray, methods: list[str], where: str) -> None:
     n_shared = np.array([np.count_nonzero(read[:, i] & read[:, j]) for i, j in pairs])
     n_any = np.array([np.count_nonzero(read[:, i] | read[:, j]) for i, j in pairs])
     share = n_shared / n_any
-    most, least = int(share.argmax()), int(share.argmin())
-    if not lacks_many(n_any[least] * (share[most] - share[least]), n_any[least]):
+    largest = int(share.argmax())
+    smallest = int(share.argmin())
+    if not lacks_many(n_any[smallest] * (share[largest] - share[smallest]), n_any[smallest]):
         return
-    texts = []
-    for pair in (most, least):
+    sentences = []
+    for pair in (largest, smallest):
         names = quoted([methods[i] for i in pairs[pair]])
-        texts.append(f"methods {names} share {n_shared[pair]} of {n_any[pair]} cases")
-    together = [methods[i] for i in pairs[most]]
+        sentences.append(f"methods {names} share {n_shared[pair]} of {n_any[pair]} cases")
+    comparable = [methods[i] for i in pairs[largest]]
     raise SalstatsError(
-        f"{texts[0]}, {texts[1]}{where}; mrmc() estimates one covariance for every two methods, so all must "
-        f"share as many: compare those with the same cases, with scores[scores['method'].isin({together})]"
+        f"{sentences[0]}, {sentences[1]}{group_name}; mrmc() estimates one covariance for every two methods, "
+        "so all must share as many: compare those with the same cases, with "
+        f"scores[scores['method'].isin({comparable})]"
     )
 
 
-def _counted(n: int, noun: str) -> str:
-    return f"{n or 'no'} {noun}" if n < 2 else f"{n} {noun}s"
+def _count_text(n: int, noun: str) -> str:
+    """Number with its noun: "no case", "1 case" or "2 cases"."""
+    if n == 0:
+        return f"no {noun}"
+    if n == 1:
+        return f"1 {noun}"
+    return f"{n} {noun}s"
 
 
-def _design(r: Readings) -> str:
+def _design_name(readings: Readings) -> str:
     """Name of the design, after `UNBALANCED` where readings are missing in no pattern."""
-    nested = r.methods.max() > 0 and len(r.methods) == r.readers.max() + 1
+    nested = readings.methods.max() > 0 and len(readings.methods) == readings.readers.max() + 1
     name = "readers nested in methods" if nested else "factorial"
-    if r.read.all():
+    if readings.read.all():
         return name
-    shared = np.asarray(r.read.T.astype(np.float64) @ r.read)
-    n = np.diag(shared)
-    same_method, same_reader = (np.equal.outer(of, of) for of in (r.methods, r.readers))
-    none, all_of = shared == 0, (shared == n) & (shared == n[:, None])
-    if not nested and none[~same_reader].all() and all_of[same_reader].all():
+    n_shared = np.asarray(readings.read.T.astype(np.float64) @ readings.read)
+    n_read = np.diag(n_shared)
+    same_method = np.equal.outer(readings.methods, readings.methods)
+    same_reader = np.equal.outer(readings.readers, readings.readers)
+    share_no_case = n_shared == 0
+    share_all_cases = (n_shared == n_read) & (n_shared == n_read[:, None])
+    if not nested and share_no_case[~same_reader].all() and share_all_cases[same_reader].all():
         return "cases nested in readers"
-    if none[~same_method].all() and all_of[same_method].all():
-        return "cases nested in methods" if not nested else "readers and cases nested in methods"
-    return "split plot" if (none | all_of).all() else f"{UNBALANCED}{name}"
+    if share_no_case[~same_method].all() and share_all_cases[same_method].all():
+        return "readers and cases nested in methods" if nested else "cases nested in methods"
+    if (share_no_case | share_all_cases).all():
+        return "split plot"
+    return f"{UNBALANCED}{name}"

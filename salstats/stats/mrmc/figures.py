@@ -1,7 +1,7 @@
-"""What a reader's readings of a method come to, as records: a mean of scores, or an area under a ROC curve.
+"""Figures of merit of a reader's readings with a method, as records: mean score, area under the ROC curve.
 
 A cell is a reader with a method. Kernels give the figure of each cell, the same without each unit in turn, in
-closed form, and with units drawn again.
+closed form, and with units weighted, as a bootstrap does.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ import numpy as np
 
 from salstats.stats.engine.roc import placements
 
-#: Entries of a block of comparisons: a few MB.
+#: Most numbers in a block of comparisons: a few MB.
 _BLOCK = 1 << 19
 
 
@@ -27,24 +27,27 @@ class Readings:
     readers: np.ndarray
     #: (n_cases,): Unit of each case, from 0.
     units: np.ndarray
-    #: (n_cases,): Whether a case is positive; all are where there is no truth.
+    #: (n_cases,): True for positive cases; all are where there is no truth.
     positive: np.ndarray
 
     @cached_property
     def read(self) -> np.ndarray:
-        """Which readings there are, (n_cases, n_cells)."""
+        """Mask of the readings that there are, (n_cases, n_cells)."""
         return ~np.isnan(self.scores)
 
     @cached_property
     def won(self) -> np.ndarray:
-        """Share of the cases of the other class that each case is on the right side of; 0 where not read."""
-        found = np.zeros_like(self.scores)
+        """Placement values (n_cases, n_cells), 0 where not read.
+
+        The placement value of a case is the share of the other class that it is on the right side of.
+        """
+        placement_values = np.zeros_like(self.scores)
         for cell, read in enumerate(self.read.T):
-            found[read, cell] = placements(self.scores[read, cell], self.positive[read])
-        return found
+            placement_values[read, cell] = placements(self.scores[read, cell], self.positive[read])
+        return placement_values
 
     def by_unit(self, values: np.ndarray) -> np.ndarray:
-        """Sums of the cases' values (n_cases, n_cells) over each unit."""
+        """Sums of the cases' values (n_cases, n_cells) over each unit, (n_units, n_cells)."""
         sums = np.zeros((int(self.units.max()) + 1, values.shape[1]))
         np.add.at(sums, self.units, values)
         return sums
@@ -52,81 +55,116 @@ class Readings:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of merit of the readings of one reader with one method."""
+    """Record of a figure of merit of the readings of one reader with one method."""
 
-    #: What `figure=` takes, and its name in print.
+    #: Value of the option `figure`.
     name: str
+    #: Name in print.
     label: str
-    #: Figures of the cells, (n_cells,), and those without each unit, (n_units, n_cells).
+    #: Function that returns figures of the cells (n_cells,), and those without each unit (n_units, n_cells).
     without: Callable[[Readings], tuple[np.ndarray, np.ndarray]]
-    #: Figures with units weighted, (n_replicates, n_cells); takes weights (n_replicates, n_units).
+    #: Function that returns figures (n_replicates, n_cells) for weights of units (n_replicates, n_units).
     weighted: Callable[[Readings, np.ndarray], np.ndarray]
-    #: Whether it needs the truth of each case.
+    #: True if it needs the truth of each case.
     needs_label: bool = False
 
 
-def _means_without(r: Readings) -> tuple[np.ndarray, np.ndarray]:
-    sums, counts = r.by_unit(np.where(r.read, r.scores, 0.0)), r.by_unit(r.read.astype(np.float64))
-    totals, sizes = sums.sum(axis=0), counts.sum(axis=0)
-    return totals / sizes, (totals - sums) / (sizes - counts)
+def _unit_sums(readings: Readings) -> tuple[np.ndarray, np.ndarray]:
+    """Sums of scores and numbers of readings by unit, (n_units, n_cells) each."""
+    sums = readings.by_unit(np.where(readings.read, readings.scores, 0.0))
+    counts = readings.by_unit(readings.read.astype(np.float64))
+    return sums, counts
 
 
-def _means_weighted(r: Readings, weights: np.ndarray) -> np.ndarray:
-    sums, counts = r.by_unit(np.where(r.read, r.scores, 0.0)), r.by_unit(r.read.astype(np.float64))
+def _means_without(readings: Readings) -> tuple[np.ndarray, np.ndarray]:
+    """Mean scores of cells, and those without each unit."""
+    sums, counts = _unit_sums(readings)
+    total = sums.sum(axis=0)
+    n = counts.sum(axis=0)
+    return total / n, (total - sums) / (n - counts)
+
+
+def _means_weighted(readings: Readings, weights: np.ndarray) -> np.ndarray:
+    """Mean scores of cells with weighted units."""
+    sums, counts = _unit_sums(readings)
     return np.asarray((weights @ sums) / (weights @ counts))
 
 
-def _areas_without(r: Readings) -> tuple[np.ndarray, np.ndarray]:
-    """Areas less the comparisons that a unit takes part in, as positives or negatives, each once."""
-    won, positive, read = r.won, r.positive[:, None], r.read
-    of_positives, of_negatives = (r.by_unit((read & which).astype(float)) for which in (positive, ~positive))
-    n_positive, n_negative = of_positives.sum(axis=0), of_negatives.sum(axis=0)
-    area = (won * positive).sum(axis=0) / n_positive
-    lost = n_negative * r.by_unit(won * positive) + n_positive * r.by_unit(won * ~positive) - _won_within(r)
-    left = (n_positive - of_positives) * (n_negative - of_negatives)
-    return area, (area * n_positive * n_negative - lost) / left
+def _areas_without(readings: Readings) -> tuple[np.ndarray, np.ndarray]:
+    """Areas of cells, and those without each unit.
 
-
-def _won_within(r: Readings) -> np.ndarray:
-    """Comparisons won by each unit's positives over its own negatives, (n_units, n_cells)."""
-    found = np.zeros((int(r.units.max()) + 1, r.scores.shape[1]))
-    mixed = np.intersect1d(r.units[r.positive], r.units[~r.positive])
-    if len(mixed):
-        cases = np.split(np.argsort(r.units, kind="stable"), np.cumsum(np.bincount(r.units))[:-1])
-    for unit in mixed:
-        found[unit] = sum(won.sum(axis=(0, 1)) for _, won in comparisons(r, cases[unit]))
-    return found
-
-
-def comparisons(r: Readings, cases: np.ndarray | None = None) -> Iterator[tuple[slice, np.ndarray]]:
-    """Blocks of the comparisons of positives with negatives, (positives, negatives, n_cells), 0 if not read.
-
-    1 where the positive has the larger score, one half where they are equal. Each block says which positives
-    it is of.
+    Comparisons between a positive and a negative of the unit itself are counted both with its positives and
+    with its negatives, and are taken off once.
     """
-    scores, positive = (r.scores, r.positive) if cases is None else (r.scores[cases], r.positive[cases])
-    above, below = scores[positive], scores[~positive]
-    step = max(1, _BLOCK // max(below.size, 1))
-    for start in range(0, len(above), step):
-        rows = slice(start, start + step)
-        won = 0.5 + 0.5 * np.sign(above[rows, None] - below[None])
+    won = readings.won
+    positive = readings.positive[:, None]
+    unit_positives = readings.by_unit((readings.read & positive).astype(float))
+    unit_negatives = readings.by_unit((readings.read & ~positive).astype(float))
+    n_positive = unit_positives.sum(axis=0)
+    n_negative = unit_negatives.sum(axis=0)
+    area = (won * positive).sum(axis=0) / n_positive
+    won_by_positives = n_negative * readings.by_unit(won * positive)
+    won_over_negatives = n_positive * readings.by_unit(won * ~positive)
+    won_with_unit = won_by_positives + won_over_negatives - _won_within(readings)
+    n_without_unit = (n_positive - unit_positives) * (n_negative - unit_negatives)
+    return area, (area * n_positive * n_negative - won_with_unit) / n_without_unit
+
+
+def _won_within(readings: Readings) -> np.ndarray:
+    """Comparisons won by each unit's positives over its own negatives, (n_units, n_cells)."""
+    units = readings.units
+    positive = readings.positive
+    won_within = np.zeros((int(units.max()) + 1, readings.scores.shape[1]))
+    mixed_units = np.intersect1d(units[positive], units[~positive])
+    if not len(mixed_units):
+        return won_within
+    cases_of_units = np.split(np.argsort(units, kind="stable"), np.cumsum(np.bincount(units))[:-1])
+    for unit in mixed_units:
+        for _, won in comparisons(readings, cases_of_units[unit]):
+            won_within[unit] += won.sum(axis=(0, 1))
+    return won_within
+
+
+def comparisons(readings: Readings, cases: np.ndarray | None = None) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield blocks of the comparisons of positives with negatives, of all cases or of some.
+
+    A block is a slice of the positives and an array (positives, negatives, n_cells): 1 where the positive has
+    the larger score, one half where they are equal, 0 where it has the smaller one or either is not read.
+    """
+    scores = readings.scores
+    positive = readings.positive
+    if cases is not None:
+        scores = scores[cases]
+        positive = positive[cases]
+    positive_scores = scores[positive]
+    negative_scores = scores[~positive]
+    block_size = max(1, _BLOCK // max(negative_scores.size, 1))
+    for start in range(0, len(positive_scores), block_size):
+        rows = slice(start, start + block_size)
+        won = 0.5 + 0.5 * np.sign(positive_scores[rows, None] - negative_scores[None])
         yield rows, np.nan_to_num(won, copy=False)
 
 
-def _areas_weighted(r: Readings, weights: np.ndarray) -> np.ndarray:
-    of_cases = weights[:, r.units]
-    own, other = of_cases[:, r.positive], of_cases[:, ~r.positive]
-    won = np.zeros((len(weights), r.scores.shape[1]))
-    for rows, block in comparisons(r):
-        won += np.einsum("bp,bpk->bk", own[:, rows], np.tensordot(other, block, (1, 1)))
-    read = r.read.astype(np.float64)
-    return np.asarray(won / ((own @ read[r.positive]) * (other @ read[~r.positive])))
+def _areas_weighted(readings: Readings, weights: np.ndarray) -> np.ndarray:
+    """Areas of cells with weighted units."""
+    positive = readings.positive
+    case_weights = weights[:, readings.units]
+    positive_weights = case_weights[:, positive]
+    negative_weights = case_weights[:, ~positive]
+    won = np.zeros((len(weights), readings.scores.shape[1]))
+    for rows, block in comparisons(readings):
+        won_over_negatives = np.tensordot(negative_weights, block, (1, 1))
+        won += np.einsum("bp,bpk->bk", positive_weights[:, rows], won_over_negatives)
+    read = readings.read.astype(np.float64)
+    n_positive = positive_weights @ read[positive]
+    n_negative = negative_weights @ read[~positive]
+    return np.asarray(won / (n_positive * n_negative))
 
 
 RECORDS = (
     Figure("mean", "mean score", _means_without, _means_weighted),
     Figure("auc", "area under the ROC curve", _areas_without, _areas_weighted, needs_label=True),
 )
-#: What `figure=` takes.
+#: Choices of the option `figure`.
 FIGURES = tuple(record.name for record in RECORDS)
 BY_NAME = {record.name: record for record in RECORDS}

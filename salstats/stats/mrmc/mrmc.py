@@ -28,23 +28,31 @@ from salstats.stats.engine.equivalence import (
 from salstats.stats.engine.limits import t_limits
 from salstats.stats.engine.tails import t_tails
 from salstats.stats.engine.units import Unit
-from salstats.stats.mrmc.analysis import Found, asked_of, studies_of
+from salstats.stats.mrmc.analysis import GroupFigures, check_mrmc_options, figures_of_groups
 from salstats.stats.mrmc.anova import (
     ANALYSES,
     Analysis,
-    Parts,
+    AnovaTable,
     equality,
     error_of_difference,
     error_of_mean,
 )
 
-#: The column `interval` of its rows, and `test`.
-INTERVAL, TEST = "obuchowski-rockette", "Obuchowski-Rockette"
-#: Columns that `_rows` gives as they are, and the numbers that not every row has.
-_ESTIMATED = ("term", "estimate", "std_error", "statistic", "p_value", "n", "n_missing", "n_units")
-_NUMBERS = (
+#: Value of the column `interval`.
+INTERVAL = "obuchowski-rockette"
+#: Value of the column `test`.
+TEST = "Obuchowski-Rockette"
+#: Columns of the result that are those of `_group_rows`.
+_ESTIMATE_COLUMNS = ("term", "estimate", "std_error", "statistic", "p_value", "n", "n_missing", "n_units")
+#: Columns that some rows lack.
+_OPTIONAL_NUMBERS = (
     "estimate", "std_error", "statistic", "df", "p_value", "df_residual", "method_mean", "reference_mean",
 )  # fmt: skip
+_NEGATIVE_GAP = (
+    "cases are estimated to add less than nothing to what readers' figures have in common (Cov2 - Cov3, or "
+    "Cov2 of one method, below 0), which is taken as 0 (Hillis 2014)"
+)
+_NO_VARIANCE = "the estimated variance is not above 0, so there are no limits and no test (NaN)"
 
 
 def mrmc(
@@ -200,166 +208,193 @@ def mrmc(
     2  difference    cam     -0.10   181.89      0.0
     3       equal    NaN       NaN     1.00      0.0
     """
-    asked = asked_of(figure, label, covariance, (readers, cases), n_replicates, rng)
+    options = check_mrmc_options(figure, label, covariance, (readers, cases), n_replicates, rng)
     check_procedure(adjust, "adjust")
     level = check_level(level)
-    keys, unit_name, studies = studies_of(scores, by, unit, asked)
-    doubts: _Doubts = defaultdict(list)
+    keys, unit_name, groups = figures_of_groups(scores, by, unit, options)
+    groups_by_problem: dict[str, list[str]] = defaultdict(list)
     rows: list[dict[str, Any]] = []
-    for group, found in enumerate(studies):
-        own = _rows(found, asked.analysis, reference, doubts, group)
-        rows += [{"group": group} | row for row in own]
-    for what, groups in doubts.items():
-        warn(f"{what}: {group_list([group_label(keys, group) for group in dict.fromkeys(groups)])}")
-    table = {c: np.array([row[c] for row in rows]) for c in rows[0]}
-    names = {c: text_column(table.pop(c)) for c in ("method", "reference")}
-    shown = pd.DataFrame({c: keys[c].array.take(table["group"]) for c in keys} | names)
-    compared = table["term"] == "difference"
-    estimate, std_error, df = (table[c] for c in ("estimate", "std_error", "df"))
-    # where nothing varies nothing is known of others
-    known = std_error > 0
-    low, high = (np.where(known, end, np.nan) for end in t_limits(estimate, std_error, df, level))
-    side = sides(np.where(compared, estimate, 0.0), (low > 0) | (high < 0))
-    told: dict[str, Any] = {"verdict": side}
+    for group, group_figures in enumerate(groups):
+        group_rows, problems = _group_rows(group_figures, options.analysis, reference)
+        rows += [{"group": group} | row for row in group_rows]
+        for problem in dict.fromkeys(problems):
+            groups_by_problem[problem].append(group_label(keys, group))
+    for problem, labels in groups_by_problem.items():
+        warn(f"{problem}: {group_list(labels)}")
+    table = {column: np.array([row[column] for row in rows]) for column in rows[0]}
+    key_columns = {column: keys[column].array.take(table["group"]) for column in keys}
+    key_columns["method"] = text_column(table.pop("method"))
+    key_columns["reference"] = text_column(table.pop("reference"))
+    row_keys = pd.DataFrame(key_columns)
+    is_difference = table["term"] == "difference"
+    estimate = table["estimate"]
+    std_error = table["std_error"]
+    df = table["df"]
+    # A standard error of 0 comes from figures that do not vary, and gives no limits.
+    has_limits = std_error > 0
+    low, high = t_limits(estimate, std_error, df, level)
+    low = np.where(has_limits, low, np.nan)
+    high = np.where(has_limits, high, np.nan)
+    excludes_zero = (low > 0) | (high < 0)
+    side = sides(np.where(is_difference, estimate, 0.0), excludes_zero)
+    verdict_columns: dict[str, Any] = {"verdict": side}
     if margin is not None:
-        of_what = np.full(len(rows), "auc") if asked.figure.needs_label else metrics_of(shown, scores)
-        told = _against_margin((estimate, std_error, df), margin, of_what, side, compared, level)
-    told["verdict"] = _where(compared, told["verdict"])
-    counted = []
+        metrics = np.full(len(rows), "auc")
+        if not options.figure.needs_label:
+            metrics = metrics_of(row_keys, scores)
+        verdict_columns = _margin_columns(
+            (estimate, std_error, df), margin, metrics, side, is_difference, level
+        )
+    verdict_columns["verdict"] = _text_where(is_difference, verdict_columns["verdict"])
+    columns: dict[str, Any] = {column: table[column] for column in _ESTIMATE_COLUMNS}
     if table["n_absent"].any():
-        counted.append("n_absent")
+        columns["n_absent"] = table["n_absent"]
     if not table["same_cases"].all():
-        counted.append("n_shared")
-    columns = {c: table[c] for c in (*_ESTIMATED, *counted)} | {
+        columns["n_shared"] = table["n_shared"]
+    columns |= {
         "df": np.where(np.isinf(df), np.nan, df),
         "conf_low": low,
         "conf_high": high,
         "conf_level": level,
-        "interval": _where(known, [INTERVAL] * len(rows)),
+        "interval": _text_where(has_limits, [INTERVAL] * len(rows)),
         "unit": unit_name,
-        "inference_to": asked.analysis.inference_to,
+        "inference_to": options.analysis.inference_to,
     }
-    special = {c: table[c] for c in ("df_residual", "method_mean", "reference_mean")} | told
+    special: dict[str, Any] = {
+        "df_residual": table["df_residual"],
+        "method_mean": table["method_mean"],
+        "reference_mean": table["reference_mean"],
+        **verdict_columns,
+    }
     special |= {"test": TEST, "figure": figure, "covariance": covariance}
-    special |= {c: table[c] for c in ("n_readers", "design")}
+    special |= {"n_readers": table["n_readers"], "design": table["design"]}
     if covariance == "bootstrap":
         special["n_replicates"] = n_replicates
-    frame = estimates_frame(shown, columns, special)
+    frame = estimates_frame(row_keys, columns, special)
     frame = add_caution(frame, DIFFERENT_CASES, table["different_cases"])
     return adjusted_if_asked(frame, adjust)
 
 
-def _rows(
-    found: Found, analysis: Analysis, reference: str | None, doubts: "_Doubts", group: int
-) -> list[dict[str, Any]]:
-    """Rows of one group: a mean per method, a difference per pair, and the global test."""
-    study, parts = found.study, found.parts
-    names, means = study.methods, parts.means
-    least = ROUNDING * np.abs(found.values).max()
-    n_readers = int(study.readings.readers.max()) + 1
-
-    def row(term: str, methods: Sequence[int], **values: Any) -> dict[str, Any]:
-        of_methods = (study.n, study.n_missing, study.n_absent)
-        n, n_missing, n_absent = (int(of[list(methods)].sum()) for of in of_methods)
-        none = dict.fromkeys(_NUMBERS, np.nan) | dict.fromkeys(("method", "reference"))
-        counts = {"n": n, "n_missing": n_missing, "n_absent": n_absent, "n_units": found.n_units(methods)}
-        of_cases = {"n_shared": study.n_shared, "same_cases": study.n_shared == study.n_any}
-        counts |= of_cases | {"different_cases": study.different_cases}
-        return none | {"term": term, "design": study.design, "n_readers": n_readers} | counts | values
-
+def _group_rows(
+    group_figures: GroupFigures, analysis: Analysis, reference: str | None
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Rows of one group (a mean per method, a difference per pair, the global test), and their problems."""
+    methods = group_figures.study.methods
+    table = group_figures.table
+    means = table.means
+    # Standard errors up to this one may be nothing but rounding errors.
+    smallest_error = ROUNDING * np.abs(group_figures.values).max()
     rows = []
-    for i, name in enumerate(names):
-        own = found.parts_of_method(i)
-        error, df = error_of_mean(own, analysis)
-        error = error if error > least else 0.0
-        _note(doubts, own, analysis, error, group)
-        known = {"std_error": error, "df": df, "n_readers": int(parts.n_readers[i])}
-        rows.append(row("mean", [i], method=name, estimate=means[i], **known))
-    for i, j in _pairs(names, reference):
-        error, df = error_of_difference(parts, analysis, i, j)
-        error = error if error > least else 0.0
-        gap = means[i] - means[j]
-        statistic = gap / error if error > 0 else np.nan
-        rows.append(
-            row(
-                "difference",
-                [i],
-                method=names[i],
-                reference=names[j],
-                estimate=gap,
-                std_error=error,
-                df=df,
-                statistic=statistic,
-                p_value=2 * special.stdtr(df, -abs(statistic)),
-                method_mean=means[i],
-                reference_mean=means[j],
-            )
-        )
-    if len(names) > 1:
-        _note(doubts, parts, analysis, error, group)
-        test = equality(parts, analysis, least)
-        residual = np.nan if np.isinf(test.df_residual) else test.df_residual
-        rows.append(
-            row(
-                "equal",
-                range(len(names)),
-                statistic=test.statistic,
-                df=test.df,
-                df_residual=residual,
-                p_value=test.p_value,
-            )
-        )
-    return rows
+    problems = []
+    for i, method in enumerate(methods):
+        method_table = group_figures.table_of_method(i)
+        error, df = error_of_mean(method_table, analysis)
+        error = error if error > smallest_error else 0.0
+        problems += _problems(method_table, analysis, error)
+        row = _empty_row(group_figures, "mean", [i])
+        row |= {"method": method, "estimate": means[i], "std_error": error, "df": df}
+        row["n_readers"] = int(table.n_readers[i])
+        rows.append(row)
+    for i, j in _pairs(methods, reference):
+        error, df = error_of_difference(table, analysis, i, j)
+        error = error if error > smallest_error else 0.0
+        difference = means[i] - means[j]
+        statistic = difference / error if error > 0 else np.nan
+        row = _empty_row(group_figures, "difference", [i])
+        row |= {
+            "method": methods[i],
+            "reference": methods[j],
+            "estimate": difference,
+            "std_error": error,
+            "df": df,
+            "statistic": statistic,
+            "p_value": 2 * special.stdtr(df, -abs(statistic)),
+            "method_mean": means[i],
+            "reference_mean": means[j],
+        }
+        rows.append(row)
+    if len(methods) > 1:
+        # The error of the last pair stands for that of the global test.
+        problems += _problems(table, analysis, error)
+        test = equality(table, analysis, smallest_error)
+        row = _empty_row(group_figures, "equal", range(len(methods)))
+        row |= {
+            "statistic": test.statistic,
+            "df": test.df,
+            "df_residual": np.nan if np.isinf(test.df_residual) else test.df_residual,
+            "p_value": test.p_value,
+        }
+        rows.append(row)
+    return rows, problems
 
 
-def _pairs(names: list[str], reference: str | None) -> list[tuple[int, int]]:
-    """Which methods are compared: each with the reference, or each with those behind it."""
+def _empty_row(group_figures: GroupFigures, term: str, methods: Sequence[int]) -> dict[str, Any]:
+    """Row of a term without estimates, with the counts of some methods of a group."""
+    study = group_figures.study
+    row: dict[str, Any] = dict.fromkeys(_OPTIONAL_NUMBERS, np.nan)
+    row |= dict.fromkeys(("method", "reference"))
+    row |= {
+        "term": term,
+        "design": study.design,
+        "n_readers": int(study.readings.readers.max()) + 1,
+        "n": int(study.n[list(methods)].sum()),
+        "n_missing": int(study.n_missing[list(methods)].sum()),
+        "n_absent": int(study.n_absent[list(methods)].sum()),
+        "n_units": group_figures.n_units(methods),
+        "n_shared": study.n_shared,
+        "same_cases": study.n_shared == study.n_any,
+        "different_cases": study.different_cases,
+    }
+    return row
+
+
+def _problems(table: AnovaTable, analysis: Analysis, std_error: float) -> list[str]:
+    """Problems of one estimate: a covariance gap below 0, which is taken as 0, and no variance."""
+    problems = []
+    if analysis is not ANALYSES[True, False] and table.covariance_gap < 0:
+        problems.append(_NEGATIVE_GAP)
+    if not std_error > 0:
+        problems.append(_NO_VARIANCE)
+    return problems
+
+
+def _pairs(methods: list[str], reference: str | None) -> list[tuple[int, int]]:
+    """Positions of the methods to compare: each with the reference, or all pairs without a reference."""
     if reference is None:
-        return list(itertools.combinations(range(len(names)), 2))
+        return list(itertools.combinations(range(len(methods)), 2))
     reference = str(reference)
-    if reference not in names:
-        hint = did_you_mean(reference, names)
+    if reference not in methods:
+        hint = did_you_mean(reference, methods)
         raise SalstatsError(
-            f"reference={reference!r} is not a method of these scores ({quoted(names)}){hint}"
+            f"reference={reference!r} is not a method of these scores ({quoted(methods)}){hint}"
         )
-    if len(names) == 1:
+    if len(methods) == 1:
         raise SalstatsError(f"{reference!r} is the only method of these scores; there is nothing to compare")
-    other = names.index(reference)
-    return [(i, other) for i in range(len(names)) if i != other]
+    reference_position = methods.index(reference)
+    return [(i, reference_position) for i in range(len(methods)) if i != reference_position]
 
 
-def _against_margin(
+def _margin_columns(
     estimates: tuple[np.ndarray, np.ndarray, np.ndarray],
     margin: Margin,
     metrics: np.ndarray,
     side: np.ndarray,
-    compared: np.ndarray,
+    is_difference: np.ndarray,
     level: float,
 ) -> dict[str, Any]:
-    """Columns of `margin_columns` for the differences, NaN in other rows."""
-    low, high = (np.where(compared, bound, np.nan) for bound in check_margin(margin, metrics))
-    warn_of_units(low[compared], high[compared], "difference", metrics[compared])
+    """Columns of `margin_columns` for the differences, NaN in other rows.
+
+    `estimates` are estimates, standard errors and degrees of freedom.
+    """
+    low, high = check_margin(margin, metrics)
+    low = np.where(is_difference, low, np.nan)
+    high = np.where(is_difference, high, np.nan)
+    warn_of_units(low[is_difference], high[is_difference], "difference", metrics[is_difference])
     p_value = p_of_tails(partial(t_tails, *estimates), low, high)
-    return margin_columns(side, metrics, (low, high, p_value), is_below(p_value, 1 - level), 1)
+    is_shown = is_below(p_value, 1 - level)
+    return margin_columns(side, metrics, (low, high, p_value), is_shown, sense=1)
 
 
-def _where(said: np.ndarray, texts: Sequence[str] | np.ndarray) -> Any:
-    """Texts as a column, missing where nothing is said."""
-    return text_column(str(text) if own else None for own, text in zip(said, texts, strict=True))
-
-
-#: What deserves a look, and the groups where it does.
-_Doubts = dict[str, list[int]]
-_NEGATIVE = (
-    "cases are estimated to add less than nothing to what readers' figures have in common (Cov2 - Cov3, or "
-    "Cov2 of one method, below 0), which is taken as 0 (Hillis 2014)"
-)
-_CONSTANT = "the estimated variance is not above 0, so there are no limits and no test (NaN)"
-
-
-def _note(doubts: _Doubts, parts: Parts, analysis: Analysis, error: float, group: int) -> None:
-    """Note an estimate that was taken as 0, and one without variance."""
-    if analysis is not ANALYSES[True, False] and parts.gap < 0:
-        doubts[_NEGATIVE].append(group)
-    if not error > 0:
-        doubts[_CONSTANT].append(group)
+def _text_where(mask: np.ndarray, texts: Sequence[str] | np.ndarray) -> Any:
+    """Return texts as a column, missing where the mask is false."""
+    return text_column(str(text) if present else None for present, text in zip(mask, texts, strict=True))

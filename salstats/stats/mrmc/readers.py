@@ -1,4 +1,4 @@
-"""Readers behind `mrmc`: how much they differ, and each one's figure."""
+"""Readers behind `mrmc`: variances between them, and each one's figure."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from salstats.checks import check_level
 from salstats.frames import estimates_frame, text_column
 from salstats.stats.engine.limits import t_limits
 from salstats.stats.engine.units import Unit
-from salstats.stats.mrmc.analysis import asked_of, studies_of
+from salstats.stats.mrmc.analysis import check_mrmc_options, figures_of_groups
 from salstats.stats.mrmc.anova import components
 
 
@@ -75,34 +75,48 @@ def mrmc_components(
     1    iou   error     0.019  0.019
     2    iou    cov2     0.015  0.015
     """
-    asked = asked_of(figure, label, covariance, ("random", "random"), n_replicates, rng)
-    keys, unit_name, studies = studies_of(scores, by, unit, asked)
-    rows, groups = [], []
-    for group, found in enumerate(studies):
-        parts = found.parts
-        for term, estimate in components(parts).items():
-            is_variance = not term.startswith("cov")
-            low = 0.0 if is_variance else np.nan_to_num(parts.cov3) if term == "cov2" else -np.inf
-            rows.append(
-                {
-                    "term": term,
-                    "parameter": "variance" if is_variance else "covariance",
+    options = check_mrmc_options(figure, label, covariance, ("random", "random"), n_replicates, rng)
+    keys, unit_name, groups = figures_of_groups(scores, by, unit, options)
+    rows = []
+    group_of_row = []
+    for group, group_figures in enumerate(groups):
+        study = group_figures.study
+        table = group_figures.table
+        n_methods = len(table.means)
+        for term, estimate in components(table).items():
+            row: dict[str, Any] = {"term": term}
+            if term.startswith("cov"):
+                lowest = -np.inf
+                if term == "cov2":
+                    lowest = np.nan_to_num(table.cov3)
+                row |= {
+                    "parameter": "covariance",
                     "estimate": estimate,
-                    "used": max(estimate, low),
-                    "sd": np.sqrt(max(estimate, 0.0)) if is_variance else np.nan,
-                    "correlation": np.nan if is_variance else estimate / parts.var,
-                    "unit": unit_name,
-                    "n_methods": len(parts.means),
-                    "n_readers": int(found.study.readings.readers.max()) + 1,
-                    "n_cases": found.study.n_cases,
-                    "n_units": found.n_units(range(len(parts.means))),
-                    "figure": figure,
-                    "covariance": covariance,
-                    "design": found.study.design,
+                    "used": max(estimate, lowest),
+                    "sd": np.nan,
+                    "correlation": estimate / table.var,
                 }
-            )
-            groups.append(group)
-    return pd.concat([keys.iloc[groups].reset_index(drop=True), pd.DataFrame(rows)], axis=1)
+            else:
+                row |= {
+                    "parameter": "variance",
+                    "estimate": estimate,
+                    "used": max(estimate, 0.0),
+                    "sd": np.sqrt(max(estimate, 0.0)),
+                    "correlation": np.nan,
+                }
+            row |= {
+                "unit": unit_name,
+                "n_methods": n_methods,
+                "n_readers": int(study.readings.readers.max()) + 1,
+                "n_cases": study.n_cases,
+                "n_units": group_figures.n_units(range(n_methods)),
+                "figure": figure,
+                "covariance": covariance,
+                "design": study.design,
+            }
+            rows.append(row)
+            group_of_row.append(group)
+    return pd.concat([keys.iloc[group_of_row].reset_index(drop=True), pd.DataFrame(rows)], axis=1)
 
 
 def mrmc_readers(
@@ -149,21 +163,32 @@ def mrmc_readers(
     0    cam    ann     0.433      0.120
     1    cam    bob     0.500      0.153
     """
-    asked = asked_of(figure, label, covariance, ("fixed", "random"), n_replicates, rng)
+    options = check_mrmc_options(figure, label, covariance, ("fixed", "random"), n_replicates, rng)
     level = check_level(level)
-    keys, unit_name, studies = studies_of(scores, by, unit, asked)
-    parts = []
-    for group, found in enumerate(studies):
-        r, std_error = found.study.readings, np.sqrt(np.diag(found.covariance))
-        low, high = t_limits(found.values, std_error, np.full(len(std_error), np.inf), level)
-        names = {
-            "method": text_column(found.study.methods[i] for i in r.methods),
-            "reader": text_column(found.study.readers[i] for i in r.readers),
+    keys, unit_name, groups = figures_of_groups(scores, by, unit, options)
+    frames = []
+    for group, group_figures in enumerate(groups):
+        study = group_figures.study
+        readings = study.readings
+        values = group_figures.values
+        std_error = np.sqrt(np.diag(group_figures.covariance))
+        normal_df = np.full(len(std_error), np.inf)
+        low, high = t_limits(values, std_error, normal_df, level)
+        cell_keys = keys.iloc[[group] * len(values)].reset_index(drop=True)
+        cell_keys["method"] = text_column(study.methods[method] for method in readings.methods)
+        cell_keys["reader"] = text_column(study.readers[reader] for reader in readings.readers)
+        columns: dict[str, Any] = {
+            "term": "mean",
+            "estimate": values,
+            "std_error": std_error,
+            "conf_low": low,
+            "conf_high": high,
+            "conf_level": level,
+            "interval": "wald",
+            "unit": unit_name,
+            "inference_to": options.analysis.inference_to,
+            "n": readings.read.sum(axis=0),
+            "n_units": (readings.by_unit(readings.read.astype(float)) > 0).sum(axis=0),
         }
-        own = keys.iloc[[group] * len(low)].reset_index(drop=True).assign(**names)
-        columns: dict[str, Any] = {"term": "mean", "estimate": found.values, "std_error": std_error}
-        columns |= {"conf_low": low, "conf_high": high, "conf_level": level, "interval": "wald"}
-        columns |= {"unit": unit_name, "inference_to": asked.analysis.inference_to, "n": r.read.sum(axis=0)}
-        columns["n_units"] = (r.by_unit(r.read.astype(float)) > 0).sum(axis=0)
-        parts.append(estimates_frame(own, columns, {"figure": figure, "covariance": covariance}))
-    return pd.concat(parts, ignore_index=True)
+        frames.append(estimates_frame(cell_keys, columns, {"figure": figure, "covariance": covariance}))
+    return pd.concat(frames, ignore_index=True)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import special
@@ -15,143 +15,183 @@ from salstats.stats.planning import formulas
 from salstats.stats.planning.populations import Draw
 from salstats.stats.planning.studies import Plan, simulate
 
-#: Sizes that are planned for unless told, in those that a formula says are enough.
-_LADDER = (0.4, 0.6, 0.75, 0.9, 1.0, 1.15, 1.4, 1.8)
-#: Fewest units of a study, and level of the interval of a simulated power.
-_LEAST, _CONF_LEVEL = 2, 0.95
+#: Default sizes, in multiples of the size that is enough by formula.
+_SIZE_MULTIPLES = (0.4, 0.6, 0.75, 0.9, 1.0, 1.15, 1.4, 1.8)
+#: Fewest units of a study.
+_FEWEST_UNITS = 2
+#: Level of the interval of a simulated power.
+_CONF_LEVEL = 0.95
+# n cases made of n / m units of m cases are not n + 1, as rounding errors would have it
+_ROUNDING = 1e-9
+
+
+class StudySize(NamedTuple):
+    """Numbers of cases and of units of a planned study."""
+
+    n_cases: int
+    n_units: int
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Studies of one effect and of any size."""
+    """Planned studies of one effect and of any size."""
 
-    keys: Mapping[str, Any]  # columns that name it: groups, effect, readers
-    plan: Plan  # what studies are to show
-    tested: float  # the effect that is tested: of a decrease that is to differ from 0 the difference
-    # precision, of_tested: by number of units, of the estimate and of what is tested
+    #: Columns that name the curve: groups, effect, readers.
+    keys: Mapping[str, Any]
+    plan: Plan
+    #: Effect that is tested: the difference, where a percentage decrease is to differ from 0.
+    tested_effect: float
+    #: Precision of the estimate, and of the tested effect, as functions of the number of units.
     precision: Callable[[Any], formulas.Precision]
-    of_tested: Callable[[Any], formulas.Precision]
-    bounds: tuple[float, float] | None = None  # of the margin
-    cases_per_unit: float = 1.0  # cases that a unit has on average
-    metric: str = ""  # what the scores are
-    # limits of the standard error over itself: the pilot's spread is uncertain; None where it is given
+    tested_precision: Callable[[Any], formulas.Precision]
+    margin_bounds: tuple[float, float] | None = None
+    #: Mean number of cases of a unit.
+    cases_per_unit: float = 1.0
+    metric: str = ""
+    #: Limits of the standard error over itself, as a pilot's spread is uncertain; None for a given spread.
     error_limits: tuple[float, float] | None = None
-    few: bool = False  # whether the spread rests on few units
-    # studies by number of units, for simulation
+    #: True if the spread rests on few units.
+    has_few_units: bool = False
+    #: Draw of studies as a function of the number of units, for simulation.
     draw: Callable[[int], Draw] | None = field(default=None, repr=False)
 
     def power(self, n_units: int, error_ratio: float = 1.0) -> float:
-        """Power by formula, of a standard error that is so many times the one expected."""
-        precision = self.of_tested(n_units)
+        """Return the power by formula if the standard error is `error_ratio` times the expected one."""
+        precision = self.tested_precision(n_units)
         precision = precision._replace(std_error=error_ratio * precision.std_error)
-        return float(self.plan.power(precision, self.tested, self.bounds))
+        return float(self.plan.power(precision, self.tested_effect, self.margin_bounds))
 
-    def enough(self, target: float, error_ratio: float = 1.0) -> int | None:
-        """Units at which power reaches the target by formula."""
-        if self.plan.goal == "difference" and self.tested == 0:
+    def units_needed(self, target: float, error_ratio: float = 1.0) -> int | None:
+        """Return the number of units at which power reaches the target by formula, or None."""
+        if self.plan.goal == "difference" and self.tested_effect == 0:
             return None
-        return formulas.fewest(partial(self.power, error_ratio=error_ratio), target, _LEAST)
+        return formulas.fewest(partial(self.power, error_ratio=error_ratio), target, _FEWEST_UNITS)
 
-    def needed_limits(self, target: float, ratio: float = 1.0) -> dict[str, int | None]:
-        """Columns of the limits of the cases that are needed, from those of the pilot's spread.
+    def limits_of_needed_cases(self, target: float, size_ratio: float = 1.0) -> dict[str, int | None]:
+        """Return the columns `n_low` and `n_high`, limits of the number of cases needed.
 
-        They are by formula; `ratio` is how many times those by formula studies need as simulated.
+        They come by formula from the limits of the pilot's spread, times `size_ratio`: the size needed by
+        simulation over the size needed by formula.
         """
         if self.error_limits is None:
             return {}
         columns: dict[str, int | None] = {}
         for name, error_ratio in zip(("n_low", "n_high"), self.error_limits, strict=True):
-            limit = self.enough(target, error_ratio)
-            columns[name] = None if limit is None else self.cases(math.ceil(ratio * limit - 1e-9))
+            n_units = self.units_needed(target, error_ratio)
+            if n_units is not None:
+                n_units = math.ceil(size_ratio * n_units - _ROUNDING)
+            columns[name] = self.cases_needed(n_units)
         return columns
 
-    def cases(self, n_units: int | None) -> int | None:
-        """Cases of so many units."""
-        return None if n_units is None else int(np.ceil(n_units * self.cases_per_unit - 1e-9))
+    def cases_needed(self, n_units: int | None) -> int | None:
+        """Return the number of cases of so many units, None for None."""
+        if n_units is None:
+            return None
+        return self._n_cases(n_units)
 
-    def sizes(self, n_cases: Iterable[int] | None, target: float) -> list[tuple[int, int]]:
-        """Cases and units to plan for: those asked for, or some around what a formula says is enough."""
+    def _n_cases(self, n_units: int) -> int:
+        """Return the number of cases of so many units."""
+        return int(np.ceil(n_units * self.cases_per_unit - _ROUNDING))
+
+    def sizes(self, n_cases: Iterable[int] | None, target: float) -> list[StudySize]:
+        """Return the sizes to plan for: those of `n_cases`, or some around the size needed by formula."""
         if n_cases is not None:
-            sizes = [(n, round(n / self.cases_per_unit)) for n in n_cases]
-            if sizes[0][1] < _LEAST:
+            sizes = [StudySize(n, round(n / self.cases_per_unit)) for n in n_cases]
+            if sizes[0].n_units < _FEWEST_UNITS:
                 raise ValueRangeError(
-                    f"n_cases={sizes[0][0]} make fewer than {_LEAST} units, which tell nothing of others; "
-                    f"give n_cases={self.cases(_LEAST)} or more"
+                    f"n_cases={sizes[0].n_cases} make fewer than {_FEWEST_UNITS} units, which tell nothing "
+                    f"of others; give n_cases={self._n_cases(_FEWEST_UNITS)} or more"
                 )
             return sizes
-        enough = self.enough(target)
-        if enough is None:
+        n_needed = self.units_needed(target)
+        if n_needed is None:
             raise ValueRangeError(
                 f"no number of cases reaches target={target:g} here, so there is none to plan around; give "
                 "n_cases=, or another effect, margin, width or more readers"
             )
-        units = sorted({max(_LEAST, round(enough * share)) for share in _LADDER})
-        return [(self.cases(n) or n, n) for n in units]
+        unit_numbers = {max(_FEWEST_UNITS, round(n_needed * multiple)) for multiple in _SIZE_MULTIPLES}
+        return [StudySize(self._n_cases(n) or n, n) for n in sorted(unit_numbers)]
 
 
 @dataclass(frozen=True)
 class Simulation:
-    """How studies are simulated."""
+    """Options of simulated studies."""
 
     n_studies: int
     jobs: int | None
     progress: bool
 
 
-def rows_by_formula(curve: Curve, sizes: Sequence[tuple[int, int]], target: float) -> list[dict[str, Any]]:
-    """Rows of a curve, by formula."""
-    units = np.array([n for _, n in sizes])
-    power = curve.plan.power(curve.of_tested(units), curve.tested, curve.bounds)
-    width = formulas.mean_width(curve.precision(units), curve.plan.level)
-    needed = {"n_needed": curve.cases(curve.enough(target)), **curve.needed_limits(target)}
-    return [
-        {**curve.keys, "n_cases": n, "n_units": u, "power": p, "width": w, **needed}
-        for (n, u), p, w in zip(sizes, power, width, strict=True)
-    ]
+def rows_by_formula(curve: Curve, sizes: Sequence[StudySize], target: float) -> list[dict[str, Any]]:
+    """Return the rows of a curve, by formula."""
+    n_units = np.array([size.n_units for size in sizes])
+    power = curve.plan.power(curve.tested_precision(n_units), curve.tested_effect, curve.margin_bounds)
+    width = formulas.mean_width(curve.precision(n_units), curve.plan.level)
+    needed_columns = {"n_needed": curve.cases_needed(curve.units_needed(target))}
+    needed_columns |= curve.limits_of_needed_cases(target)
+    rows = []
+    for i, size in enumerate(sizes):
+        row = {
+            **curve.keys,
+            "n_cases": size.n_cases,
+            "n_units": size.n_units,
+            "power": power[i],
+            "width": width[i],
+            **needed_columns,
+        }
+        rows.append(row)
+    return rows
 
 
 def rows_by_simulation(
-    curve: Curve, sizes: Sequence[tuple[int, int]], target: float, how: Simulation
+    curve: Curve, sizes: Sequence[StudySize], target: float, simulation: Simulation
 ) -> list[dict[str, Any]]:
-    """Rows of a curve, from simulated studies."""
+    """Return the rows of a curve, from simulated studies."""
     assert curve.draw is not None
-    draws = {n: curve.draw(n) for n in dict.fromkeys(n for _, n in sizes)}
-    counted = simulate(draws, curve.plan, curve.metric, how.n_studies, jobs=how.jobs, progress=how.progress)
-    units = np.array([n for _, n in sizes])
-    shown = np.array([counted[n].n_shown for n in units])
-    power = shown / how.n_studies
-    low, high = wilson(power, np.full(len(power), how.n_studies), _CONF_LEVEL)
-    enough = crossing(units, shown, how.n_studies, target)
-    by_formula = curve.enough(target)
-    ratio = 1.0
-    if enough is not None and by_formula is not None and enough > units[0]:
-        ratio = enough / by_formula
-    needed = {"n_needed": curve.cases(enough), **curve.needed_limits(target, ratio)}
-    return [
-        {
+    n_studies = simulation.n_studies
+    n_units = np.array([size.n_units for size in sizes])
+    draws = {size.n_units: curve.draw(size.n_units) for size in sizes}
+    counts = simulate(
+        draws, curve.plan, curve.metric, n_studies, jobs=simulation.jobs, progress=simulation.progress
+    )
+    n_shown = np.array([counts[size.n_units].n_shown for size in sizes])
+    power = n_shown / n_studies
+    low, high = wilson(power, np.full(len(power), n_studies), _CONF_LEVEL)
+    units_needed = crossing(n_units, n_shown, n_studies, target)
+    units_by_formula = curve.units_needed(target)
+    size_ratio = 1.0
+    if units_needed is not None and units_by_formula is not None and units_needed > n_units[0]:
+        size_ratio = units_needed / units_by_formula
+    needed_columns = {"n_needed": curve.cases_needed(units_needed)}
+    needed_columns |= curve.limits_of_needed_cases(target, size_ratio)
+    rows = []
+    for i, size in enumerate(sizes):
+        size_counts = counts[size.n_units]
+        row = {
             **curve.keys,
-            "n_cases": n,
-            "n_units": u,
+            "n_cases": size.n_cases,
+            "n_units": size.n_units,
             "power": power[i],
-            "mc_error": np.sqrt(power[i] * (1 - power[i]) / how.n_studies),
+            "mc_error": np.sqrt(power[i] * (1 - power[i]) / n_studies),
             "conf_low": low[i],
             "conf_high": high[i],
             "conf_level": _CONF_LEVEL,
-            "width": counted[u].width,
-            "n_pairs": counted[u].n_pairs,
-            **needed,
-            "interval": counted[u].interval,
-            "test": counted[u].test,
+            "width": size_counts.width,
+            "n_pairs": size_counts.n_pairs,
+            **needed_columns,
+            "interval": size_counts.interval,
+            "test": size_counts.test,
         }
-        for i, (n, u) in enumerate(sizes)
-    ]
+        rows.append(row)
+    return rows
 
 
 def crossing(units: np.ndarray, shown: np.ndarray, n_studies: int, target: float) -> int | None:
-    """Units at which power reaches the target, between two of those simulated; None where none is beyond it.
+    """Return the number of units at which power reaches the target, None if no simulated size reaches it.
 
-    In between the normal quantile of the power is a line in the root of the units, as that of a z test is.
-    Where the smallest size reaches the target already, it is that.
+    `shown` (n_sizes,) are the studies of each size that reach their goal. Between two sizes the normal
+    quantile of the power is taken as a line in the root of the units, as it is for a z test. Where the
+    smallest size reaches the target already, it is that.
     """
     reached = np.flatnonzero(shown >= target * n_studies)
     if not len(reached):
@@ -159,8 +199,11 @@ def crossing(units: np.ndarray, shown: np.ndarray, n_studies: int, target: float
     after = int(reached[0])
     if after == 0:
         return int(units[0])
-    # as many as half a study more or less, so that none and all have a quantile
+    before = after - 1
+    # Half a study more, of one study more in all, gives numbers of 0 and of all studies a finite quantile.
     z = special.ndtri((shown + 0.5) / (n_studies + 1))
-    roots, at = np.sqrt(units.astype(np.float64)), special.ndtri(target)
-    share = np.clip((at - z[after - 1]) / (z[after] - z[after - 1]), 0, 1)
-    return int(np.ceil((roots[after - 1] + share * (roots[after] - roots[after - 1])) ** 2 - 1e-9))
+    target_z = special.ndtri(target)
+    roots = np.sqrt(units.astype(np.float64))
+    fraction = np.clip((target_z - z[before]) / (z[after] - z[before]), 0, 1)
+    root = roots[before] + fraction * (roots[after] - roots[before])
+    return int(np.ceil(root**2 - _ROUNDING))

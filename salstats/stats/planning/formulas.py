@@ -7,15 +7,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import special, stats
 
-from salstats.stats.mrmc.anova import ANALYSES, Parts, error_of_difference
+from salstats.stats.mrmc.anova import ANALYSES, AnovaTable, error_of_difference
 
-#: Numbers that may be arrays, as long as they go together.
+#: Numbers, or arrays of numbers that broadcast together.
 Numbers = Any
-#: Nodes of the integral over the SD of a study, and what is left out of it at either end.
-_NODES, _TAIL = np.polynomial.legendre.leggauss(200), 1e-15
+#: Nodes and weights of the integral over the SD of a study.
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(200)
+#: Probability that the integral leaves out at either end.
+_TAIL = 1e-15
 #: Degrees of freedom from which a standard error is as good as known.
-_KNOWN = 1e7
-#: Cases that are searched at most.
+_KNOWN_DF = 1e7
+#: Most cases that are searched.
 MOST_CASES = 1_000_000
 
 
@@ -27,65 +29,80 @@ class Precision(NamedTuple):
 
 
 def of_units(sd: float, n_units: Numbers) -> Precision:
-    """Of the mean of independent units, `sd` being that of one unit's part."""
+    """Return the precision of the mean of independent units, each with the standard deviation `sd`."""
     n = np.asarray(n_units, float)
     return Precision(sd / np.sqrt(n), n - 1)
 
 
-def t_power(effect: Numbers, of: Precision, level: float) -> np.ndarray:
+def t_power(effect: Numbers, precision: Precision, level: float) -> np.ndarray:
     """Power of a two-sided t test at 1 - `level`, on either side: by the noncentral F of its square."""
-    size = np.abs(np.asarray(effect, float) / of.std_error)
-    size, df = np.broadcast_arrays(size, np.asarray(of.df, float))
+    noncentrality = np.abs(np.asarray(effect, float) / precision.std_error)
+    noncentrality, df = np.broadcast_arrays(noncentrality, np.asarray(precision.df, float))
     # scipy's noncentral t is NaN at some large effects; its noncentral F is not
-    missed = special.ncfdtr(
-        1, np.minimum(df, _KNOWN), size**2, special.fdtri(1, np.minimum(df, _KNOWN), level)
-    )
-    q = special.ndtri((1 + level) / 2)
-    return np.where(df > _KNOWN, special.ndtr(size - q) + special.ndtr(-size - q), 1 - missed)
+    finite_df = np.minimum(df, _KNOWN_DF)
+    critical_f = special.fdtri(1, finite_df, level)
+    type_2_error = special.ncfdtr(1, finite_df, noncentrality**2, critical_f)
+    z = special.ndtri((1 + level) / 2)
+    normal_power = special.ndtr(noncentrality - z) + special.ndtr(-noncentrality - z)
+    return np.where(df > _KNOWN_DF, normal_power, 1 - type_2_error)
 
 
-def margin_power(effect: float, of: Precision, low: float, high: float, level: float) -> np.ndarray:
-    """Chance that one-sided t tests at 1 - `level` show an effect to lie above `low` and below `high`."""
-    se, df = (np.asarray(v, float)[..., None] for v in of)
-    df = np.minimum(df, _KNOWN)
+def margin_power(effect: float, precision: Precision, low: float, high: float, level: float) -> np.ndarray:
+    """Chance that one-sided t tests at 1 - `level` show an effect to lie above `low` and below `high`.
+
+    It is the integral over r, the estimated over the true standard error, of the density of r times the
+    chance that the estimate lies between low + q r se and high - q r se, with the quantile q of Student's t.
+    """
+    se = np.asarray(precision.std_error, float)[..., None]
+    df = np.asarray(precision.df, float)[..., None]
+    df = np.minimum(df, _KNOWN_DF)
     q = special.stdtrit(df, level)
-    nodes, weights = _NODES
-    # r is what the standard error comes out as, in true ones; at `most` the interval is as wide as the margin
-    first, last = (np.sqrt(special.chdtri(df, p) / df) for p in (1 - _TAIL, _TAIL))
-    most = np.minimum(last, (high - low) / (2 * q * se))
-    first = np.minimum(first, most)
-    r = first + (most - first) * (nodes + 1) / 2
+    smallest = np.sqrt(special.chdtri(df, 1 - _TAIL) / df)
+    largest = np.sqrt(special.chdtri(df, _TAIL) / df)
+    # With a larger r the interval is wider than the margin.
+    widest = np.minimum(largest, (high - low) / (2 * q * se))
+    smallest = np.minimum(smallest, widest)
+    r = smallest + (widest - smallest) * (_NODES + 1) / 2
+    # density of r, whose square times df is chi-squared
     density = 2 * df * r * stats.chi2.pdf(df * r**2, df)
     inside = special.ndtr((high - effect) / se - q * r) - special.ndtr((low - effect) / se + q * r)
-    return np.asarray((density * np.maximum(inside, 0) * weights).sum(axis=-1) * (most - first)[..., 0] / 2)
+    integral = (density * np.maximum(inside, 0) * _WEIGHTS).sum(axis=-1)
+    return np.asarray(integral * (widest - smallest)[..., 0] / 2)
 
 
-def mean_width(of: Precision, level: float) -> np.ndarray:
+def mean_width(precision: Precision, level: float) -> np.ndarray:
     """Expected width of a t interval."""
-    df = np.minimum(of.df, _KNOWN)
-    known_by = np.sqrt(2 / df) * special.poch(df / 2, 0.5)
-    return np.asarray(2 * special.stdtrit(df, (1 + level) / 2) * known_by * of.std_error)
+    df = np.minimum(precision.df, _KNOWN_DF)
+    # mean of the estimated over the true standard error
+    mean_ratio = np.sqrt(2 / df) * special.poch(df / 2, 0.5)
+    return np.asarray(2 * special.stdtrit(df, (1 + level) / 2) * mean_ratio * precision.std_error)
 
 
-def width_power(width: float, of: Precision, level: float) -> np.ndarray:
+def width_power(width: float, precision: Precision, level: float) -> np.ndarray:
     """Chance that a t interval is no wider than `width`."""
-    df = np.minimum(of.df, _KNOWN)
-    largest = width / (2 * special.stdtrit(df, (1 + level) / 2) * of.std_error)
-    return np.asarray(special.chdtr(df, df * largest**2))
+    df = np.minimum(precision.df, _KNOWN_DF)
+    largest_ratio = width / (2 * special.stdtrit(df, (1 + level) / 2) * precision.std_error)
+    return np.asarray(special.chdtr(df, df * largest_ratio**2))
 
 
-def fewest(power: Callable[[int], float], target: float, least: int) -> int | None:
-    """Smallest number from `least` at which power, which must not fall, reaches the target; else None."""
-    if power(least) >= target:
-        return least
-    low, high = least, 2 * least
+def fewest(power: Callable[[int], float], target: float, minimum: int) -> int | None:
+    """Smallest number from `minimum` at which power, which must not fall, reaches the target; else None."""
+    if power(minimum) >= target:
+        return minimum
+    # Power is below the target at `low`, and reaches it at `high`.
+    low = minimum
+    high = 2 * minimum
     while power(high) < target:
-        low, high = high, 2 * high
+        low = high
+        high = 2 * high
         if low > MOST_CASES:
             return None
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if power(middle) >= target else (middle, high)
+        if power(middle) >= target:
+            high = middle
+        else:
+            low = middle
     return high
 
 
@@ -93,14 +110,18 @@ def fewest(power: Callable[[int], float], target: float, least: int) -> int | No
 class Components:
     """Variance components of the Obuchowski-Rockette model."""
 
-    # var, cov1, cov2, cov3: variance of a reader's figure with a method over samples of `n_cases` cases, and
-    # covariances of one reader with two methods, of two readers with one method, and of both different
+    #: Variance of a reader's figure with a method over samples of `n_cases` cases.
     var: float
+    #: Covariance over the cases of one reader with two methods.
     cov1: float
+    #: Covariance of two readers with one method.
     cov2: float
+    #: Covariance of two readers with two methods.
     cov3: float
-    var_tr: float  # variance of the interaction of readers and methods
-    n_cases: float  # cases that the former are of; they shrink in proportion
+    #: Variance of the interaction of readers and methods.
+    var_tr: float
+    #: Cases behind `var` and the covariances, which shrink in proportion to their number.
+    n_cases: float
 
 
 def hillis(
@@ -119,14 +140,29 @@ def hillis(
     Hillis SL, Obuchowski NA, Berbaum KS. Power estimation for multireader ROC methods: an updated and unified
     approach. Acad Radiol 2011. doi:10.1016/j.acra.2010.09.007
     """
-    c, expected = components, []
+    std_errors_and_dfs = []
     for n in np.ravel(n_cases):
-        var, cov1, cov2, cov3 = (part * c.n_cases / n for part in (c.var, c.cov1, c.cov2, c.cov3))
-        # what the mean square of readers by methods is on average
-        within = max(c.var_tr, 0.0) + var - cov1 - max(cov2 - cov3, 0.0)
-        parts = Parts(
-            np.zeros(2), np.full(2, n_readers), False, np.nan, np.nan, within, n_readers - 1, var, cov1, cov2,
-            cov3,
-        )  # fmt: skip
-        expected.append(error_of_difference(parts, ANALYSES[random_readers, random_cases], 0, 1))
-    return Precision(*np.reshape(np.transpose(expected), (2, *np.shape(n_cases))))
+        var = components.var * components.n_cases / n
+        cov1 = components.cov1 * components.n_cases / n
+        cov2 = components.cov2 * components.n_cases / n
+        cov3 = components.cov3 * components.n_cases / n
+        # expected mean square of readers by methods
+        ms_within = max(components.var_tr, 0.0) + var - cov1 - max(cov2 - cov3, 0.0)
+        table = AnovaTable(
+            means=np.zeros(2),
+            n_readers=np.full(2, n_readers),
+            nested=False,
+            ms_method=np.nan,
+            ms_reader=np.nan,
+            ms_within=ms_within,
+            df_within=n_readers - 1,
+            var=var,
+            cov1=cov1,
+            cov2=cov2,
+            cov3=cov3,
+        )
+        analysis = ANALYSES[random_readers, random_cases]
+        std_errors_and_dfs.append(error_of_difference(table, analysis, 0, 1))
+    shape = (2, *np.shape(n_cases))
+    std_error, df = np.reshape(np.transpose(std_errors_and_dfs), shape)
+    return Precision(std_error, df)

@@ -11,7 +11,7 @@ from salstats.checks import SalstatsError, ValueRangeError, check_choice, quoted
 from salstats.stats.engine.advice import ROUNDING
 from salstats.stats.planning.formulas import Components
 
-#: What `power` takes, with the least and the largest value.
+#: Parameters of pairs that `power` takes, with their least and their largest value.
 PAIRS = {
     "sd_difference": (0.0, np.inf),
     "sd": (0.0, np.inf),
@@ -22,12 +22,12 @@ PAIRS = {
     "cluster_size": (1.0, np.inf),
     "n_pilot": (6.0, np.inf),
 }
-#: As `mrmc_components` names them, and cases of the study that they are from.
+#: Components of readers, named as `mrmc_components` names them, and the cases behind them.
 READERS = {
     **dict.fromkeys(("error", "cov1", "cov2", "cov3", "method:reader"), (-np.inf, np.inf)),
     "n_cases": (1.0, np.inf),
 }
-#: Readers of that study, from whom it is known how uncertain the components are.
+#: Readers behind the components, whose number says how uncertain these are.
 _N_READERS = {"n_readers": (2.0, np.inf)}
 
 
@@ -35,88 +35,119 @@ _N_READERS = {"n_readers": (2.0, np.inf)}
 class ReaderGroup:
     """Components of readers and cases of one group of a pilot."""
 
-    keys: dict[str, Any]  # what names the group
+    #: Columns that name the group.
+    keys: dict[str, Any]
     components: Components
     cases_per_unit: float
-    n_readers: int | None  # readers of the pilot, None where they are not known
+    #: Readers of the pilot, None where their number is not known.
+    n_readers: int | None
 
 
-def checked(given: Mapping[str, float], known: Mapping[str, tuple[float, float]]) -> dict[str, float]:
-    """Parameters as numbers, each known and within its range."""
-    found = {}
-    for name, value in given.items():
-        low, high = known[check_choice(name, tuple(known), "parameter")]
+def check_parameters(
+    parameters: Mapping[str, float], ranges: Mapping[str, tuple[float, float]]
+) -> dict[str, float]:
+    """Return parameters as numbers; an unknown name or a value outside of its range raises an error."""
+    numbers = {}
+    for name, value in parameters.items():
+        low, high = ranges[check_choice(name, tuple(ranges), "parameter")]
         try:
             number = float(value)
         except (TypeError, ValueError):
             number = np.nan
-        if not (low <= number <= high) or np.isinf(number) or (name.startswith("sd") and number == 0):
-            span = {-np.inf: "be a number", 0.0: "be above 0"}.get(low, f"be {low:g} or more")
-            span = span if np.isinf(high) else f"lie in {low:g} ... {high:g}"
-            raise ValueRangeError(f"{name} must {span}, not {value!r}")
-        found[name] = number
-    return found
+        is_in_range = low <= number <= high and not np.isinf(number)
+        is_sd_of_0 = name.startswith("sd") and number == 0
+        if not is_in_range or is_sd_of_0:
+            raise ValueRangeError(f"{name} must {_range_in_words(low, high)}, not {value!r}")
+        numbers[name] = number
+    return numbers
 
 
-def sd_of_pairs(given: Mapping[str, float], kept: float) -> float:
-    """SD of own - kept * other of one case."""
-    if "sd_difference" in given:
-        if kept != 1:
+def _range_in_words(low: float, high: float) -> str:
+    """Describe the values of a parameter, for a message."""
+    if np.isfinite(high):
+        return f"lie in {low:g} ... {high:g}"
+    if low == -np.inf:
+        return "be a number"
+    if low == 0:
+        return "be above 0"
+    return f"be {low:g} or more"
+
+
+def sd_of_pairs(parameters: Mapping[str, float], slope: float) -> float:
+    """SD of own - slope * other, the scores of the method and of the reference on one case."""
+    if "sd_difference" in parameters:
+        if slope != 1:
             raise SalstatsError(
                 "sd_difference is of method - reference; this plan of a decrease needs sd and correlation"
             )
-        return given["sd_difference"]
-    if "sd" not in given:
+        return parameters["sd_difference"]
+    if "sd" not in parameters:
         raise SalstatsError("parameters must hold sd_difference, or sd (of the scores) and correlation")
-    own = given["sd"]
-    other = kept * given.get("sd_reference", own)
-    variance = own**2 + other**2 - 2 * given.get("correlation", 0.0) * own * other
-    if variance <= ROUNDING * own**2:
+    own_sd = parameters["sd"]
+    other_sd = slope * parameters.get("sd_reference", own_sd)
+    variance = own_sd**2 + other_sd**2 - 2 * parameters.get("correlation", 0.0) * own_sd * other_sd
+    if variance <= ROUNDING * own_sd**2:
         raise ValueRangeError(
             "these parameters leave no case to differ from another; take correlation below 1"
         )
     return float(np.sqrt(variance))
 
 
-def design_effect(given: Mapping[str, float]) -> float:
-    """How many times the variance of a mean is that of as many independent cases: 1 + (m - 1) icc."""
-    return 1 + (given.get("cluster_size", 1.0) - 1) * given.get("icc", 0.0)
+def design_effect(parameters: Mapping[str, float]) -> float:
+    """Variance of a mean over that of as many independent cases: 1 + (m - 1) icc for clusters of m cases."""
+    return 1 + (parameters.get("cluster_size", 1.0) - 1) * parameters.get("icc", 0.0)
 
 
-def components_of(given: object) -> list[ReaderGroup]:
-    """Components of a mapping, or of each group of `mrmc_components`."""
-    if isinstance(given, Mapping):
-        found = checked(given, READERS | _N_READERS)
-        n_readers = int(found["n_readers"]) if "n_readers" in found else None
-        return [ReaderGroup({"unit": "case"}, _components(found), 1.0, n_readers)]
-    if not isinstance(given, pd.DataFrame) or {"term", "estimate", "n_units"} - set(given.columns):
+def components_of(source: object) -> list[ReaderGroup]:
+    """Return the components of a mapping, or of each group of a frame of `mrmc_components`."""
+    if isinstance(source, Mapping):
+        numbers = check_parameters(source, READERS | _N_READERS)
+        n_readers = int(numbers["n_readers"]) if "n_readers" in numbers else None
+        group = ReaderGroup({"unit": "case"}, _components(numbers), cases_per_unit=1.0, n_readers=n_readers)
+        return [group]
+    if not isinstance(source, pd.DataFrame) or {"term", "estimate", "n_units"} - set(source.columns):
         raise SalstatsError(
             "term='mrmc' plans from scores with a column 'reader', or from variance components: a mapping, "
             "or what mrmc_components() returns"
         )
-    before = [str(c) for c in given.columns[: list(given.columns).index("term")]]
-    groups = [rows for _, rows in given.groupby(before, sort=False)] if before else [given]
-    listed = []
-    for rows in groups:
+    term_position = list(source.columns).index("term")
+    grouping_columns = [str(column) for column in source.columns[:term_position]]
+    frames = [source]
+    if grouping_columns:
+        frames = [rows for _, rows in source.groupby(grouping_columns, sort=False)]
+    groups = []
+    for rows in frames:
         first = rows.iloc[0]
-        known = {t: v for t, v in zip(rows["term"], rows["estimate"], strict=True) if t in READERS}
-        named = {"unit": "case"} | {c: first[c] for c in (*before, "unit", "figure") if c in given.columns}
-        parts = _components(checked({**known, "n_cases": first["n_units"]}, READERS))
+        numbers = {}
+        for term, estimate in zip(rows["term"], rows["estimate"], strict=True):
+            if term in READERS:
+                numbers[term] = estimate
+        numbers["n_cases"] = first["n_units"]
+        components = _components(check_parameters(numbers, READERS))
+        keys = {"unit": "case"}
+        for column in (*grouping_columns, "unit", "figure"):
+            if column in source.columns:
+                keys[column] = first[column]
         cases_per_unit = float(first.get("n_cases", first["n_units"]) / first["n_units"])
-        n_readers = int(first["n_readers"]) if "n_readers" in given.columns else None
-        listed.append(ReaderGroup(named, parts, cases_per_unit, n_readers))
-    return listed
+        n_readers = int(first["n_readers"]) if "n_readers" in source.columns else None
+        groups.append(ReaderGroup(keys, components, cases_per_unit, n_readers))
+    return groups
 
 
-def _components(found: Mapping[str, float]) -> Components:
-    """Components, none of which is missing."""
-    missing = [name for name in READERS if name not in found]
+def _components(numbers: Mapping[str, float]) -> Components:
+    """Return components as an object; a missing one raises an error."""
+    missing = [name for name in READERS if name not in numbers]
     if missing:
         raise SalstatsError(f"the components of readers and cases lack {quoted(missing)}")
-    if found["error"] <= 0:
-        raise ValueRangeError(f"the component 'error' must be above 0, not {found['error']:g}")
-    # mrmc takes cov2 - cov3 for 0 where it is below, and so does RJafroc inside this component
-    of_readers = found["method:reader"] + max(found["cov3"] - found["cov2"], 0.0)
+    if numbers["error"] <= 0:
+        raise ValueRangeError(f"the component 'error' must be above 0, not {numbers['error']:g}")
+    # `mrmc` takes a negative cov2 - cov3 as 0, and RJafroc does so inside this component
+    var_tr = numbers["method:reader"] + max(numbers["cov3"] - numbers["cov2"], 0.0)
     return Components(
-        found["error"], found["cov1"], found["cov2"], found["cov3"], of_readers, found["n_cases"]
+        var=numbers["error"],
+        cov1=numbers["cov1"],
+        cov2=numbers["cov2"],
+        cov3=numbers["cov3"],
+        var_tr=var_tr,
+        n_cases=numbers["n_cases"],
     )

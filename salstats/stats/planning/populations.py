@@ -10,18 +10,18 @@ from salstats.stats.engine.units import Units
 from salstats.stats.planning.pilots import Pilot
 
 #: Share of the differences that may lie beyond the metric's range after the move.
-_BEYOND = 0.05
+_MOST_BEYOND_RANGE = 0.05
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class Population:
-    """A pilot whose method has the effect asked for; its units are drawn with equal chances."""
+    """A pilot whose method is moved to a planned effect; its units are drawn with equal chances."""
 
     pilot: Pilot
-    #: (n_pairs,): Chance that a 0/1 score of the method turns into the other; None of other scores.
+    #: (n_pairs,): Chance that a 0/1 score of the method is flipped; None for other scores.
     flip: np.ndarray | None = None
-    #: Chance that the pairs of one unit turn together, or none of them does, rather than each by itself.
+    #: Chance that a unit's pairs are flipped by one shared random number and not by one of each pair.
     together: float = 0.0
 
     @property
@@ -34,14 +34,14 @@ class Population:
 
     @property
     def flip_variance(self) -> np.ndarray:
-        """Variance of the method's score in each pair, as 0/1 scores turn by chance."""
+        """Variance of the method's score in each pair, which random flips give 0/1 scores."""
         if self.flip is None:
             return np.zeros_like(self.pilot.own)
         return self.flip * (1 - self.flip)
 
     @property
     def flip_covariance(self) -> np.ndarray:
-        """Sum of the covariances of the method's scores in each unit, of pairs that turn together."""
+        """Sum over each unit of the covariances of the method's scores in two pairs, shape (n_units,)."""
         variance = self.flip_variance
         return self.together * (self.pilot.sums(np.sqrt(variance)) ** 2 - self.pilot.sums(variance))
 
@@ -52,12 +52,12 @@ class Population:
 
 
 def population_of(pilot: Pilot, term: str, effect: float, metric: str) -> Population:
-    """Move the scores of a pilot's method so that the effect is the one asked for.
+    """Move the scores of a pilot's method to a planned effect.
 
     Every score of the method is moved alike, so that the differences from the reference keep their spread,
-    and those of one unit what they have in common. 0/1 scores stay 0 or 1: some of the method's hits turn
-    into misses, or misses into hits, each with the same chance, and those of one unit together as often as
-    keeps the design effect of the pilot's differences.
+    and those of one unit their correlation. 0/1 scores stay 0 or 1: some of the method's hits turn into
+    misses, or misses into hits, each with the same chance, and those of one unit together as often as keeps
+    the design effect of the pilot's differences.
 
     Differences are also spread a little more about their mean, by the root of n/(n - 1): units drawn from a
     sample vary less than those that the sample was drawn from.
@@ -69,16 +69,16 @@ def population_of(pilot: Pilot, term: str, effect: float, metric: str) -> Popula
     """
     _, reference_mean = pilot.means()
     slope, intercept = line_of(term, effect)
-    target = slope * reference_mean + intercept
-    _check_range(pilot, term, effect, metric, target)
+    target_mean = slope * reference_mean + intercept
+    _check_range(pilot, term, effect, metric, target_mean)
     if pilot.is_binary:
-        flipped = Population(pilot, _flip_chances(pilot, target))
-        return replace(flipped, together=_chance_together(flipped))
-    line = slope * pilot.other + intercept
-    residual = pilot.own - line
+        population = Population(pilot, _flip_chances(pilot, target_mean))
+        return replace(population, together=_chance_together(population))
+    fitted = slope * pilot.other + intercept
+    residual = pilot.own - fitted
     residual = residual - residual[pilot.complete].mean()
     inflation = np.sqrt(pilot.n_units / (pilot.n_units - 1))
-    return Population(replace(pilot, own=line + inflation * residual))
+    return Population(replace(pilot, own=fitted + inflation * residual))
 
 
 def line_of(term: str, effect: float) -> tuple[float, float]:
@@ -88,53 +88,61 @@ def line_of(term: str, effect: float) -> tuple[float, float]:
     return 1 - effect / 100, 0.0
 
 
-def _flip_chances(pilot: Pilot, target: float) -> np.ndarray:
-    """Chance of each 0/1 score of the method to turn, so that their mean is the target."""
-    rate, _ = pilot.means()
-    if target < rate:
-        return np.where(pilot.own == 1, (rate - target) / rate, 0.0)
-    if target > rate:
-        return np.where(pilot.own == 0, (target - rate) / (1 - rate), 0.0)
+def _flip_chances(pilot: Pilot, target_mean: float) -> np.ndarray:
+    """Chance (n_pairs,) that each 0/1 score of the method is flipped, so that their mean is the target."""
+    method_mean, _ = pilot.means()
+    if target_mean < method_mean:
+        return np.where(pilot.own == 1, (method_mean - target_mean) / method_mean, 0.0)
+    if target_mean > method_mean:
+        return np.where(pilot.own == 0, (target_mean - method_mean) / (1 - method_mean), 0.0)
     return np.zeros_like(pilot.own)
 
 
-def _chance_together(flipped: Population) -> float:
-    """Chance of turning together that gives the differences the design effect of the pilot's."""
-    pilot = flipped.pilot
-    gap = pilot.own - pilot.other
-    gap = gap - gap[pilot.complete].mean()
-    design_effect = (pilot.sums(gap) ** 2).sum() / max(pilot.sums(gap**2).sum(), _ROUNDING)
-    moved = flipped.own - pilot.other
+def _chance_together(population: Population) -> float:
+    """Chance of flipping together that gives the differences the design effect of the pilot's.
+
+    The variance over units is linear in this chance: it solves independent + chance * shared =
+    design effect * variance over pairs.
+    """
+    pilot = population.pilot
+    deviation = pilot.own - pilot.other
+    deviation = deviation - deviation[pilot.complete].mean()
+    variance_of_units = (pilot.sums(deviation) ** 2).sum()
+    design_effect = variance_of_units / max(pilot.sums(deviation**2).sum(), _ROUNDING)
+    moved = population.own - pilot.other
     moved = moved - moved[pilot.complete].mean()
-    single = pilot.sums(moved**2 + flipped.flip_variance).sum()
-    apart = (pilot.sums(moved) ** 2 + pilot.sums(flipped.flip_variance)).sum()
-    together = replace(flipped, together=1.0).flip_covariance.sum()
-    if together <= 0:
+    over_pairs = pilot.sums(moved**2 + population.flip_variance).sum()
+    independent = (pilot.sums(moved) ** 2 + pilot.sums(population.flip_variance)).sum()
+    shared = replace(population, together=1.0).flip_covariance.sum()
+    if shared <= 0:
         return 0.0
-    return float(np.clip((design_effect * single - apart) / together, 0, 1))
+    return float(np.clip((design_effect * over_pairs - independent) / shared, 0, 1))
 
 
-def _check_range(pilot: Pilot, term: str, effect: float, metric: str, target: float) -> None:
-    """Raise where no method could have the effect."""
-    known = known_metric(metric)
-    low, high = (-np.inf, np.inf) if known is None else (known.low, known.high)
+def _check_range(pilot: Pilot, term: str, effect: float, metric: str, target_mean: float) -> None:
+    """Raise if no method could have the effect, because its scores would leave the metric's range."""
+    low, high = -np.inf, np.inf
+    record = known_metric(metric)
     if pilot.is_binary:
         low, high = 0.0, 1.0
-    own_mean, reference_mean = pilot.means()
-    if not low - _ROUNDING <= target <= high + _ROUNDING:
+    elif record is not None:
+        low, high = record.low, record.high
+    method_mean, reference_mean = pilot.means()
+    if not low - _ROUNDING <= target_mean <= high + _ROUNDING:
         raise ValueRangeError(
-            f"effect={effect:g} would give the method a mean {metric} of {target:.4g} beside the reference's "
-            f"{reference_mean:.4g}, outside {low:g} ... {high:g}; give an effect nearer to 0"
+            f"effect={effect:g} would give the method a mean {metric} of {target_mean:.4g} beside the "
+            f"reference's {reference_mean:.4g}, outside {low:g} ... {high:g}; give an effect nearer to 0"
         )
     if pilot.is_binary:
         return
-    moved = (pilot.own - pilot.other)[pilot.complete] + target - own_mean
-    beyond = float((np.abs(moved) > high - low + _ROUNDING).mean())
-    if beyond > _BEYOND:
+    moved = (pilot.own - pilot.other)[pilot.complete] + target_mean - method_mean
+    share_beyond = float((np.abs(moved) > high - low + _ROUNDING).mean())
+    if share_beyond > _MOST_BEYOND_RANGE:
         raise ValueRangeError(
-            f"effect={effect:g} is so far from the pilot's own, {pilot.effect(term):.4g}, that {beyond:.0%} "
-            f"of its differences in {metric} would lie beyond what is possible; give parameters, as in "
-            "power({'sd_difference': 0.2}, ...), or scores from simulate_scores() as the pilot"
+            f"effect={effect:g} is so far from the pilot's own, {pilot.effect(term):.4g}, that "
+            f"{share_beyond:.0%} of its differences in {metric} would lie beyond what is possible; give "
+            "parameters, as in power({'sd_difference': 0.2}, ...), or scores from simulate_scores() as the "
+            "pilot"
         )
 
 
@@ -142,8 +150,8 @@ def _check_range(pilot: Pilot, term: str, effect: float, metric: str, target: fl
 class Draw:
     """Studies of one number of units, drawn from a population.
 
-    Study i is of the units that the numbers of its own stream fall to: a larger study holds the smaller, and
-    studies of other effects are of the same units, so that curves are smooth.
+    Study i has a random stream of its own, whose numbers choose the units: a larger study contains the
+    smaller one, and studies of other effects have the same units, so that curves are smooth.
     """
 
     population: Population
@@ -152,34 +160,39 @@ class Draw:
 
     @property
     def n_rows(self) -> float:
-        """Scores of a study, on average."""
+        """Mean number of scores of a study."""
         return float(2 * self.n_units * self.population.pilot.sizes.mean())
 
     def units(self, studies: range) -> np.ndarray:
-        """Units of some studies, shape (n_studies, n_units)."""
+        """Units drawn for some studies, shape (n_studies, n_units)."""
         streams = [np.random.default_rng((self.seed, study)).random(self.n_units) for study in studies]
         return (np.stack(streams) * self.population.pilot.n_units).astype(np.int64)
 
     def pairs(self, studies: range) -> tuple[np.ndarray, np.ndarray, Units, np.ndarray]:
-        """Both scores of the pairs of some studies, their units and their studies, from 0."""
+        """Pairs of some studies: scores of the method, of the reference, units, and studies from 0.
+
+        A unit that is drawn several times counts as several units.
+        """
         pilot = self.population.pilot
-        drawn = self.units(studies).ravel()
-        sizes = pilot.sizes[drawn]
-        place = np.arange(len(drawn)).repeat(sizes)
-        within = np.arange(len(place)) - (np.cumsum(sizes) - sizes)[place]
-        rows = pilot.starts[drawn[place]] + within
-        study, unit = np.divmod(place, self.n_units)
+        drawn_units = self.units(studies).ravel()
+        sizes = pilot.sizes[drawn_units]
+        draw_of_pair = np.arange(len(drawn_units)).repeat(sizes)
+        first_pairs = np.cumsum(sizes) - sizes
+        position_in_unit = np.arange(len(draw_of_pair)) - first_pairs[draw_of_pair]
+        rows = pilot.starts[drawn_units[draw_of_pair]] + position_in_unit
+        study, unit = np.divmod(draw_of_pair, self.n_units)
         own = pilot.own[rows]
         flip = self.population.flip
         if flip is not None:
-            turned = self._flip_numbers(studies)[place, within] < flip[rows]
-            own = np.where(turned, 1 - own, own)
+            is_flipped = self._flip_numbers(studies)[draw_of_pair, position_in_unit] < flip[rows]
+            own = np.where(is_flipped, 1 - own, own)
         return own, pilot.other[rows], Units("unit", unit, self.n_units), study
 
     def _flip_numbers(self, studies: range) -> np.ndarray:
-        """Uniform numbers by drawn unit and pair within it, alike where the pairs of a unit turn together.
+        """Uniform numbers by drawn unit and pair of the unit, equal where its pairs are flipped together.
 
-        They are of streams apart from those of the units.
+        They come from other random streams than the units. A stream's first column is the shared number, the
+        second one decides whether it is used.
         """
         shape = (self.n_units, self.population.pilot.sizes.max() + 2)
         streams = [np.random.default_rng((self.seed, study, 1)).random(shape) for study in studies]

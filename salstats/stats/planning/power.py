@@ -1,4 +1,4 @@
-"""How many cases and readers a study needs: simulated from a pilot, or by formula from parameters."""
+"""Power of planned studies by number of cases and readers: simulated from a pilot, or by formula."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -28,14 +28,14 @@ from salstats.stats.planning.studies import Plan
 
 TERMS = ("difference", "percent_decrease", "mrmc")
 APPROACHES = ("simulation", "formula")
-#: Columns of the result, those that there are.
+#: Columns of the result in their order; not every plan has all of them.
 COLUMNS = (
     "term", "goal", "effect", "margin_low", "margin_high", "widest", "method_mean", "reference_mean",
     "sd", "n_pilot", "n_readers", "n_cases", "n_units", "unit", "power", "mc_error", "conf_low", "conf_high",
     "conf_level", "width", "n_pairs", "target", "n_needed", "n_low", "n_high", "level", "interval", "test",
     "n_replicates", "inference_to", "figure", "approach", "n_studies", "caution",
 )  # fmt: skip
-_WHOLE = ("n_pilot", "n_readers", "n_cases", "n_units", "n_needed", "n_low", "n_high")
+_WHOLE_COLUMNS = ("n_pilot", "n_readers", "n_cases", "n_units", "n_needed", "n_low", "n_high")
 
 
 def power(
@@ -203,32 +203,40 @@ def power(
     1      100  0.697       128
     """
     check_choice(term, TERMS, "term")
-    asked = term if term != "mrmc" else "difference"
-    plan = Plan(asked, check_level(level), margin, width, interval, test, n_replicates)
-    target, n_studies = check_level(target, "target"), check_count(n_studies, "n_studies", 2)
+    plan = Plan(
+        term="difference" if term == "mrmc" else term,
+        level=check_level(level),
+        margin=margin,
+        width=width,
+        interval=interval,
+        test=test,
+        n_replicates=n_replicates,
+    )
+    target = check_level(target, "target")
+    n_studies = check_count(n_studies, "n_studies", 2)
     if margin is not None and width is not None:
         raise SalstatsError("margin= and width= are two plans; give one of them")
     if width is not None:
         check_number(width, "width", above=True)
-    sizes = _numbers(n_cases, "n_cases")
-    effects = _effects(effect, plan)
-    of_readers = {
+    case_numbers = _check_sizes(n_cases, "n_cases")
+    effects = _check_effects(effect, plan)
+    reader_options = {
         "n_readers": n_readers is not None,
         "readers": readers != "random",
         "cases": cases != "random",
     }
-    if term != "mrmc" and any(of_readers.values()):
-        raise SalstatsError(
-            f"{next(k for k, v in of_readers.items() if v)}= is for term='mrmc', which plans readers"
-        )
-    by_formula = not isinstance(pilot, pd.DataFrame) or term == "mrmc"
-    if by_formula and reference is not None:
+    given_options = [name for name, is_given in reader_options.items() if is_given]
+    if term != "mrmc" and given_options:
+        raise SalstatsError(f"{given_options[0]}= is for term='mrmc', which plans readers")
+    needs_formula = not isinstance(pilot, pd.DataFrame) or term == "mrmc"
+    if needs_formula and reference is not None:
         raise SalstatsError(
             "reference= belongs to a pilot of pairs of scores: parameters name no methods, and components of "
             "term='mrmc' are of all; leave it out"
         )
-    approach = check_choice(approach or APPROACHES[by_formula], APPROACHES, "approach")
-    if by_formula and approach == "simulation":
+    default_approach = "formula" if needs_formula else "simulation"
+    approach = check_choice(approach or default_approach, APPROACHES, "approach")
+    if needs_formula and approach == "simulation":
         raise SalstatsError(
             "approach='simulation' draws studies from the scores of a pilot; simulate_scores() makes some "
             "where there are none"
@@ -241,7 +249,8 @@ def power(
     curves: Iterator[Curve]
     if term == "mrmc":
         random = random_effects(readers, cases)
-        curves = sources.of_readers(pilot, plan, effects, _numbers(n_readers, "n_readers"), random, by, unit)
+        reader_numbers = _check_sizes(n_readers, "n_readers")
+        curves = sources.of_readers(pilot, plan, effects, reader_numbers, random, by, unit)
     elif isinstance(pilot, Mapping):
         curves = sources.of_parameters(pilot, plan, effects)
     else:
@@ -249,34 +258,39 @@ def power(
         if reference is None:
             raise SalstatsError("reference= names the method that the pilot's others are compared with")
         curves = sources.of_pilot(pilot, plan, effects, reference, by, unit, check_generator(rng))
-    how = Simulation(n_studies, jobs, progress)
+    simulation = Simulation(n_studies, jobs, progress)
     rows: list[dict[str, Any]] = []
-    few: list[bool] = []
+    has_few_units: list[bool] = []
     for curve in curves:
-        chosen = curve.sizes(sizes, target)
-        rows += (
-            rows_by_formula(curve, chosen, target)
-            if approach == "formula"
-            else rows_by_simulation(curve, chosen, target, how)
-        )
-        few += [curve.few] * len(chosen)
-    shared: dict[str, Any] = {"term": term, "goal": plan.goal, "target": target, "level": plan.level}
-    shared |= {} if width is None else {"widest": width}
-    shared |= {"approach": approach}
+        sizes = curve.sizes(case_numbers, target)
+        if approach == "formula":
+            rows += rows_by_formula(curve, sizes, target)
+        else:
+            rows += rows_by_simulation(curve, sizes, target, simulation)
+        has_few_units += [curve.has_few_units] * len(sizes)
+    columns: dict[str, Any] = {
+        "term": term,
+        "goal": plan.goal,
+        "target": target,
+        "level": plan.level,
+        "approach": approach,
+    }
+    if width is not None:
+        columns["widest"] = width
     if approach == "simulation":
-        shared |= {"n_replicates": n_replicates, "n_studies": n_studies}
+        columns |= {"n_replicates": n_replicates, "n_studies": n_studies}
+    elif term == "mrmc":
+        columns |= {"interval": "obuchowski-rockette", "test": "mrmc"}
     else:
-        shared |= dict.fromkeys(("interval", "test"), "t")
-        if term == "mrmc":
-            shared |= {"interval": "obuchowski-rockette", "test": "mrmc"}
-    frame = pd.DataFrame(rows).assign(**shared)
+        columns |= {"interval": "t", "test": "t"}
+    frame = pd.DataFrame(rows).assign(**columns)
     if isinstance(pilot, pd.DataFrame) and term != "mrmc":
         _warn_small_pilot(frame)
-    return _laid_out(add_caution(frame, SMALL_PILOT, np.array(few)))
+    return _ordered_columns(add_caution(frame, SMALL_PILOT, np.array(has_few_units)))
 
 
 def _warn_small_pilot(plan: pd.DataFrame) -> None:
-    """Warn where a pilot has few units."""
+    """Warn if a pilot has few units."""
     n_pilot = int(plan["n_pilot"].min())
     if n_pilot < sources.FEW_UNITS:
         warn(
@@ -285,25 +299,27 @@ def _warn_small_pilot(plan: pd.DataFrame) -> None:
         )
 
 
-def _laid_out(frame: pd.DataFrame) -> pd.DataFrame:
-    """Columns in their order, whole numbers whole."""
-    for name in _WHOLE:
-        if name in frame.columns:
-            frame[name] = whole_column(None if v is None or v != v else int(v) for v in frame[name])
-    keys = [c for c in frame.columns if c not in COLUMNS]
-    return frame[[*keys, *(c for c in COLUMNS if c in frame.columns)]]
+def _ordered_columns(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the frame with its columns in their order, and whole numbers as integers that may be missing."""
+    for column in _WHOLE_COLUMNS:
+        if column in frame.columns:
+            values = [None if pd.isna(value) else int(value) for value in frame[column]]
+            frame[column] = whole_column(values)
+    grouping_columns = [column for column in frame.columns if column not in COLUMNS]
+    return frame[[*grouping_columns, *(column for column in COLUMNS if column in frame.columns)]]
 
 
-def _numbers(given: int | Sequence[int] | None, option: str) -> list[int] | None:
-    """Sizes that were asked for, ascending."""
-    if given is None:
+def _check_sizes(sizes: int | Sequence[int] | None, option: str) -> list[int] | None:
+    """Return numbers of cases or readers, ascending and without repeats; None for None."""
+    if sizes is None:
         return None
-    return sorted({check_count(n, option, 2) for n in np.atleast_1d(np.asarray(given, dtype=object))})
+    values = np.atleast_1d(np.asarray(sizes, dtype=object))
+    return sorted({check_count(value, option, 2) for value in values})
 
 
-def _effects(given: float | Sequence[float] | None, plan: Plan) -> list[float | None]:
-    """Effects that were asked for; None is the pilot's own."""
-    if given is None:
+def _check_effects(effect: float | Sequence[float] | None, plan: Plan) -> list[float | None]:
+    """Return effects as numbers; None is the pilot's effect."""
+    if effect is None:
         if plan.goal == "difference":
             raise SalstatsError(
                 "effect= says which true effect the study is to find, such as effect=-0.05: the smallest "
@@ -311,12 +327,9 @@ def _effects(given: float | Sequence[float] | None, plan: Plan) -> list[float | 
             )
         return [0.0 if plan.goal == "margin" else None]
     effects: list[float | None] = []
-    for value in np.atleast_1d(np.asarray(given, dtype=object)):
-        if (
-            isinstance(value, bool)
-            or not isinstance(value, int | float | np.number)
-            or not np.isfinite(value)
-        ):
+    for value in np.atleast_1d(np.asarray(effect, dtype=object)):
+        is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        if not is_number or not np.isfinite(value):
             raise ValueRangeError(f"effect must be a number, not {value!r}")
         if plan.term == "percent_decrease" and value >= 100:
             raise ValueRangeError(f"effect={value:g} is a decrease in percent, and must be below 100")

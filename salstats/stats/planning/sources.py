@@ -1,4 +1,4 @@
-"""Curves of what is known before a study: a pilot, parameters of pairs, components of readers and cases."""
+"""Power curves from a pilot, from parameters of pairs, or from components of readers and cases."""
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,21 +20,28 @@ from salstats.stats.engine.units import Unit, resolve_unit
 from salstats.stats.engine.wide import is_scores_frame
 from salstats.stats.mrmc.anova import ANALYSES
 from salstats.stats.mrmc.readers import mrmc_components
-from salstats.stats.planning import formulas, parameters
+from salstats.stats.planning import formulas
 from salstats.stats.planning.curves import Curve
+from salstats.stats.planning.parameters import (
+    PAIRS,
+    check_parameters,
+    components_of,
+    design_effect,
+    sd_of_pairs,
+)
 from salstats.stats.planning.pilots import Pilot
 from salstats.stats.planning.populations import Draw, population_of
 from salstats.stats.planning.spreads import error_limits_of, spread_of
 from salstats.stats.planning.studies import Plan
 
-#: Units of a pilot below which its spread is a guess.
+#: Units of a pilot below which its spread is uncertain.
 FEW_UNITS = 20
 #: Units of a pilot below which nothing is planned from it.
-_LEAST_UNITS = 6
+_FEWEST_UNITS = 6
 
 
-def _bounds(plan: Plan, metric: str, effect: float) -> tuple[float, float] | None:
-    """Bounds of the margin of a metric, with the effect inside."""
+def _margin_bounds(plan: Plan, metric: str, effect: float) -> tuple[float, float] | None:
+    """Return the bounds of the margin of a metric, or None; an effect outside of them raises an error."""
     if plan.margin is None:
         return None
     margin = plan.margin
@@ -42,7 +49,9 @@ def _bounds(plan: Plan, metric: str, effect: float) -> tuple[float, float] | Non
         if metric not in margin:
             raise SalstatsError(f"margin= has none for the metric {metric!r}")
         margin = margin[metric]
-    low, high = (float(b[0]) for b in check_margin(margin, [metric]))
+    lows, highs = check_margin(margin, [metric])
+    low = float(lows[0])
+    high = float(highs[0])
     if not low < effect < high:
         raise ValueRangeError(
             f"effect={effect:g} lies outside the margin {low:g} ... {high:g}, where a study shows it only by "
@@ -51,8 +60,12 @@ def _bounds(plan: Plan, metric: str, effect: float) -> tuple[float, float] | Non
     return low, high
 
 
-def _margin_keys(bounds: tuple[float, float] | None) -> dict[str, float]:
-    return {} if bounds is None else {"margin_low": bounds[0], "margin_high": bounds[1]}
+def _margin_columns(bounds: tuple[float, float] | None) -> dict[str, float]:
+    """Columns of the bounds of a margin, if there is one."""
+    if bounds is None:
+        return {}
+    low, high = bounds
+    return {"margin_low": low, "margin_high": high}
 
 
 def of_pilot(
@@ -64,72 +77,81 @@ def of_pilot(
     unit: Unit,
     rng: np.random.Generator,
 ) -> Iterator[Curve]:
-    """Curves of every group and method of a pilot."""
-    # as the study itself, so that what cannot be analysed is said now
-    analysed = plan.analyse(scores, reference=reference, by=by, unit=unit)
-    unit_name = analysed["unit"].iloc[0]
-    # readers and trainings of the pilot are in every study that is drawn from it
-    speaks_of = {}
-    if "inference_to" in analysed.columns:
-        speaks_of = dict(zip(analysed["method"].astype("str"), analysed["inference_to"], strict=True))
+    """Yield the curves of every group, method and effect of a pilot; an effect of None is the pilot's."""
+    # The pilot is analysed as a study would be, so that its errors and warnings come now.
+    analysis = plan.analyse(scores, reference=reference, by=by, unit=unit)
+    unit_name = analysis["unit"].iloc[0]
+    # All studies that are drawn from a pilot have its readers and trainings.
+    populations_by_method = {}
+    if "inference_to" in analysis.columns:
+        methods = analysis["method"].astype("str")
+        populations_by_method = dict(zip(methods, analysis["inference_to"], strict=True))
     seed = int(rng.integers(2**63))
-    columns = [c for c in check_by(scores, by, ("metric", "task")) if c != "method"]
+    columns = [column for column in check_by(scores, by, ("metric", "task")) if column != "method"]
     with warnings.catch_warnings():
-        # the unit has been told
+        # The analysis above warned of the unit already.
         warnings.simplefilter("ignore", SalstatsWarning)
         paired = pair_with_reference(reference_in_every_group(scores, reference, by), reference)
         codes = ColumnCodes(paired)
         units = resolve_unit(codes, unit).codes
     cases = codes.combined(case_key(paired))
-    own, other = (paired[c].to_numpy(dtype=np.float64) for c in ("score", "reference_score"))
-    keys, rows_of = row_groups(codes, [*columns, "method"])
-    for group, rows in enumerate(rows_of):
-        named = keys.iloc[group].to_dict() | {"reference": reference}
-        if speaks_of:
-            named["inference_to"] = speaks_of[str(named["method"])]
-        pilot = Pilot.of(own[rows], other[rows], units[rows], cases[rows])
-        if np.isnan(own[rows] - other[rows]).all():
+    method_scores = paired["score"].to_numpy(dtype=np.float64)
+    reference_scores = paired["reference_score"].to_numpy(dtype=np.float64)
+    keys, rows_of_groups = row_groups(codes, [*columns, "method"])
+    for group, rows in enumerate(rows_of_groups):
+        group_keys = keys.iloc[group].to_dict() | {"reference": reference}
+        if populations_by_method:
+            group_keys["inference_to"] = populations_by_method[str(group_keys["method"])]
+        pilot = Pilot.of(method_scores[rows], reference_scores[rows], units[rows], cases[rows])
+        if np.isnan(pilot.own - pilot.other).all():
             raise SalstatsError(f"no pair of the pilot has both scores for {group_label(keys, group)}")
-        n_telling = int((pilot.sums(np.ones(len(rows))) > 0).sum())
-        if n_telling < _LEAST_UNITS:
+        n_pairs_of_units = pilot.sums(np.ones(len(rows)))
+        n_complete_units = int((n_pairs_of_units > 0).sum())
+        if n_complete_units < _FEWEST_UNITS:
             raise SalstatsError(
-                f"the pilot has both scores of {n_telling} units ({unit_name}) for "
-                f"{group_label(keys, group)}, and of fewer than {_LEAST_UNITS} the spread is unknown; give "
+                f"the pilot has both scores of {n_complete_units} units ({unit_name}) for "
+                f"{group_label(keys, group)}, and of fewer than {_FEWEST_UNITS} the spread is unknown; give "
                 "parameters, as in power({'sd_difference': 0.2}, ...)"
             )
         metric = str(paired["metric"].iloc[rows[0]])
         for effect in effects:
-            yield _curve_of_pilot(pilot, plan, effect, named, metric, unit_name, seed)
+            yield _curve_of_pilot(pilot, plan, effect, group_keys, metric, unit_name, seed)
 
 
 def _curve_of_pilot(
-    pilot: Pilot, plan: Plan, effect: float | None, named: dict[Any, Any], metric: str, unit: str, seed: int
+    pilot: Pilot,
+    plan: Plan,
+    planned_effect: float | None,
+    group_keys: dict[Any, Any],
+    metric: str,
+    unit: str,
+    seed: int,
 ) -> Curve:
-    """Curve of one effect."""
-    known = pilot.effect(plan.term) if effect is None else effect
-    bounds = _bounds(plan, metric, known)
+    """Return the curve of one effect, which for None is the pilot's."""
+    effect = pilot.effect(plan.term) if planned_effect is None else planned_effect
+    bounds = _margin_bounds(plan, metric, effect)
     if bounds is not None:
-        # of a margin for each metric it is that of this one
-        low, high = (None if np.isinf(b) else b for b in bounds)
+        # The plan of this curve has the margin of this metric only.
+        low, high = (None if np.isinf(bound) else bound for bound in bounds)
         plan = replace(plan, margin=(low, high))
-    population = population_of(pilot, plan.term, known, metric)
-    spread = spread_of(population, plan.term, known)
-    tested = known
+    population = population_of(pilot, plan.term, effect, metric)
+    spread = spread_of(population, plan.term, effect)
+    tested_effect = effect
     tested_spread = spread
     method_mean, reference_mean = population.means()
     if plan.term == "percent_decrease" and plan.goal == "difference":
-        # a decrease of 0 is a difference of 0, and that is tested
-        tested = method_mean - reference_mean
-        tested_spread = spread_of(population, "difference", tested)
+        # A decrease of 0 is a difference of 0, which is what the test is of.
+        tested_effect = method_mean - reference_mean
+        tested_spread = spread_of(population, "difference", tested_effect)
     if tested_spread.sd <= ROUNDING * (abs(method_mean) + abs(reference_mean)):
         raise SalstatsError(
             f"the differences of the pilot in {metric} do not vary, which says nothing of how others would; "
             "give parameters, as in power({'sd_difference': 0.2}, ...)"
         )
     keys = {
-        **named,
-        "effect": known,
-        **_margin_keys(bounds),
+        **group_keys,
+        "effect": effect,
+        **_margin_columns(bounds),
         "method_mean": method_mean,
         "reference_mean": reference_mean,
         "sd": spread.sd,
@@ -137,59 +159,73 @@ def _curve_of_pilot(
         "unit": unit,
     }
     return Curve(
-        keys,
-        plan,
-        tested,
-        partial(formulas.of_units, spread.sd),
-        partial(formulas.of_units, tested_spread.sd),
-        bounds,
-        pilot.cases_per_unit,
-        metric,
+        keys=keys,
+        plan=plan,
+        tested_effect=tested_effect,
+        precision=partial(formulas.of_units, spread.sd),
+        tested_precision=partial(formulas.of_units, tested_spread.sd),
+        margin_bounds=bounds,
+        cases_per_unit=pilot.cases_per_unit,
+        metric=metric,
         error_limits=tested_spread.limits,
-        few=tested_spread.df + 1 < FEW_UNITS,
-        draw=lambda n: Draw(population, n, seed),
+        has_few_units=tested_spread.df + 1 < FEW_UNITS,
+        draw=lambda n_units: Draw(population, n_units, seed),
     )
 
 
-def of_parameters(given: Mapping[str, float], plan: Plan, effects: Sequence[float | None]) -> Iterator[Curve]:
-    """Curves of parameters of pairs."""
-    found = parameters.checked(given, parameters.PAIRS)
-    size = found.get("cluster_size", 1.0)
-    decrease = plan.term == "percent_decrease"
-    pilot_size: dict[str, int] = {}
+def of_parameters(
+    parameters: Mapping[str, float], plan: Plan, effects: Sequence[float | None]
+) -> Iterator[Curve]:
+    """Yield the curves of parameters of pairs, one for each effect; None is no effect."""
+    numbers = check_parameters(parameters, PAIRS)
+    cluster_size = numbers.get("cluster_size", 1.0)
+    unit = "case" if cluster_size == 1 else "cluster"
+    is_decrease = plan.term == "percent_decrease"
+    pilot_columns: dict[str, int] = {}
     error_limits = None
-    few = False
-    if "n_pilot" in found:
-        pilot_size["n_pilot"] = int(found["n_pilot"])
-        error_limits = error_limits_of(found["n_pilot"] - 1)
-        few = found["n_pilot"] < FEW_UNITS
-    if decrease and not found.get("mean_reference"):
+    has_few_units = False
+    if "n_pilot" in numbers:
+        pilot_columns["n_pilot"] = int(numbers["n_pilot"])
+        error_limits = error_limits_of(numbers["n_pilot"] - 1)
+        has_few_units = numbers["n_pilot"] < FEW_UNITS
+    if is_decrease and not numbers.get("mean_reference"):
         raise SalstatsError(
             "a percentage decrease is one of mean_reference, which the parameters must hold, and not as 0"
         )
-    for effect in effects:
-        known = 0.0 if effect is None else effect
-        bounds = _bounds(plan, "", known)
-        of_unit = np.sqrt(parameters.design_effect(found) / size)
-        tested, sd = known, float(parameters.sd_of_pairs(found, 1 - decrease * known / 100) * of_unit)
-        sd_tested = sd
-        if decrease:
-            sd *= 100 / abs(found["mean_reference"])
-            sd_tested = sd
-            if plan.goal == "difference":
-                tested = -known / 100 * found["mean_reference"]
-                sd_tested = float(parameters.sd_of_pairs(found, 1.0) * of_unit)
-        shown = {} if effect is None else {"effect": known}
-        unit = "case" if size == 1 else "cluster"
-        keys = {**shown, **_margin_keys(bounds), "sd": sd, **pilot_size, "unit": unit}
-        precision, of_tested = (partial(formulas.of_units, each) for each in (sd, sd_tested))
+    for planned_effect in effects:
+        effect = 0.0 if planned_effect is None else planned_effect
+        bounds = _margin_bounds(plan, "", effect)
+        # SD of the mean of a cluster over the SD of one case
+        cluster_factor = np.sqrt(design_effect(numbers) / cluster_size)
+        slope = 1 - effect / 100 if is_decrease else 1.0
+        sd = float(sd_of_pairs(numbers, slope) * cluster_factor)
+        if is_decrease:
+            sd *= 100 / abs(numbers["mean_reference"])
+        tested_effect = effect
+        tested_sd = sd
+        if is_decrease and plan.goal == "difference":
+            # A decrease of 0 is a difference of 0, which is what the test is of.
+            tested_effect = -effect / 100 * numbers["mean_reference"]
+            tested_sd = float(sd_of_pairs(numbers, slope=1.0) * cluster_factor)
+        keys: dict[str, Any] = {}
+        if planned_effect is not None:
+            keys["effect"] = effect
+        keys |= {**_margin_columns(bounds), "sd": sd, **pilot_columns, "unit": unit}
         yield Curve(
-            keys, plan, tested, precision, of_tested, bounds, size, error_limits=error_limits, few=few
+            keys=keys,
+            plan=plan,
+            tested_effect=tested_effect,
+            precision=partial(formulas.of_units, sd),
+            tested_precision=partial(formulas.of_units, tested_sd),
+            margin_bounds=bounds,
+            cases_per_unit=cluster_size,
+            error_limits=error_limits,
+            has_few_units=has_few_units,
         )
 
 
 def of_readers(
-    given: object,
+    source: object,
     plan: Plan,
     effects: Sequence[float | None],
     n_readers: Sequence[int] | None,
@@ -197,32 +233,49 @@ def of_readers(
     by: str | Sequence[str] | None,
     unit: Unit,
 ) -> Iterator[Curve]:
-    """Curves of numbers of readers."""
-    if isinstance(given, pd.DataFrame) and is_scores_frame(given):
-        given = mrmc_components(given, by=by, unit=unit)
-    groups = parameters.components_of(given)
+    """Yield the curves of every group, effect and number of readers.
+
+    `source` are scores of readers, or variance components; `random` says whether readers, and whether cases,
+    are random.
+    """
+    if isinstance(source, pd.DataFrame) and is_scores_frame(source):
+        source = mrmc_components(source, by=by, unit=unit)
+    groups = components_of(source)
     if n_readers is None:
         raise SalstatsError("n_readers= says how many readers the study has, such as n_readers=[4, 6, 8]")
-    speaks = {"inference_to": ANALYSES[random].inference_to}
-    for group, effect in product(groups, effects):
-        known = 0.0 if effect is None else effect
-        bounds = _bounds(plan, str(group.keys.get("metric", "")), known)
-        shown = {} if effect is None else {"effect": known}
+    random_readers, random_cases = random
+    for group, planned_effect in product(groups, effects):
+        effect = 0.0 if planned_effect is None else planned_effect
+        bounds = _margin_bounds(plan, str(group.keys.get("metric", "")), effect)
         precision_of = partial(
-            formulas.hillis, group.components, random_readers=random[0], random_cases=random[1]
+            formulas.hillis, group.components, random_readers=random_readers, random_cases=random_cases
         )
         error_limits = None
-        few = False
+        has_few_units = False
         if group.n_readers is not None:
-            # the error of the difference in the pilot has these degrees of freedom
+            # The error of the difference in the pilot has these degrees of freedom.
             df = float(precision_of(group.n_readers, group.components.n_cases).df)
             df = min(df, group.components.n_cases - 1)
             error_limits = error_limits_of(df)
-            few = df + 1 < FEW_UNITS
+            has_few_units = df + 1 < FEW_UNITS
         for n in n_readers:
+            keys = dict(group.keys)
+            if planned_effect is not None:
+                keys["effect"] = effect
+            keys |= {
+                **_margin_columns(bounds),
+                "n_readers": n,
+                "inference_to": ANALYSES[random].inference_to,
+            }
             precision = partial(precision_of, n)
-            keys = {**group.keys, **shown, **_margin_keys(bounds), "n_readers": n, **speaks}
             yield Curve(
-                keys, plan, known, precision, precision, bounds, group.cases_per_unit,
-                error_limits=error_limits, few=few,
-            )  # fmt: skip
+                keys=keys,
+                plan=plan,
+                tested_effect=effect,
+                precision=precision,
+                tested_precision=precision,
+                margin_bounds=bounds,
+                cases_per_unit=group.cases_per_unit,
+                error_limits=error_limits,
+                has_few_units=has_few_units,
+            )

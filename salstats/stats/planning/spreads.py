@@ -1,4 +1,4 @@
-"""Spread of a planned estimate, and how well a pilot knows it."""
+"""Spread of a planned estimate, and its uncertainty in a pilot."""
 
 from dataclasses import dataclass
 
@@ -14,32 +14,35 @@ LIMITS_LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Spread:
-    """SD of a unit's part of the estimate, whose standard error is this over the root of the units."""
+    """Standard deviation of a unit's contribution to an estimate.
+
+    The estimate's standard error is this over the root of the number of units.
+    """
 
     sd: float
     #: Limits of the SD over the SD.
     limits: tuple[float, float]
-    #: Degrees of freedom that the SD has.
+    #: Degrees of freedom of the SD.
     df: float
 
 
 def spread_of(population: Population, term: str, effect: float) -> Spread:
     """Spread of an estimate among studies of a population, clustered by unit.
 
-    Of a percentage decrease it is that of the linear approximation (delta method).
+    For a percentage decrease it is that of the linear approximation (delta method).
     """
     pilot = population.pilot
     slope, intercept = line_of(term, effect)
     residual = population.own - slope * pilot.other - intercept
-    parts = pilot.sums(residual)
-    squares = parts**2 + pilot.sums(population.flip_variance) + population.flip_covariance
+    unit_sums = pilot.sums(residual)
+    squares = unit_sums**2 + pilot.sums(population.flip_variance) + population.flip_covariance
     scale = pilot.sums(np.ones_like(residual)).mean()
     if term == "percent_decrease":
         scale = pilot.sums(pilot.other).mean() / 100
     sd = float(np.sqrt(squares.mean()) / abs(scale))
     if population.flip is not None and pilot.sizes.max() == 1:
-        return _of_discordant_pairs(population, sd)
-    df = variance_df(parts)
+        return _spread_of_discordant_pairs(population, sd)
+    df = variance_df(unit_sums)
     return Spread(sd, error_limits_of(df), df)
 
 
@@ -63,27 +66,32 @@ def variance_df(values: np.ndarray) -> float:
 def error_limits_of(df: float) -> tuple[float, float]:
     """Limits of an SD, or a standard error, over its estimate, from the chi-squared distribution."""
     tail = (1 - LIMITS_LEVEL) / 2
-    low, high = (np.sqrt(df / special.chdtri(df, p)) for p in (tail, 1 - tail))
+    low = np.sqrt(df / special.chdtri(df, tail))
+    high = np.sqrt(df / special.chdtri(df, 1 - tail))
     return float(low), float(high)
 
 
-def _of_discordant_pairs(population: Population, sd: float) -> Spread:
+def _spread_of_discordant_pairs(population: Population, sd: float) -> Spread:
     """Spread of a difference of 0/1 scores, with Wilson's limits of the share of discordant pairs.
 
     The variance of one difference is that share less the square of the mean difference.
     """
     pilot = population.pilot
-    complete = pilot.complete
-    own, other = population.own[complete], pilot.other[complete]
-    share = float((own * (1 - other) + other * (1 - own)).mean())
-    gap = float((own - other).mean())
-    n = len(own)
-    limits = wilson(np.array([share]), np.array([n]), LIMITS_LEVEL)
-    low, high = (float(limit[0]) for limit in limits)
-    # no fewer pairs are discordant than the difference makes
-    low = max(low, abs(gap))
-    variance = share - gap**2
-    relative = [np.sqrt(max(limit - gap**2, 0.0) / variance) for limit in (low, high)]
-    # the relative variance of the share is (1 - share) / (n share), that of a variance is 2 / df
-    df = min(2 * n * share / max(1 - share, 1 / n), n - 1.0)
-    return Spread(sd, (float(relative[0]), float(relative[1])), df)
+    method_scores = population.own[pilot.complete]
+    reference_scores = pilot.other[pilot.complete]
+    method_only = method_scores * (1 - reference_scores)
+    reference_only = reference_scores * (1 - method_scores)
+    discordant_share = float((method_only + reference_only).mean())
+    mean_difference = float((method_scores - reference_scores).mean())
+    n = len(method_scores)
+    share_low, share_high = wilson(np.array([discordant_share]), np.array([n]), LIMITS_LEVEL)
+    # A mean difference d needs a share of |d| of discordant pairs at least.
+    lowest_share = max(float(share_low[0]), abs(mean_difference))
+    highest_share = float(share_high[0])
+    variance = discordant_share - mean_difference**2
+    lowest_variance = max(lowest_share - mean_difference**2, 0.0)
+    highest_variance = max(highest_share - mean_difference**2, 0.0)
+    limits = (float(np.sqrt(lowest_variance / variance)), float(np.sqrt(highest_variance / variance)))
+    # The relative variance of the share is (1 - share) / (n share), that of a variance is 2 / df.
+    df = 2 * n * discordant_share / max(1 - discordant_share, 1 / n)
+    return Spread(sd, limits, min(df, n - 1.0))

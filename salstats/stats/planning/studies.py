@@ -10,7 +10,7 @@ import pandas as pd
 
 from salstats.checks import SalstatsWarning
 from salstats.jobs import in_pieces
-from salstats.stats.contrast_rows import flipped_options, test_of_rows, tests_of_pairs, verdicts
+from salstats.stats.contrast_rows import infer_and_test, options_for_flips, row_test_names, verdict_columns
 from salstats.stats.contrasts import difference, percent_decrease
 from salstats.stats.engine.comparisons import Comparison, compare_pairs
 from salstats.stats.engine.equivalence import CLAIMS, SIDES, Margin, is_below
@@ -19,15 +19,16 @@ from salstats.stats.engine.units import Units
 from salstats.stats.planning import formulas
 from salstats.stats.planning.populations import Draw
 
-#: Rows of one call, about, and its studies at most.
-_ROWS_AT_ONCE, _STUDIES_AT_ONCE = 60_000, 250
-#: What a study is planned to show.
+#: Approximate number of rows that are analysed in one call, and the most studies.
+_ROWS_AT_ONCE = 60_000
+_STUDIES_AT_ONCE = 250
+#: Results that a study can be planned for.
 GOALS = ("difference", "margin", "width")
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What each study is to show, and how it is analysed."""
+    """Goal of each study, and the options of its analysis."""
 
     term: str
     level: float
@@ -39,13 +40,17 @@ class Plan:
 
     @property
     def goal(self) -> str:
-        """A difference that is not 0, one inside the margin, or an interval that is no wider than asked."""
-        return GOALS[1] if self.margin is not None else GOALS[2] if self.width is not None else GOALS[0]
+        """Name of the goal: a difference from 0, one inside the margin, or an interval of limited width."""
+        if self.margin is not None:
+            return "margin"
+        if self.width is not None:
+            return "width"
+        return "difference"
 
     def analyse(self, scores: pd.DataFrame, **options: object) -> pd.DataFrame:
         """Analyse scores as a user would."""
-        call = difference if self.term == "difference" else percent_decrease
-        return call(
+        function = difference if self.term == "difference" else percent_decrease
+        return function(
             scores,
             interval=self.interval,
             test=self.test,
@@ -56,63 +61,81 @@ class Plan:
         )
 
     def analyse_pairs(
-        self, own: np.ndarray, other: np.ndarray, units: Units, studies: np.ndarray, metric: str,
+        self,
+        method_scores: np.ndarray,
+        reference_scores: np.ndarray,
+        units: Units,
+        studies: np.ndarray,
+        metric: str,
         rng: np.random.Generator,
-    ) -> pd.DataFrame:  # fmt: skip
-        """Analyse pairs of several studies as `analyse` would, a row each."""
-        options = check_options(self.term, self.interval, self.level, self.n_replicates, rng, None)
-        options = flipped_options(options, self.test, "none")
-        test, asked = self.test or options.test, Comparison("reference", ["study"], "complete", None, False)
-        keys = pd.DataFrame({"study": np.unique(studies), "method": "method", "reference": "reference"})
-        compared = compare_pairs(self.term, own, other, units, studies, keys, asked)
-        target = compared.target
-        found, tested = tests_of_pairs(compared, options, test, units)
-        own_mean, other_mean = target.estimand.row_levels(target.cells.means())
-        return pd.DataFrame(
-            {
-                "n_pairs": compared.n_pairs,
-                "interval": found.taken,
-                "test": test_of_rows(test, found),
-                "conf_low": found.conf_low,
-                "conf_high": found.conf_high,
-                "p_value": tested.p_value,
-                **verdicts(found, other_mean, own_mean, np.full(len(keys), metric), self.margin),
-            }
-        )
+    ) -> pd.DataFrame:
+        """Analyse pairs of several studies as `analyse` would; return a row for each study.
 
-    def shown(self, found: pd.DataFrame) -> np.ndarray:
-        """Which studies show what they were to show."""
+        Scores, units and studies have shape (n_pairs,).
+        """
+        options = check_options(self.term, self.interval, self.level, self.n_replicates, rng, draws=None)
+        options = options_for_flips(options, self.test, adjust="none")
+        test = self.test or options.test
+        comparison = Comparison("reference", by=["study"], pairs="complete", average=None, overall=False)
+        keys = pd.DataFrame({"study": np.unique(studies), "method": "method", "reference": "reference"})
+        compared = compare_pairs(self.term, method_scores, reference_scores, units, studies, keys, comparison)
+        target = compared.target
+        estimates, tested = infer_and_test(compared, options, test, units)
+        method_mean, reference_mean = target.estimand.row_levels(target.cells.means())
+        metrics = np.full(len(keys), metric)
+        columns = {
+            "n_pairs": compared.n_pairs,
+            "interval": estimates.taken,
+            "test": row_test_names(test, estimates),
+            "conf_low": estimates.conf_low,
+            "conf_high": estimates.conf_high,
+            "p_value": tested.p_value,
+        }
+        columns |= verdict_columns(estimates, reference_mean, method_mean, metrics, self.margin)
+        return pd.DataFrame(columns)
+
+    def reaches_goal(self, results: pd.DataFrame) -> np.ndarray:
+        """Mask of the analysed studies, rows of `analyse_pairs`, that reach the goal."""
         if self.width is not None:
-            return (found["conf_high"] - found["conf_low"]).to_numpy() <= self.width
-        if self.margin is None and self.test not in (None, "none"):
-            # a test that was asked for decides; without one it is the interval that does
-            return is_below(found["p_value"].to_numpy(), 1 - self.level)
-        words = SIDES[:2] if self.margin is None else CLAIMS
-        return found["verdict"].str.contains("|".join(words)).to_numpy(dtype=bool)
+            widths = results["conf_high"] - results["conf_low"]
+            return widths.to_numpy() <= self.width
+        has_test = self.test not in (None, "none")
+        if self.margin is None and has_test:
+            # The test that was chosen decides; without one the interval does.
+            return is_below(results["p_value"].to_numpy(), 1 - self.level)
+        conclusive = SIDES[:2] if self.margin is None else CLAIMS
+        return results["verdict"].str.contains("|".join(conclusive)).to_numpy(dtype=bool)
 
     def power(
-        self, of: formulas.Precision, effect: float, bounds: tuple[float, float] | None = None
+        self,
+        precision: formulas.Precision,
+        effect: float,
+        margin_bounds: tuple[float, float] | None = None,
     ) -> np.ndarray:
-        """Chance by formula that a study shows it; `bounds` are those of the margin."""
+        """Return the chance by formula that a study reaches the goal."""
         if self.width is not None:
-            return formulas.width_power(self.width, of, self.level)
-        if bounds is not None:
-            return formulas.margin_power(effect, of, *bounds, self.level)
-        return formulas.t_power(effect, of, self.level)
+            return formulas.width_power(self.width, precision, self.level)
+        if margin_bounds is not None:
+            low, high = margin_bounds
+            return formulas.margin_power(effect, precision, low, high, self.level)
+        return formulas.t_power(effect, precision, self.level)
 
 
-class Counted(NamedTuple):
-    """What studies of one size gave: how many showed it, mean width and pairs, how they were analysed."""
+class StudyCounts(NamedTuple):
+    """Summary of the simulated studies of one size."""
 
+    #: Studies that reach the goal.
     n_shown: int
+    #: Mean width of the intervals, and mean number of pairs.
     width: float
     n_pairs: float
+    #: Most frequent interval and test.
     interval: str
     test: str
 
 
 class _Block(NamedTuple):
-    """Some studies of one size."""
+    """Studies `first` to `last` - 1 of one size, which are analysed together."""
 
     size: int
     draw: Draw
@@ -124,39 +147,44 @@ class _Block(NamedTuple):
 
 def simulate(
     draws: Mapping[int, Draw], plan: Plan, metric: str, n_studies: int, *, jobs: int | None, progress: bool
-) -> dict[int, Counted]:
+) -> dict[int, StudyCounts]:
     """Simulate studies of each size, by the key of its draw; the same whatever `jobs` is."""
     blocks = []
     for size, draw in draws.items():
-        at_once = int(np.clip(_ROWS_AT_ONCE / draw.n_rows, 1, _STUDIES_AT_ONCE))
-        starts = range(0, n_studies, at_once)
-        blocks += [_Block(size, draw, plan, metric, i, min(i + at_once, n_studies)) for i in starts]
-    pieces = in_pieces(_run, blocks, jobs=jobs, progress=progress, label="simulating")
-    found = pd.concat([frame for piece in pieces for frame in piece], ignore_index=True)
-    counted = {}
-    for size, rows in found.groupby("size", sort=False):
-        interval, test = (str(rows[name].mode()[0]) for name in ("interval", "test"))
-        width, pairs = float(rows["width"].mean()), float(rows["n_pairs"].mean())
-        counted[int(size)] = Counted(int(rows["shown"].sum()), width, pairs, interval, test)
-    return counted
-
-
-def _run(blocks: tuple[_Block, ...]) -> list[pd.DataFrame]:
-    """Studies of some blocks, a row each."""
-    results = []
-    for block in blocks:
-        studies = range(block.first, block.last)
-        own, other, units, study = block.draw.pairs(studies)
-        with warnings.catch_warnings():
-            # what deserves a look in one study is what their number shows
-            warnings.simplefilter("ignore", SalstatsWarning)
-            # apart from the streams of the studies
-            rng = np.random.default_rng((block.draw.seed, block.first, block.draw.n_units))
-            found = block.plan.analyse_pairs(own, other, units, study, block.metric, rng)
-        width = found["conf_high"] - found["conf_low"]
-        results.append(
-            found[["n_pairs", "interval", "test"]].assign(
-                size=block.size, shown=block.plan.shown(found), width=width
-            )
+        block_size = int(np.clip(_ROWS_AT_ONCE / draw.n_rows, 1, _STUDIES_AT_ONCE))
+        for first in range(0, n_studies, block_size):
+            blocks.append(_Block(size, draw, plan, metric, first, min(first + block_size, n_studies)))
+    pieces = in_pieces(_analyse_blocks, blocks, jobs=jobs, progress=progress, label="simulating")
+    results = pd.concat([frame for piece in pieces for frame in piece], ignore_index=True)
+    counts = {}
+    for size, rows in results.groupby("size", sort=False):
+        counts[int(size)] = StudyCounts(
+            n_shown=int(rows["shown"].sum()),
+            width=float(rows["width"].mean()),
+            n_pairs=float(rows["n_pairs"].mean()),
+            interval=str(rows["interval"].mode()[0]),
+            test=str(rows["test"].mode()[0]),
         )
-    return results
+    return counts
+
+
+def _analyse_blocks(blocks: tuple[_Block, ...]) -> list[pd.DataFrame]:
+    """Draw and analyse the studies of some blocks; return a frame for each block, with a row per study."""
+    frames = []
+    for block in blocks:
+        method_scores, reference_scores, units, studies = block.draw.pairs(range(block.first, block.last))
+        with warnings.catch_warnings():
+            # Warnings are of single studies, and results are of their number.
+            warnings.simplefilter("ignore", SalstatsWarning)
+            # The number of units in the seed keeps this stream apart from those that studies are drawn by.
+            rng = np.random.default_rng((block.draw.seed, block.first, block.draw.n_units))
+            results = block.plan.analyse_pairs(
+                method_scores, reference_scores, units, studies, block.metric, rng
+            )
+        frame = results[["n_pairs", "interval", "test"]].assign(
+            size=block.size,
+            shown=block.plan.reaches_goal(results),
+            width=results["conf_high"] - results["conf_low"],
+        )
+        frames.append(frame)
+    return frames
