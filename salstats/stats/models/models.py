@@ -46,7 +46,7 @@ from salstats.stats.models.formulas import Formula, parse_formula
 from salstats.stats.models.gee import exchangeable
 from salstats.stats.models.mixed_fits import MixedInference, check_random, mixed_model
 from salstats.stats.models.model_frame import grouping_columns, model_frame
-from salstats.stats.models.sampling import check_weights, sampling_of
+from salstats.stats.models.sampling import check_weights, sampling_weights
 
 Notes = defaultdict[str, list[str]]
 """What went wrong: the kind, and the models (or why) of each."""
@@ -168,7 +168,7 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], asked: Asked) -
                 )
             units = Units("row", np.arange(len(frame)), len(frame))
         clustered_by = units.name if units and clustered else None
-        sampling = sampling_of(frame, weights, units)
+        sampling = sampling_weights(frame, weights, units)
         variables = {column: read_variable(frame, column) for column in one.columns}
         warn_of_label_slopes(one, variables)
         # in any other table a label or a reason says nothing of findings
@@ -180,7 +180,7 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], asked: Asked) -
         for group, inside in enumerate(groups):
             key = tuple(keys.iloc[group])
             label = ", ".join([one.text, *(f"{c} {v}" for c, v in zip(columns, key, strict=True))])
-            inside = inside if sampling is None else sampling.used(inside)
+            inside = inside if sampling is None else sampling.with_weight(inside)
             rows = complete_rows(one, variables, np.sort(inside))
             try:
                 design = build_design(one, variables, rows)
@@ -197,7 +197,7 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], asked: Asked) -
             elif clusters is not None and correlation is not None:
                 solve = partial(exchangeable, family=kind, clusters=clusters)
             if sampling is not None:
-                solve = partial(kind.solve, sampling=sampling.of(rows))
+                solve = partial(kind.solve, sampling=sampling.model_weights(rows))
             solution = _solved(design, replace(kind, solve=solve), label, notes)
             if units and solution is not None and isinstance(solution.inference, MixedInference):
                 _note_spread(units, solution.inference, rows, label, doubts)
@@ -217,7 +217,7 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], asked: Asked) -
     floats = [c for c in data.columns if pd.api.types.is_float_dtype(data[c])]
     normalized = frozenset(str(c) for c in floats if _is_normalized(data[c]))
     options = kind, used, clustered_by, reference, overall, correlation, reml if mixed else None
-    told_weights = UNIT if sampling is not None and sampling.of_frame is None else weights
+    told_weights = UNIT if sampling is not None and sampling.row_weights is None else weights
     return Fitted(tuple(models), tuple(columns), *options, normalized, doubts, told_weights)
 
 
