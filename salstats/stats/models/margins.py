@@ -23,13 +23,13 @@ from salstats.stats.engine.tails import t_tails
 from salstats.stats.models.models import Fitted, Model, Notes, warn_of
 from salstats.stats.models.predictions import (
     Codes,
-    code_of,
-    held_values,
+    default_values,
+    design_points,
+    design_slopes,
+    display_values,
     prediction_frame,
     right_side,
-    rows_at,
-    shown,
-    slopes_at,
+    value_code,
 )
 from salstats.stats.models.predictors import linear_at, steepness_at
 from salstats.stats.models.standard_errors import inferred, of_combinations
@@ -72,7 +72,7 @@ def marginal_contrasts(
     for model in fitted.models:
         _check_factors(model, (*by, term))
         every = reference is None or (reference == ALL and not _has_level(fitted, term, ALL))
-        against = None if every else code_of(fitted, model, term, reference)
+        against = None if every else value_code(fitted, model, term, reference)
         cells = _cells(model, term, by, against)
         populations = [_population(model, cell, by, average) for cell in cells]
         means = _averages(fitted, model, populations, notes)
@@ -153,7 +153,7 @@ def marginal_effects(fitted: Fitted, level: float, adjust: str) -> pd.DataFrame:
             populations = [_population(model, cell, (), "rows") for cell in cells]
             (base, lower), *others = _averages(fitted, model, populations, notes)
             effects += [(value - base, upper - lower) for value, upper in others]
-            names = shown(model, column, np.array([cell[column] for cell in cells]))
+            names = display_values(model, column, np.array([cell[column] for cell in cells]))
             terms += [f"{factors[column].name}{name}" for name in names[1:]]
             against += [names[0]] * len(others)
         parts.append((model, pd.DataFrame(index=range(len(effects))), effects))
@@ -202,7 +202,7 @@ def _population(
     model: Model, cell: dict[str, float], by: Sequence[str], average: str
 ) -> tuple[Codes, np.ndarray]:
     """The values over which a mean is averaged, of a grid or of the model's rows, and their weights."""
-    held, factors = held_values(model), right_side(model)[1]
+    held, factors = default_values(model), right_side(model)[1]
     if average == "grid":
         free = {c: model.design.levels[f] for c, f in factors.items() if c not in cell}
         grid = np.meshgrid(*free.values(), indexing="ij") if free else []
@@ -230,12 +230,12 @@ def _averages(
     if solution is None:
         return [(np.nan, np.empty(0))] * len(populations)
     together = {c: np.concatenate([codes[c] for codes, _ in populations]) for c in populations[0][0]}
-    points = rows_at(model, together, notes)
+    points = design_points(model, together, notes)
     if along is None:
         predictor, combinations = linear_at(solution, points)
         mean, gradient = link.mean(predictor), link.slope(predictor)[:, None] * combinations
     else:
-        slopes = slopes_at(model, along, together, notes)
+        slopes = design_slopes(model, along, together, notes)
         mean, gradient = steepness_at(solution, link, points, slopes)
     ends = np.cumsum([len(each) for _, each in populations])
     return [
@@ -251,7 +251,9 @@ def _averages(
 
 def _levels(model: Model, cells: Sequence[dict[str, float]], shown_as: Mapping[str, str]) -> pd.DataFrame:
     """Cells as columns; `shown_as` says which factor the levels in a column are of."""
-    values = {c: shown(model, of, np.array([cell[c] for cell in cells])) for c, of in shown_as.items()}
+    values = {
+        c: display_values(model, of, np.array([cell[c] for cell in cells])) for c, of in shown_as.items()
+    }
     return pd.DataFrame(values, index=range(len(cells)))
 
 
