@@ -222,6 +222,9 @@ def marginal_effects(fitted: Fitted, level: float, adjust: str) -> pd.DataFrame:
                 reference_levels.append(None)
                 continue
             cells = _cells(model, [column])
+            if not cells:
+                # a model without rows has no levels
+                continue
             populations = [_population(model, cell, (), "rows") for cell in cells]
             reference_mean, *level_means = _averages(fitted, model, populations, notes)
             effects += [_difference(mean, reference_mean) for mean in level_means]
