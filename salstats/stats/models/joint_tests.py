@@ -1,6 +1,7 @@
 """Joint Wald tests of a model's terms, such as the interaction with a subgroup."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from salstats.stats.engine.units import Unit
 from salstats.stats.models.choices import Asked
 from salstats.stats.models.covariance import hotelling_df, wald_statistic
 from salstats.stats.models.errors import CLUSTERED, ERRORS
+from salstats.stats.models.family import Solution
 from salstats.stats.models.formulas import Formula, parse_formula
 from salstats.stats.models.marginal_hypotheses import marginal_hypotheses
 from salstats.stats.models.models import (
@@ -143,99 +145,135 @@ def joint_test(
     0  size:site     9.6626  1.0   0.0526
     """
     check_procedure(adjust, "adjust")
-    fitted = fit_models(data, formula, Asked(by, family, errors, unit, reference, overall))
+    options = Asked(by=by, family=family, errors=errors, unit=unit, reference=reference, overall=overall)
+    fitted = fit_models(data, formula, options)
     return joint_tests(fitted, terms, adjust=adjust, each=each)
 
 
 def joint_tests(
     fitted: Fitted, terms: str | Sequence[str] | None = None, *, adjust: str = "none", each: bool = False
 ) -> pd.DataFrame:
-    """The rows of `joint_test`, of models that are fitted."""
+    """Return the rows of `joint_test` for fitted models."""
     check_procedure(adjust, "adjust")
     notes: Notes = fitted.doubts.copy()
-    names, tests, repeats = [], [], []
+    term_names = []
+    tests = []
+    n_tests = []
     for model in fitted.models:
-        positions = _positions(model.formula, terms)
-        asked = [[position] for position in positions] if each else [positions]
-        names += [" + ".join(_names(model.formula)[i] for i in own) for own in asked]
-        tests += [joint(model, own, notes) for own in asked]
-        repeats.append(len(asked))
+        positions = _term_positions(model.formula, terms)
+        tested_together = [[position] for position in positions] if each else [positions]
+        model_terms = _term_names(model.formula)
+        for tested in tested_together:
+            term_names.append(" + ".join(model_terms[position] for position in tested))
+            tests.append(joint(model, tested, notes))
+        n_tests.append(len(tested_together))
     warn_of(notes)
     statistic, df, df_residual, p_value = np.asarray(tests).T
-    columns = {"term": names, "statistic": statistic, "df": df, "p_value": p_value}
-    made = {"df_residual": df_residual} | model_options(fitted)
-    counts = model_counts(fitted, repeats)
-    result = estimates_frame(model_keys(fitted, repeats), columns | counts, made)
+    columns = {"term": term_names, "statistic": statistic, "df": df, "p_value": p_value}
+    counts = model_counts(fitted, n_tests)
+    options = {"df_residual": df_residual} | model_options(fitted)
+    result = estimates_frame(model_keys(fitted, n_tests), columns | counts, options)
     return adjusted_if_asked(result, adjust)
 
 
-def _names(formula: Formula) -> list[str]:
-    """The terms of a formula as it spells them."""
-    return [":".join(f.name for f in term) for term in formula.terms]
+def _term_names(formula: Formula) -> list[str]:
+    """Return the names of a formula's terms, such as "method:site"."""
+    return [":".join(factor.name for factor in term) for term in formula.terms]
 
 
-def _positions(formula: Formula, terms: str | Sequence[str] | None) -> list[int]:
-    """The positions of what is tested among the terms of a formula."""
-    known = {frozenset(term): i for i, term in enumerate(formula.terms)}
-    shown = _names(formula)
-    if not shown:
+def _term_positions(formula: Formula, terms: str | Sequence[str] | None) -> list[int]:
+    """Return the positions of the terms to test, by default of all, among the terms of a formula."""
+    names = _term_names(formula)
+    if not names:
         raise FormulaError(f"{formula.text!r} has an intercept only; there is nothing to test")
     if terms is None:
-        return list(range(len(shown)))
+        return list(range(len(names)))
     if not isinstance(terms, Sequence):
-        raise FormulaError(f"{formula.text!r} has no term {terms!r} (terms: {quoted(shown)})")
+        raise FormulaError(f"{formula.text!r} has no term {terms!r} (terms: {quoted(names)})")
+    position_of_term = {frozenset(term): position for position, term in enumerate(formula.terms)}
     positions: list[int] = []
-    for asked in [terms] if isinstance(terms, str) else list(terms):
-        found = parse_formula(f"Q('') ~ {asked}").terms if isinstance(asked, str) else ()
-        inside = [known.get(frozenset(term)) for term in found]
-        if not inside or None in inside:
-            raise FormulaError(f"{formula.text!r} has no term {asked!r} (terms: {quoted(shown)})")
-        positions += [i for i in inside if i is not None]
+    for text in [terms] if isinstance(terms, str) else list(terms):
+        # parsed as the right side of a formula, since `a * b` names several terms
+        parsed_terms = parse_formula(f"Q('') ~ {text}").terms if isinstance(text, str) else ()
+        is_known = all(frozenset(term) in position_of_term for term in parsed_terms)
+        if not parsed_terms or not is_known:
+            raise FormulaError(f"{formula.text!r} has no term {text!r} (terms: {quoted(names)})")
+        positions += [position_of_term[frozenset(term)] for term in parsed_terms]
     return list(dict.fromkeys(positions))
 
 
-def joint(model: Model, positions: Sequence[int], notes: Notes) -> tuple[float, float, float, float]:
-    """F, its two degrees of freedom (NaN for infinity) and the p-value."""
-    solution, errors = model.solution, model.errors
+class WaldTest(NamedTuple):
+    """A joint Wald test of q coefficients; NaN where there is none."""
+
+    statistic: float  # F
+    df_num: float  # q
+    df_den: float  # NaN where q F is compared with chi-squared
+    p_value: float
+
+
+def joint(model: Model, positions: Sequence[int], notes: Notes) -> WaldTest:
+    """Test that the terms of a model at these positions have no effect."""
+    solution = model.solution
     if solution is None:
-        return (float("nan"),) * 4
+        return WaldTest(np.nan, np.nan, np.nan, np.nan)
     hypotheses = marginal_hypotheses(model.design, solution.kept, positions)
     if hypotheses is None:
-        terms = ", ".join(_names(model.formula)[position] for position in positions)
-        notes[_NOT_DETERMINED].append(f"{model.label}: {terms}")
-        return float("nan"), 0.0, float("nan"), float("nan")
-    of_coefficients = np.kron(np.eye(len(solution.parts)), hypotheses)
-    q = len(of_coefficients)
-    if not q:
-        return float("nan"), 0.0, float("nan"), float("nan")
+        names = _term_names(model.formula)
+        tested = ", ".join(names[position] for position in positions)
+        notes[_NOT_DETERMINED].append(f"{model.label}: {tested}")
+        return WaldTest(np.nan, 0.0, np.nan, np.nan)
+    if not len(hypotheses):
+        return WaldTest(np.nan, 0.0, np.nan, np.nan)
+    # the same hypotheses for each part of a model with several linear predictors
+    coefficient_contrasts = np.kron(np.eye(len(solution.parts)), hypotheses)
     if solution.inference is not None:
-        test = solution.inference.joint(errors, of_coefficients)
-        return test[0], float(test[1]), test[2], float(special.fdtrc(test[1], test[2], test[0]))
+        statistic, df_num, df_den = solution.inference.joint(model.errors, coefficient_contrasts)
+        p_value = float(special.fdtrc(df_num, df_den, statistic))
+        return WaldTest(statistic, float(df_num), df_den, p_value)
+    return _wald_test(model, solution, coefficient_contrasts, notes)
+
+
+def _wald_test(model: Model, solution: Solution, coefficient_contrasts: np.ndarray, notes: Notes) -> WaldTest:
+    """Test that contrasts (q, r) of a model's coefficients are all zero, by the covariance of its errors."""
+    q = len(coefficient_contrasts)
     contrasts = np.zeros((q, len(solution.bread)))
-    contrasts[:, : solution.rank] = of_coefficients
-    used = np.flatnonzero(contrasts.any(axis=0))
-    values, df = covariance(model, notes, used.tolist())
-    undefined = bool(np.isnan(values[np.ix_(used, used)]).any())
-    spread = contrasts @ np.where(np.isnan(values), 0.0, values) @ contrasts.T
-    if undefined:
-        spread[:] = np.nan
+    contrasts[:, : solution.rank] = coefficient_contrasts
+    tested = np.flatnonzero(contrasts.any(axis=0))
+    values, df = covariance(model, notes, tested.tolist())
+    is_undefined = bool(np.isnan(values[np.ix_(tested, tested)]).any())
+    contrast_covariance = contrasts @ np.where(np.isnan(values), 0.0, values) @ contrasts.T
+    if is_undefined:
+        contrast_covariance[:] = np.nan
     classical = solution.dispersion * (contrasts @ solution.bread @ contrasts.T)
-    statistic = wald_statistic(of_coefficients @ solution.coefficients, spread, classical)
-    power = ERRORS[errors].power
-    if errors in CLUSTERED and not power and not np.isnan(statistic):
+    estimates = coefficient_contrasts @ solution.coefficients
+    statistic = wald_statistic(estimates, contrast_covariance, classical)
+
+    is_clustered = model.errors in CLUSTERED
+    power = ERRORS[model.errors].power
+    if is_clustered and power is None and not np.isnan(statistic):
         note_few_clusters(model, q, notes)
-    residual_df = float(df[0])
-    if np.isinf(residual_df):
-        return statistic, float(q), float("nan"), float(special.chdtrc(q, q * statistic))
-    if power:
-        # b' V^-1 b / q is Hotelling's T^2 over q
-        rows, _, bread, clusters, variances, sampling = least_squares(model)
-        eta = hotelling_df(rows, bread, clusters, contrasts, variances, power, sampling)
-        residual_df = eta - q + 1
-        known = residual_df > 0 and not np.isnan(statistic)
-        statistic, residual_df = (statistic * residual_df / eta, residual_df) if known else (np.nan, np.nan)
-    if np.isnan(statistic) and not undefined and errors in CLUSTERED:
+    df_den = float(df[0])
+    if np.isinf(df_den):
+        p_value = float(special.chdtrc(q, q * statistic))
+        return WaldTest(statistic, float(q), np.nan, p_value)
+    if power is not None:
+        # q times the statistic is Hotelling's T^2 with eta degrees of freedom
+        problem = least_squares(model)
+        eta = hotelling_df(
+            problem.rows,
+            problem.bread,
+            problem.clusters,
+            contrasts,
+            problem.weights,
+            power,
+            problem.sampling,
+        )
+        df_den = eta - q + 1
+        statistic = statistic * df_den / eta if df_den > 0 else np.nan
+        if np.isnan(statistic):
+            df_den = np.nan
+    if np.isnan(statistic) and not is_undefined and is_clustered:
         notes["no joint test (NaN) with so few clusters"].append(
             f"{model.label}: {model.n_units} clusters for {q} coefficients"
         )
-    return statistic, float(q), residual_df, float(special.fdtrc(q, residual_df, statistic))
+    return WaldTest(statistic, float(q), df_den, float(special.fdtrc(q, df_den, statistic)))

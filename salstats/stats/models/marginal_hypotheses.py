@@ -1,4 +1,4 @@
-"""Type III hypotheses: that a term has no effect on average over the other factors that it interacts with."""
+"""Type III hypotheses: a term has no effect on average over the factors that it interacts with."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,12 +7,12 @@ import numpy as np
 from salstats.stats.models.design import Design, Product
 from salstats.stats.models.formulas import Factor
 
-#: Difference of a combination from a multiple of itself, on columns of length 1, that is more than rounding.
+#: Differences up to this size, between combinations of columns of length 1, are rounding errors.
 _ROUNDING = 1e-6
 
 
-def marginal_hypotheses(design: Design, kept: np.ndarray, positions: Sequence[int]) -> np.ndarray | None:
-    """Combinations of a model's coefficients that are zero where some terms have no effect.
+def marginal_hypotheses(design: Design, estimated: np.ndarray, positions: Sequence[int]) -> np.ndarray | None:
+    """Return the combinations of a model's coefficients that are zero if some terms have no effect.
 
     A coefficient of `method` beside `method:site` is the difference of two methods at the reference level of
     `site`. Added to it are the coefficients of the interaction, averaged over all levels of `site`, that of
@@ -25,17 +25,17 @@ def marginal_hypotheses(design: Design, kept: np.ndarray, positions: Sequence[in
     ----------
     design : Design
         The model matrix, coded by reference levels.
-    kept : ndarray of shape (r,)
-        Positions of the columns that are estimated.
+    estimated : ndarray of shape (r,)
+        Positions of the columns whose coefficients are estimated.
     positions : sequence of int
         Terms of the formula that are tested together.
 
     Returns
     -------
     ndarray of shape (q, r), or None
-        A row for each coefficient of these terms that is estimated. None where columns that were left out
-        because they depend on others make a row ambiguous: a combination of levels does not occur, or
-        another term says the same.
+        One row for each estimated coefficient of these terms. None where a row is ambiguous, since columns
+        that depend on others were left out: a combination of levels does not occur, or another term has the
+        same columns.
 
     References
     ----------
@@ -45,44 +45,49 @@ def marginal_hypotheses(design: Design, kept: np.ndarray, positions: Sequence[in
     Kuznetsova A, Brockhoff PB, Christensen RHB. lmerTest package: tests in linear mixed effects models. J
     Stat Softw 2017;82(13):1-26. https://doi.org/10.18637/jss.v082.i13
     """
-    tested = np.isin(design.assign, list(positions))
+    n_columns = len(design.names)
+    column_terms = np.array(design.assign)
     levels = _levels_of_columns(design)
-    weights = np.zeros((len(design.names), len(design.names)))
+    weights = np.zeros((n_columns, n_columns))
     for position in positions:
-        of_term = np.array(design.assign) == position
-        weights[of_term] = _averaged(design, levels, position)
-    # under the hypothesis the other coefficients that are tested are zero, too
-    weights[:, tested] = np.eye(len(design.names))[:, tested]
-    weights = weights[kept[tested[kept]]]
-    if not _are_determined(design.matrix, kept, weights, tested):
+        weights[column_terms == position] = _averaged_effects(design, levels, position)
+    # Under the hypothesis the coefficients of the other tested terms are zero, too.
+    is_tested = np.isin(design.assign, list(positions))
+    weights[:, is_tested] = np.eye(n_columns)[:, is_tested]
+    tested_and_estimated = estimated[is_tested[estimated]]
+    weights = weights[tested_and_estimated]
+    if not _are_determined(design.matrix, estimated, weights, is_tested):
         return None
-    return weights[:, kept]
+    return weights[:, estimated]
 
 
-def _averaged(design: Design, levels: Mapping[Factor, np.ndarray], position: int) -> np.ndarray:
-    """Effects of a term, averaged over factors that it lacks, as combinations of all coefficients."""
-    of_term = np.array(design.assign) == position
+def _averaged_effects(design: Design, levels: Mapping[Factor, np.ndarray], position: int) -> np.ndarray:
+    """Return a term's effects, averaged over the factors that it interacts with, as weights of coefficients.
+
+    The result has one row for each column of the term, and one column for each column of the model matrix.
+    """
+    is_of_term = np.array(design.assign) == position
     term = design.formula.terms[position]
-    numbers = np.array([_numbers_in(product) for product in design.products], dtype=object)
-    weights = np.equal.outer(numbers[of_term], numbers).astype(np.float64)
-    for factor, occurring in design.levels.items():
-        level = levels[factor]
+    numbers = np.array([_numeric_factors(product) for product in design.products], dtype=object)
+    weights = np.equal.outer(numbers[is_of_term], numbers).astype(np.float64)
+    for factor, factor_levels in design.levels.items():
+        column_levels = levels[factor]
         if factor not in term:
-            weights[:, ~np.isnan(level)] /= len(occurring)
+            weights[:, ~np.isnan(column_levels)] /= len(factor_levels)
             continue
-        is_reference = level == occurring[0]
-        same = np.equal.outer(level[of_term], level).astype(np.float64)
-        is_fully_coded = is_reference[of_term].any()
-        if not is_fully_coded:
-            same -= is_reference
-        elif _has_place_of_intercept(design, position):
-            same[:, np.isnan(level)] = 1.0
-        weights *= same
+        is_reference = column_levels == factor_levels[0]
+        same_level = np.equal.outer(column_levels[is_of_term], column_levels).astype(np.float64)
+        has_all_levels = is_reference[is_of_term].any()
+        if not has_all_levels:
+            same_level -= is_reference
+        elif _replaces_intercept(design, position):
+            same_level[:, np.isnan(column_levels)] = 1.0
+        weights *= same_level
     return weights
 
 
 def _levels_of_columns(design: Design) -> dict[Factor, np.ndarray]:
-    """Each factor's level in the columns of the model matrix, NaN in columns that it is not in."""
+    """Return the level of each factor in each column of the model matrix, NaN in columns without it."""
     levels = {factor: np.full(len(design.names), np.nan) for factor in design.levels}
     for column, product in enumerate(design.products):
         for factor, level in product:
@@ -91,34 +96,41 @@ def _levels_of_columns(design: Design) -> dict[Factor, np.ndarray]:
     return levels
 
 
-def _numbers_in(product: Product) -> frozenset[Factor]:
-    """The numeric variables in a column of the model matrix."""
+def _numeric_factors(product: Product) -> frozenset[Factor]:
+    """Return the numeric variables whose product a column of the model matrix contains."""
     return frozenset(factor for factor, level in product if level is None)
 
 
-def _has_place_of_intercept(design: Design, position: int) -> bool:
-    """Whether a term is the factor that has all its levels in the place of an intercept."""
+def _replaces_intercept(design: Design, position: int) -> bool:
+    """Return True if a term is the first categorical one of a formula without intercept.
+
+    This term has a column for each of its levels.
+    """
     if design.formula.intercept:
         return False
-    for other, term in enumerate(design.formula.terms):
+    for term_position, term in enumerate(design.formula.terms):
         if all(factor in design.levels for factor in term):
-            return other == position
+            return term_position == position
     return False
 
 
-def _are_determined(matrix: np.ndarray, kept: np.ndarray, weights: np.ndarray, tested: np.ndarray) -> bool:
-    """Whether combinations have one value, however columns that depend on others share their effect.
+def _are_determined(
+    matrix: np.ndarray, estimated: np.ndarray, weights: np.ndarray, is_tested: np.ndarray
+) -> bool:
+    """Return True if combinations have the same value whichever of the dependent columns are left out.
 
-    Columns of the terms that are `tested` may have been left out: these have no effect by hypothesis.
+    Columns of the tested terms may have been left out, since they have no effect under the hypothesis.
     """
-    left_out = np.setdiff1d(np.flatnonzero(~tested), kept)
+    left_out = np.setdiff1d(np.flatnonzero(~is_tested), estimated)
     if not len(left_out) or not len(weights):
         return True
     lengths = np.linalg.norm(matrix, axis=0)
     lengths[lengths == 0] = 1.0
-    scaled = matrix / lengths
-    relations = np.linalg.lstsq(scaled[:, kept], scaled[:, left_out])[0]
-    combinations = weights / lengths
-    combinations /= np.linalg.norm(combinations, axis=1, keepdims=True)
-    by_relations = combinations[:, kept] @ relations
-    return bool(np.allclose(by_relations, combinations[:, left_out], rtol=0, atol=_ROUNDING))
+    scaled_matrix = matrix / lengths
+    # The columns that were left out are the estimated ones times these relations. A combination is
+    # determined if its weights fulfil the same relations.
+    relations = np.linalg.lstsq(scaled_matrix[:, estimated], scaled_matrix[:, left_out])[0]
+    scaled_weights = weights / lengths
+    scaled_weights /= np.linalg.norm(scaled_weights, axis=1, keepdims=True)
+    implied_weights = scaled_weights[:, estimated] @ relations
+    return bool(np.allclose(implied_weights, scaled_weights[:, left_out], rtol=0, atol=_ROUNDING))

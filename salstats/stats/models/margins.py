@@ -1,8 +1,9 @@
 """Marginal means, contrasts and slopes of models, on the scale of the score."""
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -23,34 +24,58 @@ from salstats.stats.engine.tails import t_tails
 from salstats.stats.models.models import Fitted, Model, Notes, warn_of
 from salstats.stats.models.predictions import (
     Codes,
-    code_of,
-    held_values,
+    default_values,
+    design_points,
+    design_slopes,
+    display_values,
     prediction_frame,
     right_side,
-    rows_at,
-    shown,
-    slopes_at,
+    value_code,
 )
 from salstats.stats.models.predictors import linear_at, steepness_at
 from salstats.stats.models.standard_errors import inferred, of_combinations
 
+#: What a mean is averaged over: a grid of all combinations of levels, or the rows of the model.
 AVERAGES = ("grid", "rows")
-#: Column of the level that a contrast takes away.
+#: Column of the level that a contrast is compared with.
 _REFERENCE = "reference_level"
-#: What is known of a margin: its value, and how it moves with each parameter.
-Marginal = tuple[float, np.ndarray]
+#: A combination of levels: the code of each factor's level.
+Cell = dict[str, float]
+
+
+class MarginalEstimate(NamedTuple):
+    """A marginal mean, slope or contrast, and its derivatives by the parameters of the model."""
+
+    value: float
+    gradient: np.ndarray
+
+
+class _ModelMargins(NamedTuple):
+    """The marginal estimates of one model, and the columns that identify them."""
+
+    model: Model
+    keys: pd.DataFrame
+    estimates: list[MarginalEstimate]
+
+
+class _Population(NamedTuple):
+    """The values of all columns over which a mean is averaged, and their weights (n,)."""
+
+    codes: Codes
+    weights: np.ndarray
 
 
 def marginal_means(fitted: Fitted, term: str, by: Sequence[str], average: str, level: float) -> pd.DataFrame:
-    """The rows of `Fit.means`."""
-    _check(average, level)
-    parts, notes = [], fitted.doubts.copy()
+    """Return the rows of `Fit.means`."""
+    _check_options(average, level)
+    notes = fitted.doubts.copy()
+    margins = []
     for model in fitted.models:
-        cells = _cells(model, term, by)
+        cells = _cells(model, [*by, term])
         populations = [_population(model, cell, by, average) for cell in cells]
-        keys = _levels(model, cells, {c: c for c in (*by, term)})
-        parts.append((model, keys, _averages(fitted, model, populations, notes)))
-    frame = _frame(fitted, parts, average, level, notes)
+        keys = _level_columns(model, cells, {column: column for column in (*by, term)})
+        margins.append(_ModelMargins(model, keys, _averages(fitted, model, populations, notes)))
+    frame = _estimates(fitted, margins, average, level, notes)
     return frame.drop(columns=["statistic", "p_value"])
 
 
@@ -64,217 +89,307 @@ def marginal_contrasts(
     adjust: str,
     margin: Margin | None,
 ) -> pd.DataFrame:
-    """The rows of `Fit.contrasts`."""
-    _check(average, level, adjust)
+    """Return the rows of `Fit.contrasts`."""
+    _check_options(average, level, adjust)
     if _REFERENCE in (term, *by):
         raise ColumnError(f"{_REFERENCE!r} is a column of the result and of the model; rename it")
-    parts, notes = [], fitted.doubts.copy()
+    compares_all = reference is None or (reference == ALL and not _has_level(fitted, term, ALL))
+    notes = fitted.doubts.copy()
+    margins = []
     for model in fitted.models:
         _check_factors(model, (*by, term))
-        every = reference is None or (reference == ALL and not _has_level(fitted, term, ALL))
-        against = None if every else code_of(fitted, model, term, reference)
-        cells = _cells(model, term, by, against)
+        reference_code = None if compares_all else value_code(fitted, model, term, reference)
+        cells = _cells(model, [*by, term], reference_code)
         populations = [_population(model, cell, by, average) for cell in cells]
         means = _averages(fitted, model, populations, notes)
-        compared, margins = [], []
-        for i, j in itertools.combinations(range(len(cells)), 2):
-            levels = cells[i][term], cells[j][term]
-            alike = all(cells[i][column] == cells[j][column] for column in by)
-            if not alike or against not in (None, *levels):
-                continue
-            later, earlier = (i, j) if against == levels[1] else (j, i)
-            compared.append(cells[later] | {_REFERENCE: cells[earlier][term]})
-            (high, upper), (low, lower) = means[later], means[earlier]
-            margins.append((high - low, upper - lower))
-        columns = {c: c for c in (*by, term)} | {_REFERENCE: term}
-        parts.append((model, _levels(model, compared, columns), margins))
-    frame = _frame(fitted, parts, average, level, notes)
+        compared_cells = []
+        contrasts = []
+        for position, reference_position in _contrasted_pairs(cells, term, by, reference_code):
+            reference_level = cells[reference_position][term]
+            compared_cells.append(cells[position] | {_REFERENCE: reference_level})
+            contrasts.append(_difference(means[position], means[reference_position]))
+        factor_of_column = {column: column for column in (*by, term)} | {_REFERENCE: term}
+        keys = _level_columns(model, compared_cells, factor_of_column)
+        margins.append(_ModelMargins(model, keys, contrasts))
+    frame = _estimates(fitted, margins, average, level, notes)
     if margin is not None:
-        responses = [m.formula.response.columns[0] for m, _, margins in parts for _ in margins]
-        frame = frame.assign(**_against(frame, margin, np.array(responses), -1 if fitted.reference else 1))
+        responses = [
+            model_margins.model.formula.response.columns[0]
+            for model_margins in margins
+            for _ in model_margins.estimates
+        ]
+        # of gaps reference - method a larger estimate is a lower score
+        sense = -1 if fitted.reference else 1
+        frame = frame.assign(**_margin_columns(frame, margin, np.array(responses), sense))
     return adjusted_if_asked(frame, adjust)
 
 
 def _has_level(fitted: Fitted, term: str, level: str) -> bool:
-    """Whether a factor has a level of this name in some model."""
-    return any(level in (m.variables[term].levels or ()) for m in fitted.models if term in m.variables)
+    """Return True if a factor has a level of this name in some model."""
+    for model in fitted.models:
+        if term in model.variables and level in (model.variables[term].levels or ()):
+            return True
+    return False
 
 
-def _against(frame: pd.DataFrame, margin: Margin, responses: np.ndarray, sense: int) -> dict[str, Any]:
-    """Verdict, margin and P value of each contrast; `sense` is -1 of gaps reference - method."""
-    estimate, std_error, df = (frame[c].to_numpy(dtype=np.float64) for c in ("estimate", "std_error", "df"))
+def _contrasted_pairs(
+    cells: Sequence[Cell], term: str, by: Sequence[str], reference_code: float | None
+) -> list[tuple[int, int]]:
+    """Return the positions of two cells for each contrast; the second one is subtracted.
+
+    Cells are compared within the levels of `by`: with the reference level, or, without one, each level of
+    `term` with all earlier ones.
+    """
+    pairs = []
+    for i, j in itertools.combinations(range(len(cells)), 2):
+        if any(cells[i][column] != cells[j][column] for column in by):
+            continue
+        levels = (cells[i][term], cells[j][term])
+        if reference_code is not None and reference_code not in levels:
+            continue
+        if reference_code == levels[1]:
+            pairs.append((i, j))
+        else:
+            pairs.append((j, i))
+    return pairs
+
+
+def _difference(estimate: MarginalEstimate, reference: MarginalEstimate) -> MarginalEstimate:
+    """Return the difference of two estimates of one model."""
+    return MarginalEstimate(estimate.value - reference.value, estimate.gradient - reference.gradient)
+
+
+def _margin_columns(frame: pd.DataFrame, margin: Margin, responses: np.ndarray, sense: int) -> dict[str, Any]:
+    """Return verdict, margin and P value of each contrast.
+
+    `sense` is 1 where a larger estimate is a higher score, and -1 where it is a lower one.
+    """
+    estimate = frame["estimate"].to_numpy(dtype=np.float64)
+    std_error = frame["std_error"].to_numpy(dtype=np.float64)
+    df = frame["df"].to_numpy(dtype=np.float64)
     df = np.where(frame["interval"] == "wald", np.inf, df)
     low, high = check_margin(margin, responses)
     p_value = p_of_tails(lambda bound: t_tails(estimate, std_error, df, bound), low, high)
     alpha = 1 - frame["conf_level"].to_numpy()
-    side = sides(estimate, is_below(frame["p_value"].to_numpy(), alpha))
-    return margin_columns(side, responses, (low, high, p_value), is_below(p_value, alpha), sense)
+    is_different = is_below(frame["p_value"].to_numpy(), alpha)
+    is_inside_margin = is_below(p_value, alpha)
+    side = sides(estimate, is_different)
+    return margin_columns(side, responses, (low, high, p_value), is_inside_margin, sense)
 
 
 def marginal_slopes(
     fitted: Fitted, covariate: str, by: Sequence[str], average: str, level: float, adjust: str
 ) -> pd.DataFrame:
-    """The rows of `Fit.slopes`."""
-    _check(average, level, adjust)
-    parts, notes = [], fitted.doubts.copy()
+    """Return the rows of `Fit.slopes`."""
+    _check_options(average, level, adjust)
+    notes = fitted.doubts.copy()
+    margins = []
     for model in fitted.models:
-        numeric = right_side(model)[0]
+        numeric = right_side(model).numeric
         if covariate not in numeric:
             raise ValueRangeError(
                 f"{covariate!r} is no number on the right side of {model.formula.text!r}, along which there "
                 f"is a slope; choose one of {quoted(numeric)}"
             )
-        cells = _cells(model, None, by)
+        cells = _cells(model, by)
         populations = [_population(model, cell, by, average) for cell in cells]
-        margins = _averages(fitted, model, populations, notes, covariate)
-        parts.append((model, _levels(model, cells, {c: c for c in by}), margins))
-    frame = _frame(fitted, parts, average, level, notes)
+        slopes = _averages(fitted, model, populations, notes, covariate=covariate)
+        keys = _level_columns(model, cells, {column: column for column in by})
+        margins.append(_ModelMargins(model, keys, slopes))
+    frame = _estimates(fitted, margins, average, level, notes)
     frame.insert(frame.columns.get_loc("estimate"), "term", covariate)
     return adjusted_if_asked(frame, adjust)
 
 
 def marginal_effects(fitted: Fitted, level: float, adjust: str) -> pd.DataFrame:
-    """The rows of `Fit.effects`."""
-    _check("rows", level, adjust)
-    parts, notes = [], fitted.doubts.copy()
-    terms: list[str] = []
-    against: list[str | None] = []
+    """Return the rows of `Fit.effects`."""
+    _check_options("rows", level, adjust)
+    notes = fitted.doubts.copy()
+    margins = []
+    term_names: list[str] = []
+    reference_levels: list[str | None] = []
     for model in fitted.models:
         numeric, factors = right_side(model)
-        effects: list[Marginal] = []
-        for column in dict.fromkeys(c for term in model.formula.terms for f in term for c in f.columns):
+        effects: list[MarginalEstimate] = []
+        columns = dict.fromkeys(
+            column for term in model.formula.terms for factor in term for column in factor.columns
+        )
+        for column in columns:
             if column in numeric:
-                whole = _population(model, {}, (), "rows")
-                effects += _averages(fitted, model, [whole], notes, column)
-                terms.append(column)
-                against.append(None)
+                all_rows = _population(model, {}, (), "rows")
+                effects += _averages(fitted, model, [all_rows], notes, covariate=column)
+                term_names.append(column)
+                reference_levels.append(None)
                 continue
-            cells = _cells(model, column, ())
+            cells = _cells(model, [column])
+            if not cells:
+                # a model without rows has no levels
+                continue
             populations = [_population(model, cell, (), "rows") for cell in cells]
-            (base, lower), *others = _averages(fitted, model, populations, notes)
-            effects += [(value - base, upper - lower) for value, upper in others]
-            names = shown(model, column, np.array([cell[column] for cell in cells]))
-            terms += [f"{factors[column].name}{name}" for name in names[1:]]
-            against += [names[0]] * len(others)
-        parts.append((model, pd.DataFrame(index=range(len(effects))), effects))
-    frame = _frame(fitted, parts, "rows", level, notes)
-    frame.insert(frame.columns.get_loc("estimate"), "term", text_column(terms))
-    frame = frame.assign(**({"reference_level": text_column(against)} if any(against) else {}))
+            reference_mean, *level_means = _averages(fitted, model, populations, notes)
+            effects += [_difference(mean, reference_mean) for mean in level_means]
+            codes = np.array([cell[column] for cell in cells])
+            reference_level, *levels = display_values(model, column, codes)
+            term_names += [f"{factors[column].name}{level_name}" for level_name in levels]
+            reference_levels += [reference_level] * len(levels)
+        margins.append(_ModelMargins(model, pd.DataFrame(index=range(len(effects))), effects))
+    frame = _estimates(fitted, margins, "rows", level, notes)
+    frame.insert(frame.columns.get_loc("estimate"), "term", text_column(term_names))
+    if any(reference_levels):
+        frame = frame.assign(reference_level=text_column(reference_levels))
     return adjusted_if_asked(frame, adjust)
 
 
-def _check(average: str, level: float, adjust: str = "none") -> None:
-    """Raise where an option is none."""
+def _check_options(average: str, level: float, adjust: str = "none") -> None:
+    """Raise if an option has an unknown value."""
     check_choice(average, AVERAGES, "average")
     check_level(level)
     check_procedure(adjust, "adjust")
 
 
 def _check_factors(model: Model, columns: Sequence[str]) -> None:
-    """Raise where a factor that is asked for is none, or is asked for twice."""
-    factors = right_side(model)[1]
-    twice = {column for column in columns if columns.count(column) > 1}
-    if twice:
-        raise ValueRangeError(f"{quoted(twice)} is asked for twice; by names other factors than the term")
+    """Raise if columns are repeated, or are no factors on the right side."""
+    factors = right_side(model).factors
+    repeated = {column for column in columns if columns.count(column) > 1}
+    if repeated:
+        raise ValueRangeError(f"{quoted(repeated)} is asked for twice; by names other factors than the term")
     for column in columns:
         if column not in factors:
-            known = f"choose from {quoted(factors)}" if factors else "it has none"
+            choices = f"choose from {quoted(factors)}" if factors else "it has none"
             raise ValueRangeError(
                 f"{column!r} is no factor (a column of text, or C(...)) on the right side of "
-                f"{model.formula.text!r}; {known}"
+                f"{model.formula.text!r}; {choices}"
             )
 
 
-def _cells(
-    model: Model, term: str | None, by: Sequence[str], against: float | None = None
-) -> list[dict[str, float]]:
-    """Every combination of the levels of some factors, those of the last one varying fastest."""
-    columns = [*by, *([] if term is None else [term])]
+def _cells(model: Model, columns: Sequence[str], extra_level: float | None = None) -> list[Cell]:
+    """Return every combination of the levels of some factors; the levels of the last one vary fastest.
+
+    `extra_level` is the code of a level of the last factor that the model may lack.
+    """
     _check_factors(model, columns)
-    factors = right_side(model)[1]
+    factors = right_side(model).factors
     levels = [model.design.levels[factors[column]].tolist() for column in columns]
-    if against is not None and against not in levels[-1]:
-        levels[-1].append(against)
-    return [dict(zip(columns, values, strict=True)) for values in itertools.product(*levels)]
+    if extra_level is not None and extra_level not in levels[-1]:
+        levels[-1].append(extra_level)
+    return [dict(zip(columns, codes, strict=True)) for codes in itertools.product(*levels)]
 
 
-def _population(
-    model: Model, cell: dict[str, float], by: Sequence[str], average: str
-) -> tuple[Codes, np.ndarray]:
-    """The values over which a mean is averaged, of a grid or of the model's rows, and their weights."""
-    held, factors = held_values(model), right_side(model)[1]
+def _population(model: Model, cell: Cell, by: Sequence[str], average: str) -> _Population:
+    """Return the values over which the mean of a cell is averaged."""
     if average == "grid":
-        free = {c: model.design.levels[f] for c, f in factors.items() if c not in cell}
-        grid = np.meshgrid(*free.values(), indexing="ij") if free else []
-        n = grid[0].size if grid else 1
-        spread = {c: values.ravel() for c, values in zip(free, grid, strict=True)}
-        return {c: spread.get(c, np.full(n, cell.get(c, value))) for c, value in held.items()}, np.ones(n)
-    observed = {c: model.variables[c].values[model.rows] for c in held}
-    inside = np.ones(len(model.rows), dtype=bool)
+        return _grid_population(model, cell)
+    return _row_population(model, cell, by)
+
+
+def _grid_population(model: Model, cell: Cell) -> _Population:
+    """Return all combinations of the levels of factors that are not in the cell, numbers at their mean."""
+    factors = right_side(model).factors
+    averaged_levels = {
+        column: model.design.levels[factor] for column, factor in factors.items() if column not in cell
+    }
+    grids = np.meshgrid(*averaged_levels.values(), indexing="ij")
+    columns = {column: grid.ravel() for column, grid in zip(averaged_levels, grids, strict=True)}
+    n = math.prod(len(levels) for levels in averaged_levels.values())
+    codes = {}
+    for column, default in default_values(model).items():
+        if column in columns:
+            codes[column] = columns[column]
+        else:
+            codes[column] = np.full(n, cell.get(column, default))
+    return _Population(codes, np.ones(n))
+
+
+def _row_population(model: Model, cell: Cell, by: Sequence[str]) -> _Population:
+    """Return the model's rows that have the cell's levels of `by`, their other factors set to the cell's."""
+    observed = {column: model.variables[column].values[model.rows] for column in default_values(model)}
+    is_inside = np.ones(len(model.rows), dtype=bool)
     for column in by:
-        inside &= observed[column] == cell[column]
-    sampling = None if model.solution is None else model.solution.sampling
-    each = (np.ones(len(inside)) if sampling is None else sampling)[inside]
-    return {c: np.full(len(each), cell[c]) if c in cell else v[inside] for c, v in observed.items()}, each
+        is_inside &= observed[column] == cell[column]
+    weights = np.ones(len(is_inside))
+    if model.solution is not None and model.solution.sampling is not None:
+        weights = model.solution.sampling
+    weights = weights[is_inside]
+    codes = {}
+    for column, values in observed.items():
+        if column in cell:
+            codes[column] = np.full(len(weights), cell[column])
+        else:
+            codes[column] = values[is_inside]
+    return _Population(codes, weights)
 
 
 def _averages(
     fitted: Fitted,
     model: Model,
-    populations: Sequence[tuple[Codes, np.ndarray]],
+    populations: Sequence[_Population],
     notes: Notes,
-    along: str | None = None,
-) -> list[Marginal]:
-    """The mean (or its slope along a covariate) over populations, and its derivative by each parameter."""
-    solution, link = model.solution, fitted.family.link
+    *,
+    covariate: str | None = None,
+) -> list[MarginalEstimate]:
+    """Return the average over each population of the mean, or of its slope along a covariate."""
+    solution = model.solution
+    link = fitted.family.link
     if solution is None:
-        return [(np.nan, np.empty(0))] * len(populations)
-    together = {c: np.concatenate([codes[c] for codes, _ in populations]) for c in populations[0][0]}
-    points = rows_at(model, together, notes)
-    if along is None:
+        return [MarginalEstimate(np.nan, np.empty(0))] * len(populations)
+    columns = populations[0].codes
+    codes = {
+        column: np.concatenate([population.codes[column] for population in populations]) for column in columns
+    }
+    points = design_points(model, codes, notes)
+    if covariate is None:
         predictor, combinations = linear_at(solution, points)
-        mean, gradient = link.mean(predictor), link.slope(predictor)[:, None] * combinations
+        values = link.mean(predictor)
+        gradients = link.slope(predictor)[:, None] * combinations
     else:
-        slopes = slopes_at(model, along, together, notes)
-        mean, gradient = steepness_at(solution, link, points, slopes)
-    ends = np.cumsum([len(each) for _, each in populations])
-    return [
-        (
-            float(np.average(mean[end - len(each) : end], weights=each)),
-            np.average(gradient[end - len(each) : end], axis=0, weights=each),
-        )
-        if len(each)
-        else (np.nan, np.full(gradient.shape[1], np.nan))
-        for (_, each), end in zip(populations, ends, strict=True)
-    ]
+        slopes = design_slopes(model, covariate, codes, notes)
+        values, gradients = steepness_at(solution, link, points, slopes)
+    averages = []
+    start = 0
+    for _, weights in populations:
+        end = start + len(weights)
+        if len(weights):
+            value = float(np.average(values[start:end], weights=weights))
+            gradient = np.average(gradients[start:end], axis=0, weights=weights)
+        else:
+            value = np.nan
+            gradient = np.full(gradients.shape[1], np.nan)
+        averages.append(MarginalEstimate(value, gradient))
+        start = end
+    return averages
 
 
-def _levels(model: Model, cells: Sequence[dict[str, float]], shown_as: Mapping[str, str]) -> pd.DataFrame:
-    """Cells as columns; `shown_as` says which factor the levels in a column are of."""
-    values = {c: shown(model, of, np.array([cell[c] for cell in cells])) for c, of in shown_as.items()}
-    return pd.DataFrame(values, index=range(len(cells)))
+def _level_columns(model: Model, cells: Sequence[Cell], factor_of_column: Mapping[str, str]) -> pd.DataFrame:
+    """Return the levels of cells as columns, each with the factor that its levels belong to."""
+    columns = {}
+    for column, factor in factor_of_column.items():
+        codes = np.array([cell[column] for cell in cells])
+        columns[column] = display_values(model, factor, codes)
+    return pd.DataFrame(columns, index=range(len(cells)))
 
 
-def _frame(
-    fitted: Fitted,
-    parts: Sequence[tuple[Model, pd.DataFrame, list[Marginal]]],
-    average: str,
-    level: float,
-    notes: Notes,
+def _estimates(
+    fitted: Fitted, margins: Sequence[_ModelMargins], average: str, level: float, notes: Notes
 ) -> pd.DataFrame:
-    """Margins of several models as one frame, behind the columns that tell each model's apart."""
+    """Return the marginal estimates of several models as one frame, and warn of the notes."""
     columns: list[dict[str, Any]] = []
-    for model, _, margins in parts:
-        estimate = np.array([value for value, _ in margins])
-        std_error = df = np.full(len(margins), np.nan)
-        if model.solution is not None and margins:
-            combinations = np.array([gradient for _, gradient in margins])
-            std_error, df = of_combinations(model, combinations, notes)
-        made = inferred(estimate, std_error, df, level)
-        columns.append({**made, "df": df, "conf_level": np.full(len(margins), level)})
+    for model, _, estimates in margins:
+        n = len(estimates)
+        std_error = np.full(n, np.nan)
+        df = np.full(n, np.nan)
+        if model.solution is not None and n:
+            gradients = np.array([estimate.gradient for estimate in estimates])
+            std_error, df = of_combinations(model, gradients, notes)
+        values = np.array([estimate.value for estimate in estimates])
+        model_columns = inferred(values, std_error, df, level)
+        # `prediction_frame` takes an infinite df for the normal distribution
+        model_columns["df"] = df
+        model_columns["conf_level"] = np.full(n, level)
+        columns.append(model_columns)
     warn_of(notes)
-    levels = pd.concat([keys for _, keys, _ in parts], ignore_index=True)
-    frame = prediction_frame(fitted, columns, levels, {"average": average})
-    # before the formula, where tables and figures look for what tells rows apart
-    first = [*fitted.by, *levels.columns]
-    return frame[[*first, *(c for c in frame.columns if c not in first)]]
+    keys = pd.concat([model_margins.keys for model_margins in margins], ignore_index=True)
+    frame = prediction_frame(fitted, columns, keys, {"average": average})
+    # grouping columns and levels come before the formula, as tables and figures expect of keys
+    first_columns = [*fitted.by, *keys.columns]
+    remaining_columns = [column for column in frame.columns if column not in first_columns]
+    return frame[first_columns + remaining_columns]

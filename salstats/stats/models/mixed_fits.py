@@ -1,6 +1,6 @@
-"""Mixed models of formulas: their random terms from columns, and what infers from them."""
+"""Mixed models of formulas: their random terms, made from columns, and their errors and tests."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,64 +15,71 @@ from salstats.stats.models.mixed.degrees import FTest, satterthwaite, satterthwa
 from salstats.stats.models.mixed.kenward_roger import kenward_roger
 from salstats.stats.models.mixed.kernel import MixedSolution, RandomTerm, fit_mixed
 
-#: The family of a mixed model; what solves it is given its random effects.
+#: The family of a mixed model; its `solve` is replaced by one that knows the random effects.
 MIXED = replace(GAUSSIAN, label="linear mixed", errors=OF_MIXED, correlated=False)
+#: Singular values up to this share of the largest one are zero.
+_RANK_TOLERANCE = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
 class Grouped:
-    """A random effect of a model's rows."""
+    """A random effect of a formula, with its groups and its design in the rows of a model."""
 
     effect: RandomEffect
-    #: What differs, at the rows used; it gives it at other values, too.
-    design: Design
-    #: (n_groups, n_columns): The values of the grouping columns in each group, as the variables have them.
-    values: np.ndarray
+    design: Design  # of the effects that vary over the groups
+    values: np.ndarray  # (n_groups, n_columns), values or codes of the grouping columns in each group
     term: RandomTerm
 
     @property
     def is_intercept(self) -> bool:
-        """Whether nothing but the level differs."""
+        """True if the intercept is the only effect that varies."""
         return self.effect.intercept and not self.effect.terms
 
     @property
     def columns(self) -> list[str]:
-        """The columns that what differs is made of."""
-        return list(dict.fromkeys(c for term in self.effect.terms for f in term for c in f.columns))
+        """Columns of the effects that vary."""
+        return list(
+            dict.fromkeys(
+                column for term in self.effect.terms for factor in term for column in factor.columns
+            )
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class MixedInference:
-    """What a mixed model says of its coefficients."""
+    """Errors and tests of a mixed model; `errors` is "satterthwaite" or "kenward-roger"."""
 
     solution: MixedSolution
     grouped: tuple[Grouped, ...]
 
     @property
     def n_variances(self) -> int:
-        """Variances and covariances of random effects."""
+        """Number of variances and covariances of random effects."""
         return len(self.solution.theta)
 
     def spreads(self, units: np.ndarray) -> bool:
-        """Whether rows of one unit are in several groups of every random effect."""
+        """Return True if, for every random effect, some unit has rows in several groups."""
         n_units = len(np.unique(units))
-        pairs = (np.unique(np.column_stack([units, g.term.codes]), axis=0) for g in self.grouped)
-        return all(len(found) > n_units for found in pairs)
+        for grouped in self.grouped:
+            units_and_groups = np.column_stack([units, grouped.term.codes])
+            if len(np.unique(units_and_groups, axis=0)) <= n_units:
+                return False
+        return True
 
     def covariance(self, errors: str) -> np.ndarray:
-        """The covariance of the coefficients, (p, p)."""
+        """Return the covariance of the coefficients, (p, p)."""
         if errors == "kenward-roger":
             return kenward_roger(self.solution, np.eye(self.solution.p)).covariance.copy()
         return self.solution.covariance.copy()
 
     def df(self, errors: str, contrasts: np.ndarray) -> np.ndarray:
-        """Degrees of freedom of combinations of coefficients, (q,)."""
+        """Return the degrees of freedom of contrasts (q, p) of the coefficients, (q,)."""
         if errors == "kenward-roger":
             return kenward_roger(self.solution, contrasts).df
         return satterthwaite(self.solution, contrasts)
 
     def joint(self, errors: str, contrasts: np.ndarray) -> FTest:
-        """The F test that combinations of coefficients are all zero."""
+        """Test that contrasts (q, p) of the coefficients are all zero."""
         if errors == "kenward-roger":
             return kenward_roger(self.solution, contrasts).test
         return satterthwaite_f(self.solution, contrasts)
@@ -81,68 +88,95 @@ class MixedInference:
 def grouped_rows(
     formula: Formula, variables: Mapping[str, Variable], rows: np.ndarray
 ) -> tuple[Grouped, ...]:
-    """The random effects of a formula at some rows; NotEstimableError where they cannot be told apart."""
-    found: list[Grouped] = []
+    """Return the random effects of a formula in some rows; NotEstimableError if they are not identified."""
+    random_effects: list[Grouped] = []
     if not len(rows):
         raise NotEstimableError("no complete rows")
     for effect in formula.random:
-        written = f"({_left(effect)}|{effect.name})"
         _check_factors(formula, effect, variables)
-        of_columns = np.column_stack([variables[column].values[rows] for column in effect.groups])
-        values, codes = np.unique(of_columns, axis=0, return_inverse=True)
-        codes = codes.ravel()
-        design = build_design(
-            replace(formula, terms=effect.terms, intercept=effect.intercept), variables, rows
+        group_values = np.column_stack([variables[column].values[rows] for column in effect.groups])
+        values, codes = np.unique(group_values, axis=0, return_inverse=True)
+        effect_formula = replace(formula, terms=effect.terms, intercept=effect.intercept)
+        design = build_design(effect_formula, variables, rows)
+        term = RandomTerm(
+            name=effect.name,
+            effects=design.names,
+            codes=codes.ravel(),
+            n_levels=len(values),
+            matrix=design.matrix,
+            correlated=effect.correlated,
         )
-        n_effects = len(values) * len(design.names)
-        if len(values) < 2:
+        grouped = Grouped(effect, design, values, term)
+        _check_estimable(grouped)
+        _check_distinct_groups(grouped, random_effects)
+        random_effects.append(grouped)
+    return tuple(random_effects)
+
+
+def _check_estimable(grouped: Grouped) -> None:
+    """Raise NotEstimableError if the rows do not identify the variances of a random effect."""
+    effect_text = f"({_effects_text(grouped.effect)}|{grouped.effect.name})"
+    design = grouped.design
+    n_rows = len(design.matrix)
+    n_groups = len(grouped.values)
+    n_effects = n_groups * len(design.names)
+    if n_groups < 2:
+        raise NotEstimableError(
+            f"{effect_text} needs several groups, and there is one {grouped.effect.name}; leave it out"
+        )
+    if not design.names or not design.matrix.any(axis=0).all():
+        raise NotEstimableError(f"{effect_text} has an effect that is 0 in every row; leave it out")
+    if n_effects >= n_rows:
+        raise NotEstimableError(
+            f"{effect_text} has {n_effects} effects in {n_rows} rows, which cannot be told from the "
+            "residuals; leave it out"
+        )
+    if grouped.effect.correlated and _rank(design.matrix) < len(design.names):
+        raise NotEstimableError(
+            f"{effect_text} has effects that depend on each other, so that any of their variances would do; "
+            "leave one out"
+        )
+
+
+def _check_distinct_groups(grouped: Grouped, earlier_effects: Sequence[Grouped]) -> None:
+    """Raise NotEstimableError if a random intercept has the same groups as an earlier one."""
+    if not grouped.is_intercept:
+        return
+    for earlier in earlier_effects:
+        if earlier.is_intercept and _same_groups(grouped.term, earlier.term):
             raise NotEstimableError(
-                f"{written} needs several groups, and there is one {effect.name}; leave it out"
+                f"(1|{earlier.effect.name}) and ({_effects_text(grouped.effect)}|{grouped.effect.name}) have "
+                "the same groups in these rows; leave one out"
             )
-        if not design.names or not design.matrix.any(axis=0).all():
-            raise NotEstimableError(f"{written} has an effect that is 0 in every row; leave it out")
-        if n_effects >= len(rows):
-            raise NotEstimableError(
-                f"{written} has {n_effects} effects in {len(rows)} rows, which cannot be told from the "
-                "residuals; leave it out"
-            )
-        if effect.correlated and _rank(design.matrix) < len(design.names):
-            raise NotEstimableError(
-                f"{written} has effects that depend on each other, so that any of their variances would do; "
-                "leave one out"
-            )
-        term = RandomTerm(effect.name, design.names, codes, len(values), design.matrix, effect.correlated)
-        own = Grouped(effect, design, values, term)
-        for other in found:
-            if own.is_intercept and other.is_intercept and _same_groups(own.term, other.term):
-                raise NotEstimableError(
-                    f"(1|{other.effect.name}) and {written} have the same groups in these rows; leave one out"
-                )
-        found.append(own)
-    return tuple(found)
 
 
 def _rank(matrix: np.ndarray) -> int:
-    """How many columns do not depend on others, whatever their sizes."""
-    return int(np.linalg.matrix_rank(matrix / np.linalg.norm(matrix, axis=0), rtol=1e-7))
+    """Return the rank of a matrix, its columns scaled to length 1."""
+    return int(np.linalg.matrix_rank(matrix / np.linalg.norm(matrix, axis=0), rtol=_RANK_TOLERANCE))
 
 
-def _same_groups(one: RandomTerm, other: RandomTerm) -> bool:
-    """Whether two random effects divide the rows alike."""
-    if one.n_levels != other.n_levels:
+def _same_groups(first: RandomTerm, second: RandomTerm) -> bool:
+    """Return True if two random terms divide the rows into the same groups."""
+    if first.n_levels != second.n_levels:
         return False
-    return len(np.unique(one.codes * other.n_levels + other.codes)) == one.n_levels
+    pair_codes = first.codes * second.n_levels + second.codes
+    return len(np.unique(pair_codes)) == first.n_levels
 
 
 def _check_factors(formula: Formula, effect: RandomEffect, variables: Mapping[str, Variable]) -> None:
-    """Raise where a factor is a random effect and a term, or one of several effects without correlations."""
-    fixed = [term for term in formula.terms if all(is_categorical(f, variables) for f in term)]
-    if effect.intercept and any({f.columns[0] for f in term} == set(effect.groups) for term in fixed):
+    """Raise FormulaError if the grouping factor is a term, too, or `||` is used with a factor."""
+    categorical_terms = [
+        term for term in formula.terms if all(is_categorical(factor, variables) for factor in term)
+    ]
+    groups = set(effect.groups)
+    is_term = any({factor.columns[0] for factor in term} == groups for term in categorical_terms)
+    if effect.intercept and is_term:
         raise FormulaError(
             f"{formula.text!r} has {effect.name} as a term and as a random effect, which are one; keep the "
             "term for these levels, or (1|...) for all that they are drawn from"
         )
-    if not effect.correlated and any(is_categorical(f, variables) for term in effect.terms for f in term):
+    has_factor = any(is_categorical(factor, variables) for term in effect.terms for factor in term)
+    if has_factor and not effect.correlated:
         raise FormulaError(
             f"|| in {formula.text!r} takes numbers; for a factor x write (1|{effect.name}) + "
             f"(1|x:{effect.name})"
@@ -150,17 +184,18 @@ def _check_factors(formula: Formula, effect: RandomEffect, variables: Mapping[st
 
 
 def check_random(formula: Formula, variables: Mapping[str, Variable], rows: np.ndarray) -> None:
-    """Raise where not even all rows together can tell the random effects apart."""
+    """Raise ValueRangeError if the rows of all groups together do not identify the random effects."""
     try:
         grouped_rows(formula, variables, rows)
     except NotEstimableError as error:
         raise ValueRangeError(f"{formula.text}: {error}") from None
 
 
-def _left(effect: RandomEffect) -> str:
-    """What differs, as it is written."""
-    terms = [":".join(f.name for f in term) for term in effect.terms]
-    return " + ".join(["1" if effect.intercept else "0", *terms])
+def _effects_text(effect: RandomEffect) -> str:
+    """Return the left side of a random effect, as in a formula."""
+    intercept = "1" if effect.intercept else "0"
+    terms = [":".join(factor.name for factor in term) for term in effect.terms]
+    return " + ".join([intercept, *terms])
 
 
 def mixed_model(
@@ -173,30 +208,29 @@ def mixed_model(
     rows: np.ndarray,
     reml: bool,
 ) -> Solution:
-    """A linear mixed model; what its rows do not say is NotEstimableError."""
+    """Fit a linear mixed model; NotEstimableError if the rows do not identify its variances."""
     grouped = grouped_rows(formula, variables, rows)
     try:
-        found = fit_mixed(matrix, response, [g.term for g in grouped], reml=reml)
+        mixed = fit_mixed(matrix, response, [effect.term for effect in grouped], reml=reml)
     except NotEstimableError:
         raise
     except SalstatsError as error:
         raise NotEstimableError(str(error)) from None
     n = len(response)
-    unknown = np.full(n, np.nan)
     return Solution(
-        coefficients=found.coefficients,
+        coefficients=mixed.coefficients,
         matrix=matrix,
         response=response,
-        fitted=found.fitted,
+        fitted=mixed.fitted,
         weights=np.ones(n),
-        bread=found.covariance / found.sigma**2,
+        bread=mixed.covariance / mixed.sigma**2,
         scores=np.full_like(matrix, np.nan),
-        leverage=unknown,
-        dispersion=found.sigma**2,
-        df_residual=float(n - found.n_parameters),
-        deviance=-2 * found.log_likelihood,
+        leverage=np.full(n, np.nan),
+        dispersion=mixed.sigma**2,
+        df_residual=float(n - mixed.n_parameters),
+        deviance=-2 * mixed.log_likelihood,
         null_deviance=float("nan"),
-        log_likelihood=found.log_likelihood,
+        log_likelihood=mixed.log_likelihood,
         intercept=intercept,
-        inference=MixedInference(found, grouped),
+        inference=MixedInference(mixed, grouped),
     )

@@ -1,4 +1,4 @@
-"""One model per formula and group: options checked, rows chosen, fitted, and what went wrong said once."""
+"""Fitted models, one for each formula and group, and the columns of results that they have in common."""
 
 import warnings
 from collections import defaultdict
@@ -46,12 +46,13 @@ from salstats.stats.models.formulas import Formula, parse_formula
 from salstats.stats.models.gee import exchangeable
 from salstats.stats.models.mixed_fits import MixedInference, check_random, mixed_model
 from salstats.stats.models.model_frame import grouping_columns, model_frame
-from salstats.stats.models.sampling import check_weights, sampling_of
+from salstats.stats.models.sampling import Sampling, check_weights, sampling_weights
 
 Notes = defaultdict[str, list[str]]
-"""What went wrong: the kind, and the models (or why) of each."""
+"""Problems by kind; each is the label of a model, often with details."""
 
-_SHOWN = 5
+#: Number of models that a warning names.
+_MAX_NAMED_MODELS = 5
 
 
 @dataclass(frozen=True)
@@ -59,182 +60,289 @@ class Model:
     """One fitted model."""
 
     formula: Formula
-    #: The model frame that `rows` are positions in, and its columns that the formula names.
+    #: The model frame, with the rows of all groups.
     frame: pd.DataFrame
+    #: The columns of the frame that the formula names.
     variables: dict[str, Variable]
-    #: Values of the grouping columns; formula and group, for messages.
+    #: Values of the grouping columns.
     key: tuple[object, ...]
+    #: Formula and group, for messages.
     label: str
-    #: The rows used, and their model matrix.
+    #: Positions in the frame of the rows that the model is fitted to.
     rows: np.ndarray
+    #: Model matrix of these rows.
     design: Design
-    #: Rows of the group that were left out, and those of them that lack an outcome as the finding is absent.
+    #: Number of rows of the group that were left out, since a variable is missing.
     n_missing: int
+    #: Number of these in which the outcome is missing since the finding is absent.
     n_absent: int
     family: Family
     errors: str
     #: None where there are no estimates.
     solution: Solution | None
-    #: Codes 0 ... G - 1 of the rows used, unless rows are taken as independent.
+    #: Codes 0 ... G - 1 of the clusters of `rows`; None where rows are independent.
     clusters: np.ndarray | None
-    #: Cases that all methods beside it have, None where they have the same or there is one method; and
-    #: whether these are too few to compare methods.
+    #: Number of cases that all compared methods have; None with a single method, or the same cases for all.
     n_shared: int | None = None
+    #: True if the cases of the methods differ so much that a comparison may mislead.
     different_cases: bool = False
-    #: Whether rows of several tasks, data sets or models are taken together, as nobody said by=.
+    #: True if rows of several tasks, data sets or models are pooled because `by` was not given.
     tasks_pooled: bool = False
 
     @property
     def terms(self) -> list[str]:
-        """The names of the coefficients that are estimated."""
+        """Names of the estimated coefficients, behind their part in models with several parts."""
         assert self.solution is not None
         names = [self.design.names[i] for i in self.solution.kept]
-        return [f"{part}: {name}" if part else name for part in self.solution.parts for name in names]
+        terms = []
+        for part in self.solution.parts:
+            prefix = f"{part}: " if part else ""
+            terms += [f"{prefix}{name}" for name in names]
+        return terms
 
     @property
     def n_units(self) -> int:
-        """Number of clusters among the rows used."""
-        return 0 if self.clusters is None or not len(self.clusters) else int(self.clusters.max()) + 1
+        """Number of clusters of the model's rows."""
+        if self.clusters is None or not len(self.clusters):
+            return 0
+        return int(self.clusters.max()) + 1
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Fitted:
-    """Models in order of formula, then group, with the options they were fitted by."""
+    """Models in order of formula, then group, with the options that they were fitted with."""
 
     models: tuple[Model, ...]
+    #: Grouping columns.
     by: tuple[str, ...]
     family: Family
-    #: What was taken, also where none were asked for.
+    #: The errors of all models, also where they are the default.
     errors: str
     #: Column of the clusters; None unless errors are clustered.
     unit: Unit
     reference: str | None
     overall: bool
-    #: Working correlation of the rows of a unit, None where there is none.
+    #: Working correlation of the rows of a unit; None if they are independent.
     correlation: str | None
-    #: Whether mixed models were fitted by the restricted likelihood; None of other models.
+    #: True if mixed models were fitted by the restricted likelihood; None for other models.
     reml: bool | None
-    #: Columns of the data that run from 0 to 1, as `normalize` makes them.
+    #: Columns of the data with values from 0 to 1, as `normalize` makes them.
     normalized: frozenset[str]
-    #: What to warn of where something is inferred: rows that repeat a unit under errors that are not
-    #: clustered, and reference levels that differ between groups.
+    #: Problems that concern inference, not estimates: rows of one unit treated as independent, reference
+    #: levels that differ between groups, methods with different cases.
     doubts: Notes
-    #: Column of the weights of rows, or "unit"; None where each row counts as one.
+    #: Column of the sampling weights, or "unit"; None without weights.
     weights: str | None = None
 
 
-def fit_models(data: pd.DataFrame, formula: str | Sequence[str], asked: Asked) -> Fitted:
-    """The models of a formula, or of several, in every group; see `fit`."""
+@dataclass(frozen=True)
+class _FormulaData:
+    """The data of one formula, for the models of all groups."""
+
+    formula: Formula
+    frame: pd.DataFrame
+    variables: dict[str, Variable]
+    #: The errors that are used, also where they are the default.
+    errors: str
+    #: None where no column tells which rows belong together, and errors are not clustered.
+    units: Units | None
+    #: Name of the units if errors are clustered by them.
+    clustered_by: str | None
+    sampling: Sampling | None
+    #: (n_rows,): True if the outcome is missing since the finding is absent.
+    is_absent: np.ndarray
+
+
+def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: Asked) -> Fitted:
+    """Fit the models of one or several formulas in every group; see `fit`."""
     check_frame(data, "data")
+    formulas = _parsed_formulas(formula)
     is_scores = set(SCORES_COLUMNS) <= set(data.columns)
-    texts = [formula] if isinstance(formula, str) or not isinstance(formula, Sequence) else list(formula)
-    if not texts:
-        raise ValueRangeError("formula is an empty list; give at least one, such as 'iou ~ area_ratio'")
-    formulas = [parse_formula(text) for text in texts]
     if is_scores:
         coded_scores(data, "data")
     else:
-        named = dict.fromkeys(column for one in formulas for column in one.columns)
-        check_table(data, [column for column in named if column in data.columns])
-    unit, reference, overall = asked.unit, asked.reference, asked.overall
-    correlation, reml, weights = asked.correlation, asked.reml, asked.weights
-    kind = chosen_family(asked.family, correlation, formulas)
-    used = chosen_errors(kind, asked.errors, unit, reml=reml)
-    check_weights(weights, kind, used, correlation, formulas)
-    mixed = used in OF_MIXED
-    columns = grouping_columns(data, formulas, asked.by)
+        named_columns = dict.fromkeys(column for parsed in formulas for column in parsed.columns)
+        check_table(data, [column for column in named_columns if column in data.columns])
+    family = chosen_family(options.family, options.correlation, formulas)
+    errors = chosen_errors(family, options.errors, options.unit, reml=options.reml)
+    check_weights(options.weights, family, errors, options.correlation, formulas)
+    by = grouping_columns(data, formulas, options.by)
+
     models: list[Model] = []
     notes: Notes = defaultdict(list)
     doubts: Notes = defaultdict(list)
-    clustered_by = None
-    for one in formulas:
-        frame = model_frame(data, one, reference)
-        _note_mixed_metrics(frame, one, columns, notes)
-        warn_pooled_methods(frame, [*columns, *one.columns])
-        told = _where_units_are(frame, used)
-        clustered = used in CLUSTERED
-        units = None
-        if says_units(told, unit) or used == "cluster":
-            with warnings.catch_warnings():
-                if mixed:
-                    # random effects are named, whatever units might be called
-                    warnings.simplefilter("ignore")
-                units = resolve_unit(ColumnCodes(told), unit, "data")
-        elif clustered:
-            # nothing says that rows belong together: each is a unit by itself
-            if correlation is not None:
-                raise ValueRangeError(
-                    f"correlation={correlation!r} needs units; name their column with unit="
-                )
-            units = Units("row", np.arange(len(frame)), len(frame))
-        clustered_by = units.name if units and clustered else None
-        sampling = sampling_of(frame, weights, units)
-        variables = {column: read_variable(frame, column) for column in one.columns}
-        warn_of_label_slopes(one, variables)
-        # in any other table a label or a reason says nothing of findings
-        absent = is_absent(frame.assign(score=frame[one.columns[0]])) & is_scores
-        if mixed:
-            check_random(one, variables, complete_rows(one, variables, np.arange(len(frame))))
-        keys, groups = row_groups(ColumnCodes(frame), columns, overall=overall)
-        of_formula = []
-        for group, inside in enumerate(groups):
+    for parsed in formulas:
+        formula_data = _formula_data(data, parsed, by, options, errors, notes, is_scores=is_scores)
+        frame = formula_data.frame
+        keys, groups = row_groups(ColumnCodes(frame), by, overall=options.overall)
+        formula_models = []
+        for group, rows in enumerate(groups):
             key = tuple(keys.iloc[group])
-            label = ", ".join([one.text, *(f"{c} {v}" for c, v in zip(columns, key, strict=True))])
-            inside = inside if sampling is None else sampling.used(inside)
-            rows = complete_rows(one, variables, np.sort(inside))
-            try:
-                design = build_design(one, variables, rows)
-            except SalstatsError as error:
-                raise type(error)(f"{label}: {error}") from None
-            clusters = None
-            if units and clustered_by:
-                clusters = np.unique(units.codes[rows], return_inverse=True)[1]
-            elif units and not mixed:
-                _note_repeats(units, rows, label, doubts)
-            solve = kind.solve
-            if mixed:
-                solve = partial(mixed_model, formula=one, variables=variables, rows=rows, reml=reml)
-            elif clusters is not None and correlation is not None:
-                solve = partial(exchangeable, family=kind, clusters=clusters)
-            if sampling is not None:
-                solve = partial(kind.solve, sampling=sampling.of(rows))
-            solution = _solved(design, replace(kind, solve=solve), label, notes)
-            if units and solution is not None and isinstance(solution.inference, MixedInference):
-                _note_spread(units, solution.inference, rows, label, doubts)
-            missing = len(inside) - len(rows), int(absent[inside].sum())
-            of_formula.append(
-                Model(
-                    one, frame, variables, key, label, rows, design, *missing, kind, used, solution, clusters
-                )
-            )
-        rows_used = np.unique(np.concatenate([model.rows for model in of_formula]))
-        if _note_pooled_tasks(frame.take(rows_used), one, asked.by, columns, notes):
-            of_formula = [replace(model, tasks_pooled=True) for model in of_formula]
-        _note_references(of_formula, doubts)
-        nowhere = nothing_there(frame) & is_scores
-        models += _with_shared_cases(of_formula, groups, nowhere, columns, data, doubts)
+            group_texts = [f"{column} {value}" for column, value in zip(by, key, strict=True)]
+            label = ", ".join([parsed.text, *group_texts])
+            model = _fit_group(formula_data, key, label, rows, family, options, notes, doubts)
+            formula_models.append(model)
+        used_rows = np.unique(np.concatenate([model.rows for model in formula_models]))
+        if _note_pooled_tasks(frame.take(used_rows), parsed, options.by, by, notes):
+            formula_models = [replace(model, tasks_pooled=True) for model in formula_models]
+        _note_references(formula_models, doubts)
+        has_no_finding = nothing_there(frame) & is_scores
+        models += _with_shared_cases(formula_models, groups, has_no_finding, by, data, doubts)
     warn_of(notes)
-    floats = [c for c in data.columns if pd.api.types.is_float_dtype(data[c])]
-    normalized = frozenset(str(c) for c in floats if _is_normalized(data[c]))
-    options = kind, used, clustered_by, reference, overall, correlation, reml if mixed else None
-    told_weights = UNIT if sampling is not None and sampling.of_frame is None else weights
-    return Fitted(tuple(models), tuple(columns), *options, normalized, doubts, told_weights)
 
-
-def _where_units_are(frame: pd.DataFrame, errors: str) -> pd.DataFrame:
-    """The columns to look for units in: all where errors are clustered, else those without a gap."""
-    if errors in CLUSTERED:
-        return frame
-    return frame.drop(
-        columns=[c for c in ("patient", "case") if c in frame.columns and frame[c].isna().any()]
+    weights = options.weights
+    if formula_data.sampling is not None and formula_data.sampling.row_weights is None:
+        weights = UNIT
+    float_columns = [column for column in data.columns if pd.api.types.is_float_dtype(data[column])]
+    return Fitted(
+        models=tuple(models),
+        by=tuple(by),
+        family=family,
+        errors=errors,
+        unit=formula_data.clustered_by,
+        reference=options.reference,
+        overall=options.overall,
+        correlation=options.correlation,
+        reml=options.reml if errors in OF_MIXED else None,
+        normalized=frozenset(str(column) for column in float_columns if _is_normalized(data[column])),
+        doubts=doubts,
+        weights=weights,
     )
 
 
-def _solved(design: Design, family: Family, label: str, notes: Notes) -> Solution | None:
-    """The fit, or None with a note of why there is none."""
-    wrong = family.check(design.response)
-    if wrong:
-        raise ValueRangeError(f"{label}: family={family.name!r} {wrong}")
+def _parsed_formulas(formula: str | Sequence[str]) -> list[Formula]:
+    """Parse one formula or a list of several."""
+    texts = [formula]
+    if isinstance(formula, Sequence) and not isinstance(formula, str):
+        texts = list(formula)
+    if not texts:
+        raise ValueRangeError("formula is an empty list; give at least one, such as 'iou ~ area_ratio'")
+    return [parse_formula(text) for text in texts]
+
+
+def _formula_data(
+    data: pd.DataFrame,
+    formula: Formula,
+    by: Sequence[str],
+    options: Asked,
+    errors: str,
+    notes: Notes,
+    *,
+    is_scores: bool,
+) -> _FormulaData:
+    """Read the variables, units and weights of a formula from the data."""
+    frame = model_frame(data, formula, options.reference)
+    _note_mixed_metrics(frame, formula, by, notes)
+    warn_pooled_methods(frame, [*by, *formula.columns])
+    units = _units(frame, options, errors)
+    clustered_by = units.name if units and errors in CLUSTERED else None
+    sampling = sampling_weights(frame, options.weights, units)
+    variables = {column: read_variable(frame, column) for column in formula.columns}
+    warn_of_label_slopes(formula, variables)
+    outcome = formula.columns[0]
+    # only in a scores frame do labels and reasons concern findings
+    absent = is_absent(frame.assign(score=frame[outcome])) & is_scores
+    if errors in OF_MIXED:
+        all_rows = np.arange(len(frame))
+        check_random(formula, variables, complete_rows(formula, variables, all_rows))
+    return _FormulaData(
+        formula=formula,
+        frame=frame,
+        variables=variables,
+        errors=errors,
+        units=units,
+        clustered_by=clustered_by,
+        sampling=sampling,
+        is_absent=absent,
+    )
+
+
+def _units(frame: pd.DataFrame, options: Asked, errors: str) -> Units | None:
+    """Return the units of a model frame; None if they are not needed and no column names them."""
+    is_clustered = errors in CLUSTERED
+    candidates = frame
+    if not is_clustered:
+        incomplete = [
+            column for column in ("patient", "case") if column in frame.columns and frame[column].isna().any()
+        ]
+        candidates = frame.drop(columns=incomplete)
+    if says_units(candidates, options.unit) or errors == "cluster":
+        with warnings.catch_warnings():
+            if errors in OF_MIXED:
+                # a mixed model names its random effects, so that warnings on units do not concern it
+                warnings.simplefilter("ignore")
+            return resolve_unit(ColumnCodes(candidates), options.unit, "data")
+    if not is_clustered:
+        return None
+    if options.correlation is not None:
+        raise ValueRangeError(
+            f"correlation={options.correlation!r} needs units; name their column with unit="
+        )
+    # without any column that groups rows, each row is a unit
+    return Units("row", np.arange(len(frame)), len(frame))
+
+
+def _fit_group(
+    formula_data: _FormulaData,
+    key: tuple[object, ...],
+    label: str,
+    group_rows: np.ndarray,
+    family: Family,
+    options: Asked,
+    notes: Notes,
+    doubts: Notes,
+) -> Model:
+    """Fit the model of a formula to the rows of one group."""
+    formula = formula_data.formula
+    variables = formula_data.variables
+    units = formula_data.units
+    sampling = formula_data.sampling
+    is_mixed = formula_data.errors in OF_MIXED
+    if sampling is not None:
+        group_rows = sampling.with_weight(group_rows)
+    rows = complete_rows(formula, variables, np.sort(group_rows))
+    try:
+        design = build_design(formula, variables, rows)
+    except SalstatsError as error:
+        raise type(error)(f"{label}: {error}") from None
+    clusters = None
+    if units and formula_data.clustered_by:
+        _, clusters = np.unique(units.codes[rows], return_inverse=True)
+    elif units and not is_mixed:
+        _note_repeats(units, rows, label, doubts)
+
+    solve = family.solve
+    if is_mixed:
+        solve = partial(mixed_model, formula=formula, variables=variables, rows=rows, reml=options.reml)
+    elif clusters is not None and options.correlation is not None:
+        solve = partial(exchangeable, family=family, clusters=clusters)
+    if sampling is not None:
+        solve = partial(family.solve, sampling=sampling.model_weights(rows))
+    solution = _solve(design, replace(family, solve=solve), label, notes)
+    if units and solution is not None and isinstance(solution.inference, MixedInference):
+        _note_units_without_effect(units, solution.inference, rows, label, doubts)
+    return Model(
+        formula=formula,
+        frame=formula_data.frame,
+        variables=variables,
+        key=key,
+        label=label,
+        rows=rows,
+        design=design,
+        n_missing=len(group_rows) - len(rows),
+        n_absent=int(formula_data.is_absent[group_rows].sum()),
+        family=family,
+        errors=formula_data.errors,
+        solution=solution,
+        clusters=clusters,
+    )
+
+
+def _solve(design: Design, family: Family, label: str, notes: Notes) -> Solution | None:
+    """Fit a model; None, with a note, if it has no estimates."""
+    problem = family.check(design.response)
+    if problem:
+        raise ValueRangeError(f"{label}: family={family.name!r} {problem}")
     if design.single_level and len(design.response):
         notes["a variable of one level, which is left out,"].append(
             f"{label}: {', '.join(design.single_level)}"
@@ -246,83 +354,102 @@ def _solved(design: Design, family: Family, label: str, notes: Notes) -> Solutio
         notes["no estimates (NaN)"].append(f"{label}: {error}")
         return None
     if solution.rank < len(design.names):
-        aliased = [name for i, name in enumerate(design.names) if i not in set(solution.kept.tolist())]
+        estimated = set(solution.kept.tolist())
+        aliased = [name for i, name in enumerate(design.names) if i not in estimated]
         notes["terms that depend on earlier ones (NaN, as in R)"].append(f"{label}: {', '.join(aliased)}")
     if isinstance(solution.inference, MixedInference):
-        if np.isin(solution.response, (0, 1)).all():
-            instead = "family='binomial', correlation='exchangeable' without them has odds"
-            notes[f"outcomes of 0 and 1 taken for normal, with random effects ({instead}),"].append(label)
-        if solution.inference.solution.singular:
-            notes["a singular fit, where a variance is 0 or effects are correlated by 1 or -1,"].append(label)
-        if not solution.inference.solution.converged:
-            notes["no sure maximum of the likelihood"].append(label)
+        _note_mixed_fit(solution, solution.inference, label, notes)
     if np.isnan(solution.dispersion):
         notes["a perfect fit, which leaves nothing to infer from,"].append(label)
     return solution
 
 
+def _note_mixed_fit(solution: Solution, inference: MixedInference, label: str, notes: Notes) -> None:
+    """Note a mixed model of a binary outcome, a singular fit, or a search that did not converge."""
+    if np.isin(solution.response, (0, 1)).all():
+        alternative = "family='binomial', correlation='exchangeable' without them has odds"
+        notes[f"outcomes of 0 and 1 taken for normal, with random effects ({alternative}),"].append(label)
+    if inference.solution.singular:
+        notes["a singular fit, where a variance is 0 or effects are correlated by 1 or -1,"].append(label)
+    if not inference.solution.converged:
+        notes["no sure maximum of the likelihood"].append(label)
+
+
 def _note_references(models: Sequence[Model], notes: Notes) -> None:
-    """Note the models of one formula whose terms are against another level than those of the others."""
-    for factor in dict.fromkeys(name for model in models for name in model.design.references):
-        against: dict[str, list[Model]] = {}
+    """Note the models of a formula whose reference level differs from that of most other models."""
+    factors = dict.fromkeys(name for model in models for name in model.design.references)
+    for factor in factors:
+        models_by_reference: dict[str, list[Model]] = {}
         for model in models:
             if model.solution is not None and factor in model.design.references:
-                against.setdefault(model.design.references[factor], []).append(model)
-        usual = max(against, key=lambda level: len(against[level]), default="")
-        for level, others in against.items():
-            for model in others if level != usual else ():
+                reference = model.design.references[factor]
+                models_by_reference.setdefault(reference, []).append(model)
+        usual = max(models_by_reference, key=lambda level: len(models_by_reference[level]), default="")
+        for reference, models_with_reference in models_by_reference.items():
+            if reference == usual:
+                continue
+            for model in models_with_reference:
                 notes["a reference level that is not that of the other models"].append(
-                    f"{model.label}: {factor} against {level!r}, elsewhere against {usual!r}"
+                    f"{model.label}: {factor} against {reference!r}, elsewhere against {usual!r}"
                 )
 
 
 def _with_shared_cases(
     models: Sequence[Model],
     groups: Sequence[np.ndarray],
-    absent: np.ndarray,
+    has_no_finding: np.ndarray,
     by: Sequence[str],
     data: pd.DataFrame,
     notes: Notes,
 ) -> list[Model]:
-    """Models of one formula with the number of cases that their methods share; a note where these are few.
+    """Return the models of a formula with the number of cases that their methods share.
 
-    Effects of cases, random or fixed, compare methods within cases.
+    A note is made where these are few. With a term or random effect of cases, methods are compared within
+    cases, so that nothing is counted.
     """
-    formula, frame = models[0].formula, models[0].frame
-    inside = "method" in formula.columns
-    known = {"case", "method"} <= set(frame.columns)
-    if "case" in formula.columns or not known or not (inside or "method" in by):
+    formula = models[0].formula
+    frame = models[0].frame
+    is_term = "method" in formula.columns
+    has_columns = {"case", "method"} <= set(frame.columns)
+    compares_methods = is_term or "method" in by
+    if not has_columns or not compares_methods or "case" in formula.columns:
         return list(models)
     remedy = shared_rows_call(data, formula.response.columns, "data")
-    if inside and set(SCORES_COLUMNS) <= set(data.columns):
+    if is_term and set(SCORES_COLUMNS) <= set(data.columns):
         remedy = paired_call(data, data="data")
         if models[0].family.linear:
             remedy += ", and (1|case) in the formula mostly within cases"
     kind = f"methods that have scores of different cases, which compares unlike with unlike ({remedy}),"
-    beside: dict[tuple[object, ...], list[int]] = defaultdict(list)
-    for place, model in enumerate(models):
-        key = [str(value) for column, value in zip(by, model.key, strict=True) if column != "method"]
-        beside[tuple(key)].append(place)
+
+    # models whose groups differ by method only are compared with each other
+    positions_by_group: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for position, model in enumerate(models):
+        group = [str(value) for column, value in zip(by, model.key, strict=True) if column != "method"]
+        positions_by_group[tuple(group)].append(position)
+    columns = [column for column in ("method", *ALWAYS) if column in frame.columns]
     marked = list(models)
-    for places in beside.values():
-        rows = np.concatenate([groups[place] for place in places])
-        used = np.concatenate([models[place].rows for place in places])
-        columns = [c for c in ("method", *ALWAYS) if c in frame.columns]
+    for positions in positions_by_group.values():
+        rows = np.concatenate([groups[position] for position in positions])
+        used_rows = np.concatenate([models[position].rows for position in positions])
         codes = ColumnCodes(frame[columns].take(rows).reset_index(drop=True))
-        found = shared_cases(codes, ["method"], np.isin(rows, used), absent[rows])
-        if not found.n_lacking.any():
+        cases = shared_cases(codes, ["method"], np.isin(rows, used_rows), has_no_finding[rows])
+        if not cases.n_lacking.any():
             continue
-        lacking = dict(zip(found.keys["method"].astype("str"), lacking_cases(found), strict=True))
-        for place in places:
-            model = models[place]
-            compared = list(lacking.values())
-            if not inside:
-                compared = [lacking.get(str(model.key[by.index("method")]), "")]
-            texts = [text for text in compared if text]
-            different = len(texts) > 0
-            marked[place] = replace(model, n_shared=int(found.n_shared[0]), different_cases=different)
-            if different:
-                notes[kind].append(f"{model.label}: {group_list(texts)}")
+        methods = cases.keys["method"].astype("str")
+        lacking_by_method = dict(zip(methods, lacking_cases(cases), strict=True))
+        for position in positions:
+            model = models[position]
+            if is_term:
+                lacking_texts = [text for text in lacking_by_method.values() if text]
+            else:
+                method = str(model.key[by.index("method")])
+                text = lacking_by_method.get(method, "")
+                lacking_texts = [text] if text else []
+            different_cases = len(lacking_texts) > 0
+            n_shared = int(cases.n_shared[0])
+            marked[position] = replace(model, n_shared=n_shared, different_cases=different_cases)
+            if different_cases:
+                notes[kind].append(f"{model.label}: {group_list(lacking_texts)}")
     return marked
 
 
@@ -330,7 +457,7 @@ def _note_mixed_metrics(frame: pd.DataFrame, formula: Formula, by: Sequence[str]
     """Note a model whose rows are scores of several metrics."""
     if "metric" not in frame.columns or "metric" in by or "metric" in formula.columns:
         return
-    metrics = [str(m) for m in pd.unique(frame["metric"].dropna())]
+    metrics = [str(metric) for metric in pd.unique(frame["metric"].dropna())]
     if len(metrics) > 1:
         notes["rows of several metrics used together (name one, or add 'metric' to by)"].append(
             f"{formula.text}: {', '.join(metrics)}"
@@ -338,20 +465,25 @@ def _note_mixed_metrics(frame: pd.DataFrame, formula: Formula, by: Sequence[str]
 
 
 def _note_pooled_tasks(
-    used: pd.DataFrame, formula: Formula, asked: object, by: Sequence[str], notes: Notes
+    frame: pd.DataFrame,
+    formula: Formula,
+    by_option: str | Sequence[str] | None,
+    by: Sequence[str],
+    notes: Notes,
 ) -> bool:
-    """Note a model of several tasks, data sets or models that has no term of them, if nobody said so.
+    """Note a model that pools tasks, data sets or models without a term for them, if `by` was not given.
 
-    Returns whether it has.
+    Returns True if there is such a note.
     """
-    pooled = pooled_by_default(used, asked, by, formula.columns, instead="add + {terms} to the formula")
+    remedy = "add + {terms} to the formula"
+    pooled = pooled_by_default(frame, by_option, by, formula.columns, instead=remedy)
     if pooled:
         notes[f"{pooled},"].append(formula.text)
     return bool(pooled)
 
 
 def _note_repeats(units: Units, rows: np.ndarray, label: str, notes: Notes) -> None:
-    """Note a model whose rows repeat a unit."""
+    """Note a model with several rows of one unit, which are treated as independent."""
     n_units = len(np.unique(units.codes[rows]))
     if n_units < len(rows):
         notes["rows of one unit taken as independent (errors='cr2' does not)"].append(
@@ -359,98 +491,110 @@ def _note_repeats(units: Units, rows: np.ndarray, label: str, notes: Notes) -> N
         )
 
 
-def _note_spread(units: Units, inference: MixedInference, rows: np.ndarray, label: str, notes: Notes) -> None:
-    """Note a mixed model that has no random effect of what its rows belong to."""
+def _note_units_without_effect(
+    units: Units, inference: MixedInference, rows: np.ndarray, label: str, notes: Notes
+) -> None:
+    """Note a mixed model without a random effect that the rows of a unit share."""
     codes = units.codes[rows]
-    if len(np.unique(codes)) < len(rows) and inference.spreads(codes):
+    n_units = len(np.unique(codes))
+    if n_units < len(rows) and inference.spreads(codes):
         notes[f"rows of one {units.name} that share no random effect (add (1|{units.name}))"].append(
-            f"{label}: {len(rows)} rows of {len(np.unique(codes))} {units.name}s"
+            f"{label}: {len(rows)} rows of {n_units} {units.name}s"
         )
 
 
 def _is_normalized(values: pd.Series) -> bool:
-    """Whether numbers run from 0 to 1 and are no mere yes or no."""
-    return bool(values.min() == 0 and values.max() == 1 and values.between(0, 1, inclusive="neither").any())
+    """Return True if numbers range from 0 to 1 and have values in between."""
+    has_values_between = values.between(0, 1, inclusive="neither").any()
+    return bool(values.min() == 0 and values.max() == 1 and has_values_between)
 
 
 def warn_of(notes: Notes) -> None:
     """Warn once for each kind of note, with its first models."""
-    for kind, found in notes.items():
-        more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-        models = f"{len(found)} model{'s' * (len(found) > 1)}"
-        warn(f"{kind} in {models}: {'; '.join(found[:_SHOWN])}{more}")
+    for kind, entries in notes.items():
+        n_models = "1 model" if len(entries) == 1 else f"{len(entries)} models"
+        models = "; ".join(entries[:_MAX_NAMED_MODELS])
+        if len(entries) > _MAX_NAMED_MODELS:
+            models += f"; and {len(entries) - _MAX_NAMED_MODELS} more"
+        warn(f"{kind} in {n_models}: {models}")
 
 
 def model_keys(fitted: Fitted, repeats: Sequence[int] | None = None) -> pd.DataFrame:
-    """The columns in front of a result: by, reference, formula; each model's row `repeats` times."""
-    models, by = fitted.models, fitted.by
+    """Return the first columns of a result (by, reference, formula), with `repeats` rows for each model."""
+    models = fitted.models
+    by = fitted.by
     if "formula" in by or "reference" in by:
         raise ColumnError("'formula' and 'reference' are columns of the result; rename those in by")
-    keys = pd.DataFrame(
-        {c: pd.Series([m.key[i] for m in models]) for i, c in enumerate(by)}, index=range(len(models))
-    )
+    columns = {column: pd.Series([model.key[i] for model in models]) for i, column in enumerate(by)}
+    keys = pd.DataFrame(columns, index=range(len(models)))
     for column in by:
-        known = models[0].frame[column]
-        if isinstance(known.dtype, pd.CategoricalDtype):
-            # "Overall" is none of the data's
-            categories = list(dict.fromkeys([*known.cat.categories, *keys[column]]))
+        data_column = models[0].frame[column]
+        if isinstance(data_column.dtype, pd.CategoricalDtype):
+            # the data have no category "Overall"
+            categories = list(dict.fromkeys([*data_column.cat.categories, *keys[column]]))
             keys[column] = pd.Categorical(keys[column], categories, ordered=True)
     if fitted.reference is not None:
         keys["reference"] = fitted.reference
-    keys["formula"] = [m.formula.text for m in models]
-    return keys.loc[np.repeat(keys.index, 1 if repeats is None else repeats)].reset_index(drop=True)
+    keys["formula"] = [model.formula.text for model in models]
+    repeated = np.repeat(keys.index, 1 if repeats is None else repeats)
+    return keys.loc[repeated].reset_index(drop=True)
 
 
 def model_options(fitted: Fitted) -> dict[str, object]:
-    """The columns of a result on how its models were fitted."""
+    """Return the columns of a result on the options of its models."""
     options: dict[str, object] = {"family": fitted.family.name, "errors": fitted.errors}
-    return options | ({} if fitted.correlation is None else {"correlation": fitted.correlation})
+    if fitted.correlation is not None:
+        options["correlation"] = fitted.correlation
+    return options
 
 
 def model_counts(fitted: Fitted, repeats: Sequence[int] | None = None) -> dict[str, object]:
-    """What is counted of each model; clusters only where errors are clustered."""
-    counted = {
-        name: [getattr(m, name) for m in fitted.models] for name in ("n_missing", "n_absent", "n_units")
-    }
-    counted["n"] = [len(m.rows) for m in fitted.models]
-    if not any(counted["n_absent"]):
-        del counted["n_absent"]
-    if fitted.unit is None:
-        del counted["n_units"]
-    repeated: dict[str, object] = {
-        name: np.repeat(values, 1 if repeats is None else repeats) for name, values in counted.items()
-    }
-    fixed = {noun: np.zeros(len(fitted.models), dtype=bool) for noun in NOUNS.values()}
+    """Return the columns of a result on the rows, units and cases of its models, with their cautions.
+
+    Each model has `repeats` rows. The number of units is there only if errors are clustered.
+    """
+    models = fitted.models
+    n_rows = 1 if repeats is None else repeats
+    columns: dict[str, object] = {"n_missing": np.repeat([model.n_missing for model in models], n_rows)}
+    n_absent = [model.n_absent for model in models]
+    if any(n_absent):
+        columns["n_absent"] = np.repeat(n_absent, n_rows)
+    if fitted.unit is not None:
+        columns["n_units"] = np.repeat([model.n_units for model in models], n_rows)
+    columns["n"] = np.repeat([len(model.rows) for model in models], n_rows)
+
+    is_fixed = {noun: np.zeros(len(models), dtype=bool) for noun in NOUNS.values()}
     for factor in FACTORS:
-        fixed[factor.noun] |= [_takes_for_fixed(model, factor) for model in fitted.models]
-    repeated |= inference_column(
-        {noun: np.repeat(rows, 1 if repeats is None else repeats) for noun, rows in fixed.items()}
-    )
+        is_fixed[factor.noun] |= [_has_fixed_factor(model, factor) for model in models]
+    columns |= inference_column({noun: np.repeat(fixed, n_rows) for noun, fixed in is_fixed.items()})
     if fitted.weights is not None:
-        repeated["weights"] = fitted.weights
-    if any(m.n_shared is not None for m in fitted.models):
-        shared = whole_column(m.n_shared for m in fitted.models)
-        repeated["n_shared"] = shared.repeat(1 if repeats is None else repeats)
-    concerned = {
-        DIFFERENT_CASES: [m.different_cases for m in fitted.models],
-        POOLED_TASKS: [m.tasks_pooled for m in fitted.models],
-    }
-    repeated |= caution_column(
+        columns["weights"] = fitted.weights
+    if any(model.n_shared is not None for model in models):
+        columns["n_shared"] = whole_column(model.n_shared for model in models).repeat(n_rows)
+    different_cases = [model.different_cases for model in models]
+    tasks_pooled = [model.tasks_pooled for model in models]
+    columns |= caution_column(
         {
-            caution: np.repeat(models, 1 if repeats is None else repeats)
-            for caution, models in concerned.items()
+            DIFFERENT_CASES: np.repeat(different_cases, n_rows),
+            POOLED_TASKS: np.repeat(tasks_pooled, n_rows),
         }
     )
-    return repeated | ({} if fitted.unit is None else {"unit": fitted.unit})
+    if fitted.unit is not None:
+        columns["unit"] = fitted.unit
+    return columns
 
 
-def _takes_for_fixed(model: Model, factor: Factor) -> bool:
-    """Whether a model's rows are of several readers, or trainings, and no random effect is of these."""
-    # a training is told by its seed, or by its model and seed together
-    same_noun = {column for column, noun in NOUNS.items() if noun == factor.noun}
+def _has_fixed_factor(model: Model, factor: Factor) -> bool:
+    """Return True if a model's rows are of several readers (or trainings) without a random effect of them."""
+    # a training may be named by its seed, or by model and seed
+    noun_columns = {column for column, noun in NOUNS.items() if noun == factor.noun}
     for effect in model.formula.random:
-        if factor.column in effect.groups and same_noun.issuperset(effect.groups):
+        if factor.column in effect.groups and noun_columns.issuperset(effect.groups):
             return False
     rows = model.frame.take(model.rows)
-    compared = [c for c in ("method", "task", "model") if c in rows.columns and c in model.formula.columns]
+    compared = [
+        column
+        for column in ("method", "task", "model")
+        if column in rows.columns and column in model.formula.columns
+    ]
     return bool(fixed_rows(rows, factor, model.clusters, compared).any())

@@ -1,8 +1,8 @@
-"""What models predict: rows of a design matrix at values asked for, the means there, and a line of them."""
+"""Predicted means of models at values of their variables, and lines of them along a covariate."""
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -29,109 +29,154 @@ from salstats.stats.models.models import (
 from salstats.stats.models.predictors import linear_at
 from salstats.stats.models.standard_errors import of_combinations
 
-#: First distance of the points that a slope is taken from, as a share of the range of the covariate.
-_STEP = 1e-4
-#: Weights of the values at -2, -1, 1 and 2 steps: the derivative of a polynomial of degree four.
-_STENCIL = {-2: 1 / 12, -1: -8 / 12, 1: 8 / 12, 2: -1 / 12}
-#: How often a step is made ten times shorter until two agree, and to which share of the slope.
-_SHRINKS, _ALIKE = 12, 1e-8
-#: Share of a slope by which one that depends on others may miss them, as differences are inexact.
-_APART = 1e-5
+#: First step of the differences from which a slope is computed, as a share of the range of the covariate.
+_FIRST_STEP = 1e-4
+#: Weights of the values at -2, -1, 1 and 2 steps: exact derivatives of polynomials up to degree four.
+_DIFFERENCE_WEIGHTS = {-2: 1 / 12, -1: -8 / 12, 1: 8 / 12, 2: -1 / 12}
+#: How often the step is divided by ten until two slopes agree.
+_MAX_SHRINKS = 12
+#: Relative difference up to which two slopes agree.
+_SLOPE_TOLERANCE = 1e-8
+#: Relative error that is allowed of a slope which follows from others, since differences are inexact.
+_DEPENDENCE_TOLERANCE = 1e-5
 Codes = dict[str, np.ndarray]
 """Values of columns: numbers, or the codes of levels."""
+
+
+class RightSide(NamedTuple):
+    """The columns on the right side of a formula."""
+
+    numeric: list[str]
+    factors: dict[str, Factor]  # categorical columns, each with its factor in the formula
 
 
 def predictions(
     fitted: Fitted, at: Mapping[str, Any] | pd.DataFrame, *, level: float, random: bool = False
 ) -> pd.DataFrame:
-    """The rows of `Fit.predict`."""
+    """Return the rows of `Fit.predict`."""
     check_level(level)
     if random and fitted.reml is None:
         raise ValueRangeError("random=True is for models with random effects, such as 'iou ~ 1 + (1|case)'")
     notes: Notes = fitted.doubts.copy()
-    parts: list[dict[str, Any]] = []
-    values: list[pd.DataFrame] = []
+    means: list[dict[str, Any]] = []
+    variables: list[pd.DataFrame] = []
+    rows = _value_rows(at)
     for model in fitted.models:
-        if isinstance(at, pd.DataFrame):
-            rows = at.reset_index(drop=True)
-        else:
-            # text is one value, not its letters
-            lists = [v if np.ndim(v) and not isinstance(v, str) else [v] for v in at.values()]
-            rows = pd.DataFrame(list(itertools.product(*lists)), columns=list(at), dtype=object)
-        groups = list(dict.fromkeys(c for e in model.formula.random for c in e.groups)) if random else []
-        _check_asked(model, [c for c in rows.columns if c not in groups])
-        held = held_values(model)
-        codes = {
-            column: np.array([code_of(fitted, model, column, v) for v in rows[column]], dtype=np.float64)
-            if column in rows.columns
-            else np.full(len(rows), held[column])
-            for column in held
-        }
-        parts.append(means_at(model, codes, level, notes))
-        of_model = {column: shown(model, column, codes[column]) for column in held}
-        known = pd.DataFrame(of_model, index=range(len(rows)))
+        grouping: list[str] = []
         if random:
-            parts[-1] |= {name: np.full(len(rows), np.nan) for name in ("std_error", "conf_low", "conf_high")}
-            parts[-1]["estimate"] = parts[-1]["estimate"] + effects_at(model, rows, codes)
-            known = known.assign(**{c: rows[c] for c in groups if c in rows.columns and c not in held})
-        values.append(known)
+            grouping_columns = (column for effect in model.formula.random for column in effect.groups)
+            grouping = list(dict.fromkeys(grouping_columns))
+        _check_columns(model, [column for column in rows.columns if column not in grouping])
+        codes = _codes_of_rows(fitted, model, rows)
+        model_means = means_at(model, codes, level, notes)
+        displayed = {column: display_values(model, column, values) for column, values in codes.items()}
+        model_variables = pd.DataFrame(displayed, index=range(len(rows)))
+        if random:
+            # nothing is inferred about a sum of estimated and predicted effects
+            for name in ("std_error", "conf_low", "conf_high"):
+                model_means[name] = np.full(len(rows), np.nan)
+            model_means["estimate"] = model_means["estimate"] + effects_at(model, rows, codes)
+            for column in grouping:
+                if column in rows.columns and column not in codes:
+                    model_variables[column] = rows[column]
+        means.append(model_means)
+        variables.append(model_variables)
     warn_of(notes)
-    return prediction_frame(fitted, parts, pd.concat(values, ignore_index=True), {})
+    return prediction_frame(fitted, means, pd.concat(variables, ignore_index=True), {})
 
 
-def right_side(model: Model) -> tuple[list[str], dict[str, Factor]]:
-    """The columns of the right side that are numbers, and those of a factor with that factor."""
+def _value_rows(at: Mapping[str, Any] | pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of values of `at`: those of a frame, or all combinations of the lists of a mapping."""
+    if isinstance(at, pd.DataFrame):
+        return at.reset_index(drop=True)
+    value_lists = []
+    for values in at.values():
+        is_list = np.ndim(values) > 0 and not isinstance(values, str)
+        value_lists.append(values if is_list else [values])
+    return pd.DataFrame(list(itertools.product(*value_lists)), columns=list(at), dtype=object)
+
+
+def _codes_of_rows(fitted: Fitted, model: Model, rows: pd.DataFrame) -> Codes:
+    """Return the codes of a model's columns in rows of values; columns without values have their default."""
+    codes = {}
+    for column, default in default_values(model).items():
+        if column in rows.columns:
+            row_codes = [value_code(fitted, model, column, value) for value in rows[column]]
+            codes[column] = np.array(row_codes, dtype=np.float64)
+        else:
+            codes[column] = np.full(len(rows), default)
+    return codes
+
+
+def right_side(model: Model) -> RightSide:
+    """Return the numeric and the categorical columns on the right side of a model's formula."""
     numeric: dict[str, None] = {}
     factors: dict[str, Factor] = {}
-    for factor in (factor for term in model.formula.terms for factor in term):
-        for column in factor.columns:
-            if is_categorical(factor, model.variables):
-                factors.setdefault(column, factor)
-            else:
-                numeric[column] = None
-    return [column for column in numeric if column not in factors], factors
+    for term in model.formula.terms:
+        for factor in term:
+            for column in factor.columns:
+                if is_categorical(factor, model.variables):
+                    factors.setdefault(column, factor)
+                else:
+                    numeric[column] = None
+    # a column that is categorical in one term, as C(x), counts as a factor
+    return RightSide([column for column in numeric if column not in factors], factors)
 
 
-def held_values(model: Model) -> dict[str, float]:
-    """Where each column of the right side is held: numbers at their mean, factors at their reference."""
-    numeric, factors = right_side(model)
-    means = {c: model.variables[c].values[model.rows] for c in numeric}
-    held = {c: float(values.mean()) if len(values) else np.nan for c, values in means.items()}
-    levels = {c: model.design.levels[factor] for c, factor in factors.items()}
-    return held | {c: float(values[0]) if len(values) else np.nan for c, values in levels.items()}
+def default_values(model: Model) -> dict[str, float]:
+    """Return the default of each column on the right side: the mean of numbers, a factor's reference.
+
+    It is NaN in a model without rows.
+    """
+    columns = right_side(model)
+    defaults = {}
+    for column in columns.numeric:
+        values = model.variables[column].values[model.rows]
+        defaults[column] = float(values.mean()) if len(values) else np.nan
+    for column, factor in columns.factors.items():
+        levels = model.design.levels[factor]
+        defaults[column] = float(levels[0]) if len(levels) else np.nan
+    return defaults
 
 
-def code_of(fitted: Fitted, model: Model, column: str, given: object) -> float:
-    """A value that was asked for, which a factor must have among its levels in some model."""
-    if column not in right_side(model)[1]:
-        if not isinstance(given, int | float | np.number) or not np.isfinite(given):
-            raise ValueRangeError(f"{column!r} must be a number, not {given!r}")
-        return float(given)
+def value_code(fitted: Fitted, model: Model, column: str, value: object) -> float:
+    """Return the number, or the code of the level, for a value given by the user.
+
+    A factor must have this level in some model; in models without the level the code is NaN.
+    """
+    if column not in right_side(model).factors:
+        if not isinstance(value, int | float | np.number) or not np.isfinite(value):
+            raise ValueRangeError(f"{column!r} must be a number, not {value!r}")
+        return float(value)
     levels: list[str] = []
-    for one in fitted.models:
-        if (factor := right_side(one)[1].get(column)) is not None:
-            levels += one.variables[column].names(one.design.levels[factor])
-    if level_name(given) not in levels:
-        known = quoted(dict.fromkeys(levels))
-        raise ValueRangeError(f"{model.formula.text!r}: {column!r} has no level {given!r}; levels: {known}")
+    for fitted_model in fitted.models:
+        factor = right_side(fitted_model).factors.get(column)
+        if factor is not None:
+            levels += fitted_model.variables[column].names(fitted_model.design.levels[factor])
+    level = level_name(value)
+    if level not in levels:
+        choices = quoted(dict.fromkeys(levels))
+        raise ValueRangeError(f"{model.formula.text!r}: {column!r} has no level {value!r}; levels: {choices}")
     variable = model.variables[column]
-    values = np.unique(variable.values[~np.isnan(variable.values)])
-    names = variable.names(values)
-    return float(values[names.index(level_name(given))]) if level_name(given) in names else np.nan
+    codes = np.unique(variable.values[~np.isnan(variable.values)])
+    names = variable.names(codes)
+    if level not in names:
+        return np.nan
+    return float(codes[names.index(level)])
 
 
-def shown(model: Model, column: str, codes: np.ndarray) -> list[Any]:
-    """Values as they are shown: numbers, or levels."""
+def display_values(model: Model, column: str, codes: np.ndarray) -> list[Any]:
+    """Return the values of a column as results show them: numbers, or levels (None for an unknown one)."""
     variable = model.variables[column]
     if variable.levels is None:
         return codes.tolist()
     return [None if np.isnan(code) else variable.levels[int(code)] for code in codes]
 
 
-def _check_asked(model: Model, asked: Sequence[str]) -> None:
-    """Raise where values of something else than the right side's columns are given."""
+def _check_columns(model: Model, columns: Sequence[str]) -> None:
+    """Raise if values are given for columns that are not on the right side."""
     numeric, factors = right_side(model)
-    unknown = [name for name in asked if name not in numeric and name not in factors]
+    unknown = [column for column in columns if column not in numeric and column not in factors]
     if unknown:
         raise ValueRangeError(
             f"at names {quoted(unknown)}, which is not on the right side of {model.formula.text!r}; "
@@ -139,106 +184,153 @@ def _check_asked(model: Model, asked: Sequence[str]) -> None:
         )
 
 
-def rows_at(model: Model, codes: Codes, notes: Notes) -> np.ndarray:
-    """The model matrix at values, its estimated columns; NaN where there is no mean."""
-    matrix, own = model.design.at(codes), model.design.matrix
-    size = np.maximum(np.abs(own).max(axis=0), np.abs(matrix).max(axis=0))
-    points = _estimable(model, matrix, RANK_TOLERANCE * size, "means", notes)
-    for column, factor in right_side(model)[1].items():
-        lacking = ~np.isin(codes[column], model.design.levels[factor])
-        if lacking.any():
-            points = np.where(lacking[:, None], np.nan, points)
-            levels = quoted(shown(model, column, np.unique(codes[column][lacking])))
+def design_points(model: Model, codes: Codes, notes: Notes) -> np.ndarray:
+    """Return the estimated columns of the model matrix at values; NaN where there is no mean."""
+    matrix = model.design.at(codes)
+    scale = np.maximum(np.abs(model.design.matrix).max(axis=0), np.abs(matrix).max(axis=0))
+    points = _estimable_columns(model, matrix, RANK_TOLERANCE * scale, "means", notes)
+    for column, factor in right_side(model).factors.items():
+        is_unknown = ~np.isin(codes[column], model.design.levels[factor])
+        if is_unknown.any():
+            points = np.where(is_unknown[:, None], np.nan, points)
+            levels = quoted(display_values(model, column, np.unique(codes[column][is_unknown])))
             notes["no means (NaN) at levels that are not there"].append(f"{model.label}: {column} {levels}")
     return points
 
 
-def slopes_at(model: Model, covariate: str, codes: Codes, notes: Notes) -> np.ndarray:
-    """The derivative of `rows_at` along a covariate; NaN where there is none."""
-    values = codes[covariate]
-    slopes = np.full((len(values), model.design.matrix.shape[1]), np.nan)
+def design_slopes(model: Model, covariate: str, codes: Codes, notes: Notes) -> np.ndarray:
+    """Return the derivatives of `design_points` along a covariate; NaN where there is none."""
     spread = np.ptp(model.variables[covariate].values[model.rows])
-    step, left = _STEP * spread, np.arange(len(values))
-    wide = _differences(model, covariate, codes, step)[0] if step else slopes
-    for _ in range(_SHRINKS if step else 0):
-        step = step / 10
-        inside = {column: v[left] for column, v in codes.items()}
-        narrow, size = _differences(model, covariate, inside, step)
-        rounding = 100 * np.finfo(float).eps * (size + np.abs(narrow * values[left, None])) / step
-        agree = (np.abs(wide - narrow) <= _ALIKE * np.abs(narrow) + rounding).all(axis=1)
-        slopes[left[agree]] = wide[agree]
-        left, wide = left[~agree], narrow[~agree]
-        if not len(left):
-            break
-    if len(left):
+    slopes, n_unresolved = _numerical_slopes(model, covariate, codes, _FIRST_STEP * spread)
+    if n_unresolved:
         notes[
             f"slopes that are not known (NaN), as {covariate} or its transform does not vary smoothly,"
-        ].append(f"{model.label}: {len(left)} of {len(values)} values")
-    # not against the values: those far from 0 hardly move, however far apart the slopes are
-    tolerance = _APART * np.abs(slopes) + RANK_TOLERANCE * np.ptp(model.design.matrix, axis=0) / (spread or 1)
-    return _estimable(model, slopes, tolerance, "slopes", notes)
+        ].append(f"{model.label}: {n_unresolved} of {len(slopes)} values")
+    # The tolerance follows the slopes, not the values: values far from 0 hardly move, however much the slopes
+    # differ.
+    matrix_slopes = np.ptp(model.design.matrix, axis=0) / (spread or 1)
+    tolerance = _DEPENDENCE_TOLERANCE * np.abs(slopes) + RANK_TOLERANCE * matrix_slopes
+    return _estimable_columns(model, slopes, tolerance, "slopes", notes)
+
+
+def _numerical_slopes(
+    model: Model, covariate: str, codes: Codes, first_step: float
+) -> tuple[np.ndarray, int]:
+    """Return the slope of each column of the model matrix, and the number of values without one (NaN).
+
+    The step is made smaller until the slopes of two steps agree.
+    """
+    values = codes[covariate]
+    slopes = np.full((len(values), model.design.matrix.shape[1]), np.nan)
+    if not first_step:
+        return slopes, len(values)
+    step = first_step
+    unresolved = np.arange(len(values))
+    wide_slopes, _ = _differences(model, covariate, codes, step)
+    for _ in range(_MAX_SHRINKS):
+        step = step / 10
+        unresolved_codes = {column: column_codes[unresolved] for column, column_codes in codes.items()}
+        narrow_slopes, sizes = _differences(model, covariate, unresolved_codes, step)
+        # rounding errors of the matrix and of the covariate, whose step is inexact
+        rounded = sizes + np.abs(narrow_slopes * values[unresolved, None])
+        rounding = 100 * np.finfo(float).eps * rounded / step
+        tolerance = _SLOPE_TOLERANCE * np.abs(narrow_slopes) + rounding
+        agree = (np.abs(wide_slopes - narrow_slopes) <= tolerance).all(axis=1)
+        slopes[unresolved[agree]] = wide_slopes[agree]
+        unresolved = unresolved[~agree]
+        wide_slopes = narrow_slopes[~agree]
+        if not len(unresolved):
+            break
+    return slopes, len(unresolved)
 
 
 def _differences(model: Model, covariate: str, codes: Codes, step: float) -> tuple[np.ndarray, np.ndarray]:
-    """The model matrix's slope from its differences around values, and the size of its entries there."""
-    moved = [model.design.at(codes | {covariate: codes[covariate] + n * step}) for n in _STENCIL]
-    slope = sum(weight * matrix for weight, matrix in zip(_STENCIL.values(), moved, strict=True))
-    return np.asarray(slope) / step, np.max(np.abs(moved), axis=0)
+    """Return slopes of the model matrix from its differences around values, and the size of its entries."""
+    matrices = [
+        model.design.at(codes | {covariate: codes[covariate] + n_steps * step})
+        for n_steps in _DIFFERENCE_WEIGHTS
+    ]
+    weighted_sum = sum(
+        weight * matrix for weight, matrix in zip(_DIFFERENCE_WEIGHTS.values(), matrices, strict=True)
+    )
+    return np.asarray(weighted_sum) / step, np.max(np.abs(matrices), axis=0)
 
 
-def _estimable(
-    model: Model, matrix: np.ndarray, tolerance: np.ndarray, what: str, notes: Notes
+def _estimable_columns(
+    model: Model, matrix: np.ndarray, tolerance: np.ndarray, noun: str, notes: Notes
 ) -> np.ndarray:
-    """The estimated columns of rows; NaN where the others do not depend on them as in the model's rows."""
+    """Return the estimated columns of a matrix (m, columns) with the columns of the model matrix.
+
+    A row is NaN, with a note, if its aliased columns do not depend on the estimated ones as they do in the
+    model's rows. `noun` says in the note what cannot be estimated.
+    """
     solution = model.solution
     assert solution is not None
     points = matrix[:, solution.kept]
     aliased = np.setdiff1d(np.arange(matrix.shape[1]), solution.kept)
-    if len(aliased):
-        weights = np.linalg.lstsq(solution.matrix, model.design.matrix[:, aliased], rcond=None)[0]
-        apart = np.abs(matrix[:, aliased] - points @ weights)
-        unknown = (apart > tolerance[..., aliased]).any(axis=1)
-        if unknown.any():
-            notes[f"{what} that cannot be estimated (NaN), as terms depend on each other,"].append(
-                f"{model.label}: {int(unknown.sum())} of {len(matrix)} values"
-            )
-            points = np.where(unknown[:, None], np.nan, points)
+    if not len(aliased):
+        return np.asarray(points)
+    weights = np.linalg.lstsq(solution.matrix, model.design.matrix[:, aliased], rcond=None)[0]
+    differences = np.abs(matrix[:, aliased] - points @ weights)
+    not_estimable = (differences > tolerance[..., aliased]).any(axis=1)
+    if not_estimable.any():
+        notes[f"{noun} that cannot be estimated (NaN), as terms depend on each other,"].append(
+            f"{model.label}: {int(not_estimable.sum())} of {len(matrix)} values"
+        )
+        points = np.where(not_estimable[:, None], np.nan, points)
     return np.asarray(points)
 
 
 def means_at(model: Model, codes: Codes, level: float, notes: Notes) -> dict[str, np.ndarray]:
-    """Means at values, with limits that are made on the scale of the linear predictor; df may be infinite."""
-    solution, link = model.solution, model.family.link
-    names = ("estimate", "std_error", "df", "conf_low", "conf_high")
+    """Return the columns of predicted means at values.
+
+    Limits are made on the scale of the linear predictor. `df` is infinite for the normal distribution.
+    """
+    solution = model.solution
+    link = model.family.link
     n = len(next(iter(codes.values()))) if codes else 1
-    conf_level = {"conf_level": np.full(n, level)}
+    conf_level = np.full(n, level)
     if solution is None:
-        return {name: np.full(n, np.nan) for name in names} | conf_level
-    points = rows_at(model, codes, notes)
+        names = ("estimate", "std_error", "df", "conf_low", "conf_high")
+        undefined = {name: np.full(n, np.nan) for name in names}
+        return undefined | {"conf_level": conf_level}
+    points = design_points(model, codes, notes)
     predictor, combinations = linear_at(solution, points)
     std_error, df = of_combinations(model, combinations, notes)
-    half = special.stdtrit(df, (1 + level) / 2) * std_error
-    low, high = link.mean(predictor - half), link.mean(predictor + half)
-    columns = (link.mean(predictor), std_error * link.slope(predictor), df, low, high)
-    return dict(zip(names, columns, strict=True)) | conf_level
+    half_width = special.stdtrit(df, (1 + level) / 2) * std_error
+    return {
+        "estimate": link.mean(predictor),
+        "std_error": std_error * link.slope(predictor),
+        "df": df,
+        "conf_low": link.mean(predictor - half_width),
+        "conf_high": link.mean(predictor + half_width),
+        "conf_level": conf_level,
+    }
 
 
 def prediction_frame(
-    fitted: Fitted, parts: Sequence[Mapping[str, Any]], keys: pd.DataFrame, special: Mapping[str, Any]
+    fitted: Fitted, estimates: Sequence[Mapping[str, Any]], keys: pd.DataFrame, variables: Mapping[str, Any]
 ) -> pd.DataFrame:
-    """Estimates of several models as one frame, `keys` behind the grouping columns."""
-    repeats = [len(part["estimate"]) for part in parts]
-    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    normal = np.isinf(columns["df"])
-    columns["interval"] = np.where(normal, "wald", "t")
-    columns["df"] = np.where(normal, np.nan, columns["df"])
-    before, made = model_keys(fitted, repeats), model_options(fitted)
-    variables = [*before.columns, *keys.columns, *special]
-    taken = [c for c in variables if c in (*ESTIMATE_COLUMNS, *made) or variables.count(c) > 1]
-    if taken:
-        raise ColumnError(f"{quoted(set(taken))} is a column of the result and of the model; rename it")
-    counted = model_counts(fitted, repeats)
-    return estimates_frame(pd.concat([before, keys], axis=1), {**columns, **counted}, made | dict(special))
+    """Return the estimates of several models as one frame.
+
+    `keys` stand behind the grouping columns, and `variables` come last; both have a row for each estimate.
+    `df` is infinite in `estimates` where the normal distribution is used.
+    """
+    repeats = [len(columns["estimate"]) for columns in estimates]
+    columns = {name: np.concatenate([columns[name] for columns in estimates]) for name in estimates[0]}
+    is_normal = np.isinf(columns["df"])
+    columns["interval"] = np.where(is_normal, "wald", "t")
+    columns["df"] = np.where(is_normal, np.nan, columns["df"])
+    group_keys = model_keys(fitted, repeats)
+    options = model_options(fitted)
+    names = [*group_keys.columns, *keys.columns, *variables]
+    result_columns = {*ESTIMATE_COLUMNS, *options}
+    duplicates = {name for name in names if name in result_columns or names.count(name) > 1}
+    if duplicates:
+        raise ColumnError(f"{quoted(duplicates)} is a column of the result and of the model; rename it")
+    counts = model_counts(fitted, repeats)
+    all_keys = pd.concat([group_keys, keys], axis=1)
+    return estimates_frame(all_keys, {**columns, **counts}, options | dict(variables))
 
 
 def fit_line(
@@ -319,29 +411,35 @@ def fit_line(
     """
     check_level(level)
     check_count(n_points, "n_points", 2)
-    fitted = fit_models(data, formula, Asked(by, family, errors, unit, reference, overall))
+    options = Asked(by=by, family=family, errors=errors, unit=unit, reference=reference, overall=overall)
+    fitted = fit_models(data, formula, options)
     notes: Notes = fitted.doubts.copy()
-    parts, keys, held = [], [], []
+    means = []
+    lines = []
+    held_variables = []
     for model in fitted.models:
-        covariate = _chosen(model, at)
-        values = held_values(model) | _given(fitted, model, covariate, dict(hold or {}))
-        observed = model.variables[covariate].values[model.rows]
-        line = np.array([np.nan])
-        if model.solution is not None:
-            constant = observed.min() == observed.max()
-            line = np.linspace(observed.min(), observed.max(), 1 if constant else n_points)
-        codes = {c: line if c == covariate else np.full(len(line), value) for c, value in values.items()}
-        parts.append(means_at(model, codes, level, notes))
-        keys.append(pd.DataFrame({"covariate": covariate, "value": line}))
-        held.append(pd.DataFrame({c: shown(model, c, v) for c, v in codes.items() if c != covariate}))
+        covariate = _line_covariate(model, at)
+        line = _line_values(model, covariate, n_points)
+        values = default_values(model) | _held_values(fitted, model, covariate, dict(hold or {}))
+        codes = {column: np.full(len(line), value) for column, value in values.items()}
+        codes[covariate] = line
+        means.append(means_at(model, codes, level, notes))
+        lines.append(pd.DataFrame({"covariate": covariate, "value": line}))
+        held = {
+            column: display_values(model, column, column_codes)
+            for column, column_codes in codes.items()
+            if column != covariate
+        }
+        held_variables.append(pd.DataFrame(held))
     warn_of(notes)
-    lines, others = (pd.concat(frames, ignore_index=True) for frames in (keys, held))
-    return prediction_frame(fitted, parts, lines, others)
+    all_lines = pd.concat(lines, ignore_index=True)
+    all_held_variables = pd.concat(held_variables, ignore_index=True)
+    return prediction_frame(fitted, means, all_lines, all_held_variables)
 
 
-def _chosen(model: Model, at: str | None) -> str:
-    """The covariate of the line."""
-    numeric = right_side(model)[0]
+def _line_covariate(model: Model, at: str | None) -> str:
+    """Return the covariate of a line, by default the first numeric column."""
+    numeric = right_side(model).numeric
     if not numeric:
         raise ValueRangeError(
             f"{model.formula.text!r} has no numeric covariate on its right side to draw a line along; "
@@ -355,13 +453,24 @@ def _chosen(model: Model, at: str | None) -> str:
     return at or numeric[0]
 
 
-def _given(fitted: Fitted, model: Model, covariate: str, hold: Mapping[str, float | str]) -> dict[str, float]:
-    """The values of `hold`."""
-    others = [column for column in held_values(model) if column != covariate]
-    unknown = [name for name in hold if name not in others]
+def _line_values(model: Model, covariate: str, n_points: int) -> np.ndarray:
+    """Return the values of a covariate along a line: a single NaN in a model without estimates."""
+    if model.solution is None:
+        return np.array([np.nan])
+    observed = model.variables[covariate].values[model.rows]
+    is_constant = observed.min() == observed.max()
+    return np.linspace(observed.min(), observed.max(), 1 if is_constant else n_points)
+
+
+def _held_values(
+    fitted: Fitted, model: Model, covariate: str, hold: Mapping[str, float | str]
+) -> dict[str, float]:
+    """Return the codes of the values in `hold`, checked."""
+    columns = [column for column in default_values(model) if column != covariate]
+    unknown = [name for name in hold if name not in columns]
     if unknown:
+        remedy = f"it holds {quoted(columns)}" if columns else "there is nothing else on its right side"
         raise ValueRangeError(
-            f"hold names {quoted(unknown)}, which {model.formula.text!r} does not hold"
-            + (f"; it holds {quoted(others)}" if others else "; there is nothing else on its right side")
+            f"hold names {quoted(unknown)}, which {model.formula.text!r} does not hold; {remedy}"
         )
-    return {name: code_of(fitted, model, name, value) for name, value in hold.items()}
+    return {name: value_code(fitted, model, name, value) for name, value in hold.items()}

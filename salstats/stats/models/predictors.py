@@ -1,4 +1,4 @@
-"""Models of several linear predictors by maximum likelihood: Fisher's scoring, and the mean of a score."""
+"""Models with several linear predictors: maximum likelihood by Fisher's scoring, and the mean of a score."""
 
 import itertools
 from collections.abc import Callable, Sequence
@@ -8,19 +8,21 @@ import numpy as np
 
 from salstats.stats.models.family import Link, NotEstimableError, Solution
 
+#: Largest step, relative to the largest parameter, at which Fisher's scoring has converged.
 _CONVERGED = 1e-11
 _MAX_ITERATIONS = 500
-#: Share of the largest eigenvalue of what a row tells that is zero but for rounding.
+#: Loss of the likelihood, as a share of it, that may be rounding error near the maximum.
+_LIKELIHOOD_ROUNDING = 1e-10
+#: Eigenvalues of a row's information up to this share of the largest one are zero.
 _NULL = 1e-14
 
 
 class Told(NamedTuple):
-    """What rows tell of their k predictors."""
+    """The log likelihood and its derivatives by the k linear predictors of each row."""
 
     likelihood: float
-    #: (n, k): Derivatives of each row's log-likelihood; (n, k, k): their covariance by the model.
-    slopes: np.ndarray
-    information: np.ndarray
+    slopes: np.ndarray  # (n, k), derivatives of each row's log likelihood
+    information: np.ndarray  # (n, k, k), covariance of these derivatives under the model
 
 
 class Maximum(NamedTuple):
@@ -36,101 +38,144 @@ class Maximum(NamedTuple):
 def maximum(
     designs: Sequence[np.ndarray],
     start: np.ndarray,
-    told: Callable[[np.ndarray], Told],
+    derivatives_at: Callable[[np.ndarray], Told],
     label: str,
 ) -> Maximum:
-    """The parameters at which the likelihood is largest, predictor j being `designs[j]` times its own.
+    """Find the parameters of largest likelihood by Fisher's scoring.
 
-    A step that does not gain is halved; `told` says so by a likelihood that is no number. The rows of
-    `step` are k for each score, R Z with R'R its information, its errors R^-T times its slopes.
+    Linear predictor j is `designs[j]` (n, p_j) times its own parameters; `derivatives_at` takes the
+    predictors (n, k). A step that does not raise the likelihood is halved; a likelihood of NaN does not.
     """
-    ends = np.cumsum([0, *(d.shape[1] for d in designs)])
-    parts = [slice(a, b) for a, b in itertools.pairwise(ends)]
-    n, k = len(designs[0]), len(designs)
-    parameters, likelihood, step, size = start, -np.inf, np.zeros(len(start)), 1.0
+    n = len(designs[0])
+    k = len(designs)
+    ends = np.cumsum([0, *(design.shape[1] for design in designs)])
+    slices = [slice(start, end) for start, end in itertools.pairwise(ends)]
+    parameters = start
+    likelihood = -np.inf
+    step = np.zeros(len(start))
+    step_size = 1.0
     for _ in range(_MAX_ITERATIONS):
-        tried = parameters + size * step
+        new_parameters = parameters + step_size * step
         with np.errstate(all="ignore"):
-            found = told(np.column_stack([d @ tried[p] for d, p in zip(designs, parts, strict=True)]))
-        # near the top rounding may take a little of what a step gains
-        if not found.likelihood >= likelihood - 1e-10 * abs(likelihood):
-            size /= 2
+            predictors = np.column_stack(
+                [design @ new_parameters[span] for design, span in zip(designs, slices, strict=True)]
+            )
+            derivatives = derivatives_at(predictors)
+        if not derivatives.likelihood >= likelihood - _LIKELIHOOD_ROUNDING * abs(likelihood):
+            step_size /= 2
             continue
-        parameters, likelihood = tried, found.likelihood
-        scores = np.concatenate([d * found.slopes[:, [j]] for j, d in enumerate(designs)], axis=1)
-        information = np.block(
-            [[a.T @ (found.information[:, i, [j]] * b) for j, b in enumerate(designs)]
-             for i, a in enumerate(designs)]
-        )  # fmt: skip
-        # a covariate in other units is no worse known
+        parameters = new_parameters
+        likelihood = derivatives.likelihood
+        scores = np.concatenate(
+            [design * derivatives.slopes[:, [j]] for j, design in enumerate(designs)], axis=1
+        )
+        information = _parameter_information(designs, derivatives.information)
+        # the condition must not depend on the units of the covariates
         scale = np.sqrt(np.diag(information))
         scaled = information / np.outer(scale, scale)
         if not np.isfinite(scaled).all() or np.linalg.cond(scaled) > 1 / np.finfo(float).eps:
             raise NotEstimableError(f"the {label} model has no finite estimates")
-        step, size = np.linalg.solve(information, scores.sum(axis=0)), 1.0
+        step = np.linalg.solve(information, scores.sum(axis=0))
+        step_size = 1.0
         if np.abs(step).max() <= _CONVERGED * max(1.0, np.abs(parameters).max()):
             break
     else:
         raise NotEstimableError(f"the {label} model did not converge in {_MAX_ITERATIONS} iterations")
-    root, inverse = _roots(found.information)
-    rows = np.concatenate([root[:, :, [j]] * d[:, None, :] for j, d in enumerate(designs)], axis=2)
-    errors = np.einsum("nij,nj->ni", inverse, found.slopes)
-    bread = np.linalg.inv(information)
-    return Maximum(parameters, likelihood, bread, scores, (rows.reshape(n * k, -1), errors.ravel()))
+    # The last step solves the least squares of errors on rows, k of them for each score.
+    roots, inverse_roots = _information_roots(derivatives.information)
+    rows = np.concatenate([roots[:, :, [j]] * design[:, None, :] for j, design in enumerate(designs)], axis=2)
+    errors = np.einsum("nij,nj->ni", inverse_roots, derivatives.slopes)
+    return Maximum(
+        parameters=parameters,
+        likelihood=likelihood,
+        bread=np.linalg.inv(information),
+        scores=scores,
+        step=(rows.reshape(n * k, -1), errors.ravel()),
+    )
 
 
-def _roots(information: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """R with R'R the information of each row, and R^-T; 0 in directions of which it tells nothing."""
-    size = np.sqrt(np.einsum("nii->ni", information))
-    size = np.where(size > 0, size, 1.0)
-    values, vectors = np.linalg.eigh(information / (size[:, :, None] * size[:, None, :]))
-    known = values > _NULL * values[:, -1:]
-    root = np.sqrt(np.where(known, values, 0.0))
-    inverse = np.divide(1.0, root, where=known, out=np.zeros_like(root))
-    turned = vectors.transpose(0, 2, 1)
-    return root[:, :, None] * turned * size[:, None, :], inverse[:, :, None] * turned / size[:, None, :]
+def _parameter_information(designs: Sequence[np.ndarray], information: np.ndarray) -> np.ndarray:
+    """Return the information (p, p) on the parameters from that of each row on its predictors (n, k, k)."""
+    blocks = []
+    for i, first_design in enumerate(designs):
+        row_of_blocks = [
+            first_design.T @ (information[:, i, [j]] * second_design)
+            for j, second_design in enumerate(designs)
+        ]
+        blocks.append(row_of_blocks)
+    return np.block(blocks)
+
+
+def _information_roots(information: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return R with R'R the information of each row, and R^-T, both (n, k, k).
+
+    In directions without information both are 0.
+    """
+    scale = np.sqrt(np.einsum("nii->ni", information))
+    scale = np.where(scale > 0, scale, 1.0)
+    scaled = information / (scale[:, :, None] * scale[:, None, :])
+    eigenvalues, eigenvectors = np.linalg.eigh(scaled)
+    nonzero = eigenvalues > _NULL * eigenvalues[:, -1:]
+    roots = np.sqrt(np.where(nonzero, eigenvalues, 0.0))
+    inverse_roots = np.divide(1.0, roots, where=nonzero, out=np.zeros_like(roots))
+    transposed = eigenvectors.transpose(0, 2, 1)
+    return (
+        roots[:, :, None] * transposed * scale[:, None, :],
+        inverse_roots[:, :, None] * transposed / scale[:, None, :],
+    )
 
 
 def linear_at(solution: Solution, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The link of the mean at rows of the model matrix, and its derivatives by the parameters."""
+    """Return the link of the mean at rows (m, r) of the model matrix, and its derivatives by the parameters.
+
+    A model with several linear predictors has the logit of its mean instead of a linear predictor.
+    """
     if solution.surface is None:
         return points @ solution.coefficients, points
-    predictors = _predictors(solution, points)
-    mean, slopes, _ = solution.surface(predictors)
-    gradient = _by_parameters(solution, slopes, points) / (mean * (1 - mean))[:, None]
-    return np.log(mean / (1 - mean)), gradient
+    mean, slopes, _ = solution.surface(_predictors(solution, points))
+    mean_gradient = _by_parameters(solution, slopes, points)
+    variance = mean * (1 - mean)
+    return np.log(mean / (1 - mean)), mean_gradient / variance[:, None]
 
 
 def steepness_at(
     solution: Solution, link: Link, points: np.ndarray, slopes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """How the mean moves where the model matrix moves by `slopes`, and its derivatives by the parameters."""
+    """Return the derivative of the mean along a covariate, and its derivatives by the parameters.
+
+    `points` (m, r) are rows of the model matrix, `slopes` (m, r) their derivatives by the covariate.
+    """
     if solution.surface is None:
-        predictor, along = points @ solution.coefficients, slopes @ solution.coefficients
-        steep = link.slope(predictor)
-        return steep * along, steep[:, None] * slopes + (link.curve(predictor) * along)[:, None] * points
-    moved = np.einsum("jr,nr->nj", _of_parts(solution), slopes)
-    n_parts = moved.shape[1]
+        predictor = points @ solution.coefficients
+        predictor_slope = slopes @ solution.coefficients
+        link_slope = link.slope(predictor)
+        by_points = (link.curve(predictor) * predictor_slope)[:, None] * points
+        return link_slope * predictor_slope, link_slope[:, None] * slopes + by_points
+    coefficients = _part_coefficients(solution)
+    n_parts = len(coefficients)
+    predictor_slopes = np.einsum("jr,nr->nj", coefficients, slopes)
     _, first, second = solution.surface(_predictors(solution, points))
-    turned = np.einsum("njk,nj->nk", second[:, :n_parts], moved)
-    gradient = _by_parameters(solution, turned, points)
-    gradient[:, : n_parts * points.shape[1]] += _by_parameters(solution, first[:, :n_parts], slopes)
-    return (first[:, :n_parts] * moved).sum(axis=1), gradient
+    first_of_parts = first[:, :n_parts]
+    # product rule: the mean's second derivatives, and the predictors' slopes, depend on the parameters
+    by_predictors = np.einsum("njk,nj->nk", second[:, :n_parts], predictor_slopes)
+    gradient = _by_parameters(solution, by_predictors, points)
+    gradient[:, : n_parts * points.shape[1]] += _by_parameters(solution, first_of_parts, slopes)
+    return (first_of_parts * predictor_slopes).sum(axis=1), gradient
 
 
-def _of_parts(solution: Solution) -> np.ndarray:
-    """The coefficients, a row for each part."""
+def _part_coefficients(solution: Solution) -> np.ndarray:
+    """Return the coefficients as one row for each part, (n_parts, r)."""
     return solution.coefficients.reshape(len(solution.parts), -1)
 
 
 def _predictors(solution: Solution, points: np.ndarray) -> np.ndarray:
-    """The predictors at rows of the model matrix: those of the parts, then what is alike in every row."""
-    alike = np.tile(solution.others, (len(points), 1))
-    return np.column_stack([points @ _of_parts(solution).T, alike])
+    """Return the predictors at rows of the model matrix: those of the parts, then the constant ones."""
+    constant = np.tile(solution.others, (len(points), 1))
+    return np.column_stack([points @ _part_coefficients(solution).T, constant])
 
 
 def _by_parameters(solution: Solution, by_predictors: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Derivatives by the parameters from those by the predictors."""
+    """Return derivatives by the parameters from derivatives by the predictors."""
     n_parts = len(solution.parts)
-    of_parts = by_predictors[:, :n_parts, None] * points[:, None, :]
-    return np.column_stack([of_parts.reshape(len(points), -1), by_predictors[:, n_parts:]])
+    by_coefficients = by_predictors[:, :n_parts, None] * points[:, None, :]
+    return np.column_stack([by_coefficients.reshape(len(points), -1), by_predictors[:, n_parts:]])

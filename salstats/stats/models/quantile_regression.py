@@ -1,7 +1,7 @@
-"""Quantile regression, with intervals by inverting a test of rank scores that are summed over units."""
+"""Quantile regression, with limits by inversion of a test of rank scores that are summed over units."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,83 +17,94 @@ from salstats.stats.models.formulas import parse_formula
 from salstats.stats.models.models import Model, Notes, fit_models, model_counts, model_keys, warn_of
 from salstats.stats.models.regression import of_variables
 
-#: How often the distance is doubled in which a limit is looked for, and then halved.
-_DOUBLINGS, _HALVINGS = 40, 18
-#: Share of a column's spread that is more than rounding.
-_LEFT = 1e-9
+#: How often the distance from the estimate is doubled until it is beyond a limit.
+_MAX_DOUBLINGS = 40
+#: How often the interval that contains a limit is halved.
+_N_HALVINGS = 18
+#: Sums and residuals up to this share of their terms are rounding errors.
+_ROUNDING = 1e-9
 
 
 class RegressionQuantile(NamedTuple):
-    """Coefficients (k,), and the rank scores (n,) of the rows: q above, q - 1 below, between on the plane."""
+    """Coefficients of a quantile regression, and the rank scores of its rows."""
 
-    coefficients: np.ndarray
+    coefficients: np.ndarray  # (k,)
+    # (n,), for quantile q: q for rows above the plane, q - 1 for rows below, between these for rows on it
     scores: np.ndarray
 
 
 def regression_quantile(matrix: np.ndarray, response: np.ndarray, quantile: float) -> RegressionQuantile:
-    """The plane with the least sum of weighted distances: q for rows above, 1 - q for rows below it.
+    """Fit the plane with the least sum of weighted distances: q for rows above, 1 - q for rows below it.
 
-    It is found from its dual, the largest sum of y a with X'a = (1 - q) X'1 and 0 <= a <= 1, by HiGHS; where
-    several planes are as good it is one of them, as in R's `rq`.
+    It is the solution of the dual linear program: the largest sum of y a with X'a = (1 - q) X'1 and
+    0 <= a <= 1, by HiGHS. Where several planes are equally good it is one of them, as in R's `rq`.
 
     Koenker R, Bassett G. Regression quantiles. Econometrica 1978;46:33-50. https://doi.org/10.2307/1913643
     """
     if matrix.shape[1] < 2 and (matrix == matrix[:1]).all():
-        return _of_constant(matrix, response, quantile)
-    size = np.abs(matrix).max(axis=0)
-    scaled = matrix / size
-    # far from the estimate, where limits are looked for, numbers are too large for HiGHS
+        return _constant_quantile(matrix, response, quantile)
+    column_sizes = np.abs(matrix).max(axis=0)
+    scaled_matrix = matrix / column_sizes
+    # The search for limits reaches values that are too large for HiGHS; a power of 2 scales without rounding.
     unit = 2.0 ** np.frexp(np.abs(response).max())[1]
     program = optimize.linprog(
         -response / unit,
-        A_eq=scaled.T,
-        b_eq=(1 - quantile) * scaled.sum(axis=0),
+        A_eq=scaled_matrix.T,
+        b_eq=(1 - quantile) * scaled_matrix.sum(axis=0),
         bounds=(0, 1),
         method="highs-ds",
     )
-    return RegressionQuantile(-program.eqlin.marginals * unit / size, program.x - (1 - quantile))
+    coefficients = -program.eqlin.marginals * unit / column_sizes
+    return RegressionQuantile(coefficients, scores=program.x - (1 - quantile))
 
 
-def _of_constant(matrix: np.ndarray, response: np.ndarray, quantile: float) -> RegressionQuantile:
-    """The same of a constant, or of no column: rows at the quantile have the one score that balances."""
-    centre = 0.0
+def _constant_quantile(matrix: np.ndarray, response: np.ndarray, quantile: float) -> RegressionQuantile:
+    """Fit the quantile of a response to a constant column, or 0 to no column.
+
+    The rows at the quantile have the same score, such that all scores sum to 0.
+    """
+    value = 0.0
     if matrix.shape[1]:
-        # a product such as 0.3 * 10 must not be above 3
-        place = int(np.ceil(len(response) * quantile * (1 - 1e-12))) - 1
-        centre = float(np.partition(response, place)[place])
-    scores, tied = np.where(response > centre, quantile, quantile - 1.0), response == centre
-    scores[tied] = np.clip(-scores[~tied].sum() / max(tied.sum(), 1), quantile - 1, quantile)
-    return RegressionQuantile(centre / matrix[0], scores)
+        # the share is reduced by rounding errors: 0.3 * 10 must not be above 3
+        rank = int(np.ceil(len(response) * quantile * (1 - 1e-12))) - 1
+        value = float(np.partition(response, rank)[rank])
+    scores = np.where(response > value, quantile, quantile - 1.0)
+    is_tied = response == value
+    balancing_score = -scores[~is_tied].sum() / max(is_tied.sum(), 1)
+    scores[is_tied] = np.clip(balancing_score, quantile - 1, quantile)
+    return RegressionQuantile(value / matrix[0], scores)
 
 
 class ScoreTest(NamedTuple):
-    """The test that one coefficient of a quantile regression is some value, by sums of rank scores."""
+    """Test that one coefficient of a quantile regression has some value, by sums of rank scores."""
 
-    column: np.ndarray
-    others: np.ndarray
-    response: np.ndarray
-    #: (n,): What the others leave of the column; codes of the rows' units.
-    left: np.ndarray
-    clusters: np.ndarray
+    column: np.ndarray  # (n,), of the coefficient
+    covariates: np.ndarray  # (n, k - 1), the other columns
+    response: np.ndarray  # (n,)
+    residual_column: np.ndarray  # (n,), residuals of the column's least squares on the covariates
+    clusters: np.ndarray  # (n,), codes of the rows' units
     quantile: float
 
     @classmethod
     def of(
-        cls, matrix: np.ndarray, response: np.ndarray, which: int, clusters: np.ndarray, quantile: float
+        cls, matrix: np.ndarray, response: np.ndarray, position: int, clusters: np.ndarray, quantile: float
     ) -> "ScoreTest":
-        """The test of one column among others."""
-        column, others = matrix[:, which], np.delete(matrix, which, axis=1)
-        left = column
-        if others.shape[1]:
-            left = column - others @ np.linalg.lstsq(others, column, rcond=None)[0]
-        return cls(column, others, response, left, clusters, quantile)
+        """Return the test of the coefficient at a position of the model matrix."""
+        column = matrix[:, position]
+        covariates = np.delete(matrix, position, axis=1)
+        residual_column = column
+        if covariates.shape[1]:
+            coefficients = np.linalg.lstsq(covariates, column, rcond=None)[0]
+            residual_column = column - covariates @ coefficients
+        return cls(column, covariates, response, residual_column, clusters, quantile)
 
     def statistic(self, value: float) -> float:
-        """Student's t of the units' sums of rank scores times what is left of the column; 0 if all are 0.
+        """Return Student's t of the hypothesis that the coefficient has a value; 0 if all sums are 0.
 
-        Rank scores are those of the regression without the column, of what the value leaves of the outcome;
-        a coefficient above the value makes t positive. Rows of a unit may hang together as they like, and the
-        outcome may have any distribution.
+        The t statistic is that of the units' sums of rank scores times the residual column. The rank scores
+        are those of the regression on the covariates, of the response minus the value times the column; t is
+        positive if the coefficient is above the value. Rows of a unit may be correlated in any way, and the
+        response may have any distribution.
 
         Gutenbrunner C, Jureckova J, Koenker R, Portnoy S. Tests of linear hypotheses based on regression
         rank scores. J Nonparametric Stat 1993;2:307-331. https://doi.org/10.1080/10485259308832561
@@ -101,24 +112,32 @@ class ScoreTest(NamedTuple):
         Wang H, He X. Detecting differential expressions in GeneChip microarray studies: a quantile approach.
         J Am Stat Assoc 2007;102:104-112. https://doi.org/10.1198/016214506000001220
         """
-        found = regression_quantile(self.others, self.response - value * self.column, self.quantile)
-        sums = np.bincount(self.clusters, self.left * found.scores)
-        around = float(((sums - sums.mean()) ** 2).sum())
-        if not abs(sums.sum()) > _LEFT * np.abs(sums).sum():
+        response = self.response - value * self.column
+        regression = regression_quantile(self.covariates, response, self.quantile)
+        sums = np.bincount(self.clusters, self.residual_column * regression.scores)
+        if not abs(sums.sum()) > _ROUNDING * np.abs(sums).sum():
             return 0.0
+        n_units = len(sums)
+        squares = float(((sums - sums.mean()) ** 2).sum())
+        variance_of_total = np.float64(n_units / (n_units - 1) * squares)
         with np.errstate(divide="ignore"):
-            return float(sums.sum() / np.sqrt(np.float64(len(sums) / (len(sums) - 1) * around)))
+            return float(sums.sum() / np.sqrt(variance_of_total))
 
     def limit(self, start: float, step: float, critical: float) -> float:
-        """The last value from `start` in the direction of `step` at which |t| is at most `critical`."""
-        inside, outside = start, start + step
-        for _ in range(_DOUBLINGS):
+        """Return the last value from `start` in the direction of `step` at which |t| is at most `critical`.
+
+        It is infinite if no value is rejected.
+        """
+        inside = start
+        outside = start + step
+        for _ in range(_MAX_DOUBLINGS):
             if abs(self.statistic(outside)) > critical:
                 break
-            inside, outside = outside, start + 2 * (outside - start)
+            inside = outside
+            outside = start + 2 * (outside - start)
         else:
             return float(np.copysign(np.inf, step))
-        for _ in range(_HALVINGS):
+        for _ in range(_N_HALVINGS):
             middle = (inside + outside) / 2
             if abs(self.statistic(middle)) > critical:
                 outside = middle
@@ -200,63 +219,67 @@ def quantile_regress(
     check_level(level)
     check_level(quantile, "quantile")
     check_procedure(adjust, "adjust")
-    several = isinstance(formula, Sequence) and not isinstance(formula, str)
-    for text in formula if several else [formula]:
+    is_list = isinstance(formula, Sequence) and not isinstance(formula, str)
+    for text in formula if is_list else [formula]:
         if parse_formula(text).random:
             raise FormulaError(
                 "a quantile regression has no random effects; rows of a unit may depend on each other"
             )
-    fitted = fit_models(data, formula, Asked(by, "gaussian", "cr2", unit, reference, overall))
+    options = Asked(by=by, family="gaussian", errors="cr2", unit=unit, reference=reference, overall=overall)
+    fitted = fit_models(data, formula, options)
     notes: Notes = fitted.doubts.copy()
-    parts = [_terms(model, quantile, level, notes) for model in fitted.models]
+    tables = [_coefficient_table(model, quantile, level, notes) for model in fitted.models]
     warn_of(notes)
-    repeats = [part.shape[1] for part in parts]
-    names = ("estimate", "statistic", "df", "p_value", "conf_low", "conf_high")
-    columns = dict(zip(names, np.concatenate(parts, axis=1), strict=True))
-    result = estimates_frame(
-        model_keys(fitted, repeats),
-        columns
-        | {
-            "term": [name for model in fitted.models for name in model.design.names or (INTERCEPT,)],
-            "conf_level": float(level),
-            "interval": "rank_score",
-            **model_counts(fitted, repeats),
-        },
-        {"family": "median" if quantile == 0.5 else f"quantile {quantile:g}"}
-        | of_variables(fitted.models, fitted.normalized),
-    )
+    repeats = [len(table) for table in tables]
+    columns: dict[str, Any] = dict(pd.concat(tables, ignore_index=True).items())
+    columns["term"] = [name for model in fitted.models for name in model.design.names or (INTERCEPT,)]
+    columns["conf_level"] = float(level)
+    columns["interval"] = "rank_score"
+    columns |= model_counts(fitted, repeats)
+    family = "median" if quantile == 0.5 else f"quantile {quantile:g}"
+    variables = of_variables(fitted.models, fitted.normalized)
+    result = estimates_frame(model_keys(fitted, repeats), columns, {"family": family} | variables)
     return adjusted_if_asked(result, adjust)
 
 
-def _terms(model: Model, quantile: float, level: float, notes: Notes) -> np.ndarray:
-    """Estimate, statistic, df, P value and limits (6, columns) of each column of a model."""
-    found = np.full((6, max(len(model.design.names), 1)), np.nan)
-    solution, clusters = model.solution, model.clusters
+def _coefficient_table(model: Model, quantile: float, level: float, notes: Notes) -> pd.DataFrame:
+    """Return estimate, test and limits of each column of a model matrix, NaN where not estimated."""
+    # a model without columns has one row
+    n_columns = max(len(model.design.names), 1)
+    names = ["estimate", "statistic", "df", "p_value", "conf_low", "conf_high"]
+    table = pd.DataFrame(np.nan, index=range(n_columns), columns=names)
+    solution = model.solution
+    clusters = model.clusters
     if solution is None or clusters is None:
-        return found
-    matrix, response = solution.matrix, solution.response
-    estimate = regression_quantile(matrix, response, quantile).coefficients
+        return table
+    matrix = solution.matrix
+    response = solution.response
+    estimates = regression_quantile(matrix, response, quantile).coefficients
     n_units = model.n_units
     df = float(n_units - 1)
     critical = float(special.stdtrit(df, (1 + level) / 2)) if n_units > 1 else np.inf
-    # the mid-P of units that all have one sign: fewer say less, however alike they are
-    least = 2.0**-n_units
-    # limits lie near those of least squares, if these have any
-    spread = np.sqrt(np.nan_to_num(solution.dispersion) * np.diag(solution.bread))
+    # The sums of all units have the same sign with probability 2 * 2^-n; its half is the mid-P value of this
+    # most extreme outcome, and P is no smaller, however similar the units are.
+    least_p_value = 2.0**-n_units
+    # limits are near those of least squares, if these exist
+    std_errors = np.sqrt(np.nan_to_num(solution.dispersion) * np.diag(solution.bread))
     for i, column in enumerate(solution.kept):
         test = ScoreTest.of(matrix, response, i, clusters, quantile)
-        size = np.abs(test.left).max()
-        if not size > _LEFT * np.abs(test.column).max():
+        if not np.abs(test.residual_column).max() > _ROUNDING * np.abs(test.column).max():
             continue
-        at_0 = test.statistic(0.0) if n_units > 1 else np.nan
-        p_value = np.nan if n_units < 2 else max(2 * special.stdtr(df, -abs(at_0)), least)
-        limits = -np.inf, np.inf
-        if least < 1 - level:
-            step = float(1.5 * critical * spread[i]) or 1.0
-            limits = test.limit(estimate[i], -step, critical), test.limit(estimate[i], step, critical)
-        found[:, column] = estimate[i], at_0, df, p_value, *limits
-    if np.isinf(found[4:]).any():
-        notes["limits without an end, as units are too few,"].append(
-            f"{model.label}: {n_units} unit{'s' * (n_units != 1)}"
-        )
-    return found
+        statistic = np.nan
+        p_value = np.nan
+        if n_units > 1:
+            statistic = test.statistic(0.0)
+            p_value = max(2 * special.stdtr(df, -abs(statistic)), least_p_value)
+        conf_low = -np.inf
+        conf_high = np.inf
+        if least_p_value < 1 - level:
+            step = float(1.5 * critical * std_errors[i]) or 1.0
+            conf_low = test.limit(estimates[i], -step, critical)
+            conf_high = test.limit(estimates[i], step, critical)
+        table.loc[column] = [estimates[i], statistic, df, p_value, conf_low, conf_high]
+    if np.isinf(table[["conf_low", "conf_high"]]).to_numpy().any():
+        units = "1 unit" if n_units == 1 else f"{n_units} units"
+        notes["limits without an end, as units are too few,"].append(f"{model.label}: {units}")
+    return table

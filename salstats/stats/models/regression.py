@@ -1,7 +1,7 @@
-"""Coefficients of models: one row per term."""
+"""Coefficients of models, one row per term."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -29,7 +29,8 @@ from salstats.stats.models.models import (
 from salstats.stats.models.standard_errors import covariance, inferred
 
 EFFECTS = ("coefficients", "marginal")
-_LOG_SCALE = ("log(", "log1p(", "logit(")
+#: Transforms of the left side after which an exponentiated coefficient is a ratio.
+_LOG_TRANSFORMS = ("log(", "log1p(", "logit(")
 
 
 def regress(
@@ -277,12 +278,22 @@ def regress(
     """
     check_level(level)
     check_procedure(adjust, "adjust")
-    marginal = check_choice(effects, EFFECTS, "effects") == "marginal"
-    if marginal and exponentiate:
+    is_marginal = check_choice(effects, EFFECTS, "effects") == "marginal"
+    if is_marginal and exponentiate:
         raise ValueRangeError("exponentiate=True is for coefficients; effects='marginal' are differences")
-    asked = Asked(by, family, errors, unit, reference, overall, correlation, reml, weights)
-    fitted = fit_models(data, formula, asked)
-    if marginal:
+    options = Asked(
+        by=by,
+        family=family,
+        errors=errors,
+        unit=unit,
+        reference=reference,
+        overall=overall,
+        correlation=correlation,
+        reml=reml,
+        weights=weights,
+    )
+    fitted = fit_models(data, formula, options)
+    if is_marginal:
         return marginal_effects(fitted, level, adjust)
     return coefficients(fitted, level=level, exponentiate=exponentiate, adjust=adjust)
 
@@ -290,73 +301,127 @@ def regress(
 def coefficients(
     fitted: Fitted, *, level: float = 0.95, exponentiate: bool = False, adjust: str = "none"
 ) -> pd.DataFrame:
-    """The rows of `regress`, of models that are fitted."""
+    """Return the rows of `regress` for fitted models."""
     check_level(level)
     check_procedure(adjust, "adjust")
-    if exponentiate and fitted.family.linear:
-        formulas = dict.fromkeys(m.formula for m in fitted.models)
-        plain = [f.text for f in formulas if not f.response.name.startswith(_LOG_SCALE)]
-        if plain:
-            warn(f"exponentiate=True, but the left side of {quoted(plain)} is not on a log or logit scale")
+    if exponentiate:
+        _warn_of_scale(fitted)
     notes: Notes = fitted.doubts.copy()
-    parts: list[np.ndarray] = []
-    terms: list[str] = []
-    of_terms: list[str] = []
+    tables = []
+    rows_by_caution: dict[Caution, list[int]] = {}
     n_rows = 0
-    concerned: dict[Caution, list[int]] = {}
     for model in fitted.models:
-        names, solution = model.design.names or (INTERCEPT,), model.solution
-        of_parts = ("",) if solution is None else solution.parts
-        # a model without columns has one row
-        part = np.full((3, len(of_parts), len(names)), np.nan)
-        if solution is not None:
-            values, df = covariance(model, notes)
-            known = solution.coefficients, np.sqrt(np.diag(values))[: solution.rank], df[: solution.rank]
-            part[:, :, solution.kept] = np.reshape(known, (3, len(of_parts), -1))
-            place = np.arange(n_rows, n_rows + part[0].size).reshape(part[0].shape)[:, solution.kept].ravel()
-            for caution, which in coefficient_cautions(model, known[2]).items():
-                concerned.setdefault(caution, []).extend(place[which])
-        n_rows += part[0].size
-        parts.append(part.reshape(3, -1))
-        terms += list(names) * len(of_parts)
-        of_terms += np.repeat(of_parts, len(names)).tolist()
+        table = _coefficient_table(model, notes)
+        for caution, table_rows in table.rows_by_caution.items():
+            rows_by_caution.setdefault(caution, []).extend(n_rows + table_rows)
+        n_rows += len(table.terms)
+        tables.append(table)
     warn_of(notes)
-    estimate, std_error, df = np.concatenate(parts, axis=1)
+
+    estimate = np.concatenate([table.estimate for table in tables])
+    std_error = np.concatenate([table.std_error for table in tables])
+    df = np.concatenate([table.df for table in tables])
     columns = inferred(estimate, std_error, df, level)
     if exponentiate:
         with np.errstate(over="ignore"):
-            columns |= {c: np.exp(columns[c]) for c in ("estimate", "conf_low", "conf_high")}
-    columns["term"] = terms
-    repeats = [part.shape[1] for part in parts]
-    made = model_options(fitted) | {"exponentiated": exponentiate}
-    if "singular" in (of_mixed := of_mixed_models(fitted)):
-        made["singular"] = np.repeat(of_mixed["singular"], repeats)
+            for column in ("estimate", "conf_low", "conf_high"):
+                columns[column] = np.exp(columns[column])
+    columns["term"] = [term for table in tables for term in table.terms]
+    repeats = [len(table.terms) for table in tables]
+    options = model_options(fitted) | {"exponentiated": exponentiate}
+    mixed_columns = of_mixed_models(fitted)
+    if "singular" in mixed_columns:
+        options["singular"] = np.repeat(mixed_columns["singular"], repeats)
     keys = model_keys(fitted, repeats)
-    if any(of_terms):
-        keys.insert(len(fitted.by), "part", of_terms)
-    result = estimates_frame(
-        keys,
-        {**columns, **model_counts(fitted, repeats)},
-        made | of_variables(fitted.models, fitted.normalized),
-    )
-    for caution, places in concerned.items():
-        result = add_caution(result, caution, np.isin(np.arange(n_rows), places))
+    parts = [part for table in tables for part in table.parts]
+    if any(parts):
+        keys.insert(len(fitted.by), "part", parts)
+    columns |= model_counts(fitted, repeats)
+    result = estimates_frame(keys, columns, options | of_variables(fitted.models, fitted.normalized))
+    for caution, rows in rows_by_caution.items():
+        result = add_caution(result, caution, np.isin(np.arange(n_rows), rows))
     return adjusted_if_asked(result, adjust)
 
 
+class _CoefficientTable(NamedTuple):
+    """The coefficients of one model, in order of part and term; NaN where they are not estimated."""
+
+    parts: list[str]  # "" in models with a single linear predictor
+    terms: list[str]
+    estimate: np.ndarray
+    std_error: np.ndarray
+    df: np.ndarray  # infinite for the normal distribution
+    rows_by_caution: dict[Caution, np.ndarray]
+
+
+def _coefficient_table(model: Model, notes: Notes) -> _CoefficientTable:
+    """Return the coefficients of a model with their standard errors and degrees of freedom."""
+    # a model without columns has one row
+    names = model.design.names or (INTERCEPT,)
+    n_names = len(names)
+    solution = model.solution
+    if solution is None:
+        undefined = np.full(n_names, np.nan)
+        return _CoefficientTable([""] * n_names, list(names), undefined, undefined, undefined, {})
+    values, df = covariance(model, notes)
+    # rows of the estimated coefficients: the same terms in each part
+    n_parts = len(solution.parts)
+    first_rows = n_names * np.arange(n_parts)
+    rows = (first_rows[:, None] + solution.kept).ravel()
+    rank = solution.rank
+    table_columns = np.full((3, n_parts * n_names), np.nan)
+    table_columns[:, rows] = [solution.coefficients, np.sqrt(np.diag(values))[:rank], df[:rank]]
+    estimate, std_error, coefficient_df = table_columns
+    cautions = coefficient_cautions(model, df[:rank])
+    return _CoefficientTable(
+        parts=np.repeat(solution.parts, n_names).tolist(),
+        terms=list(names) * n_parts,
+        estimate=estimate,
+        std_error=std_error,
+        df=coefficient_df,
+        rows_by_caution={caution: rows[concerned] for caution, concerned in cautions.items()},
+    )
+
+
+def _warn_of_scale(fitted: Fitted) -> None:
+    """Warn if exponentiated coefficients are no ratios, since the left side is not on a log scale."""
+    if not fitted.family.linear:
+        return
+    formulas = dict.fromkeys(model.formula for model in fitted.models)
+    not_on_log_scale = [
+        formula.text for formula in formulas if not formula.response.name.startswith(_LOG_TRANSFORMS)
+    ]
+    if not_on_log_scale:
+        warn(
+            f"exponentiate=True, but the left side of {quoted(not_on_log_scale)} is not on a log or logit "
+            "scale"
+        )
+
+
 def of_variables(models: Sequence[Model], normalized: frozenset[str]) -> dict[str, Any]:
-    """The columns on the variables of terms: reference levels, and covariates from 0 to 1."""
-    against: list[str | None] = []
-    runs: list[bool] = []
+    """Return the columns `reference_level` and `normalized` of terms, unless they are empty.
+
+    `normalized` names the columns of the data that range from 0 to 1.
+    """
+    reference_levels: list[str | None] = []
+    is_normalized: list[bool] = []
     for model in models:
         design = model.design
         n_parts = 1 if model.solution is None else len(model.solution.parts)
-        for position in (design.assign or (-1,)) * n_parts:
+        # a model without columns has one row, which belongs to no term
+        column_terms = design.assign or (-1,)
+        for position in column_terms * n_parts:
             term = model.formula.terms[position] if position >= 0 else ()
             name = term[0].name if len(term) == 1 else ""
-            level = design.references.get(name)
-            # without an intercept the first factor has all its levels
-            against.append(None if f"{name}{level}" in design.names else level)
-            runs.append(name in normalized)
-    columns: dict[str, Any] = {"reference_level": text_column(against)} if any(against) else {}
-    return columns | ({"normalized": runs} if any(runs) else {})
+            reference = design.references.get(name)
+            # in a model without intercept the first factor has all levels, and no reference
+            if f"{name}{reference}" in design.names:
+                reference = None
+            reference_levels.append(reference)
+            is_normalized.append(name in normalized)
+    columns: dict[str, Any] = {}
+    if any(reference_levels):
+        columns["reference_level"] = text_column(reference_levels)
+    if any(is_normalized):
+        columns["normalized"] = is_normalized
+    return columns

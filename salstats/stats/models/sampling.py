@@ -1,4 +1,4 @@
-"""How much the rows of a model count: weights of cases, or units that count alike."""
+"""Sampling weights of the rows of a model: weights of cases, or equal weights of units."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,62 +15,71 @@ from salstats.stats.models.families import FAMILIES
 from salstats.stats.models.family import Family
 from salstats.stats.models.formulas import Formula
 
-#: Errors that are those of a likelihood, or of a working correlation, which weights of sampling have not.
-_NOT_WEIGHTED = tuple(e.name for e in ERRORS.values() if e.mixed or e.power == -1 or e.name == "classical")
+#: Errors that need a likelihood or a working correlation, neither of which exists with sampling weights.
+_WITHOUT_WEIGHTS = tuple(
+    error.name for error in ERRORS.values() if error.mixed or error.power == -1 or error.name == "classical"
+)
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """Weights of the rows of a frame."""
+    """Sampling weights of the rows of a frame."""
 
-    #: (n_rows,): From 0; None where each unit counts as one.
-    of_frame: np.ndarray | None
-    #: (n_rows,): Unit of each row.
-    units: np.ndarray
+    row_weights: np.ndarray | None  # (n_rows,), from 0; None where each unit has the same weight
+    units: np.ndarray  # (n_rows,), code of each row's unit
 
-    def used(self, rows: np.ndarray) -> np.ndarray:
-        """Those of some rows that count."""
-        return rows if self.of_frame is None else rows[self.of_frame[rows] > 0]
+    def with_weight(self, rows: np.ndarray) -> np.ndarray:
+        """Return those of some rows whose weight is above 0."""
+        if self.row_weights is None:
+            return rows
+        return rows[self.row_weights[rows] > 0]
 
-    def of(self, rows: np.ndarray) -> np.ndarray:
-        """Weights of the rows of a model, 1 on average."""
-        if self.of_frame is not None:
-            each = self.of_frame[rows]
+    def model_weights(self, rows: np.ndarray) -> np.ndarray:
+        """Return the weights of the rows of a model, 1 on average."""
+        if self.row_weights is None:
+            _, unit_codes, n_rows = np.unique(self.units[rows], return_inverse=True, return_counts=True)
+            weights = 1 / n_rows[unit_codes]
         else:
-            _, places, counts = np.unique(self.units[rows], return_inverse=True, return_counts=True)
-            each = 1 / counts[places]
-        return np.asarray(each / each.mean()) if len(each) else each
+            weights = self.row_weights[rows]
+        if not len(weights):
+            return weights
+        return np.asarray(weights / weights.mean())
 
 
-def sampling_of(frame: pd.DataFrame, weights: str | None, units: Units | None) -> Sampling | None:
-    """Weights of a model frame's rows, checked; None where each counts as one."""
+def sampling_weights(frame: pd.DataFrame, weights: str | None, units: Units | None) -> Sampling | None:
+    """Return the weights of a model frame's rows, checked; None without `weights`."""
     if weights is None:
         return None
-    name = "row" if units is None else units.name
-    codes = np.arange(len(frame)) if units is None else units.codes
-    if weights not in (UNIT, name):
-        return Sampling(row_weights(ColumnCodes(frame), weights, name, "data"), codes)
-    if name == "row":
+    unit_name = "row"
+    unit_codes = np.arange(len(frame))
+    if units is not None:
+        unit_name = units.name
+        unit_codes = units.codes
+    if weights not in (UNIT, unit_name):
+        return Sampling(row_weights(ColumnCodes(frame), weights, unit_name, "data"), unit_codes)
+    if unit_name == "row":
         raise SalstatsError("weights='unit' needs units; name their column with unit=")
-    return Sampling(None, codes)
+    return Sampling(None, unit_codes)
 
 
 def check_weights(
     weights: str | None, family: Family, errors: str, correlation: str | None, formulas: Sequence[Formula]
 ) -> None:
-    """Raise where models do not take weights."""
+    """Raise if the models do not support weights."""
     if weights is None:
         return
     if isinstance(weights, Mapping):
         raise SalstatsError("weights of a model are a column or 'unit'; those of tasks are for averages")
-    if correlation is not None or any(one.random for one in formulas):
+    if correlation is not None or any(formula.random for formula in formulas):
         raise SalstatsError(
             "weights= is not for random effects or correlation=; errors='cr2' knows units, too"
         )
     if not family.weighted:
-        others = quoted(f.name for f in FAMILIES.values() if f.weighted)
-        raise SalstatsError(f"weights= is there for family={others}, not for family={family.name!r}")
-    if errors in _NOT_WEIGHTED:
+        weighted_families = quoted(record.name for record in FAMILIES.values() if record.weighted)
+        raise SalstatsError(
+            f"weights= is there for family={weighted_families}, not for family={family.name!r}"
+        )
+    if errors in _WITHOUT_WEIGHTS:
         raise SalstatsError(
             f"errors={errors!r} takes weights for precisions, and weights= are of sampling; take errors='cr2'"
         )

@@ -1,7 +1,7 @@
-"""The covariance of a model's coefficients by its errors, and what cannot be estimated of it."""
+"""Standard errors and degrees of freedom of a model's coefficients."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import special
@@ -17,143 +17,231 @@ from salstats.stats.models.errors import CLUSTERED, ERRORS
 from salstats.stats.models.family import Solution, decomposed
 from salstats.stats.models.models import Model, Notes
 
-_SHOWN = 5
+#: Number of coefficients that a note names.
+_MAX_NAMES = 5
 #: Clusters per tested coefficient below which CR1 rejects too often.
 _FEW_CLUSTERS = 20
+
+
+class LeastSquares(NamedTuple):
+    """The least squares that CR2 is computed from: the model itself, or its last step of scoring."""
+
+    rows: np.ndarray  # (m, p), the model matrix times the root of the weights
+    errors: np.ndarray  # (m,), the residuals divided by the root of the weights
+    bread: np.ndarray  # (p, p)
+    clusters: np.ndarray  # (m,), codes
+    weights: np.ndarray | None  # (m,); None where all are 1
+    sampling: np.ndarray | None  # (m,), sampling weights
 
 
 def covariance(
     model: Model, notes: Notes, tested: Sequence[int] | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The covariance of a model's estimated parameters, coefficients first, NaN where undefined; their df.
+    """Return the covariance of a model's parameters, coefficients first, and their degrees of freedom.
 
-    Degrees of freedom of Student's t, infinite for the normal distribution. What cannot be estimated is
-    added to `notes`, about the coefficients `tested` or all.
+    Undefined entries are NaN. Degrees of freedom are those of Student's t, infinite for the normal
+    distribution. Undefined entries are added to `notes`, for the coefficients `tested` or all.
     """
-    solution, errors = model.solution, model.errors
+    solution = model.solution
+    errors = model.errors
     assert solution is not None
     if solution.inference is not None:
-        return solution.inference.covariance(errors), solution.inference.df(errors, np.eye(solution.rank))
-    n_parameters = len(solution.bread)
-    df = np.full(n_parameters, np.inf if model.family.normal else solution.df_residual)
+        df = solution.inference.df(errors, np.eye(solution.rank))
+        return solution.inference.covariance(errors), df
     clusters = model.clusters if errors in CLUSTERED else None
+    bread = solution.bread
     if np.isnan(solution.dispersion):
-        return np.full_like(solution.bread, np.nan), df if clusters is None else np.full_like(df, np.nan)
+        df = _model_df(model) if clusters is None else np.full(len(bread), np.nan)
+        return np.full_like(bread, np.nan), df
     if errors == "classical":
-        return solution.dispersion * solution.bread, df
-    bread, free, power = solution.bread, solution.df_residual, ERRORS[errors].power
-    if clusters is None:
-        values = heteroscedastic(solution.scores, bread, solution.leverage, free, errors)
-    elif power:
-        values, df = bias_reduced(*least_squares(model), power=power)
-    else:
-        values = cluster_robust(solution.scores, bread, clusters, free, corrected=errors == "cluster")
-        df = np.full(n_parameters, np.inf if errors == "cr0" else model.n_units - 1 or np.nan)
+        return solution.dispersion * bread, _model_df(model)
+
+    values, df = _sandwich(model, solution, clusters)
     if clusters is not None and model.n_units < 2:
         notes[f"no {errors} errors (NaN), since there is a single cluster,"].append(model.label)
         return values, df
-    alone = unidentified(*_rows(solution, clusters))
+    rows, row_clusters = _independent_rows(solution, clusters)
+    is_unidentified = unidentified(rows, bread, row_clusters)
     mean_square = float((solution.fitted**2).mean())
-    zero = zero_variances(np.diag(values), bread, solution.dispersion, mean_square)
-    unknown = alone | zero
-    values[unknown] = values[:, unknown] = np.nan
-    if power:
-        df[unknown] = np.nan
-    one = "row" if clusters is None else "cluster"
-    kinds = {
-        f"no {errors} errors (NaN), since one {one} determines a coefficient by itself,": alone,
-        f"no {errors} errors (NaN), since they would be zero but for rounding,": zero & ~alone,
-    }
-    for kind, which in kinds.items():
-        told = [i for i in (range(solution.rank) if tested is None else tested) if which[i]]
-        names = [model.terms[i] for i in told]
-        if names:
-            more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-            notes[kind].append(f"{model.label}: {', '.join(names[:_SHOWN])}{more}")
-    if errors in CLUSTERED and not power and tested is None and not np.isnan(values).all():
+    is_zero = zero_variances(np.diag(values), bread, solution.dispersion, mean_square)
+    is_undefined = is_unidentified | is_zero
+    values[is_undefined] = np.nan
+    values[:, is_undefined] = np.nan
+    is_bias_reduced = ERRORS[errors].power is not None
+    if is_bias_reduced:
+        df[is_undefined] = np.nan
+
+    positions = range(solution.rank) if tested is None else tested
+    row_or_cluster = "row" if clusters is None else "cluster"
+    kind = f"no {errors} errors (NaN), since one {row_or_cluster} determines a coefficient by itself,"
+    _note_coefficients(model, [i for i in positions if is_unidentified[i]], kind, notes)
+    kind = f"no {errors} errors (NaN), since they would be zero but for rounding,"
+    is_zero_alone = is_zero & ~is_unidentified
+    _note_coefficients(model, [i for i in positions if is_zero_alone[i]], kind, notes)
+    needs_many_clusters = errors in CLUSTERED and not is_bias_reduced
+    if needs_many_clusters and tested is None and not np.isnan(values).all():
         note_few_clusters(model, 1, notes)
     return values, df
+
+
+def _model_df(model: Model) -> np.ndarray:
+    """Return the residual degrees of freedom for each parameter, infinite for the normal distribution."""
+    solution = model.solution
+    assert solution is not None
+    df = np.inf if model.family.normal else solution.df_residual
+    return np.full(len(solution.bread), df)
+
+
+def _sandwich(model: Model, solution: Solution, clusters: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the robust covariance of the parameters, and their degrees of freedom."""
+    errors = model.errors
+    power = ERRORS[errors].power
+    if clusters is None:
+        values = heteroscedastic(
+            solution.scores, solution.bread, solution.leverage, solution.df_residual, errors
+        )
+        return values, _model_df(model)
+    if power is not None:
+        problem = least_squares(model)
+        return bias_reduced(
+            problem.rows,
+            problem.errors,
+            problem.bread,
+            problem.clusters,
+            problem.weights,
+            problem.sampling,
+            power=power,
+        )
+    is_corrected = errors == "cluster"
+    values = cluster_robust(
+        solution.scores, solution.bread, clusters, solution.df_residual, corrected=is_corrected
+    )
+    df = float(model.n_units - 1)
+    if errors == "cr0":
+        df = np.inf
+    elif df == 0:
+        df = np.nan
+    return values, np.full(len(solution.bread), df)
+
+
+def _note_coefficients(model: Model, positions: Sequence[int], kind: str, notes: Notes) -> None:
+    """Add the names of the coefficients at some positions to the notes of a kind, if there are any."""
+    names = [model.terms[i] for i in positions]
+    if not names:
+        return
+    shown_names = ", ".join(names[:_MAX_NAMES])
+    if len(names) > _MAX_NAMES:
+        shown_names += f" and {len(names) - _MAX_NAMES} more"
+    notes[kind].append(f"{model.label}: {shown_names}")
 
 
 def note_few_clusters(model: Model, n_tested: int, notes: Notes) -> None:
     """Note a model with so few clusters that CR0 and CR1 reject too often."""
     if model.n_units >= _FEW_CLUSTERS * n_tested:
         return
-    together = "" if n_tested == 1 else f" for {n_tested} coefficients"
-    named = f"errors={model.errors!r}"
-    kind = f"few clusters, with which {named} has p-values that are too small (errors='cr2' has not),"
-    notes[kind].append(f"{model.label}: {model.n_units} clusters{together}")
+    tested = "" if n_tested == 1 else f" for {n_tested} coefficients"
+    option = f"errors={model.errors!r}"
+    kind = f"few clusters, with which {option} has p-values that are too small (errors='cr2' has not),"
+    notes[kind].append(f"{model.label}: {model.n_units} clusters{tested}")
 
 
 def of_combinations(model: Model, combinations: np.ndarray, notes: Notes) -> tuple[np.ndarray, np.ndarray]:
-    """Standard errors of combinations (q, p) of a model's parameters and their df, NaN where undefined."""
+    """Return standard errors and df of combinations (q, p) of a model's parameters, NaN where undefined."""
     solution = model.solution
     assert solution is not None
-    values, of_coefficients = covariance(model, notes)
-    unknown = np.isnan(np.diag(values))
-    variance = np.einsum("ij,jk,ik->i", combinations, np.where(np.isnan(values), 0.0, values), combinations)
-    variance[(combinations[:, unknown] != 0).any(axis=1)] = np.nan
+    values, parameter_df = covariance(model, notes)
+    is_undefined = np.isnan(np.diag(values))
+    defined_values = np.where(np.isnan(values), 0.0, values)
+    variance = np.einsum("ij,jk,ik->i", combinations, defined_values, combinations)
+    variance[(combinations[:, is_undefined] != 0).any(axis=1)] = np.nan
     if np.isfinite(solution.dispersion):
-        scale = np.diag(np.einsum("ij,jk,ik->i", combinations, solution.bread, combinations))
+        combination_bread = np.einsum("ij,jk,ik->i", combinations, solution.bread, combinations)
         mean_square = float((solution.fitted**2).mean())
-        variance[zero_variances(variance, scale, solution.dispersion, mean_square)] = np.nan
-    known = np.isfinite(variance)
+        is_zero = zero_variances(variance, np.diag(combination_bread), solution.dispersion, mean_square)
+        variance[is_zero] = np.nan
+    is_defined = np.isfinite(variance)
     df = np.full(len(combinations), np.nan)
     power = ERRORS[model.errors].power
     if solution.inference is not None:
-        df[known] = solution.inference.df(model.errors, combinations[known])
+        df[is_defined] = solution.inference.df(model.errors, combinations[is_defined])
     elif power is None:
-        df[:] = of_coefficients[0]
-    elif known.any():
-        df[known] = bias_reduced(*least_squares(model), contrasts=combinations[known], power=power)[1]
-    return np.sqrt(np.where(known, variance, np.nan)), df
+        df[:] = parameter_df[0]
+    elif is_defined.any():
+        problem = least_squares(model)
+        _, df[is_defined] = bias_reduced(
+            problem.rows,
+            problem.errors,
+            problem.bread,
+            problem.clusters,
+            problem.weights,
+            problem.sampling,
+            contrasts=combinations[is_defined],
+            power=power,
+        )
+    return np.sqrt(np.where(is_defined, variance, np.nan)), df
 
 
-def _rows(
+def _independent_rows(
     solution: Solution, clusters: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Rows whose sum of squares is the inverse of bread, bread, and the rows' clusters."""
-    bread = solution.bread
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return rows whose crossproduct is the inverse of bread, and their clusters."""
     if solution.step is None:
-        weights = solution.weights * (1.0 if solution.sampling is None else solution.sampling)
-        return solution.matrix * np.sqrt(weights)[:, None], bread, clusters
-    rows = solution.step[0]
+        sampling = 1.0 if solution.sampling is None else solution.sampling
+        weights = solution.weights * sampling
+        return solution.matrix * np.sqrt(weights)[:, None], clusters
+    rows, _ = solution.step
     if len(rows) == solution.n:
-        return rows, bread, clusters
-    of_rows = np.arange(solution.n) if clusters is None else clusters
-    return rows, bread, np.repeat(of_rows, len(rows) // solution.n)
+        return rows, clusters
+    if clusters is None:
+        clusters = np.arange(solution.n)
+    return rows, np.repeat(clusters, len(rows) // solution.n)
 
 
-def least_squares(
-    model: Model,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None]:
-    """What CR2 is made of: the rows, errors, bread, clusters, spread and sampling of `bias_reduced`."""
-    solution, clusters = model.solution, model.clusters
+def least_squares(model: Model) -> LeastSquares:
+    """Return the least squares that CR2 of a model with clusters is computed from."""
+    solution = model.solution
+    clusters = model.clusters
     assert solution is not None
     assert clusters is not None
     if solution.step is None:
         root = np.sqrt(solution.weights)
-        rows = solution.matrix * root[:, None]
-        errors = np.divide(solution.residual, root, where=root > 0, out=np.zeros(solution.n))
-        return rows, errors, solution.bread, clusters, solution.weights, solution.sampling
+        return LeastSquares(
+            rows=solution.matrix * root[:, None],
+            errors=np.divide(solution.residual, root, where=root > 0, out=np.zeros(solution.n)),
+            bread=solution.bread,
+            clusters=clusters,
+            weights=solution.weights,
+            sampling=solution.sampling,
+        )
     rows, errors = solution.step
-    several = np.repeat(clusters, len(rows) // len(clusters))
-    return rows, errors, decomposed(rows)[2], several, None, None
+    _, _, bread, _ = decomposed(rows)
+    return LeastSquares(
+        rows=rows,
+        errors=errors,
+        bread=bread,
+        clusters=np.repeat(clusters, len(rows) // len(clusters)),
+        weights=None,
+        sampling=None,
+    )
 
 
 def inferred(estimate: np.ndarray, std_error: np.ndarray, df: np.ndarray, level: float) -> dict[str, Any]:
-    """The columns of estimates that follow from their errors; df is infinite for the normal distribution."""
+    """Return the columns of an estimates frame that follow from estimates, errors and their df.
+
+    `df` is infinite for the normal distribution.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = estimate / std_error
-    half = special.stdtrit(df, (1 + level) / 2) * std_error
+    half_width = special.stdtrit(df, (1 + level) / 2) * std_error
+    is_normal = np.isinf(df)
     return {
         "estimate": estimate,
         "std_error": std_error,
         "statistic": statistic,
-        "df": np.where(np.isinf(df), np.nan, df),
+        "df": np.where(is_normal, np.nan, df),
         "p_value": 2 * special.stdtr(df, -np.abs(statistic)),
-        "conf_low": estimate - half,
-        "conf_high": estimate + half,
+        "conf_low": estimate - half_width,
+        "conf_high": estimate + half_width,
         "conf_level": float(level),
-        "interval": np.where(np.isinf(df), "wald", "t"),
+        "interval": np.where(is_normal, "wald", "t"),
     }

@@ -1,10 +1,10 @@
-"""Estimates from elsewhere: results of statsmodels, and files written by R's broom."""
+"""Estimates of other software: results of statsmodels, and files written by R's broom."""
 
 import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -25,15 +25,31 @@ _BROOM = {
     "conf.level": "conf_level",
     "nobs": "n",
 }
-#: Values of `effect` of what is no coefficient; broom.mixed has names of its own.
+#: Values of `effect` for parameters that are no coefficients, here (first two) and in broom.mixed.
 _NO_COEFFICIENTS = ("random", "auxiliary", "ran_pars", "ran_vals", "ran_coefs")
-_NUMBERS = ("estimate", "std_error", "statistic", "df", "p_value", "p_adjusted", "conf_low", "conf_high")
+_NUMERIC_COLUMNS = (
+    "estimate",
+    "std_error",
+    "statistic",
+    "df",
+    "p_value",
+    "p_adjusted",
+    "conf_low",
+    "conf_high",
+)
 _INTERCEPTS = ("Intercept", "const", INTERCEPT)
+#: A factor with its reference: the factor in `C(site, Treatment("a"))`.
 _TREATMENT = re.compile(r"C\(([^(),]+), ?Treatment\([^()]*\)\)")
-_CONTRAST = re.compile(r"\[(?:T\.)?([^\[\]]*)\]")
+#: A level: `b` in `site[T.b]`.
+_LEVEL = re.compile(r"\[(?:T\.)?([^\[\]]*)\]")
+#: A quoted column: `max width` in `Q("max width")`.
 _QUOTED = re.compile(r"Q\(([\"'])(.*?)\1\)")
-#: Lags of time series.
+#: A lag in a model of time series: `.L1` in `score.L1`.
 _LAG = re.compile(r"\.L\d+")
+#: Name that R's `write.csv` gives to row names, and pandas to a column without name.
+_ROW_NAMES = re.compile(r"|Unnamed: \d+")
+#: Prefix that statsmodels' hurdle models give to the parameters of zeros.
+_HURDLE_PREFIX = "zm_"
 
 
 def tidy(fit: object, *, level: float = 0.95) -> pd.DataFrame:
@@ -101,18 +117,19 @@ def tidy(fit: object, *, level: float = 0.95) -> pd.DataFrame:
     if isinstance(fit, Fitted):
         return coefficients(fit, level=level)
     if isinstance(fit, str | os.PathLike):
-        return _from_table(_read(Path(fit)), str(fit), level)
+        return _from_table(_read_csv(Path(fit)), str(fit), level)
     if isinstance(fit, pd.DataFrame):
         return _from_table(fit, "the table", level)
-    if all(hasattr(fit, name) for name in ("params", "bse", "pvalues", "conf_int")):
+    result_attributes = ("params", "bse", "pvalues", "conf_int")
+    if all(hasattr(fit, name) for name in result_attributes):
         return _from_statsmodels(fit, level)
     raise SalstatsError(
         f"tidy() takes results of statsmodels, a DataFrame or a CSV file of broom's, not {type(fit).__name__}"
     )
 
 
-def _read(path: Path) -> pd.DataFrame:
-    """A CSV file as a table."""
+def _read_csv(path: Path) -> pd.DataFrame:
+    """Read a CSV file; InputFileError if there is none."""
     if not path.is_file():
         raise InputFileError(f"there is no file {path}")
     try:
@@ -122,119 +139,189 @@ def _read(path: Path) -> pd.DataFrame:
 
 
 def _from_table(table: pd.DataFrame, name: str, level: float) -> pd.DataFrame:
-    """A broom table in this package's columns."""
-    frame = table.rename(columns={c: _BROOM.get(str(c), str(c)) for c in table.columns})
-    # R's write.csv puts row names first, under an empty name
-    frame = frame.drop(columns=[c for c in frame.columns if re.fullmatch(r"|Unnamed: \d+", str(c))])
+    """Return a table in broom's columns as an estimates frame; `name` is that of the table in messages."""
+    frame = table.rename(columns={column: _BROOM.get(str(column), str(column)) for column in table.columns})
+    row_names = [column for column in frame.columns if _ROW_NAMES.fullmatch(str(column))]
+    frame = frame.drop(columns=row_names)
     if not frame.columns.is_unique:
-        twice = frame.columns[frame.columns.duplicated()][0]
-        raise ColumnError(f"{name} has column {twice!r} twice, in broom's spelling and in salstats'")
+        duplicate = frame.columns[frame.columns.duplicated()][0]
+        raise ColumnError(f"{name} has column {duplicate!r} twice, in broom's spelling and in salstats'")
     check_columns(frame, ["term", "estimate"], name)
-    for column in _NUMBERS:
-        if column in frame.columns and not pd.api.types.is_numeric_dtype(frame[column]):
-            if frame[column].notna().any():
-                raise ColumnError(f"column {column!r} of {name} holds text; it must be numeric")
-            frame[column] = frame[column].astype(np.float64)
+    for column in _NUMERIC_COLUMNS:
+        if column not in frame.columns or pd.api.types.is_numeric_dtype(frame[column]):
+            continue
+        if frame[column].notna().any():
+            raise ColumnError(f"column {column!r} of {name} holds text; it must be numeric")
+        # a column without any value is read as text
+        frame[column] = frame[column].astype(np.float64)
     if "conf_low" in frame.columns and "conf_level" not in frame.columns:
         frame["conf_level"] = float(level)
-    before = list(frame.columns[: frame.columns.get_loc("term")])
-    keys = [c for c in before if c not in (*ESTIMATE_COLUMNS, "effect")]
-    known = {c: frame[c].to_numpy() for c in ESTIMATE_COLUMNS if c in frame.columns}
-    known["term"] = np.asarray([_term_name(str(t)) for t in frame["term"]], dtype=object)
-    special = {c: frame[c].to_numpy() for c in frame.columns if c not in keys and c not in known}
-    return estimates_frame(frame[keys], known, special)
+    columns_before_term = frame.columns[: frame.columns.get_loc("term")]
+    keys = [column for column in columns_before_term if column not in (*ESTIMATE_COLUMNS, "effect")]
+    columns = {column: frame[column].to_numpy() for column in ESTIMATE_COLUMNS if column in frame.columns}
+    columns["term"] = np.asarray([_term_name(str(term)) for term in frame["term"]], dtype=object)
+    additional_columns = {
+        column: frame[column].to_numpy()
+        for column in frame.columns
+        if column not in keys and column not in columns
+    }
+    return estimates_frame(frame[keys], columns, additional_columns)
 
 
 def _from_statsmodels(fit: Any, level: float) -> pd.DataFrame:
-    """The coefficients of a statsmodels result, with the errors it was fitted with."""
+    """Return the coefficients of a statsmodels result, with the errors that it was fitted with."""
     estimate = np.asarray(fit.params, dtype=np.float64)
     if estimate.ndim != 1:
         raise SalstatsError("tidy() takes models of one outcome; this one has coefficients for several")
-    n = len(estimate)
-    named = fit.params.index if isinstance(fit.params, pd.Series) else fit.model.data.param_names
-    terms = [_term_name(str(t)) for t in named] + [f"parameter {i}" for i in range(len(named), n)]
-    student = bool(getattr(fit, "use_t", False))
-    df = getattr(fit, "df_resid_inference", None) or getattr(fit, "df_resid", None) or np.nan
-    columns: dict[str, Any] = {
-        "estimate": estimate,
-        "std_error": np.asarray(fit.bse, dtype=np.float64),
-        "statistic": np.asarray(fit.tvalues, dtype=np.float64),
-        "df": np.full(n, float(df) if student else np.nan),
-        "p_value": np.asarray(fit.pvalues, dtype=np.float64),
-    }
-    limits = np.asarray(fit.conf_int(alpha=1 - level), dtype=np.float64)
-    columns |= {"conf_low": limits[:, 0], "conf_high": limits[:, 1]}
-    frame = pd.DataFrame({"term": terms[:n], **columns})
-    beyond = _beyond_design(fit, [str(t) for t in named][:n])
-    frame.loc[beyond, ["statistic", "p_value"]] = np.nan
-    effect = np.where(beyond, "auxiliary", "fixed")
+    n_parameters = len(estimate)
+    names = _parameter_names(fit)[:n_parameters]
+    uses_t = bool(getattr(fit, "use_t", False))
+    frame = _parameter_frame(fit, names, level, uses_t=uses_t)
+    is_in_design = ~_is_beyond_design(fit, names)
     if hasattr(fit, "cov_re"):
-        effect = np.where(beyond, "random", "fixed")
-        frame.loc[beyond, list(columns)] = np.nan
-        frame.loc[beyond, "estimate"] = estimate[beyond] * fit.scale
-        frame.loc[n, ["term", "estimate"]] = "Residual Var", float(fit.scale)
-        effect = np.append(effect, "random")
-    formula = getattr(fit.model, "formula", None)
-    special: dict[str, Any] = {"effect": effect} if beyond.any() else {}
+        frame, effect = _with_variances(frame, fit, is_in_design)
+    else:
+        frame.loc[~is_in_design, ["statistic", "p_value"]] = np.nan
+        effect = np.where(is_in_design, "fixed", "auxiliary")
+
+    additional_columns: dict[str, Any] = {}
+    if not is_in_design.all():
+        additional_columns["effect"] = effect
     factors = _factors(fit)
-    of = [factors.get(str(t), {}) for t in named][:n] + [{}] * (len(frame) - n)
-    for column in ("reference_level", "factor"):
-        values = [known.get(column) for known in of]
-        special |= {column: text_column(values)} if any(values) else {}
-    return estimates_frame(
-        pd.DataFrame({"formula": formula} if isinstance(formula, str) else {}, index=range(len(frame))),
+    n_rows = len(frame)
+    row_factors = [factors.get(name) for name in names] + [None] * (n_rows - len(names))
+    reference_levels = [None if factor is None else factor.reference_level for factor in row_factors]
+    factor_names = [None if factor is None else factor.name for factor in row_factors]
+    if any(reference_levels):
+        additional_columns["reference_level"] = text_column(reference_levels)
+    if any(factor_names):
+        additional_columns["factor"] = text_column(factor_names)
+
+    formula = getattr(fit.model, "formula", None)
+    keys = pd.DataFrame(index=range(n_rows))
+    if isinstance(formula, str):
+        keys["formula"] = formula
+    columns: dict[str, Any] = {name: frame[name].to_numpy() for name in frame}
+    columns["conf_level"] = float(level)
+    columns["interval"] = "t" if uses_t else "wald"
+    # results of survival models have no `nobs`, but their models do
+    columns["n"] = int(fit.nobs if hasattr(fit, "nobs") else fit.model.nobs)
+    return estimates_frame(keys, columns, additional_columns)
+
+
+def _parameter_names(fit: Any) -> list[str]:
+    """Return statsmodels' names of the parameters of a result; some models name fewer than they have."""
+    has_index = isinstance(fit.params, pd.Series)
+    names = fit.params.index if has_index else fit.model.data.param_names
+    return [str(name) for name in names]
+
+
+def _parameter_frame(fit: Any, names: Sequence[str], level: float, *, uses_t: bool) -> pd.DataFrame:
+    """Return a row for each parameter of a statsmodels result, with its term and statistics."""
+    estimate = np.asarray(fit.params, dtype=np.float64)
+    n_parameters = len(estimate)
+    terms = [_term_name(name) for name in names]
+    terms += [f"parameter {position}" for position in range(len(names), n_parameters)]
+    df = np.nan
+    if uses_t:
+        df = getattr(fit, "df_resid_inference", None) or getattr(fit, "df_resid", None) or np.nan
+    limits = np.asarray(fit.conf_int(alpha=1 - level), dtype=np.float64)
+    return pd.DataFrame(
         {
-            **{name: frame[name].to_numpy() for name in frame},
-            "conf_level": float(level),
-            "interval": "t" if student else "wald",
-            # results of survival models do not say it themselves
-            "n": int(fit.nobs if hasattr(fit, "nobs") else fit.model.nobs),
-        },
-        special,
+            "term": terms,
+            "estimate": estimate,
+            "std_error": np.asarray(fit.bse, dtype=np.float64),
+            "statistic": np.asarray(fit.tvalues, dtype=np.float64),
+            "df": np.full(n_parameters, float(df)),
+            "p_value": np.asarray(fit.pvalues, dtype=np.float64),
+            "conf_low": limits[:, 0],
+            "conf_high": limits[:, 1],
+        }
     )
 
 
-def _factors(fit: Any) -> dict[str, dict[str, str]]:
-    """The factor of each parameter that is a level of one, and what it is compared with, if any."""
+def _with_variances(
+    frame: pd.DataFrame, fit: Any, is_in_design: np.ndarray
+) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return the rows of a mixed model with its variances, the residuals' last, and the column `effect`.
+
+    statsmodels divides the variances of random effects by that of the residuals.
+    """
+    frame = frame.copy()
+    is_variance = ~is_in_design
+    variances = frame.loc[is_variance, "estimate"] * fit.scale
+    statistics = [column for column in frame.columns if column != "term"]
+    frame.loc[is_variance, statistics] = np.nan
+    frame.loc[is_variance, "estimate"] = variances
+    frame.loc[len(frame), ["term", "estimate"]] = ("Residual Var", float(fit.scale))
+    effect = np.where(is_in_design, "fixed", "random")
+    return frame, np.append(effect, "random")
+
+
+class _FactorLevel(NamedTuple):
+    """The factor of a parameter that belongs to one of its levels."""
+
+    name: str
+    reference_level: str | None
+
+
+def _factors(fit: Any) -> dict[str, _FactorLevel]:
+    """Return the factor of each parameter of a statsmodels result that belongs to a level of one."""
     spec: Any = getattr(fit.model.data, "model_spec", None)
-    found: dict[str, dict[str, str]] = {}
-    for term, place in getattr(spec, "term_slices", {}).items():
-        info = spec.factor_infos[term.factors[0]] if len(term.factors) == 1 else None
-        if info is None or info.type != "categorical":
+    factors: dict[str, _FactorLevel] = {}
+    for term, columns in getattr(spec, "term_slices", {}).items():
+        if len(term.factors) != 1:
             continue
-        name, own = info.factor.name(), spec.column_names[place]
-        levels = {f"{name}[T.{level}]": str(level) for level in info.categories}
-        left = [level for column, level in levels.items() if column not in own]
-        for column in own:
-            against = {"reference_level": left[0]} if column in levels and len(left) == 1 else {}
-            found[column] = {"factor": _term_name(name), **against}
-    return found
+        info = spec.factor_infos[term.factors[0]]
+        if info.type != "categorical":
+            continue
+        factor = info.factor.name()
+        parameters = spec.column_names[columns]
+        levels = {f"{factor}[T.{level}]": str(level) for level in info.categories}
+        levels_without_parameter = [level for name, level in levels.items() if name not in parameters]
+        has_reference = len(levels_without_parameter) == 1
+        for parameter in parameters:
+            reference_level = None
+            if has_reference and parameter in levels:
+                reference_level = levels_without_parameter[0]
+            factors[parameter] = _FactorLevel(_term_name(factor), reference_level)
+    return factors
 
 
-def _beyond_design(fit: Any, names: Sequence[str]) -> np.ndarray:
-    """Which parameters belong to no column of a design matrix.
+def _is_beyond_design(fit: Any, names: Sequence[str]) -> np.ndarray:
+    """Return True for each parameter that belongs to no column of a design matrix.
 
-    Models of zeros hold a second design: that of inflation stands first, that of a hurdle (`zm_`) shares
-    its columns with the other. Time series have lags, and autoregressions by least squares nothing else.
+    Models of zeros have a second design: that of inflation comes first, that of a hurdle has the column names
+    of the other design behind a prefix. In models of time series lags are coefficients, too. Autoregressions
+    by least squares have no other parameters than coefficients and, perhaps, a variance.
     """
     model = fit.model
     if model.exog is None or hasattr(model, "ar_lags"):
-        return np.array([name.startswith("sigma2") for name in names])
-    n_precision = np.shape(getattr(model, "exog_precision", [[]]))[1]
-    k = model.exog.shape[1] + getattr(model, "k_inflate", 0) + (n_precision if n_precision > 1 else 0)
-    design = {name.removeprefix("zm_") for name in names[:k]}
-    return np.array([i >= k and name not in design and not _LAG.search(name) for i, name in enumerate(names)])
+        return np.array([name.startswith("sigma2") for name in names], dtype=bool)
+    n_columns = model.exog.shape[1] + getattr(model, "k_inflate", 0)
+    n_precision_columns = np.shape(getattr(model, "exog_precision", [[]]))[1]
+    # a precision of one column is constant, a parameter and no coefficient
+    if n_precision_columns > 1:
+        n_columns += n_precision_columns
+    column_names = {name.removeprefix(_HURDLE_PREFIX) for name in names[:n_columns]}
+    is_beyond = []
+    for position, name in enumerate(names):
+        is_column = position < n_columns or name in column_names
+        is_beyond.append(not is_column and not _LAG.search(name))
+    return np.array(is_beyond, dtype=bool)
 
 
 def is_coefficient(terms: pd.DataFrame) -> np.ndarray:
-    """Which rows of a frame of terms are coefficients, not variances or other parameters."""
+    """Return True for each row of a frame of terms that is a coefficient."""
     if "effect" not in terms.columns:
         return np.ones(len(terms), dtype=bool)
     return np.asarray(~terms["effect"].isin(_NO_COEFFICIENTS))
 
 
 def _term_name(name: str) -> str:
-    """A term in R's spelling: 'site[T.b]:Q("x")' is 'siteb:x', 'Intercept' is '(Intercept)'."""
+    """Return a term in R's spelling: 'site[T.b]:Q("x")' is 'siteb:x', 'Intercept' is '(Intercept)'."""
     if name in _INTERCEPTS:
         return INTERCEPT
-    return _CONTRAST.sub(r"\1", _TREATMENT.sub(r"C(\1)", _QUOTED.sub(r"\2", name)))
+    name = _QUOTED.sub(r"\2", name)
+    name = _TREATMENT.sub(r"C(\1)", name)
+    return _LEVEL.sub(r"\1", name)

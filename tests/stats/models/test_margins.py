@@ -330,3 +330,12 @@ def test_effects_of_a_linear_model_are_its_coefficients(scores):
     assert effects["reference_level"].dropna().tolist() == terms["reference_level"].dropna().tolist()
     for column in ("estimate", "std_error", "df", "conf_low"):
         np.testing.assert_allclose(effects[column], terms[column], rtol=1e-9)
+
+
+def test_a_group_without_complete_rows_has_no_effects_of_factors():
+    table = pd.DataFrame(
+        {"site": list("aaaabbbb"), "device": list("pqpqpqpq"), "score": [0.1, 0.4, 0.2, 0.6] + 4 * [np.nan]}
+    )
+    with pytest.warns(SalstatsWarning, match=r"no estimates \(NaN\)"):
+        fit = ss.fit(table, "score ~ device", by="site")
+    assert fit.effects()["site"].tolist() == ["a"]

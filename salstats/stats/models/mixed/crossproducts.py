@@ -1,12 +1,14 @@
-"""Crossproducts of a mixed model's matrices, laid out for elimination by blocks; made once for a fit.
+"""Crossproducts of a mixed model's matrices, in a layout for elimination by blocks; computed once for a fit.
 
-Columns of Z are put in two parts. Those of one factor, and of all that are nested in it, fall into
-blocks, one per level, between which Z'Z is zero: they are eliminated first, block by block. What is left,
-the factors crossed with it, is dense. The factor is chosen so that this costs least.
+Z, the model matrix of the random effects, has two kinds of columns. The columns of one grouping factor, and
+of all factors that are nested in it, form blocks, one for each of its levels. Z'Z is zero between two blocks,
+so that these columns are eliminated first, block by block. The columns of the other factors, which are
+crossed with it, are dense. The factor that defines the blocks is the one with the least computation.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -14,181 +16,236 @@ from scipy import sparse
 from salstats.memory_limit import check_size
 from salstats.stats.models.mixed.terms import RandomTerm
 
-#: Blocks of about the same size are padded to one, so that there are few sizes.
-_STEP = 1.15
+#: Ratio of successive block sizes: blocks are padded to one of these sizes, so that batches are few.
+_SIZE_RATIO = 1.15
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Batch:
-    """Blocks of one size: their part of Z'Z, then of Z'D and Z'W, with D the dense part of Z."""
+    """Blocks of equal size with their rows of Z'Z, Z'D and Z'W, D being the dense columns of Z."""
 
-    products: np.ndarray  # (n_blocks, size, size + n_dense + n_outer)
-    start: int  # where its columns start among all columns
-    # fill, source: positions of a (n_blocks, size, size) array, and those of the terms' covariances, put one
-    # behind the other, that stand there
-    fill: np.ndarray
-    source: np.ndarray
+    products: np.ndarray  # (n_blocks, size, size + n_dense + n_w)
+    start: int  # first column of the batch in Z
+    # The terms' covariance matrices, flattened and concatenated, fill an array (n_blocks, size, size): the
+    # entry at source_positions[i] of the former goes to target_positions[i] of the latter, flattened.
+    target_positions: np.ndarray
+    source_positions: np.ndarray
 
     @property
     def columns(self) -> slice:
-        """Its columns among all columns."""
-        return slice(self.start, self.start + self.products.shape[0] * self.products.shape[1])
-
-    def filled(self, values: np.ndarray) -> np.ndarray:
-        """Covariances of each block's effects, (n_blocks, size, size)."""
+        """Columns of the batch in Z."""
         n_blocks, size = self.products.shape[:2]
-        out = np.zeros(n_blocks * size * size)
-        out[self.fill] = values[self.source]
-        return out.reshape(n_blocks, size, size)
+        return slice(self.start, self.start + n_blocks * size)
+
+    def block_covariances(self, term_covariances: np.ndarray) -> np.ndarray:
+        """Return the covariance of each block's effects, (n_blocks, size, size), from the terms' entries."""
+        n_blocks, size = self.products.shape[:2]
+        covariances = np.zeros(n_blocks * size * size)
+        covariances[self.target_positions] = term_covariances[self.source_positions]
+        return covariances.reshape(n_blocks, size, size)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Crossproducts:
-    """Z'Z, Z'W and W'W of a mixed model, W being the model matrix and the response."""
+    """Z'Z, Z'W and W'W of a mixed model, where W is the model matrix and, last, the response."""
 
     batches: tuple[Batch, ...]
-    # (n_dense + n_outer, n_dense + n_outer), crossproducts of the dense columns of Z and of W
-    rest: np.ndarray
-    # (n_levels, n_effects), where each term's columns are: those of the batches come first, then the dense
-    # ones
-    columns: tuple[np.ndarray, ...]
-    dense: tuple[int, ...]  # terms whose columns are dense, in order
-    # n_rows, n_columns: columns of Z, with the padding of blocks
+    unblocked_products: np.ndarray  # (n_dense + n_w, n_dense + n_w), crossproducts of the columns of D and W
+    # for each term, the columns of its effects in Z, (n_levels, n_effects); those of the batches come first
+    term_columns: tuple[np.ndarray, ...]
+    dense: tuple[int, ...]  # positions of the terms with dense columns
     n_rows: int
-    n_columns: int
+    n_columns: int  # number of columns of Z, including the padding of blocks
 
     @property
     def n_blocked(self) -> int:
-        """Columns of Z in blocks."""
-        return self.batches[-1].columns.stop if self.batches else 0
+        """Number of columns of Z in blocks."""
+        return self.batches[-1].columns.stop
 
     @property
     def n_dense(self) -> int:
-        """Columns of Z that are not in blocks."""
+        """Number of columns of Z that are not in blocks."""
         return self.n_columns - self.n_blocked
 
 
-def crossproducts(outer: np.ndarray, terms: Sequence[RandomTerm]) -> Crossproducts:
-    """The crossproducts of W (n, n_outer) and the terms, each of whose codes and matrix make columns of Z."""
-    blocked, levels = _blocked(terms, outer.shape[1])
-    places, sizes, n_blocked = _places(terms, blocked, levels)
+class _BlockLayout(NamedTuple):
+    """The arrangement of the blocked terms' columns in Z."""
+
+    term_columns: dict[int, np.ndarray]  # for each blocked term, its columns in Z, (n_levels, n_effects)
+    batch_shapes: list[tuple[int, int]]  # number of blocks and their size, in order of the columns
+    n_columns: int
+
+
+def crossproducts(w: np.ndarray, terms: Sequence[RandomTerm]) -> Crossproducts:
+    """Compute the crossproducts of W (n, n_w) and of the columns Z that the random terms define."""
+    n_rows, n_w = w.shape
+    blocked, row_blocks = _choose_blocked_terms(terms, n_w)
+    layout = _block_layout(terms, blocked, row_blocks)
+    n_blocked = layout.n_columns
     dense = tuple(k for k in range(len(terms)) if k not in blocked)
-    columns, end = dict(places), n_blocked
+    columns_by_term = dict(layout.term_columns)
+    n_columns = n_blocked
     for k in dense:
         shape = (terms[k].n_levels, len(terms[k].effects))
-        columns[k] = end + np.arange(shape[0] * shape[1]).reshape(shape)
-        end += shape[0] * shape[1]
-    n_dense = end - n_blocked
-    n_rest = n_dense + outer.shape[1]
-    check_size(8.0 * 3 * n_rest * (n_rest + n_blocked), "the crossproducts of the random effects")
-    z = sparse.csr_array(
-        (
-            np.concatenate([t.matrix.T.ravel() for t in terms]),
-            (
-                np.concatenate([np.tile(np.arange(len(outer)), len(t.effects)) for t in terms]),
-                np.concatenate([columns[k][t.codes].T.ravel() for k, t in enumerate(terms)]),
-            ),
-        ),
-        shape=(len(outer), end),
-    )
-    square = sparse.csr_array(z.T @ z)
-    beside = np.hstack([square[:, n_blocked:].toarray(), z.T @ outer])
-    rest = np.block([[beside[n_blocked:]], [beside[n_blocked:, n_dense:].T, outer.T @ outer]])
-    batches = _batches(terms, places, sizes, square[:n_blocked, :n_blocked].tocoo(), beside)
-    return Crossproducts(batches, rest, tuple(columns[k] for k in range(len(terms))), dense, len(outer), end)
+        n_term_columns = shape[0] * shape[1]
+        columns_by_term[k] = n_columns + np.arange(n_term_columns).reshape(shape)
+        n_columns += n_term_columns
+    term_columns = tuple(columns_by_term[k] for k in range(len(terms)))
+
+    n_dense = n_columns - n_blocked
+    n_unblocked = n_dense + n_w
+    n_bytes = 8.0 * 3 * n_unblocked * (n_unblocked + n_blocked)
+    check_size(n_bytes, "the crossproducts of the random effects")
+    z = _random_effects_matrix(terms, term_columns, (n_rows, n_columns))
+    z_by_z = sparse.csr_array(z.T @ z)
+    z_by_dense_and_w = np.hstack([z_by_z[:, n_blocked:].toarray(), z.T @ w])
+    dense_rows = z_by_dense_and_w[n_blocked:]
+    w_rows = [dense_rows[:, n_dense:].T, w.T @ w]
+    unblocked_products = np.block([[dense_rows], w_rows])
+    blocked_by_blocked = z_by_z[:n_blocked, :n_blocked].tocoo()
+    batches = _batches(terms, layout, blocked_by_blocked, z_by_dense_and_w)
+    return Crossproducts(batches, unblocked_products, term_columns, dense, n_rows, n_columns)
 
 
-def _blocked(terms: Sequence[RandomTerm], n_outer: int) -> tuple[tuple[int, ...], np.ndarray]:
-    """Terms to be eliminated by blocks, and each row's block: of the cheapest factor and all nested in it."""
-    cheapest = np.inf
-    n_columns = [t.n_levels * len(t.effects) for t in terms]
-    chosen: tuple[tuple[int, ...], np.ndarray] = ((), np.zeros(len(terms[0].codes), dtype=np.intp))
-    for top in terms:
-        inside = tuple(k for k, t in enumerate(terms) if _is_nested(t, top))
-        sizes = np.zeros(top.n_levels)
-        for k in inside:
-            sizes += len(terms[k].effects) * np.bincount(_parents(terms[k], top), minlength=top.n_levels)
-        rest = sum(n for k, n in enumerate(n_columns) if k not in inside)
-        width = rest + n_outer
-        # of the blocks, of what they take from the rest, of the rest's own factor and its inverse
-        cost = (3 * sizes**3 + 2 * sizes**2 * width + 2 * sizes * width**2 + sizes * rest**2).sum() + rest**3
-        if cost < cheapest:
-            cheapest, chosen = cost, (inside, top.codes)
-    return chosen
+def _random_effects_matrix(
+    terms: Sequence[RandomTerm], term_columns: Sequence[np.ndarray], shape: tuple[int, int]
+) -> sparse.csr_array:
+    """Return Z: each term's matrix, each row of it in the columns of its level."""
+    n_rows = shape[0]
+    values = [term.matrix.T.ravel() for term in terms]
+    rows = [np.tile(np.arange(n_rows), len(term.effects)) for term in terms]
+    columns = [
+        level_columns[term.codes].T.ravel() for term, level_columns in zip(terms, term_columns, strict=True)
+    ]
+    positions = (np.concatenate(rows), np.concatenate(columns))
+    return sparse.csr_array((np.concatenate(values), positions), shape=shape)
+
+
+def _choose_blocked_terms(terms: Sequence[RandomTerm], n_w: int) -> tuple[tuple[int, ...], np.ndarray]:
+    """Return the positions of the terms to eliminate by blocks, and the block of each row.
+
+    These are the grouping factor with the least cost and all terms nested in it.
+    """
+    n_columns = [term.n_levels * len(term.effects) for term in terms]
+    least_cost = np.inf
+    blocked: tuple[int, ...] = ()
+    row_blocks = np.zeros(len(terms[0].codes), dtype=np.intp)
+    for block_term in terms:
+        nested = tuple(k for k, term in enumerate(terms) if _is_nested(term, block_term))
+        sizes = np.zeros(block_term.n_levels)
+        for k in nested:
+            n_nested_levels = np.bincount(_parent_levels(terms[k], block_term), minlength=block_term.n_levels)
+            sizes += len(terms[k].effects) * n_nested_levels
+        n_dense = sum(n for k, n in enumerate(n_columns) if k not in nested)
+        width = n_dense + n_w
+        # operations to factor each block, apply it to the dense columns and subtract it from their products
+        block_costs = 3 * sizes**3 + 2 * sizes**2 * width + 2 * sizes * width**2 + sizes * n_dense**2
+        # and to factor the dense products
+        cost = block_costs.sum() + n_dense**3
+        if cost < least_cost:
+            least_cost = cost
+            blocked = nested
+            row_blocks = block_term.codes
+    return blocked, row_blocks
 
 
 def _is_nested(inner: RandomTerm, outer: RandomTerm) -> bool:
-    """Whether each level of one factor occurs with one level of another only."""
-    return inner is outer or bool((_parents(inner, outer)[inner.codes] == outer.codes).all())
+    """Return True if each level of the inner factor occurs with a single level of the outer one."""
+    if inner is outer:
+        return True
+    return bool((_parent_levels(inner, outer)[inner.codes] == outer.codes).all())
 
 
-def _parents(inner: RandomTerm, outer: RandomTerm) -> np.ndarray:
-    """The level of one factor at which each of another's levels (last) occurs."""
+def _parent_levels(inner: RandomTerm, outer: RandomTerm) -> np.ndarray:
+    """Return the outer factor's level in the last row of each level of the inner factor."""
     parents = np.zeros(inner.n_levels, dtype=np.intp)
     parents[inner.codes] = outer.codes
     return parents
 
 
-def _places(
-    terms: Sequence[RandomTerm], blocked: tuple[int, ...], levels: np.ndarray
-) -> tuple[dict[int, np.ndarray], list[tuple[int, int]], int]:
-    """Columns of the blocked terms; size and number of the blocks of each batch; number of columns."""
-    if not blocked:
-        return {}, [], 0
-    n_blocks = int(levels.max()) + 1
+def _block_layout(
+    terms: Sequence[RandomTerm], blocked: tuple[int, ...], row_blocks: np.ndarray
+) -> _BlockLayout:
+    """Arrange the columns of the blocked terms: blocks in order of their padded size, terms within blocks."""
+    n_blocks = int(row_blocks.max()) + 1
     sizes = np.zeros(n_blocks, dtype=np.intp)
-    block_of, local = {}, {}
+    level_blocks = {}  # for each term, the block of each of its levels
+    offsets = {}  # for each term, the first column of each of its levels within the block
     for k in blocked:
-        block = np.zeros(terms[k].n_levels, dtype=np.intp)
-        block[terms[k].codes] = levels
-        order = np.argsort(block, kind="stable")
-        counts = np.bincount(block, minlength=n_blocks)
-        rank = np.empty_like(order)
-        rank[order] = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
-        local[k] = sizes[block] + rank * len(terms[k].effects)
-        block_of[k] = block
-        sizes += counts * len(terms[k].effects)
-    padded = _padded(sizes)
+        n_effects = len(terms[k].effects)
+        blocks = np.zeros(terms[k].n_levels, dtype=np.intp)
+        blocks[terms[k].codes] = row_blocks
+        n_levels = np.bincount(blocks, minlength=n_blocks)
+        first_levels = np.cumsum(n_levels) - n_levels
+        order = np.argsort(blocks, kind="stable")
+        rank_in_block = np.empty_like(order)
+        rank_in_block[order] = np.arange(len(order)) - np.repeat(first_levels, n_levels)
+        level_blocks[k] = blocks
+        offsets[k] = sizes[blocks] + rank_in_block * n_effects
+        sizes += n_levels * n_effects
+    padded = _padded_sizes(sizes)
     order = np.argsort(padded, kind="stable")
-    start = np.empty(n_blocks, dtype=np.intp)
-    start[order] = np.cumsum(padded[order]) - padded[order]
-    places = {k: (start[block_of[k]] + local[k])[:, None] + np.arange(len(terms[k].effects)) for k in blocked}
-    distinct, number = np.unique(padded, return_counts=True)
-    return places, list(zip(distinct.tolist(), number.tolist(), strict=True)), int(padded.sum())
+    starts = np.empty(n_blocks, dtype=np.intp)
+    starts[order] = np.cumsum(padded[order]) - padded[order]
+    term_columns = {}
+    for k in blocked:
+        level_starts = starts[level_blocks[k]] + offsets[k]
+        term_columns[k] = level_starts[:, None] + np.arange(len(terms[k].effects))
+    batch_sizes, batch_counts = np.unique(padded, return_counts=True)
+    batch_shapes = list(zip(batch_counts.tolist(), batch_sizes.tolist(), strict=True))
+    return _BlockLayout(term_columns, batch_shapes, int(padded.sum()))
 
 
-def _padded(sizes: np.ndarray) -> np.ndarray:
-    """Sizes, raised to one of a series where each is some more than the last."""
+def _padded_sizes(sizes: np.ndarray) -> np.ndarray:
+    """Round block sizes up to the next size of a series that grows by `_SIZE_RATIO`."""
     series = [1]
     while series[-1] < sizes.max():
-        series.append(max(series[-1] + 1, int(series[-1] * _STEP)))
-    steps = np.array(series)
-    return steps[np.searchsorted(steps, sizes)]
+        series.append(max(series[-1] + 1, int(series[-1] * _SIZE_RATIO)))
+    allowed_sizes = np.array(series)
+    return allowed_sizes[np.searchsorted(allowed_sizes, sizes)]
 
 
 def _batches(
     terms: Sequence[RandomTerm],
-    places: dict[int, np.ndarray],
-    sizes: list[tuple[int, int]],
-    square: sparse.coo_array,
-    beside: np.ndarray,
+    layout: _BlockLayout,
+    blocked_by_blocked: sparse.coo_array,
+    z_by_dense_and_w: np.ndarray,
 ) -> tuple[Batch, ...]:
-    """Blocks of each size, filled."""
-    offsets = np.cumsum([0] + [len(t.effects) ** 2 for t in terms])
-    batches, start = [], 0
-    for size, number in sizes:
-        end = start + size * number
-        products = np.zeros((number, size, size + beside.shape[1]))
-        inside = (square.row >= start) & (square.row < end)
-        row, column = square.row[inside] - start, square.col[inside] - start
-        products[row // size, row % size, column % size] = square.data[inside]
-        products[:, :, size:] = beside[start:end].reshape(number, size, -1)
-        fills, sources = [], []
-        for k, columns in places.items():
-            here = columns[(columns[:, 0] >= start) & (columns[:, 0] < end)] - start
-            n_effects = columns.shape[1]
-            fills.append((here[:, :, None] * size + (here % size)[:, None, :]).ravel())
-            sources.append(np.tile(offsets[k] + np.arange(n_effects**2), len(here)))
-        batches.append(Batch(products, start, np.concatenate(fills), np.concatenate(sources)))
+    """Return one batch for each size of blocks, with its crossproducts."""
+    # position of each term's first covariance among the entries of all terms
+    n_covariances = [len(term.effects) ** 2 for term in terms]
+    first_covariances = np.cumsum([0, *n_covariances])
+    batches = []
+    start = 0
+    for n_blocks, size in layout.batch_shapes:
+        end = start + n_blocks * size
+        products = np.zeros((n_blocks, size, size + z_by_dense_and_w.shape[1]))
+        is_in_batch = (blocked_by_blocked.row >= start) & (blocked_by_blocked.row < end)
+        row = blocked_by_blocked.row[is_in_batch] - start
+        column = blocked_by_blocked.col[is_in_batch] - start
+        products[row // size, row % size, column % size] = blocked_by_blocked.data[is_in_batch]
+        products[:, :, size:] = z_by_dense_and_w[start:end].reshape(n_blocks, size, -1)
+        targets, sources = _covariance_positions(
+            layout.term_columns, first_covariances, slice(start, end), size
+        )
+        batches.append(Batch(products, start, targets, sources))
         start = end
     return tuple(batches)
+
+
+def _covariance_positions(
+    term_columns: Mapping[int, np.ndarray], first_covariances: np.ndarray, batch: slice, size: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return `Batch.target_positions` and `Batch.source_positions` of the batch with these columns."""
+    targets = []
+    sources = []
+    for k, columns in term_columns.items():
+        is_in_batch = (columns[:, 0] >= batch.start) & (columns[:, 0] < batch.stop)
+        rows = columns[is_in_batch] - batch.start
+        columns_in_block = rows % size
+        # the flat position of (block, row, column) is (row counted over all blocks) * size + column
+        positions = rows[:, :, None] * size + columns_in_block[:, None, :]
+        n_effects = columns.shape[1]
+        targets.append(positions.ravel())
+        sources.append(np.tile(first_covariances[k] + np.arange(n_effects**2), len(rows)))
+    return np.concatenate(targets), np.concatenate(sources)

@@ -1,4 +1,4 @@
-"""How well the variances of a mixed model are known, and how the coefficients' covariance moves with them."""
+"""Uncertainty of a mixed model's variances, and how the coefficients' covariance changes with them."""
 
 from collections.abc import Sequence
 
@@ -6,42 +6,48 @@ import numpy as np
 from scipy.linalg import cho_solve
 
 from salstats.stats.models.mixed.crossproducts import Crossproducts
-from salstats.stats.models.mixed.deviance import Evaluated, evaluate
+from salstats.stats.models.mixed.deviance import Evaluation, evaluate
 from salstats.stats.models.mixed.information import hessian
 from salstats.stats.models.mixed.terms import RandomTerm, lambdas
 
-#: Size below which an eigenvalue of the second derivatives is rounding, as in lmerTest.
+#: Eigenvalues of the second derivatives up to this size are rounding errors, as in lmerTest.
 _ROUNDING = 1e-8
 
 
 def parameter_covariance(
     products: Crossproducts, terms: Sequence[RandomTerm], theta: np.ndarray, sigma: float, *, reml: bool
 ) -> np.ndarray:
-    """Twice the inverse of the second derivatives of the deviance by theta and sigma, (m + 1, m + 1).
+    """Return twice the inverse Hessian of the deviance by theta and sigma, (m + 1, m + 1).
 
-    Directions that the deviance does not rise in have no variance: they are taken as known.
+    Directions in which the deviance does not rise get no variance: they are treated as known.
     """
-    factors = lambdas(theta, terms)
-    found = evaluate(products, factors, reml=reml, sigma=sigma)
-    second = hessian(products, terms, factors, found, reml=reml, sigma=sigma)
-    # large ones by their logarithms, whose second derivatives do not vanish
-    unit = np.append(np.maximum(np.abs(theta), 1.0), 1.0)
-    values, vectors = np.linalg.eigh(second * np.outer(unit, unit))
-    kept = values > _ROUNDING
-    root = unit[:, None] * vectors[:, kept] / np.sqrt(values[kept])
+    relative_factors = lambdas(theta, terms)
+    evaluation = evaluate(products, relative_factors, reml=reml, sigma=sigma)
+    second_derivatives = hessian(products, terms, relative_factors, evaluation, reml=reml, sigma=sigma)
+    # Derivatives by the logarithm are used for thetas above 1, since those by a large theta vanish.
+    scale = np.append(np.maximum(np.abs(theta), 1.0), 1.0)
+    eigenvalues, eigenvectors = np.linalg.eigh(second_derivatives * np.outer(scale, scale))
+    rising = eigenvalues > _ROUNDING
+    root = scale[:, None] * eigenvectors[:, rising] / np.sqrt(eigenvalues[rising])
     return 2 * root @ root.T
 
 
 def covariance_slopes(
-    found: Evaluated, terms: Sequence[RandomTerm], theta: np.ndarray, sigma: float
+    evaluation: Evaluation, terms: Sequence[RandomTerm], theta: np.ndarray, sigma: float
 ) -> np.ndarray:
-    """Derivatives of sigma^2 (X'V^-1 X)^-1 by theta and sigma, (m + 1, p, p)."""
-    inverse = cho_solve((found.factor, True), np.eye(len(found.factor)))
+    """Return the derivatives of sigma^2 (X'V^-1 X)^-1 by theta and sigma, (m + 1, p, p)."""
+    n_coefficients = len(evaluation.cholesky_factor)
+    inverse = cho_solve((evaluation.cholesky_factor, True), np.eye(n_coefficients))
     slopes = []
-    for design, factor, term in zip(found.design, lambdas(theta, terms), terms, strict=True):
-        # (X'V^-1 X)^-1 X'V^-1 Z, by which a change of V by Z dSigma Z' goes into the covariance
-        through = design @ inverse
-        for row, column in zip(*term.places, strict=True):
-            half = through[:, row].T @ np.einsum("liu,i->lu", through, factor[:, column])
+    for z_by_x, relative_factor, term in zip(
+        evaluation.fixed_products, lambdas(theta, terms), terms, strict=True
+    ):
+        # A change dSigma of the term's covariance changes V by Z dSigma Z', and (X'V^-1 X)^-1 by
+        # B' dSigma B, where B = Z'V^-1 X (X'V^-1 X)^-1.
+        b = z_by_x @ inverse
+        for row, column in zip(*term.theta_positions, strict=True):
+            times_lambda = np.einsum("liu,i->lu", b, relative_factor[:, column])
+            half = b[:, row].T @ times_lambda
             slopes.append(sigma**2 * (half + half.T))
-    return np.array([*slopes, 2 * sigma * inverse])
+    by_sigma = 2 * sigma * inverse
+    return np.array([*slopes, by_sigma])

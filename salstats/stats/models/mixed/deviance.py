@@ -1,9 +1,11 @@
 """Profiled deviance of a linear mixed model and its gradient, from crossproducts alone.
 
-With V = I + Z Sigma Z' the covariance of the response over sigma^2, everything that is needed is a product
-of columns of Z and of W (the model matrix and the response) with V^-1 between them. Blocks are brought into V
-first, R = A (I + Sigma A)^-1 for A = Z'Z of a block, which needs no inverse of Sigma, so that variances may
-be zero; then the dense columns, by one Cholesky factor.
+V = I + Z Sigma Z' is the covariance of the response divided by sigma^2. Z is the model matrix of the random
+effects, Sigma their covariance divided by sigma^2, X the model matrix of the fixed effects, y the response
+and W = (X, y). The deviance needs crossproducts of the columns of Z and W, weighted by V^-1. These are
+computed in two steps. The blocked columns of Z are eliminated first: for a block with A = Z'Z and the
+covariance Sigma, Z'V^-1 Z = (I + A Sigma)^-1 A. No inverse of Sigma is needed, so that variances may be zero.
+Then the dense columns are eliminated by one Cholesky factor.
 """
 
 from collections.abc import Sequence
@@ -12,152 +14,201 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
-from salstats.stats.models.mixed.crossproducts import Crossproducts
-from salstats.stats.models.mixed.terms import RandomTerm
+from salstats.stats.models.mixed.crossproducts import Batch, Crossproducts
+from salstats.stats.models.mixed.terms import RandomTerm, theta_entries
 
 
-class Reduced(NamedTuple):
-    """Products with V^-1 between them."""
+class WeightedProducts(NamedTuple):
+    """Crossproducts weighted by V^-1.
 
-    log_det: float  # log determinant of V
-    # (n_blocks, size, size), of the columns of each batch, before the dense ones are in V
-    blocks: list[np.ndarray]
-    beside: np.ndarray  # (n_columns, n_dense), of all columns and the dense ones, likewise
-    # (n_dense, n_columns), products of the columns have loadings' loadings taken away where the dense ones
-    # are in V
-    loadings: np.ndarray
-    outer: np.ndarray  # (n_columns, n_outer), of all columns and W, with all in V
-    inner: np.ndarray  # (n_outer, n_outer), of W, with all in V
+    V_B is V with the random effects of the blocks alone, and D are the dense columns of Z.
+    Z'V^-1 Z = Z'V_B^-1 Z - loadings' loadings.
+    """
+
+    log_determinant: float  # log |V|
+    blocks: list[np.ndarray]  # for each batch, Z'V_B^-1 Z of its blocks, (n_blocks, size, size)
+    dense_products: np.ndarray  # Z'V_B^-1 D, (n_columns, n_dense)
+    loadings: np.ndarray  # (n_dense, n_columns)
+    z_by_w: np.ndarray  # Z'V^-1 W, (n_columns, n_w)
+    w_by_w: np.ndarray  # W'V^-1 W, (n_w, n_w)
 
 
-class Evaluated(NamedTuple):
-    """A model at given relative covariances."""
+class Evaluation(NamedTuple):
+    """The deviance of a model at given relative covariances, with its gradient and intermediate results."""
 
-    # -2 log likelihood, restricted or not, at the best coefficients and, unless it was given, sigma
+    # -2 log likelihood (restricted or not) at the best coefficients and, unless it was given, the best sigma
     deviance: float
-    coefficients: np.ndarray  # (p,)
-    factor: np.ndarray  # (p, p), lower Cholesky factor of X'V^-1 X
+    df: int  # n - p for the restricted likelihood, else n
+    variance: float  # sigma^2
+    coefficients: np.ndarray  # b, (p,)
+    cholesky_factor: np.ndarray  # lower Cholesky factor of X'V^-1 X, (p, p)
     rss: float  # (y - X b)' V^-1 (y - X b)
-    # (n_effects, n_effects), derivatives of the deviance by the relative covariance of each term: d deviance
-    # = trace(gradient d Sigma)
+    # For each term, G (n_effects, n_effects) with d deviance = trace(G d Sigma), where Sigma is the term's
+    # relative covariance
     gradients: list[np.ndarray]
-    # residuals, design: (n_levels, n_effects) and (n_levels, n_effects, p), Z'V^-1 (y - X b) and Z'V^-1 X of
-    # each term
-    residuals: list[np.ndarray]
-    design: list[np.ndarray]
-    reduced: Reduced
+    residual_products: list[np.ndarray]  # for each term, Z'V^-1 (y - X b), (n_levels, n_effects)
+    fixed_products: list[np.ndarray]  # for each term, Z'V^-1 X, (n_levels, n_effects, p)
+    weighted: WeightedProducts
 
 
 def evaluate(
-    products: Crossproducts, factors: Sequence[np.ndarray], *, reml: bool, sigma: float | None = None
-) -> Evaluated:
-    """Deviance and gradient at the terms' Lambda, which may be singular; the response is W's last column."""
-    reduced = reduce(products, factors)
-    inner = reduced.inner
-    factor = cholesky(inner[:-1, :-1], lower=True)
-    coefficients = cho_solve((factor, True), inner[:-1, -1])
-    rss = float(inner[-1, -1] - inner[:-1, -1] @ coefficients)
-    df = products.n_rows - len(factor) if reml else products.n_rows
+    products: Crossproducts,
+    relative_factors: Sequence[np.ndarray],
+    *,
+    reml: bool,
+    sigma: float | None = None,
+) -> Evaluation:
+    """Compute the deviance and its gradient at the terms' Lambda, which may be singular.
+
+    Without `sigma` the deviance is profiled: it is that of the best sigma.
+    """
+    weighted = _weighted_products(products, relative_factors)
+    x_by_x = weighted.w_by_w[:-1, :-1]
+    x_by_y = weighted.w_by_w[:-1, -1]
+    cholesky_factor = cholesky(x_by_x, lower=True)
+    coefficients = cho_solve((cholesky_factor, True), x_by_y)
+    rss = float(weighted.w_by_w[-1, -1] - x_by_y @ coefficients)
+    df = products.n_rows - len(cholesky_factor) if reml else products.n_rows
     variance = rss / df if sigma is None else sigma**2
-    deviance = reduced.log_det + df * np.log(2 * np.pi * variance) + rss / variance
+    deviance = weighted.log_determinant + df * np.log(2 * np.pi * variance) + rss / variance
     if reml:
-        deviance += 2 * np.log(np.diag(factor)).sum()
-    gradients, residuals, design = [], [], []
-    inverse = cho_solve((factor, True), np.eye(len(factor)))
-    for term, columns in enumerate(products.columns):
-        outer = reduced.outer[columns]
-        fixed, response = outer[:, :, :-1], outer[:, :, -1] - outer[:, :, :-1] @ coefficients
-        gradient = level_products(products, reduced, term) - response.T @ response / variance
+        deviance += 2 * np.log(np.diag(cholesky_factor)).sum()
+
+    gradients = []
+    residual_products = []
+    fixed_products = []
+    inverse = cho_solve((cholesky_factor, True), np.eye(len(cholesky_factor)))
+    for term, columns in enumerate(products.term_columns):
+        z_by_w = weighted.z_by_w[columns]
+        z_by_x = z_by_w[:, :, :-1]
+        z_by_residual = z_by_w[:, :, -1] - z_by_x @ coefficients
+        term_gradient = _summed_level_products(products, weighted, term)
+        term_gradient = term_gradient - z_by_residual.T @ z_by_residual / variance
         if reml:
-            gradient -= np.tensordot(fixed @ inverse, fixed, axes=([0, 2], [0, 2]))
-        gradients.append(gradient)
-        residuals.append(response)
-        design.append(fixed)
-    return Evaluated(deviance, coefficients, factor, rss, gradients, residuals, design, reduced)
-
-
-def gradient(evaluated: Evaluated, factors: Sequence[np.ndarray], terms: Sequence[RandomTerm]) -> np.ndarray:
-    """Derivatives of the deviance by theta."""
-    return np.concatenate(
-        [
-            2 * (g @ factor)[term.places]
-            for g, factor, term in zip(evaluated.gradients, factors, terms, strict=True)
-        ]
+            # derivative of log |X'V^-1 X|, summed over levels and coefficients
+            term_gradient -= np.tensordot(z_by_x @ inverse, z_by_x, axes=([0, 2], [0, 2]))
+        gradients.append(term_gradient)
+        residual_products.append(z_by_residual)
+        fixed_products.append(z_by_x)
+    return Evaluation(
+        deviance=deviance,
+        df=df,
+        variance=variance,
+        coefficients=coefficients,
+        cholesky_factor=cholesky_factor,
+        rss=rss,
+        gradients=gradients,
+        residual_products=residual_products,
+        fixed_products=fixed_products,
+        weighted=weighted,
     )
 
 
-def reduce(products: Crossproducts, factors: Sequence[np.ndarray]) -> Reduced:
-    """Bring the terms with these Lambda into V."""
-    n_dense, n_blocked = products.n_dense, products.n_blocked
-    values = np.concatenate([(factor @ factor.T).ravel() for factor in factors])
-    log_det = 0.0
-    rest = products.rest.copy()
+def gradient(
+    evaluation: Evaluation, relative_factors: Sequence[np.ndarray], terms: Sequence[RandomTerm]
+) -> np.ndarray:
+    """Return the derivatives of the deviance by theta."""
+    # Sigma = Lambda Lambda', so that d deviance = trace(G d Sigma) = trace(2 Lambda'G d Lambda)
+    by_lambda = [
+        2 * (term_gradient @ relative_factor)
+        for term_gradient, relative_factor in zip(evaluation.gradients, relative_factors, strict=True)
+    ]
+    return theta_entries(by_lambda, terms)
+
+
+def _weighted_products(products: Crossproducts, relative_factors: Sequence[np.ndarray]) -> WeightedProducts:
+    """Weight the crossproducts by V^-1 at the terms' Lambda."""
+    n_blocked = products.n_blocked
+    n_dense = products.n_dense
+    term_covariances = np.concatenate([(factor @ factor.T).ravel() for factor in relative_factors])
+    log_determinant = 0.0
+    unblocked_products = products.unblocked_products.copy()
+    n_unblocked = len(unblocked_products)
     blocks = []
-    beside = np.empty((products.n_columns, rest.shape[1]))
+    z_by_dense_and_w = np.empty((products.n_columns, n_unblocked))
     for batch in products.batches:
         size = batch.products.shape[1]
-        sigma = batch.filled(values)
+        covariances = batch.block_covariances(term_covariances)
+        batch_log_determinant, weighted_rows = _eliminate_blocks(batch, covariances)
+        log_determinant += batch_log_determinant
+        blocks.append(weighted_rows[:, :, :size])
+        z_by_dense_and_w[batch.columns] = weighted_rows[:, :, size:].reshape(-1, n_unblocked)
         if size == 1:
-            spread = 1 + batch.products[:, :, :1] * sigma
-            log_det += float(np.log(spread).sum())
-            solved = batch.products / spread
-            weighted = batch.products[:, :, size:] * sigma
+            covariance_products = batch.products[:, :, size:] * covariances
         else:
-            spread = np.eye(size) + batch.products[:, :, :size] @ sigma
-            log_det += float(np.linalg.slogdet(spread)[1].sum())
-            solved = np.linalg.solve(spread, batch.products)
-            weighted = sigma @ batch.products[:, :, size:]
-        blocks.append(solved[:, :, :size])
-        beside[batch.columns] = solved[:, :, size:].reshape(-1, rest.shape[1])
-        rest -= weighted.reshape(-1, rest.shape[1]).T @ beside[batch.columns]
-    beside[n_blocked:] = rest[:n_dense]
-    outer, inner = beside[:, n_dense:], rest[n_dense:, n_dense:]
+            covariance_products = covariances @ batch.products[:, :, size:]
+        covariance_products = covariance_products.reshape(-1, n_unblocked)
+        unblocked_products -= covariance_products.T @ z_by_dense_and_w[batch.columns]
+    z_by_dense_and_w[n_blocked:] = unblocked_products[:n_dense]
+    dense_products = z_by_dense_and_w[:, :n_dense]
+    z_by_w = z_by_dense_and_w[:, n_dense:]
+    w_by_w = unblocked_products[n_dense:, n_dense:]
     loadings = np.zeros((0, products.n_columns))
     if n_dense:
-        scaled = np.vstack([beside[:, :n_dense], rest[n_dense:, :n_dense]])
-        scaled = _times_lambda(scaled, products, factors)
-        spread = np.eye(n_dense) + _times_lambda(scaled[n_blocked : products.n_columns].T, products, factors)
-        root = cholesky(spread, lower=True)
-        log_det += 2 * float(np.log(np.diag(root)).sum())
-        across = solve_triangular(root, scaled.T, lower=True)
-        loadings, taken = across[:, : products.n_columns], across[:, products.n_columns :]
-        outer = outer - loadings.T @ taken
-        inner = inner - taken.T @ taken
-    return Reduced(log_det, blocks, beside[:, :n_dense], loadings, outer, inner)
+        # With M = (Z, W)'V_B^-1 D Lambda and R R' = I + Lambda'D'V_B^-1 D Lambda, the dense columns take
+        # M (R R')^-1 M' = (R^-1 M')' (R^-1 M') from the products
+        scaled = np.vstack([dense_products, unblocked_products[n_dense:, :n_dense]])
+        scaled = _times_lambda(scaled, products, relative_factors)
+        dense_scaled = scaled[n_blocked : products.n_columns]
+        dense_covariance = np.eye(n_dense) + _times_lambda(dense_scaled.T, products, relative_factors)
+        root = cholesky(dense_covariance, lower=True)
+        log_determinant += 2 * float(np.log(np.diag(root)).sum())
+        all_loadings = solve_triangular(root, scaled.T, lower=True)
+        loadings = all_loadings[:, : products.n_columns]
+        w_loadings = all_loadings[:, products.n_columns :]
+        z_by_w = z_by_w - loadings.T @ w_loadings
+        w_by_w = w_by_w - w_loadings.T @ w_loadings
+    return WeightedProducts(log_determinant, blocks, dense_products, loadings, z_by_w, w_by_w)
 
 
-def level_products(products: Crossproducts, reduced: Reduced, term: int) -> np.ndarray:
-    """Z'V^-1 Z of a term's levels, each with itself, summed: (n_effects, n_effects)."""
-    columns = products.columns[term]
-    loadings = reduced.loadings[:, columns].reshape(-1, columns.shape[1])
-    return level_blocks(products, reduced, term).sum(axis=0) - loadings.T @ loadings
+def _eliminate_blocks(batch: Batch, covariances: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return log |I + A Sigma| summed over the blocks, and (I + A Sigma)^-1 times the batch's products."""
+    size = batch.products.shape[1]
+    z_by_z = batch.products[:, :, :size]
+    if size == 1:
+        determinants = 1 + z_by_z * covariances
+        return float(np.log(determinants).sum()), batch.products / determinants
+    system = np.eye(size) + z_by_z @ covariances
+    log_determinants = np.linalg.slogdet(system)[1]
+    return float(log_determinants.sum()), np.linalg.solve(system, batch.products)
 
 
-def level_blocks(products: Crossproducts, reduced: Reduced, term: int) -> np.ndarray:
-    """Likewise of each level, (n_levels, n_effects, n_effects), before the dense columns are in V."""
-    columns = products.columns[term]
+def _summed_level_products(products: Crossproducts, weighted: WeightedProducts, term: int) -> np.ndarray:
+    """Return Z'V^-1 Z of each level of a term with itself, summed over the levels, (n_effects, n_effects)."""
+    columns = products.term_columns[term]
+    loadings = weighted.loadings[:, columns].reshape(-1, columns.shape[1])
+    return level_products(products, weighted, term).sum(axis=0) - loadings.T @ loadings
+
+
+def level_products(products: Crossproducts, weighted: WeightedProducts, term: int) -> np.ndarray:
+    """Return Z'V_B^-1 Z of each level of a term with itself, (n_levels, n_effects, n_effects)."""
+    columns = products.term_columns[term]
     if term in products.dense:
-        return reduced.beside[columns[:, :, None], (columns - products.n_blocked)[:, None, :]]
-    out = np.empty((*columns.shape, columns.shape[1]))
-    for batch, block in zip(products.batches, reduced.blocks, strict=True):
+        dense_columns = columns - products.n_blocked
+        return weighted.dense_products[columns[:, :, None], dense_columns[:, None, :]]
+    level_blocks = np.empty((*columns.shape, columns.shape[1]))
+    for batch, block in zip(products.batches, weighted.blocks, strict=True):
         size = block.shape[1]
-        here = (columns[:, 0] >= batch.columns.start) & (columns[:, 0] < batch.columns.stop)
-        inside = columns[here] - batch.start
-        out[here] = block[
-            inside[:, :1, None] // size, (inside % size)[:, :, None], (inside % size)[:, None, :]
-        ]
-    return out
+        is_in_batch = (columns[:, 0] >= batch.columns.start) & (columns[:, 0] < batch.columns.stop)
+        rows = columns[is_in_batch] - batch.start
+        block_numbers = rows[:, :1, None] // size
+        rows_in_block = rows % size
+        level_blocks[is_in_batch] = block[block_numbers, rows_in_block[:, :, None], rows_in_block[:, None, :]]
+    return level_blocks
 
 
-def _times_lambda(matrix: np.ndarray, products: Crossproducts, factors: Sequence[np.ndarray]) -> np.ndarray:
-    """A matrix whose columns are the dense ones, times their Lambda."""
-    out = np.empty_like(matrix)
+def _times_lambda(
+    matrix: np.ndarray, products: Crossproducts, relative_factors: Sequence[np.ndarray]
+) -> np.ndarray:
+    """Multiply a matrix with one column for each dense column of Z by the Lambda of these columns."""
+    scaled = np.empty_like(matrix)
     for term in products.dense:
-        columns = products.columns[term] - products.n_blocked
-        part = slice(columns[0, 0], columns[-1, -1] + 1)
-        if len(factors[term]) == 1:
-            out[:, part] = matrix[:, part] * factors[term][0, 0]
+        relative_factor = relative_factors[term]
+        columns = products.term_columns[term] - products.n_blocked
+        span = slice(columns[0, 0], columns[-1, -1] + 1)
+        if len(relative_factor) == 1:
+            scaled[:, span] = matrix[:, span] * relative_factor[0, 0]
         else:
-            split = matrix[:, part].reshape(len(matrix), *columns.shape)
-            out[:, part] = (split @ factors[term]).reshape(len(matrix), -1)
-    return out
+            by_level = matrix[:, span].reshape(len(matrix), *columns.shape)
+            scaled[:, span] = (by_level @ relative_factor).reshape(len(matrix), -1)
+    return scaled

@@ -13,87 +13,92 @@ from scipy import sparse
 from scipy.linalg import solve_triangular
 
 from salstats.checks import SalstatsError
+from salstats.stats.models.mixed.adjusted_covariance import AdjustedCovariance, adjusted_covariance
 from salstats.stats.models.mixed.crossproducts import Crossproducts, crossproducts
 from salstats.stats.models.mixed.curvature import covariance_slopes, parameter_covariance
-from salstats.stats.models.mixed.deviance import Evaluated, evaluate, level_blocks
-from salstats.stats.models.mixed.kenward_roger import Adjustment, adjustment
+from salstats.stats.models.mixed.deviance import Evaluation, evaluate, level_products
 from salstats.stats.models.mixed.optimum import Search
-from salstats.stats.models.mixed.terms import RandomTerm, lambdas, thetas
+from salstats.stats.models.mixed.terms import RandomTerm, lambdas, theta_entries
 
 __all__ = ["MixedSolution", "RandomTerm", "fit_mixed"]
 
-#: A standard deviation over sigma, or a share of one, that counts as zero, as in lme4's `isSingular`.
+#: Singular values of Lambda (standard deviations over sigma) below this are zero, as in lme4's `isSingular`.
 _SINGULAR = 1e-4
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Scaled:
-    """The model as it is computed: an orthogonal model matrix, effects and a response of about one size."""
+class ScaledModel:
+    """The model in the form in which it is computed, with all columns of about the same size.
+
+    The model matrix is X = Q R with orthogonal Q, in whose place Q is used. The response is replaced by its
+    residuals from ordinary least squares, divided by `unit`.
+    """
 
     products: Crossproducts
     # with columns of mean square 1, which are orthogonal where the effects are correlated
     terms: tuple[RandomTerm, ...]
-    # (n_effects, n_effects), lower triangular: a term's matrix times this is the scaled one, and this times
-    # its Lambda is Lambda
+    # For each term, a lower triangular B (n_effects, n_effects): the scaled matrix is the term's matrix times
+    # B, and Lambda of the term is B times the scaled Lambda.
     bases: tuple[np.ndarray, ...]
-    # (p, p), coefficients of the model matrix are this times those of the orthogonal one
-    to_coefficients: np.ndarray
-    # (p,), what was taken from the response: coefficients of ordinary least squares
-    least_squares: np.ndarray
-    unit: float  # what the response was then divided by
+    coefficient_basis: np.ndarray  # R^-1, (p, p)
+    ols_coefficients: np.ndarray  # (p,), of ordinary least squares
+    unit: float  # root mean square of the residuals of ordinary least squares
 
     def factors(self, theta: np.ndarray) -> list[np.ndarray]:
-        """Lambda of the scaled effects at theta of the effects as they are."""
-        given = zip(self.bases, lambdas(theta, self.terms), strict=True)
-        return [solve_triangular(basis, factor, lower=True) for basis, factor in given]
+        """Return Lambda of the scaled terms at the theta of the original terms."""
+        relative_factors = lambdas(theta, self.terms)
+        return [
+            solve_triangular(basis, relative_factor, lower=True)
+            for basis, relative_factor in zip(self.bases, relative_factors, strict=True)
+        ]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MixedSolution:
     """A fitted linear mixed model."""
 
-    # matrix, response, terms: what it was fitted to
-    matrix: np.ndarray
-    response: np.ndarray
+    matrix: np.ndarray  # model matrix X of the coefficients, (n, p)
+    response: np.ndarray  # (n,)
     terms: tuple[RandomTerm, ...]
     reml: bool
     coefficients: np.ndarray  # (p,)
     covariance: np.ndarray  # (p, p), sigma^2 (X'V^-1 X)^-1
-    # the lower triangles, by columns, of each term's Lambda, in order of the terms; sigma^2 Lambda Lambda' is
-    # the covariance of its effects
+    # the lower triangles, by columns, of each term's Lambda; sigma^2 Lambda Lambda' is the covariance of its
+    # effects
     theta: np.ndarray
     sigma: float  # standard deviation of the residuals
     log_likelihood: float  # restricted or not
     converged: bool
-    scaled: Scaled
+    scaled: ScaledModel
 
     @property
     def n(self) -> int:
-        """Rows."""
+        """Number of rows."""
         return len(self.response)
 
     @property
     def p(self) -> int:
-        """Coefficients."""
+        """Number of coefficients."""
         return self.matrix.shape[1]
 
     @property
     def n_parameters(self) -> int:
-        """Coefficients, variances and covariances."""
+        """Number of coefficients, variances and covariances."""
         return self.p + len(self.theta) + 1
 
     @property
     def lambdas(self) -> list[np.ndarray]:
-        """Lambda of each term."""
+        """Relative covariance factor Lambda of each term."""
         return lambdas(self.theta, self.terms)
 
     @property
     def singular(self) -> bool:
-        """Whether some combination of a term's effects has no variance."""
-        return any(
-            np.linalg.svd(factor, compute_uv=False)[-1] < _SINGULAR
-            for factor in self.scaled.factors(self.theta)
-        )
+        """True if some combination of a term's effects has no variance."""
+        smallest_singular_values = [
+            np.linalg.svd(relative_factor, compute_uv=False)[-1]
+            for relative_factor in self.scaled.factors(self.theta)
+        ]
+        return any(value < _SINGULAR for value in smallest_singular_values)
 
     @property
     def covariances(self) -> tuple[np.ndarray, ...]:
@@ -101,65 +106,84 @@ class MixedSolution:
         return tuple(self.sigma**2 * factor @ factor.T for factor in self.lambdas)
 
     @cached_property
-    def evaluated(self) -> Evaluated:
-        """The scaled model at its optimum."""
+    def evaluated(self) -> Evaluation:
+        """The deviance of the scaled model at its optimum, and its gradient."""
         return evaluate(self.scaled.products, self.scaled.factors(self.theta), reml=self.reml)
+
+    @property
+    def scaled_theta(self) -> np.ndarray:
+        """Theta of the scaled model."""
+        return theta_entries(self.scaled.factors(self.theta), self.terms)
+
+    @property
+    def scaled_sigma(self) -> float:
+        """Sigma of the scaled model."""
+        return self.sigma / self.scaled.unit
 
     @cached_property
     def parameter_covariance(self) -> np.ndarray:
-        """Covariance of the scaled theta and sigma, (m + 1, m + 1)."""
+        """Covariance of theta and sigma of the scaled model, (m + 1, m + 1)."""
         scaled = self.scaled
-        theta = thetas(scaled.factors(self.theta), self.terms)
-        sigma = self.sigma / scaled.unit
-        return parameter_covariance(scaled.products, scaled.terms, theta, sigma, reml=self.reml)
+        return parameter_covariance(
+            scaled.products, scaled.terms, self.scaled_theta, self.scaled_sigma, reml=self.reml
+        )
 
     @cached_property
     def covariance_slopes(self) -> np.ndarray:
         """Derivatives of the coefficients' covariance by the scaled theta and sigma, (m + 1, p, p)."""
-        scaled = self.scaled
-        theta = thetas(scaled.factors(self.theta), self.terms)
-        back = scaled.unit * scaled.to_coefficients
-        return back @ covariance_slopes(self.evaluated, self.terms, theta, self.sigma / scaled.unit) @ back.T
+        scaled_slopes = covariance_slopes(self.evaluated, self.terms, self.scaled_theta, self.scaled_sigma)
+        transform = self.scaled.unit * self.scaled.coefficient_basis
+        return transform @ scaled_slopes @ transform.T
 
     @cached_property
-    def adjustment(self) -> Adjustment:
-        """What Kenward and Roger's tests are made of, of the scaled model."""
+    def adjusted_covariance(self) -> AdjustedCovariance:
+        """Kenward and Roger's covariance of the scaled model's coefficients."""
         scaled = self.scaled
-        return adjustment(scaled.products, scaled.terms, scaled.factors(self.theta), self.evaluated)
+        return adjusted_covariance(scaled.products, scaled.terms, scaled.factors(self.theta), self.evaluated)
 
     def scaled_contrasts(self, contrasts: np.ndarray) -> np.ndarray:
-        """Combinations of the coefficients as those of the scaled model, (k, p)."""
-        return self.scaled.unit * contrasts @ self.scaled.to_coefficients
+        """Return contrasts (k, p) of the coefficients as contrasts of the scaled model's coefficients."""
+        return self.scaled.unit * contrasts @ self.scaled.coefficient_basis
 
     @cached_property
     def random_effects(self) -> tuple[np.ndarray, ...]:
-        """Conditional means of each term's effects, (n_levels, n_effects): the BLUPs."""
-        return tuple(
-            self.scaled.unit * residual @ factor @ factor.T @ basis.T
-            for residual, factor, basis in zip(
-                self.evaluated.residuals, self.scaled.factors(self.theta), self.scaled.bases, strict=True
-            )
-        )
+        """Conditional means (BLUPs) of each term's effects, (n_levels, n_effects)."""
+        scaled = self.scaled
+        conditional_means = []
+        for z_by_residual, factor, basis in zip(
+            self.evaluated.residual_products, scaled.factors(self.theta), scaled.bases, strict=True
+        ):
+            # Sigma Z'V^-1 (y - X b) of the scaled model, then in the units of the response and the effects
+            conditional_means.append(scaled.unit * z_by_residual @ factor @ factor.T @ basis.T)
+        return tuple(conditional_means)
 
     @cached_property
     def conditional_variances(self) -> tuple[np.ndarray, ...]:
-        """Conditional covariance of each level's effects, coefficients taken as known, as lme4's."""
-        found = []
-        for k, factor in enumerate(self.scaled.factors(self.theta)):
-            loadings = self.evaluated.reduced.loadings[:, self.scaled.products.columns[k]]
-            products = level_blocks(self.scaled.products, self.evaluated.reduced, k)
-            products = products - np.einsum("dli,dlj->lij", loadings, loadings)
-            spread = factor @ factor.T
-            basis = self.scaled.bases[k]
-            found.append(self.sigma**2 * basis @ (spread - spread @ products @ spread) @ basis.T)
-        return tuple(found)
+        """Conditional covariances of each term's effects, (n_levels, n_effects, n_effects).
+
+        The coefficients are treated as known, as in lme4: sigma^2 (Sigma - Sigma Z'V^-1 Z Sigma).
+        """
+        scaled = self.scaled
+        weighted = self.evaluated.weighted
+        conditional_covariances = []
+        for k, relative_factor in enumerate(scaled.factors(self.theta)):
+            loadings = weighted.loadings[:, scaled.products.term_columns[k]]
+            loading_products = np.einsum("dli,dlj->lij", loadings, loadings)
+            z_by_z = level_products(scaled.products, weighted, k) - loading_products
+            relative_covariance = relative_factor @ relative_factor.T
+            basis = scaled.bases[k]
+            conditional = relative_covariance - relative_covariance @ z_by_z @ relative_covariance
+            conditional_covariances.append(self.sigma**2 * basis @ conditional @ basis.T)
+        return tuple(conditional_covariances)
 
     @property
     def fitted(self) -> np.ndarray:
-        """Means of the rows with random effects."""
-        effects = zip(self.terms, self.random_effects, strict=True)
-        shifts = ((t.matrix * blups[t.codes]).sum(axis=1) for t, blups in effects)
-        return self.matrix @ self.coefficients + sum(shifts)
+        """Conditional means of the rows, (n,), given the random effects."""
+        random_part = sum(
+            (term.matrix * effects[term.codes]).sum(axis=1)
+            for term, effects in zip(self.terms, self.random_effects, strict=True)
+        )
+        return self.matrix @ self.coefficients + random_part
 
 
 def fit_mixed(
@@ -167,42 +191,49 @@ def fit_mixed(
 ) -> MixedSolution:
     """Fit a linear mixed model.
 
-    The model matrix (n, p) is of full rank; each term has fewer effects than there are rows, and correlated
-    effects do not depend on each other. SalstatsError where coefficients tell the levels of a term apart
-    already, or fit the response exactly.
+    The model matrix (n, p) has full rank, each term has fewer effects than there are rows, and correlated
+    effects are linearly independent. SalstatsError is raised where coefficients determine the differences
+    between the levels of a term, or fit the response exactly.
     """
     scaled = scale(matrix, response, terms)
-    best = Search(scaled.products, scaled.terms, reml=reml).minimum()
-    factors = lambdas(best.theta, scaled.terms)
-    found = evaluate(scaled.products, factors, reml=reml)
-    df = len(response) - matrix.shape[1] if reml else len(response)
-    deviance = found.deviance + 2 * df * np.log(scaled.unit)
+    optimum = Search(scaled.products, scaled.terms, reml=reml).minimum()
+    scaled_factors = lambdas(optimum.theta, scaled.terms)
+    evaluation = evaluate(scaled.products, scaled_factors, reml=reml)
+    # deviance of the model in its own units
+    deviance = evaluation.deviance + 2 * evaluation.df * np.log(scaled.unit)
     if reml:
-        deviance -= 2 * np.linalg.slogdet(scaled.to_coefficients)[1]
-    root = solve_triangular(found.factor, scaled.to_coefficients.T, lower=True)
-    sigma = scaled.unit * np.sqrt(found.rss / df)
-    raw = [basis @ factor for basis, factor in zip(scaled.bases, factors, strict=True)]
+        deviance -= 2 * np.linalg.slogdet(scaled.coefficient_basis)[1]
+    root = solve_triangular(evaluation.cholesky_factor, scaled.coefficient_basis.T, lower=True)
+    sigma = scaled.unit * np.sqrt(evaluation.variance)
+    scaled_coefficients = evaluation.coefficients
+    relative_factors = [
+        basis @ scaled_factor for basis, scaled_factor in zip(scaled.bases, scaled_factors, strict=True)
+    ]
     return MixedSolution(
         matrix=matrix,
         response=response,
         terms=tuple(terms),
         reml=reml,
-        coefficients=scaled.least_squares + scaled.unit * scaled.to_coefficients @ found.coefficients,
+        coefficients=scaled.ols_coefficients + scaled.unit * scaled.coefficient_basis @ scaled_coefficients,
         covariance=sigma**2 * root.T @ root,
-        theta=thetas(raw, terms),
+        theta=theta_entries(relative_factors, terms),
         sigma=sigma,
         log_likelihood=-deviance / 2,
-        converged=best.converged,
+        converged=optimum.converged,
         scaled=scaled,
     )
 
 
 def scale(
-    matrix: np.ndarray, response: np.ndarray, terms: Sequence[RandomTerm], *, turned: bool = True
-) -> Scaled:
-    """Bring a model to the form it is computed in, or with effects that are divided by their sizes alone."""
+    matrix: np.ndarray, response: np.ndarray, terms: Sequence[RandomTerm], *, orthogonalize: bool = True
+) -> ScaledModel:
+    """Bring a model to the form in which it is computed.
+
+    With `orthogonalize` correlated effects of a term become orthogonal; else they are only scaled to mean
+    square 1.
+    """
     orthogonal, triangle = np.linalg.qr(matrix)
-    to_coefficients = solve_triangular(triangle, np.eye(len(triangle)))
+    coefficient_basis = solve_triangular(triangle, np.eye(len(triangle)))
     projected = orthogonal.T @ response
     residual = response - orthogonal @ projected
     unit = float(np.sqrt(np.mean(residual**2)))
@@ -210,33 +241,49 @@ def scale(
         raise SalstatsError(
             "the coefficients fit the response exactly, which leaves nothing to a mixed model"
         )
-    bases = tuple(_basis(term, turned and term.correlated) for term in terms)
-    scaled = tuple(replace(t, matrix=t.matrix @ basis) for t, basis in zip(terms, bases, strict=True))
-    for term in scaled:
-        _check_told_apart(term, orthogonal)
-    products = crossproducts(np.column_stack([orthogonal, residual / unit]), scaled)
-    return Scaled(products, scaled, bases, to_coefficients, to_coefficients @ projected, unit)
+    bases = tuple(_basis(term, orthogonalize=orthogonalize and term.correlated) for term in terms)
+    scaled_terms = tuple(
+        replace(term, matrix=term.matrix @ basis) for term, basis in zip(terms, bases, strict=True)
+    )
+    for term in scaled_terms:
+        _check_distinct_from_coefficients(term, orthogonal)
+    return ScaledModel(
+        products=crossproducts(np.column_stack([orthogonal, residual / unit]), scaled_terms),
+        terms=scaled_terms,
+        bases=bases,
+        coefficient_basis=coefficient_basis,
+        ols_coefficients=coefficient_basis @ projected,
+        unit=unit,
+    )
 
 
-def _basis(term: RandomTerm, orthogonal: bool) -> np.ndarray:
-    """What makes a term's columns of mean square 1, or orthogonal, too."""
+def _basis(term: RandomTerm, *, orthogonalize: bool) -> np.ndarray:
+    """Return the lower triangular B that gives the term's matrix times B columns of mean square 1.
+
+    With `orthogonalize` these columns are orthogonal, too.
+    """
     sizes = np.sqrt(np.mean(term.matrix**2, axis=0))
-    if not orthogonal:
+    if not orthogonalize:
         return np.diag(1 / sizes)
-    # backwards, so that the triangle is lower
-    triangle = np.asarray(np.linalg.qr((term.matrix / sizes)[:, ::-1], mode="r"))[::-1, ::-1]
+    # QR of the columns in reverse order gives a lower triangle once the order is restored.
+    reversed_columns = (term.matrix / sizes)[:, ::-1]
+    triangle = np.asarray(np.linalg.qr(reversed_columns, mode="r"))[::-1, ::-1]
     triangle = triangle * np.sign(np.diag(triangle))[:, None]
-    across = solve_triangular(triangle, np.eye(len(sizes)), lower=True) * np.sqrt(len(term.matrix))
-    return across / sizes[:, None]
+    inverse = solve_triangular(triangle, np.eye(len(sizes)), lower=True) * np.sqrt(len(term.matrix))
+    return inverse / sizes[:, None]
 
 
-def _check_told_apart(term: RandomTerm, orthogonal: np.ndarray) -> None:
-    """Raise where the coefficients leave nothing of an effect, so that its variance could be any."""
+def _check_distinct_from_coefficients(term: RandomTerm, orthogonal: np.ndarray) -> None:
+    """Raise if the coefficients determine how an effect differs between levels: its variance is arbitrary.
+
+    `orthogonal` is an orthonormal basis of the columns of the model matrix.
+    """
     rows = np.arange(len(orthogonal))
-    levels = sparse.csr_array((np.ones(len(rows)), (term.codes, rows)))
+    level_indicators = sparse.csr_array((np.ones(len(rows)), (term.codes, rows)))
     for effect, column in zip(term.effects, term.matrix.T, strict=True):
-        left = column @ column - np.sum((levels @ (column[:, None] * orthogonal)) ** 2)
-        if left < 1e-9 * len(rows):
+        explained = np.sum((level_indicators @ (column[:, None] * orthogonal)) ** 2)
+        unexplained = column @ column - explained
+        if unexplained < 1e-9 * len(rows):
             raise SalstatsError(
                 f"the coefficients say already how {effect} differs between the levels of "
                 f"{term.name!r}; leave out that random effect, or those coefficients"

@@ -1,4 +1,4 @@
-"""Search for the relative covariances of least deviance, on the boundary where that is where they are."""
+"""Search for the relative covariances of least deviance, on the boundary where the optimum is there."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,132 +9,173 @@ from scipy.optimize import minimize
 from salstats.stats.models.mixed.crossproducts import Crossproducts
 from salstats.stats.models.mixed.deviance import evaluate, gradient
 from salstats.stats.models.mixed.information import hessian
-from salstats.stats.models.mixed.terms import RandomTerm, lambdas, on_diagonal, thetas
+from salstats.stats.models.mixed.terms import RandomTerm, is_diagonal, lambdas, theta_entries
 
-#: A standard deviation, over sigma, that may be zero: the derivative by the variance at zero tells.
+#: Standard deviations (over sigma) below this may be zero: the derivative by the variance at zero decides.
 _SMALL = 3e-3
-#: A standard deviation to go on from where zero is no optimum.
-_STEP = 0.05
+#: Standard deviation from which the search continues where zero is not the optimum.
+_RESTART = 0.05
 #: Largest derivative of the deviance by a theta, per row, at an optimum.
-_FLAT = 1e-8
-_ROUNDS = 6
+_GRADIENT_TOLERANCE = 1e-8
+#: Newton's steps end once all derivatives are below this.
+_NEWTON_TOLERANCE = _GRADIENT_TOLERANCE * 1e-4
+_MAX_ROUNDS = 6
 _OPTIONS = {"maxiter": 500, "ftol": 1e-12, "gtol": 1e-6}
 
 
 class Optimum(NamedTuple):
-    """Theta, and whether the derivatives of the deviance vanish there."""
+    """Theta of least deviance, and True if the derivatives of the deviance vanish there."""
 
     theta: np.ndarray
     converged: bool
 
 
 class Search:
-    """The deviance of one model as a function of theta."""
+    """The deviance of a model as a function of theta, and the search for its minimum."""
 
     def __init__(self, products: Crossproducts, terms: Sequence[RandomTerm], *, reml: bool) -> None:
-        self.products, self.terms, self.reml = products, terms, reml
+        self.products = products
+        self.terms = terms
+        self.reml = reml
 
     def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
-        """Deviance and its derivatives by theta, per row."""
-        factors = lambdas(theta, self.terms)
-        found = evaluate(self.products, factors, reml=self.reml)
+        """Return the deviance and its derivatives by theta, divided by the number of rows."""
+        relative_factors = lambdas(theta, self.terms)
+        evaluation = evaluate(self.products, relative_factors, reml=self.reml)
         n = self.products.n_rows
-        return found.deviance / n, gradient(found, factors, self.terms) / n
+        return evaluation.deviance / n, gradient(evaluation, relative_factors, self.terms) / n
 
     def hessian(self, theta: np.ndarray) -> np.ndarray:
-        """Second derivatives by theta, per row."""
-        factors = lambdas(theta, self.terms)
-        found = evaluate(self.products, factors, reml=self.reml)
-        return hessian(self.products, self.terms, factors, found, reml=self.reml) / self.products.n_rows
+        """Return the second derivatives of the deviance by theta, divided by the number of rows."""
+        relative_factors = lambdas(theta, self.terms)
+        evaluation = evaluate(self.products, relative_factors, reml=self.reml)
+        second_derivatives = hessian(self.products, self.terms, relative_factors, evaluation, reml=self.reml)
+        return second_derivatives / self.products.n_rows
 
     def minimum(self, start: np.ndarray | None = None) -> Optimum:
-        """The optimum: a search, variances that are zero made so, then Newton's steps.
+        """Find the optimum: a quasi-Newton search, variances near zero set to zero, then Newton's steps.
 
-        The deviance is smooth in theta, and the same whatever the signs of Lambda's columns, so that the
-        search goes through zero; it might stay there if zero were a bound.
+        The search is not bounded. The deviance is smooth in theta and does not depend on the signs of
+        Lambda's columns, so that the search passes through zero; at a bound of zero it might stop.
         """
-        theta = on_diagonal(self.terms).astype(np.float64) if start is None else start
-        for _ in range(_ROUNDS):
+        if start is None:
+            start = is_diagonal(self.terms).astype(np.float64)
+        theta = start
+        for _ in range(_MAX_ROUNDS):
             theta = minimize(self, theta, jac=True, method="L-BFGS-B", options=_OPTIONS).x
-            theta, moved = self._at_zero(theta)
-            if not moved:
+            theta, continues = self._without_small_variances(theta)
+            if not continues:
                 break
-        return self._polished(theta)
+        return self._newton_optimum(theta)
 
-    def _at_zero(self, theta: np.ndarray) -> tuple[np.ndarray, bool]:
-        """Variances near zero made zero where that is an optimum; whether one was raised as it is none."""
-        factors = [_upright(factor) for factor in lambdas(theta, self.terms)]
-        roots = [_kept(factor, term.correlated) for factor, term in zip(factors, self.terms, strict=True)]
+    def _without_small_variances(self, theta: np.ndarray) -> tuple[np.ndarray, bool]:
+        """Set variances near zero to zero where that is an optimum, and raise them where it is not.
+
+        Returns the new theta, and True if a variance was raised, so that the search must continue.
+        """
+        relative_factors = [_with_positive_diagonal(factor) for factor in lambdas(theta, self.terms)]
+        roots = [
+            _nonzero_root(factor, correlated=term.correlated)
+            for factor, term in zip(relative_factors, self.terms, strict=True)
+        ]
         if all(root.shape[1] == len(root) for root in roots):
-            return thetas(factors, self.terms), False
-        low = [_triangular(root, term.correlated) for root, term in zip(roots, self.terms, strict=True)]
-        slopes = evaluate(self.products, low, reml=self.reml).gradients
-        raised = list(factors)
-        for k, (root, slope, term) in enumerate(zip(roots, slopes, self.terms, strict=True)):
-            least, direction = _steepest(root, slope, term.correlated)
-            if least >= -_FLAT * self.products.n_rows:
-                factors[k] = raised[k] = low[k]
-            else:
-                raised[k] = _triangular(np.hstack([root, _STEP * direction]), term.correlated)
-        kept, moved = thetas(factors, self.terms), thetas(raised, self.terms)
-        return (moved, True) if self(moved)[0] < self(kept)[0] else (kept, False)
+            return theta_entries(relative_factors, self.terms), False
 
-    def _polished(self, theta: np.ndarray) -> Optimum:
-        """Newton's steps; columns of Lambda that are zero stay so."""
-        factors = lambdas(theta, self.terms)
-        kept = [_free(factor, term.correlated) for factor, term in zip(factors, self.terms, strict=True)]
-        free = thetas(kept, self.terms) > 0
-        value, slope = self(theta)
-        for _ in range(_ROUNDS):
-            if np.abs(slope[free]).max(initial=0.0) < _FLAT * 1e-4:
+        zeroed_factors = [
+            _triangular_factor(root, correlated=term.correlated)
+            for root, term in zip(roots, self.terms, strict=True)
+        ]
+        gradients = evaluate(self.products, zeroed_factors, reml=self.reml).gradients
+        lowered = list(relative_factors)
+        raised = list(relative_factors)
+        for k, term in enumerate(self.terms):
+            slope, direction = _steepest_direction(roots[k], gradients[k], correlated=term.correlated)
+            if slope >= -_GRADIENT_TOLERANCE * self.products.n_rows:
+                lowered[k] = zeroed_factors[k]
+                raised[k] = zeroed_factors[k]
+            else:
+                root = np.hstack([roots[k], _RESTART * direction])
+                raised[k] = _triangular_factor(root, correlated=term.correlated)
+        lowered_theta = theta_entries(lowered, self.terms)
+        raised_theta = theta_entries(raised, self.terms)
+        raised_deviance = self(raised_theta)[0]
+        if raised_deviance < self(lowered_theta)[0]:
+            return raised_theta, True
+        return lowered_theta, False
+
+    def _newton_optimum(self, theta: np.ndarray) -> Optimum:
+        """Return the optimum after Newton's steps from theta, in which zero columns of Lambda stay zero."""
+        free_by_term = [
+            _free_entries(factor, correlated=term.correlated)
+            for factor, term in zip(lambdas(theta, self.terms), self.terms, strict=True)
+        ]
+        free = theta_entries(free_by_term, self.terms) > 0
+        deviance, slopes = self(theta)
+        for _ in range(_MAX_ROUNDS):
+            if np.abs(slopes[free]).max(initial=0.0) < _NEWTON_TOLERANCE:
                 break
             step = np.zeros_like(theta)
-            curve = self.hessian(theta)[np.ix_(free, free)]
-            step[free] = -np.linalg.lstsq(curve, slope[free], rcond=1e-10)[0]
-            new_value, new_slope = self(theta + step)
-            if np.abs(new_slope[free]).max() >= np.abs(slope[free]).max() or new_value > value + 1e-9:
+            second_derivatives = self.hessian(theta)[np.ix_(free, free)]
+            step[free] = -np.linalg.lstsq(second_derivatives, slopes[free], rcond=1e-10)[0]
+            new_deviance, new_slopes = self(theta + step)
+            if np.abs(new_slopes[free]).max() >= np.abs(slopes[free]).max():
                 break
-            theta, value, slope = theta + step, new_value, new_slope
-        converged = bool(np.abs(slope[free]).max(initial=0.0) < _FLAT)
-        return Optimum(thetas([_upright(f) for f in lambdas(theta, self.terms)], self.terms), converged)
+            if new_deviance > deviance + 1e-9:
+                break
+            theta = theta + step
+            deviance = new_deviance
+            slopes = new_slopes
+        converged = bool(np.abs(slopes[free]).max(initial=0.0) < _GRADIENT_TOLERANCE)
+        relative_factors = [_with_positive_diagonal(factor) for factor in lambdas(theta, self.terms)]
+        return Optimum(theta_entries(relative_factors, self.terms), converged)
 
 
-def _upright(factor: np.ndarray) -> np.ndarray:
-    """Lambda with a diagonal that is not negative."""
-    return factor * np.where(np.diag(factor) < 0, -1.0, 1.0)
+def _with_positive_diagonal(relative_factor: np.ndarray) -> np.ndarray:
+    """Return Lambda with the sign of each column such that its diagonal is not negative."""
+    return relative_factor * np.where(np.diag(relative_factor) < 0, -1.0, 1.0)
 
 
-def _kept(factor: np.ndarray, correlated: bool) -> np.ndarray:
-    """A root of Lambda Lambda' without the directions in which it is nearly zero."""
+def _nonzero_root(relative_factor: np.ndarray, *, correlated: bool) -> np.ndarray:
+    """Return a root of Lambda Lambda', (n_effects, rank), without directions of almost no variance."""
     if not correlated:
-        return factor[:, np.diag(factor) >= _SMALL]
-    left, values, _ = np.linalg.svd(factor)
-    return left[:, values >= _SMALL] * values[values >= _SMALL]
+        return relative_factor[:, np.diag(relative_factor) >= _SMALL]
+    directions, deviations, _ = np.linalg.svd(relative_factor)
+    nonzero = deviations >= _SMALL
+    return directions[:, nonzero] * deviations[nonzero]
 
 
-def _steepest(root: np.ndarray, slope: np.ndarray, correlated: bool) -> tuple[float, np.ndarray]:
-    """Least derivative of the deviance by a variance that the root has not, and the direction of that."""
-    if root.shape[1] == len(root):
+def _steepest_direction(
+    root: np.ndarray, gradient: np.ndarray, *, correlated: bool
+) -> tuple[float, np.ndarray]:
+    """Return the direction without variance in which a variance would lower the deviance most.
+
+    `gradient` is the derivative of the deviance by the term's covariance. The derivative by the variance
+    comes first; the direction has shape (n_effects, 1), or (n_effects, 0) if all directions have variance.
+    """
+    n_effects, rank = root.shape
+    if rank == n_effects:
         return 0.0, root[:, :0]
     if not correlated:
-        least = np.where(root.any(axis=1), np.inf, np.diag(slope))
-        return float(least.min()), np.eye(len(root))[:, [least.argmin()]]
-    null = np.linalg.svd(root)[0][:, root.shape[1] :]
-    values, vectors = np.linalg.eigh(null.T @ slope @ null)
-    return float(values[0]), null @ vectors[:, :1]
+        slopes = np.where(root.any(axis=1), np.inf, np.diag(gradient))
+        return float(slopes.min()), np.eye(n_effects)[:, [slopes.argmin()]]
+    null_space = np.linalg.svd(root)[0][:, rank:]
+    slopes, directions = np.linalg.eigh(null_space.T @ gradient @ null_space)
+    return float(slopes[0]), null_space @ directions[:, :1]
 
 
-def _triangular(root: np.ndarray, correlated: bool) -> np.ndarray:
-    """Lambda with Lambda Lambda' = root root', its last columns zero where the root has fewer."""
+def _triangular_factor(root: np.ndarray, *, correlated: bool) -> np.ndarray:
+    """Return Lambda with Lambda Lambda' = root root'; columns beyond those of the root are zero."""
     if not correlated:
         return np.diag(np.abs(root).sum(axis=1))
     upper = np.asarray(np.linalg.qr(root.T, mode="r"))
     lower = np.zeros((len(root), len(root)))
     lower[:, : len(upper)] = upper.T
-    return _upright(lower)
+    return _with_positive_diagonal(lower)
 
 
-def _free(factor: np.ndarray, correlated: bool) -> np.ndarray:
-    """1 where a parameter is free: columns of Lambda that are zero stay so."""
-    kept = factor.any(axis=0).astype(np.float64)
-    return np.tile(kept, (len(factor), 1)) if correlated else np.diag(kept)
+def _free_entries(relative_factor: np.ndarray, *, correlated: bool) -> np.ndarray:
+    """Return 1 for entries in columns of Lambda that are not zero, and 0 for the others."""
+    nonzero_columns = relative_factor.any(axis=0).astype(np.float64)
+    if not correlated:
+        return np.diag(nonzero_columns)
+    return np.tile(nonzero_columns, (len(relative_factor), 1))

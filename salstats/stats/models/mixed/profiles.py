@@ -1,8 +1,10 @@
 """Profile-likelihood limits of variances, correlations and shares of a linear mixed model.
 
-A limit is the least or largest value of the quantity among all variances at which the deviance, at the best
-coefficients, is no more than chi-squared's quantile above its least. Where that holds to the end of what is
-possible, the limit is the end: 0 for a standard deviation, -1 or 1 for a correlation.
+A limit is the smallest or largest value of the quantity in the region of parameters where the deviance, at
+the best coefficients, exceeds its minimum by at most a quantile of chi-squared. Where the region extends to
+the end of the possible values, this end is the limit: 0 for a standard deviation, -1 or 1 for a correlation.
+
+The parameters are those of the scaled model (`ScaledModel`): theta, then the logarithm of sigma.
 """
 
 import itertools
@@ -21,276 +23,407 @@ from salstats.stats.models.mixed.information import hessian
 from salstats.stats.models.mixed.kernel import MixedSolution, scale
 from salstats.stats.models.mixed.optimum import Search
 from salstats.stats.models.mixed.ratio_tests import likelihood_ratio, log_likelihood
-from salstats.stats.models.mixed.terms import RandomTerm, lambdas, on_diagonal, thetas
+from salstats.stats.models.mixed.terms import RandomTerm, is_diagonal, lambdas, theta_entries
 
-#: How near the deviance at a limit is to what it should be.
-_NEAR = 1e-8
-#: Theta of a variance that is zero, where a search begins: at 0 itself the deviance is flat.
+#: Largest difference of the deviance at a limit from its bound, and of derivatives per row from zero.
+_TOLERANCE = 1e-8
+#: Theta from which a search starts if the estimate is zero: at 0 itself the deviance is flat.
 _START = 0.05
-#: Newton's steps at one excess.
-_STEPS = 30
+#: Largest number of Newton's steps for one bound of the deviance.
+_MAX_STEPS = 30
+#: Shortest step towards the bound of the deviance, as a share of it, before a search fails.
+_SHORTEST_STEP = 0.01
+#: Step of the differences from which a quantity's second derivatives are computed.
+_DIFFERENCE = 1e-5
 
-Valued = tuple[float, np.ndarray]
+#: A function of the parameters that returns a quantity and its derivatives by the parameters.
+QuantityFunction = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
 class VarianceLimit(NamedTuple):
     """A standard deviation, correlation or share with its limits."""
 
-    term: int | None  # which term; None: the residuals
+    term: int | None  # position of the term; None for the residuals
     kind: str  # "sd", "correlation", or "share" of the variance of a response
-    effects: tuple[str, ...]  # of whom: one, a pair, or, of a share, all of the term
-    # estimate, conf_low, conf_high: a limit is NaN where none was found
+    effects: tuple[str, ...]  # one effect, a pair for a correlation, all of the term for a share
     estimate: float
-    conf_low: float
+    conf_low: float  # NaN where no limit was found
     conf_high: float
 
 
 class _Quantity(NamedTuple):
-    """A smooth function of theta and log sigma, and how it is shown."""
+    """A quantity on an unbounded scale, and its transformation to the scale of the result."""
 
     term: int | None
     kind: str
     effects: tuple[str, ...]
-    value: Callable[[np.ndarray], Valued]  # the value and its derivatives by theta and log sigma
-    shown: Callable[[float], float]  # the value as it is shown, which rises with it
-    # low, high: a limit that is known without a search
-    low: float | None = None
-    high: float | None = None
+    function: QuantityFunction
+    transform: Callable[[float], float]  # increasing
+    # limits that are known without a search, on the scale of the result
+    conf_low: float | None = None
+    conf_high: float | None = None
 
 
 def variance_limits(solution: MixedSolution, level: float = 0.95) -> list[VarianceLimit]:
-    """Limits of standard deviations and correlations of the terms, of the residuals, and of all shares.
+    """Return profile limits of all standard deviations, correlations and shares of a model.
 
-    The likelihood is the one that the model was fitted by. By maximum likelihood they are those of lme4's
-    `confint(method = "profile")`, which fits models by REML anew; it puts a spline through some points of the
-    profile where here the limit itself is searched.
+    The likelihood is the one that the model was fitted by. With maximum likelihood the limits are those of
+    lme4's `confint(method = "profile")`, which refits models that were fitted by REML; it interpolates the
+    profile by a spline, where the limit itself is computed here.
 
-    A share is what a term adds to the variance of a response, on average over the rows, over all that the
-    terms and the residuals add to it: with random intercepts alone, an intraclass correlation.
+    A share is what a term adds to the variance of a response, on average over the rows, divided by the sum
+    for all terms and the residuals: with random intercepts alone, an intraclass correlation.
     """
     excess = float(chi2.ppf(level, 1))
-    region = _Region(solution, excess)
+    region = _ProfileRegion(solution, excess)
     limits = []
     for quantity in _quantities(solution, excess):
-        estimate = quantity.value(region.best)[0]
-        ends = [
-            known if known is not None else quantity.shown(region.limit(quantity.value, sign))
-            for sign, known in ((-1, quantity.low), (1, quantity.high))
-        ]
-        limits.append(VarianceLimit(*quantity[:3], quantity.shown(estimate), *map(float, ends)))
+        value, _ = quantity.function(region.estimates)
+        conf_low = quantity.conf_low
+        if conf_low is None:
+            conf_low = quantity.transform(region.limit(quantity.function, -1))
+        conf_high = quantity.conf_high
+        if conf_high is None:
+            conf_high = quantity.transform(region.limit(quantity.function, 1))
+        limit = VarianceLimit(
+            term=quantity.term,
+            kind=quantity.kind,
+            effects=quantity.effects,
+            estimate=quantity.transform(value),
+            conf_low=float(conf_low),
+            conf_high=float(conf_high),
+        )
+        limits.append(limit)
     return limits
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Region:
-    """All theta and log sigma of the scaled model with a deviance not much above the least."""
+class _ProfileRegion:
+    """The parameters at which the deviance exceeds its minimum by at most `excess`."""
 
     solution: MixedSolution
     excess: float
 
     @property
-    def best(self) -> np.ndarray:
-        """Theta and log sigma of the least deviance."""
-        scaled = self.solution.scaled
-        theta = thetas(scaled.factors(self.solution.theta), scaled.terms)
-        return np.append(theta, np.log(self.solution.sigma / scaled.unit))
-
-    def limit(self, value: Callable[[np.ndarray], Valued], sign: float) -> float:
-        """Largest value in the region, or with sign -1 the least; NaN if it was not found.
-
-        There the deviance is at the bound, and its derivatives are a multiple of the value's. Newton's steps
-        solve this, where need be for a small excess first, then for larger ones from where it led.
-        """
-        flat = np.append(np.abs(self.best[:-1]) < _START / 10, False)
-        slope = value(self.best)[1]
-        # where the estimate is zero its logarithm has no derivatives
-        way = sign * self._way(slope) if np.isfinite(slope).all() else np.zeros_like(self.best)
-        for raised in (_START, 0.0) if flat.any() else (0.0,):
-            found = self._followed(value, sign, way, self.best + np.where(flat, raised, 0.0))
-            if found is not None:
-                return value(found)[0]
-        return np.nan
-
-    def _followed(
-        self, value: Callable[[np.ndarray], Valued], sign: float, way: np.ndarray, at: np.ndarray
-    ) -> np.ndarray | None:
-        """Where the value is at its end in the region, by regions that grow up to it; None if not found."""
-        best, reached, step = self.best, 0.0, 1.0
-        while reached < 1:
-            aim = min(1.0, reached + step)
-            start = at + (way * np.sqrt(aim) if reached == 0 else (at - best) * (np.sqrt(aim / reached) - 1))
-            found = self._solved(value, start, aim * self.excess)
-            if found is None or sign * (value(found)[0] - value(best)[0]) <= 0:
-                step /= 3
-                if step < 0.01:
-                    return None
-            else:
-                at, reached = found, aim
-        return at
-
-    def _solved(
-        self, value: Callable[[np.ndarray], Valued], at: np.ndarray, excess: float
-    ) -> np.ndarray | None:
-        """Where the deviance is so much above its least and the value at an end; None if not found."""
-        multiplier = None
-        for _ in range(_STEPS):
-            try:
-                level, slope, curve = self._deviance(at)
-            except np.linalg.LinAlgError:
-                return None
-            _, change = value(at)
-            if multiplier is None:
-                multiplier = float(slope @ change) / max(float(change @ change), 1e-300)
-            rest = slope - multiplier * change
-            above = level - excess
-            if np.abs(rest).max() < _NEAR * self.solution.n and abs(above) < _NEAR:
-                return at
-            bend = np.array([value(at + h)[1] - value(at - h)[1] for h in 1e-5 * np.eye(len(at))]) / 2e-5
-            system = np.block(
-                [[curve - multiplier * bend, -change[:, None]], [slope[None], np.zeros((1, 1))]]
-            )
-            try:
-                move = np.linalg.solve(system, -np.append(rest, above))
-            except np.linalg.LinAlgError:
-                return None
-            size = np.abs(move[:-1] / np.maximum(np.abs(at), 0.2)).max()
-            move *= min(1.0, 0.5 / size) if size > 0 else 1.0
-            at, multiplier = at + move[:-1], multiplier + move[-1]
-        return None
-
-    def _deviance(self, at: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """Deviance above its least at theta and log sigma, with first and second derivatives."""
-        scaled, reml, sigma = self.solution.scaled, self.solution.reml, float(np.exp(at[-1]))
-        factors = lambdas(at[:-1], scaled.terms)
-        found = evaluate(scaled.products, factors, reml=reml, sigma=sigma)
-        df = self.solution.n - self.solution.p if reml else self.solution.n
-        by_log = 2 * df - 2 * found.rss / sigma**2
-        curve = hessian(scaled.products, scaled.terms, factors, found, reml=reml, sigma=sigma)
-        curve[-1] *= sigma
-        curve[:, -1] *= sigma
-        curve[-1, -1] += by_log
-        slope = np.append(gradient(found, factors, scaled.terms), by_log)
-        return found.deviance - self.least, slope, curve
+    def estimates(self) -> np.ndarray:
+        """Parameters of least deviance."""
+        return np.append(self.solution.scaled_theta, np.log(self.solution.scaled_sigma))
 
     @cached_property
-    def least(self) -> float:
-        """The least deviance."""
+    def least_deviance(self) -> float:
+        """Deviance at the estimates."""
         return self.solution.evaluated.deviance
 
-    def _way(self, slope: np.ndarray) -> np.ndarray:
-        """From the best to the limit by the normal approximation."""
-        to_log = np.append(np.ones(len(slope) - 1), np.exp(-self.best[-1]))
-        way = self.solution.parameter_covariance * np.outer(to_log, to_log) @ slope
-        length = float(slope @ way)
-        return way * np.sqrt(self.excess / length) if length > 0 else np.zeros_like(way)
+    def limit(self, function: QuantityFunction, sign: float) -> float:
+        """Return a quantity's largest value in the region, or with sign -1 the smallest; NaN if not found.
+
+        At a limit the deviance equals its bound, and its derivatives are a multiple of the quantity's.
+        Newton's steps solve these equations.
+        """
+        is_zero = np.append(np.abs(self.estimates[:-1]) < _START / 10, False)
+        _, slopes = function(self.estimates)
+        # the logarithm of a variance has no derivatives where its estimate is zero
+        direction = np.zeros_like(self.estimates)
+        if np.isfinite(slopes).all():
+            direction = sign * self._normal_direction(slopes)
+        start_values = (_START, 0.0) if is_zero.any() else (0.0,)
+        for start_value in start_values:
+            start = self.estimates + np.where(is_zero, start_value, 0.0)
+            extreme = self._follow_extreme(function, sign, direction, start)
+            if extreme is not None:
+                return function(extreme)[0]
+        return np.nan
+
+    def _follow_extreme(
+        self, function: QuantityFunction, sign: float, direction: np.ndarray, start: np.ndarray
+    ) -> np.ndarray | None:
+        """Return the parameters of the quantity's extreme in the region; None if not found.
+
+        The extreme for the whole excess is tried first. Where Newton's steps fail, the excess grows in
+        smaller steps, and each search starts from the extreme before, moved away from the estimates.
+        """
+        estimates = self.estimates
+        estimate, _ = function(estimates)
+        extreme = start
+        share = 0.0  # of the excess, for which the extreme is known
+        step = 1.0
+        while share < 1:
+            new_share = min(1.0, share + step)
+            # the region grows with the square root of the excess
+            if share == 0:
+                shift = direction * np.sqrt(new_share)
+            else:
+                shift = (extreme - estimates) * (np.sqrt(new_share / share) - 1)
+            new_extreme = self._solve_extreme(function, extreme + shift, new_share * self.excess)
+            # an extreme on the other side of the estimate is that of the opposite limit
+            if new_extreme is None or sign * (function(new_extreme)[0] - estimate) <= 0:
+                step /= 3
+                if step < _SHORTEST_STEP:
+                    return None
+                continue
+            extreme = new_extreme
+            share = new_share
+        return extreme
+
+    def _solve_extreme(
+        self, function: QuantityFunction, start: np.ndarray, excess: float
+    ) -> np.ndarray | None:
+        """Return the parameters of an extreme quantity at this excess of the deviance; None if not found.
+
+        Newton's steps solve d deviance = multiplier * d quantity and deviance = excess for the parameters and
+        the multiplier.
+        """
+        parameters = start
+        multiplier = None
+        for _ in range(_MAX_STEPS):
+            try:
+                deviance, deviance_slopes, deviance_hessian = self._deviance(parameters)
+            except np.linalg.LinAlgError:
+                return None
+            _, slopes = function(parameters)
+            if multiplier is None:
+                multiplier = float(deviance_slopes @ slopes) / max(float(slopes @ slopes), 1e-300)
+            slope_error = deviance_slopes - multiplier * slopes
+            deviance_error = deviance - excess
+            slopes_agree = np.abs(slope_error).max() < _TOLERANCE * self.solution.n
+            if slopes_agree and abs(deviance_error) < _TOLERANCE:
+                return parameters
+            quantity_hessian = _second_derivatives(function, parameters)
+            lagrangian_hessian = deviance_hessian - multiplier * quantity_hessian
+            jacobian = np.block(
+                [[lagrangian_hessian, -slopes[:, None]], [deviance_slopes[None], np.zeros((1, 1))]]
+            )
+            try:
+                step = np.linalg.solve(jacobian, -np.append(slope_error, deviance_error))
+            except np.linalg.LinAlgError:
+                return None
+            # no parameter changes by more than half of itself (of 0.2, if it is smaller)
+            relative_step = np.abs(step[:-1] / np.maximum(np.abs(parameters), 0.2)).max()
+            if relative_step > 0:
+                step *= min(1.0, 0.5 / relative_step)
+            parameters = parameters + step[:-1]
+            multiplier = multiplier + step[-1]
+        return None
+
+    def _deviance(self, parameters: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return the deviance in excess of its minimum, with its first and second derivatives."""
+        scaled = self.solution.scaled
+        reml = self.solution.reml
+        sigma = float(np.exp(parameters[-1]))
+        relative_factors = lambdas(parameters[:-1], scaled.terms)
+        evaluation = evaluate(scaled.products, relative_factors, reml=reml, sigma=sigma)
+        by_log_sigma = 2 * evaluation.df - 2 * evaluation.rss / sigma**2
+        slopes = np.append(gradient(evaluation, relative_factors, scaled.terms), by_log_sigma)
+        second_derivatives = hessian(
+            scaled.products, scaled.terms, relative_factors, evaluation, reml=reml, sigma=sigma
+        )
+        # from sigma to its logarithm
+        second_derivatives[-1] *= sigma
+        second_derivatives[:, -1] *= sigma
+        second_derivatives[-1, -1] += by_log_sigma
+        return evaluation.deviance - self.least_deviance, slopes, second_derivatives
+
+    def _normal_direction(self, slopes: np.ndarray) -> np.ndarray:
+        """Return the vector from the estimates to the limit of a quantity by the normal approximation."""
+        to_log_sigma = np.append(np.ones(len(slopes) - 1), np.exp(-self.estimates[-1]))
+        covariance = self.solution.parameter_covariance * np.outer(to_log_sigma, to_log_sigma)
+        direction = covariance @ slopes
+        variance = float(slopes @ direction)
+        if not variance > 0:
+            return np.zeros_like(direction)
+        return direction * np.sqrt(self.excess / variance)
+
+
+def _second_derivatives(function: QuantityFunction, parameters: np.ndarray) -> np.ndarray:
+    """Return a quantity's second derivatives, from central differences of its first ones."""
+    differences = [
+        function(parameters + step)[1] - function(parameters - step)[1]
+        for step in _DIFFERENCE * np.eye(len(parameters))
+    ]
+    return np.array(differences) / (2 * _DIFFERENCE)
 
 
 def _quantities(solution: MixedSolution, excess: float) -> Iterator[_Quantity]:
-    """All that has limits: each term's standard deviations and correlations, the residuals', the shares."""
+    """Yield all quantities of a model: standard deviations and correlations by term, sigma, the shares."""
     scaled = solution.scaled
 
-    def deviation(logarithm: float) -> float:
-        return scaled.unit * float(np.exp(logarithm))
+    def response_deviation(log_deviation: float) -> float:
+        """Return a standard deviation in the unit of the response."""
+        return scaled.unit * float(np.exp(log_deviation))
 
-    for k, (term, basis) in enumerate(zip(scaled.terms, scaled.bases, strict=True)):
-        none = [likelihood_ratio(solution, k, [e]).statistic <= excess for e in range(len(term.effects))]
-        for e, effect in enumerate(term.effects):
-            value = _log_deviation(scaled.terms, k, basis[e])
-            yield _Quantity(k, "sd", (effect,), value, deviation, 0.0 if none[e] else None)
-        for e, f in itertools.combinations(range(len(term.effects)) if term.correlated else (), 2):
-            # next to a variance of zero any correlation will do
-            low, high = (
-                sign if none[e] or none[f] or _perfect(solution, k, (e, f), sign) <= excess else None
-                for sign in (-1.0, 1.0)
-            )
-            pair = (term.effects[e], term.effects[f])
-            yield _Quantity(
-                k, "correlation", pair, _correlation(scaled.terms, k, basis[[e, f]]), float, low, high
-            )
-    residual = np.append(np.zeros(len(solution.theta)), 1.0)
-    yield _Quantity(None, "sd", (), lambda at: (at[-1], residual), deviation)
+    for k in range(len(scaled.terms)):
+        yield from _term_quantities(solution, k, excess, response_deviation)
+    log_sigma_slopes = np.append(np.zeros(len(solution.theta)), 1.0)
+    yield _Quantity(
+        term=None,
+        kind="sd",
+        effects=(),
+        function=lambda parameters: (parameters[-1], log_sigma_slopes),
+        transform=response_deviation,
+    )
     for k, term in enumerate(scaled.terms):
-        no_term = likelihood_ratio(solution, k).statistic <= excess
+        includes_zero = likelihood_ratio(solution, k).statistic <= excess
         yield _Quantity(
-            k, "share", term.effects, _share(scaled.terms, k), _logistic, 0.0 if no_term else None
+            term=k,
+            kind="share",
+            effects=term.effects,
+            function=_log_odds_of_share(scaled.terms, k),
+            transform=_inverse_logit,
+            conf_low=0.0 if includes_zero else None,
         )
-    no_terms = 2 * (solution.log_likelihood - log_likelihood(solution, [])) <= excess
-    yield _Quantity(None, "share", (), _share(scaled.terms, None), _logistic, None, 1.0 if no_terms else None)
+    without_terms = 2 * (solution.log_likelihood - log_likelihood(solution, []))
+    yield _Quantity(
+        term=None,
+        kind="share",
+        effects=(),
+        function=_log_odds_of_share(scaled.terms, None),
+        transform=_inverse_logit,
+        conf_high=1.0 if without_terms <= excess else None,
+    )
 
 
-def _perfect(solution: MixedSolution, k: int, pair: tuple[int, int], sign: float) -> float:
-    """Least deviance, above the least of all, where two effects of a term correlate by 1 or by -1."""
+def _term_quantities(
+    solution: MixedSolution, k: int, excess: float, response_deviation: Callable[[float], float]
+) -> Iterator[_Quantity]:
+    """Yield the standard deviations of a term's effects, then their correlations."""
+    scaled = solution.scaled
+    term = scaled.terms[k]
+    basis = scaled.bases[k]
+    n_effects = len(term.effects)
+    includes_zero = [likelihood_ratio(solution, k, [e]).statistic <= excess for e in range(n_effects)]
+    for e, effect in enumerate(term.effects):
+        yield _Quantity(
+            term=k,
+            kind="sd",
+            effects=(effect,),
+            function=_log_deviation(scaled.terms, k, basis[e]),
+            transform=response_deviation,
+            conf_low=0.0 if includes_zero[e] else None,
+        )
+    if not term.correlated:
+        return
+    for e, f in itertools.combinations(range(n_effects), 2):
+        # where a variance may be zero, any correlation is possible
+        is_undetermined = includes_zero[e] or includes_zero[f]
+        conf_low = None
+        if is_undetermined or _perfect_correlation_excess(solution, k, (e, f), -1.0) <= excess:
+            conf_low = -1.0
+        conf_high = None
+        if is_undetermined or _perfect_correlation_excess(solution, k, (e, f), 1.0) <= excess:
+            conf_high = 1.0
+        yield _Quantity(
+            term=k,
+            kind="correlation",
+            effects=(term.effects[e], term.effects[f]),
+            function=_correlation(scaled.terms, k, basis[[e, f]]),
+            transform=float,
+            conf_low=conf_low,
+            conf_high=conf_high,
+        )
+
+
+def _perfect_correlation_excess(solution: MixedSolution, k: int, pair: tuple[int, int], sign: float) -> float:
+    """Return the excess of the least deviance at which two effects of term k correlate by 1 (or -1)."""
     term = solution.terms[k]
-    order = [*pair, *(e for e in range(len(term.effects)) if e not in pair)]
-    turned = list(solution.terms)
-    turned[k] = replace(term, effects=tuple(term.effects[e] for e in order), matrix=term.matrix[:, order])
-    scaled = scale(solution.matrix, solution.response, turned, turned=False)
-    start = np.where(on_diagonal(turned), 1.0, 0.0)
+    n_effects = len(term.effects)
+    order = [*pair, *(e for e in range(n_effects) if e not in pair)]
+    terms = list(solution.terms)
+    terms[k] = replace(term, effects=tuple(term.effects[e] for e in order), matrix=term.matrix[:, order])
+    scaled = scale(solution.matrix, solution.response, terms, orthogonalize=False)
+    is_variance = is_diagonal(terms)
+    start = np.where(is_variance, 1.0, 0.0)
     bounds: list[tuple[float | None, float | None]] = [
-        (0, None) if variance else (None, None) for variance in on_diagonal(turned)
+        (0, None) if variance else (None, None) for variance in is_variance
     ]
-    # the second effect is the first times a number: Lambda has 0 and the sign there
-    across = sum(t.n_parameters for t in turned[:k]) + 1
-    within = across + len(term.effects) - 1
-    bounds[across], start[across] = ((0, None) if sign > 0 else (None, 0)), sign * _START
-    bounds[within], start[within] = (0, 0), 0.0
+    # The second effect is a multiple of the first where, in the second row of Lambda, the first entry has the
+    # sign of the correlation and the second entry is 0.
+    first_entry = sum(term.n_parameters for term in terms[:k]) + 1
+    second_entry = first_entry + n_effects - 1
+    bounds[first_entry] = (0, None) if sign > 0 else (None, 0)
+    start[first_entry] = sign * _START
+    bounds[second_entry] = (0, 0)
+    start[second_entry] = 0.0
     search = Search(scaled.products, scaled.terms, reml=solution.reml)
-    least = minimize(search, start, jac=True, bounds=bounds, method="L-BFGS-B", options={"maxiter": 500})
-    return float(least.fun * solution.n - solution.evaluated.deviance)
+    optimum = minimize(search, start, jac=True, bounds=bounds, method="L-BFGS-B", options={"maxiter": 500})
+    return float(optimum.fun * solution.n - solution.evaluated.deviance)
 
 
-def _logistic(logit: float) -> float:
-    """A share of its log odds."""
-    return float(special.expit(logit))
+def _inverse_logit(log_odds: float) -> float:
+    """Return the share with these log odds."""
+    return float(special.expit(log_odds))
 
 
-def _log_deviation(terms: Sequence[RandomTerm], k: int, basis: np.ndarray) -> Callable[[np.ndarray], Valued]:
-    """Logarithm of the standard deviation of a combination of a term's effects; infinite where it is zero."""
+def _log_deviation(terms: Sequence[RandomTerm], k: int, combination: np.ndarray) -> QuantityFunction:
+    """Return the function for the log standard deviation of a combination of term k's effects.
 
-    def value(at: np.ndarray) -> Valued:
-        factors = lambdas(at[:-1], terms)
-        row = basis @ factors[k]
-        change = [np.zeros_like(factor) for factor in factors]
+    It is infinite where the standard deviation is zero.
+    """
+
+    def log_deviation(parameters: np.ndarray) -> tuple[float, np.ndarray]:
+        relative_factors = lambdas(parameters[:-1], terms)
+        # with combination c the variance is sigma^2 |c'Lambda|^2
+        row = combination @ relative_factors[k]
+        by_lambda = [np.zeros_like(factor) for factor in relative_factors]
         with np.errstate(divide="ignore", invalid="ignore"):
-            change[k] = np.outer(basis, row) / (row @ row)
-            return at[-1] + np.log(row @ row) / 2, np.append(thetas(change, terms), 1.0)
+            by_lambda[k] = np.outer(combination, row) / (row @ row)
+            value = parameters[-1] + np.log(row @ row) / 2
+        return value, np.append(theta_entries(by_lambda, terms), 1.0)
 
-    return value
+    return log_deviation
 
 
-def _correlation(terms: Sequence[RandomTerm], k: int, bases: np.ndarray) -> Callable[[np.ndarray], Valued]:
-    """Correlation of two combinations of a term's effects; NaN where one has no variance."""
+def _correlation(terms: Sequence[RandomTerm], k: int, combinations: np.ndarray) -> QuantityFunction:
+    """Return the function for the correlation of two combinations (2, n_effects) of term k's effects.
 
-    def value(at: np.ndarray) -> Valued:
-        factors = lambdas(at[:-1], terms)
-        first, second = bases @ factors[k]
+    It is NaN where one of them has no variance.
+    """
+
+    def correlation(parameters: np.ndarray) -> tuple[float, np.ndarray]:
+        relative_factors = lambdas(parameters[:-1], terms)
+        first, second = combinations @ relative_factors[k]
         with np.errstate(divide="ignore", invalid="ignore"):
-            size, other = 1 / np.linalg.norm(first), 1 / np.linalg.norm(second)
-            found = float(first @ second * size * other)
-            rows = [
-                second * size * other - found * first * size**2,
-                first * size * other - found * second * other**2,
-            ]
-        change = [np.zeros_like(factor) for factor in factors]
-        change[k] = bases.T @ rows
-        return found, np.append(thetas(change, terms), 0.0)
+            inverse_first = 1 / np.linalg.norm(first)
+            inverse_second = 1 / np.linalg.norm(second)
+            value = float(first @ second * inverse_first * inverse_second)
+            by_first = second * inverse_first * inverse_second - value * first * inverse_first**2
+            by_second = first * inverse_first * inverse_second - value * second * inverse_second**2
+        by_lambda = [np.zeros_like(factor) for factor in relative_factors]
+        by_lambda[k] = combinations.T @ [by_first, by_second]
+        return value, np.append(theta_entries(by_lambda, terms), 0.0)
 
-    return value
+    return correlation
 
 
-def _share(terms: Sequence[RandomTerm], k: int | None) -> Callable[[np.ndarray], Valued]:
-    """Log odds of the share of a term, or of the residuals, in the variance of a response over the rows."""
-    means = [term.matrix.T @ term.matrix / len(term.matrix) for term in terms]
+def _log_odds_of_share(terms: Sequence[RandomTerm], k: int | None) -> QuantityFunction:
+    """Return the function for the log odds of the share of term k, or of the residuals, in the variance.
 
-    def value(at: np.ndarray) -> Valued:
-        factors = lambdas(at[:-1], terms)
-        times = [mean @ factor for mean, factor in zip(means, factors, strict=True)]
-        parts = [float(np.vdot(first, second)) for first, second in zip(times, factors, strict=True)]
-        mine = np.array([j == k for j in range(len(terms))])
-        part = 1.0 if k is None else parts[k]
-        rest = sum(np.array(parts)[~mine]) + (k is not None)
+    The variance of a response is averaged over the rows. Divided by sigma^2, a term adds trace(M Sigma) to
+    it, where M is the mean of the crossproducts of the term's rows, and the residuals add 1.
+    """
+    mean_products = [term.matrix.T @ term.matrix / len(term.matrix) for term in terms]
+
+    def log_odds(parameters: np.ndarray) -> tuple[float, np.ndarray]:
+        relative_factors = lambdas(parameters[:-1], terms)
+        half_slopes = [
+            mean_product @ relative_factor
+            for mean_product, relative_factor in zip(mean_products, relative_factors, strict=True)
+        ]
+        variances = [
+            float(np.vdot(half_slope, relative_factor))
+            for half_slope, relative_factor in zip(half_slopes, relative_factors, strict=True)
+        ]
+        remaining_variance = sum(variance for j, variance in enumerate(variances) if j != k)
+        if k is None:
+            variance = 1.0
+        else:
+            variance = variances[k]
+            remaining_variance += 1
+        by_lambda = []
         with np.errstate(divide="ignore", invalid="ignore"):
-            change = [2 * time / (part if own else -rest) for own, time in zip(mine, times, strict=True)]
-            return float(np.log(part) - np.log(rest)), np.append(thetas(change, terms), 0.0)
+            for j, half_slope in enumerate(half_slopes):
+                denominator = variance if j == k else -remaining_variance
+                by_lambda.append(2 * half_slope / denominator)
+            value = float(np.log(variance) - np.log(remaining_variance))
+        return value, np.append(theta_entries(by_lambda, terms), 0.0)
 
-    return value
+    return log_odds

@@ -17,51 +17,63 @@ from scipy.stats import chi2
 from salstats.stats.models.mixed.kernel import MixedSolution, fit_mixed
 from salstats.stats.models.mixed.terms import RandomTerm
 
+#: A statistic below this share of the log likelihood is rounding error.
+_ROUNDING = 1e-9
+
 
 class LikelihoodRatio(NamedTuple):
-    """A likelihood-ratio test."""
+    """A likelihood-ratio test of nested models."""
 
-    statistic: float  # twice the difference of the log likelihoods, of both models as the first was fitted
-    df: int  # variances and covariances that the smaller model lacks
-    # where one variance is tested: half of chi-squared's with df and half of that with df - 1, as a variance
-    # cannot be negative. Else of chi-squared with df, as lmerTest's `ranova`; too large.
+    statistic: float  # twice the difference of the log likelihoods, both restricted or both not
+    df: int  # number of variances and covariances that the smaller model lacks
+    # From chi-squared with df degrees of freedom, as in lmerTest's `ranova`, which is conservative. Where one
+    # variance is tested: the mean of the P values with df and df - 1, since a variance cannot be negative.
     p_value: float
 
 
 def likelihood_ratio(
     solution: MixedSolution, drop: int, effects: Sequence[int] | None = None
 ) -> LikelihoodRatio:
-    """Test that a term, or some of its effects, have no variance."""
+    """Test that the term at position `drop`, or only its effects at these positions, have no variance."""
     term = solution.terms[drop]
-    kept = [k for k in range(len(term.effects)) if effects is not None and k not in effects]
+    remaining = []
+    if effects is not None:
+        remaining = [k for k in range(len(term.effects)) if k not in effects]
     smaller = list(solution.terms)
-    if kept:
-        smaller[drop] = replace(
-            term, effects=tuple(term.effects[k] for k in kept), matrix=term.matrix[:, kept]
-        )
+    if remaining:
+        remaining_effects = tuple(term.effects[k] for k in remaining)
+        smaller[drop] = replace(term, effects=remaining_effects, matrix=term.matrix[:, remaining])
     else:
         del smaller[drop]
-    less = log_likelihood(solution, smaller)
-    df = len(solution.theta) - sum(t.n_parameters for t in smaller)
-    statistic = max(0.0, 2 * (solution.log_likelihood - less))
-    # rounding of the likelihood is no evidence
-    if statistic < 1e-9 * max(1.0, abs(less)):
+
+    smaller_log_likelihood = log_likelihood(solution, smaller)
+    df = len(solution.theta) - sum(term.n_parameters for term in smaller)
+    statistic = max(0.0, 2 * (solution.log_likelihood - smaller_log_likelihood))
+    if statistic < _ROUNDING * max(1.0, abs(smaller_log_likelihood)):
         statistic = 0.0
     p_value = float(chi2.sf(statistic, df))
-    if len(term.effects) - len(kept) == 1:
-        # chi-squared with 0 is 0
-        less = float(chi2.sf(statistic, df - 1)) if df > 1 else float(statistic <= 0)
-        p_value = (p_value + less) / 2
+    n_tested = len(term.effects) - len(remaining)
+    if n_tested == 1:
+        p_value = (p_value + _chi_squared_tail(statistic, df - 1)) / 2
     return LikelihoodRatio(statistic, df, p_value)
 
 
+def _chi_squared_tail(statistic: float, df: int) -> float:
+    """Return the upper tail probability of chi-squared; with 0 degrees of freedom chi-squared is 0."""
+    if df == 0:
+        return float(statistic <= 0)
+    return float(chi2.sf(statistic, df))
+
+
 def log_likelihood(solution: MixedSolution, terms: Sequence[RandomTerm]) -> float:
-    """Log likelihood, restricted or not, of a model with these terms, or none."""
+    """Return the log likelihood, restricted as in `solution`, of its model with other random terms."""
+    matrix = solution.matrix
+    response = solution.response
     if terms:
-        return fit_mixed(solution.matrix, solution.response, terms, reml=solution.reml).log_likelihood
-    matrix, response = solution.matrix, solution.response
+        return fit_mixed(matrix, response, terms, reml=solution.reml).log_likelihood
     df = solution.n - solution.p if solution.reml else solution.n
-    rss = float(np.sum((response - matrix @ np.linalg.lstsq(matrix, response)[0]) ** 2))
+    coefficients = np.linalg.lstsq(matrix, response)[0]
+    rss = float(np.sum((response - matrix @ coefficients) ** 2))
     deviance = df * (1 + np.log(2 * np.pi * rss / df))
     if solution.reml:
         deviance += np.linalg.slogdet(matrix.T @ matrix)[1]

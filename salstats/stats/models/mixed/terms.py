@@ -1,4 +1,9 @@
-"""Random terms, and the parameters theta of their relative covariances."""
+"""Random terms, and the parameters theta of their relative covariances.
+
+As in lme4, the covariance of a term's effects is sigma^2 Lambda Lambda', where sigma is the standard
+deviation of the residuals. Lambda is the term's relative covariance factor; theta holds the entries of all of
+them.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,46 +14,60 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RandomTerm:
-    """Effects that vary over the levels of a factor, `(1 + method | reader)`."""
+    """Effects that vary over the levels of a grouping factor, as in `(1 + method | reader)`."""
 
-    name: str  # the factor, such as "reader" or "patient:case"
-    effects: tuple[str, ...]  # what varies, such as "(Intercept)" and "method[human]"
-    codes: np.ndarray  # (n,), level of each row, 0 ... n_levels - 1, each of which occurs.
+    name: str  # the grouping factor, such as "reader" or "patient:case"
+    effects: tuple[str, ...]  # names of the effects, such as "(Intercept)" and "method[human]"
+    codes: np.ndarray  # (n,), level of each row, 0 ... n_levels - 1; each level occurs
     n_levels: int
-    matrix: np.ndarray  # (n, n_effects)
+    matrix: np.ndarray  # (n, n_effects), the variable that each effect multiplies
     correlated: bool = True  # False: the effects are independent of each other
 
     @cached_property
-    def places(self) -> tuple[np.ndarray, np.ndarray]:
+    def theta_positions(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows and columns of Lambda that theta fills: the lower triangle by columns, as in lme4."""
         n_effects = len(self.effects)
         if not self.correlated:
             return np.arange(n_effects), np.arange(n_effects)
+        # the lower triangle by columns is the upper triangle by rows, transposed
         columns, rows = np.triu_indices(n_effects)
         return rows, columns
 
     @property
     def n_parameters(self) -> int:
-        """Number of its variances and covariances."""
-        return len(self.places[0])
+        """Number of the term's variances and covariances."""
+        return len(self.theta_positions[0])
 
 
 def lambdas(theta: np.ndarray, terms: Sequence[RandomTerm]) -> list[np.ndarray]:
-    """Each term's lower triangular Lambda; Lambda Lambda' times sigma^2 is its covariance."""
-    filled, at = [], 0
+    """Return the relative covariance factor Lambda of each term, lower triangular."""
+    relative_factors = []
+    start = 0
     for term in terms:
-        factor = np.zeros((len(term.effects), len(term.effects)))
-        factor[term.places] = theta[at : at + term.n_parameters]
-        filled.append(factor)
-        at += term.n_parameters
-    return filled
+        end = start + term.n_parameters
+        relative_factor = np.zeros((len(term.effects), len(term.effects)))
+        relative_factor[term.theta_positions] = theta[start:end]
+        relative_factors.append(relative_factor)
+        start = end
+    return relative_factors
 
 
-def thetas(factors: Sequence[np.ndarray], terms: Sequence[RandomTerm]) -> np.ndarray:
-    """The inverse of `lambdas`."""
-    return np.concatenate([factor[term.places] for factor, term in zip(factors, terms, strict=True)])
+def theta_entries(relative_factors: Sequence[np.ndarray], terms: Sequence[RandomTerm]) -> np.ndarray:
+    """Return the entries of each term's (n_effects, n_effects) matrix that stand in theta, in its order.
+
+    Of relative covariance factors this is theta itself, the inverse of `lambdas`.
+    """
+    entries = [
+        relative_factor[term.theta_positions]
+        for relative_factor, term in zip(relative_factors, terms, strict=True)
+    ]
+    return np.concatenate(entries)
 
 
-def on_diagonal(terms: Sequence[RandomTerm]) -> np.ndarray:
-    """Which parameters stand on a diagonal of Lambda, so are at least 0."""
-    return np.concatenate([np.equal(*term.places) for term in terms])
+def is_diagonal(terms: Sequence[RandomTerm]) -> np.ndarray:
+    """Return True for each entry of theta that is on a diagonal of Lambda, and so at least 0."""
+    is_diagonal_by_term = []
+    for term in terms:
+        rows, columns = term.theta_positions
+        is_diagonal_by_term.append(rows == columns)
+    return np.concatenate(is_diagonal_by_term)
