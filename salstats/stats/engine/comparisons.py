@@ -442,8 +442,8 @@ def _target(
         defined_members = overall_members * is_defined[:, None]
         row_keys = append_keys(keys, overall_keys)
         if comparison.pairs == "complete":
-            method = method.pooled(overall_members, is_defined)
-            reference = reference.pooled(overall_members, is_defined)
+            method = method.with_pooled(overall_members, is_defined)
+            reference = reference.with_pooled(overall_members, is_defined)
         else:
             # the two sides have different mixes of tasks: both are weighted by the numbers of pairs instead
             mixed_weights = defined_members * n_pairs[:, None].astype(np.float64)
@@ -524,7 +524,7 @@ def _available_reference_cells(
         len(distinct_groups),
         weights,
     )
-    return cells.taken(positions)
+    return cells.select(positions)
 
 
 def _is_absent_pair(scores: pd.DataFrame, pairs: Pairs) -> np.ndarray:
