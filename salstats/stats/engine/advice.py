@@ -1,4 +1,4 @@
-"""Warnings about results that stand but deserve a look: what to look at, and what would do instead."""
+"""Warnings about estimates and limits that are doubtful, with what to do instead."""
 
 import numpy as np
 import pandas as pd
@@ -10,168 +10,195 @@ from salstats.stats.engine.estimands import Target, ratio
 from salstats.stats.engine.few_units import FEW_DF
 from salstats.stats.engine.intervals import BOOTSTRAP, RECOMMENDED, RECORDS
 
-#: share of undefined replicates above which an interval deserves a look
+#: Share of undefined replicates above which an interval is doubtful.
 UNDEFINED_SHARE = 0.01
-#: units below which intervals and tests from resampling are known to run short
+#: Units below which intervals from resampling are too short and p-values too small.
 FEW_UNITS = 20
-#: a standard error smaller than this, relative to the scores, is rounding error
+#: Share of the size of the scores below which a standard error is rounding error.
 ROUNDING = 1e-12
-#: units with anything but zeros below which limits are too short where most have zeros
-_FEW_TELLING = 8
-#: decrease in percent above which next to nothing is left, and units that are enough all the same
-_NEARLY_ALL, _ENOUGH = 90.0, 40
+#: Units with nonzero scores below which limits are too short if most units have only zeros.
+_FEW_NONZERO_UNITS = 8
+#: Decrease in percent above which next to nothing is left of the reference.
+_NEARLY_ALL = 90.0
+#: Units from which limits of such decreases hold.
+_ENOUGH_UNITS = 40
+#: Terms whose values are bounded by the range of the metric.
+_BOUNDED_TERMS = ("mean", "pooled_rate", "difference", "percent_decrease")
 
 
-def warn_few_units(smallest: np.ndarray, keys: pd.DataFrame, what: str, term: str) -> None:
-    """Warn where what is made from replicates hangs on few units."""
-    few = (smallest < FEW_UNITS) & (smallest > 0)
-    if few.any():
-        low, high = int(smallest[few].min()), int(smallest[few].max())
+def warn_few_units(smallest: np.ndarray, keys: pd.DataFrame, subject: str, term: str) -> None:
+    """Warn where intervals or tests from replicates rest on few units.
+
+    `smallest` (n_rows,) are numbers of units, and `subject` begins the message.
+    """
+    is_few = (smallest < FEW_UNITS) & (smallest > 0)
+    if is_few.any():
+        low = int(smallest[is_few].min())
+        high = int(smallest[is_few].max())
         span = f"{low}" if low == high else f"{low} to {high}"
         warn(
-            f"{what} rest on {span} units for {named_groups(keys, few)}; resampling fewer than {FEW_UNITS} "
-            f"gives intervals too short and p-values too small: {better(term)}"
+            f"{subject} rest on {span} units for {named_groups(keys, is_few)}; resampling fewer than "
+            f"{FEW_UNITS} gives intervals too short and p-values too small: {better(term)}"
         )
 
 
 def warn_unequal_units(sizes: np.ndarray, few: np.ndarray, keys: pd.DataFrame, term: str = "") -> None:
-    """Warn where a few large units decide among many small ones, unless they are `few` anyway.
+    """Warn where a few large units dominate many small ones, except in rows with `few` units.
 
-    `sizes` (n_units, n_rows) are the defined scores of each unit; they are compared by what units of equal
-    size they are worth. Of a `term` the interval that is recommended is said to hold better.
+    `sizes` (n_units, n_rows) are numbers of defined scores. Their effective number of units is
+    (sum of sizes)^2 / sum of squared sizes (Kish). The message recommends an interval for `term`.
     """
-    effective, n_units = ratio(sizes.sum(axis=0) ** 2, (sizes**2).sum(axis=0)), (sizes > 0).sum(axis=0)
-    unequal = ~few & (effective < FEW_UNITS) & (effective < n_units / 2)
-    if unequal.any():
+    effective = ratio(sizes.sum(axis=0) ** 2, (sizes**2).sum(axis=0))
+    n_units = (sizes > 0).sum(axis=0)
+    is_unequal = ~few & (effective < FEW_UNITS) & (effective < n_units / 2)
+    if is_unequal.any():
         warn(
-            f"units differ so much in size that they are worth {effective[unequal].min():.0f} equal ones for "
-            f"{named_groups(keys, unequal)}; intervals come out too short: {better(term)}"
+            f"units differ so much in size that they are worth {effective[is_unequal].min():.0f} equal ones "
+            f"for {named_groups(keys, is_unequal)}; intervals come out too short: {better(term)}"
         )
 
 
 def better(term: str) -> str:
-    """What holds better than intervals that run short: the one that is recommended, or more cases."""
-    record = next((r for r in RECORDS if term in r.recommended and r.kind != "bootstrap"), None)
-    if record is None:
-        return "more cases are needed"
-    return f"interval={RECOMMENDED!r} ({record.brief or record.label}) holds better"
+    """Return the remedy for intervals that are too short: the one recommended for `term`, or more cases."""
+    for record in RECORDS:
+        if term in record.recommended and record.kind != "bootstrap":
+            return f"interval={RECOMMENDED!r} ({record.brief or record.label}) holds better"
+    return "more cases are needed"
 
 
-def rough(df: np.ndarray) -> np.ndarray:
+def has_few_df(df: np.ndarray) -> np.ndarray:
     """Find rows with so few degrees of freedom that Student's t is rough."""
     return np.asarray(df < FEW_DF)
 
 
 def warn_rough(df: np.ndarray, keys: pd.DataFrame) -> None:
     """Warn of limits from Student's t with few degrees of freedom."""
-    few = rough(df)
-    if few.any():
-        low, high = (f"{value:.2g}" for value in (df[few].min(), df[few].max()))
+    is_few = has_few_df(df)
+    if is_few.any():
+        low = f"{df[is_few].min():.2g}"
+        high = f"{df[is_few].max():.2g}"
+        span = low if low == high else f"{low} to {high}"
         warn(
-            f"limits rest on {low if low == high else f'{low} to {high}'} degrees of freedom for "
-            f"{named_groups(keys, few)}; fewer than {FEW_DF} gives rough limits and p-values: more units, "
-            "or units of more equal size, are needed"
+            f"limits rest on {span} degrees of freedom for {named_groups(keys, is_few)}; fewer than {FEW_DF} "
+            "gives rough limits and p-values: more units, or units of more equal size, are needed"
         )
 
 
-def mostly_zeros(telling: np.ndarray, n_units: np.ndarray) -> np.ndarray:
-    """Find rows most of whose units are zeros, so that the few with a score decide alone."""
-    return np.asarray((telling < _FEW_TELLING) & (telling < n_units / 2) & (telling > 0))
+def is_mostly_zeros(n_nonzero: np.ndarray, n_units: np.ndarray) -> np.ndarray:
+    """Find rows most of whose units have only zeros, so that the few `n_nonzero` units decide the limits."""
+    return np.asarray((n_nonzero < _FEW_NONZERO_UNITS) & (n_nonzero < n_units / 2) & (n_nonzero > 0))
 
 
 def warn_mostly_zeros(
-    sparse: np.ndarray, telling: np.ndarray, n_units: np.ndarray, keys: pd.DataFrame
+    is_sparse: np.ndarray, n_nonzero: np.ndarray, n_units: np.ndarray, keys: pd.DataFrame
 ) -> None:
-    """Warn of means and differences most of whose units are zeros."""
-    if sparse.any():
-        row = int(np.argmin(np.where(sparse, telling, np.inf)))
+    """Warn of rows most of whose units have only zeros, with the row that has the fewest nonzero units."""
+    if is_sparse.any():
+        row = int(np.argmin(np.where(is_sparse, n_nonzero, np.inf)))
         warn(
-            f"only {telling[row]} of {n_units[row]} units have scores other than 0 for "
-            f"{named_groups(keys, sparse)}; limits from so few held in 79 to 93 of 100 simulated studies, "
+            f"only {n_nonzero[row]} of {n_units[row]} units have scores other than 0 for "
+            f"{named_groups(keys, is_sparse)}; limits from so few held in 79 to 93 of 100 simulated studies, "
             "not in 95"
         )
 
 
-def nearly_all_lost(decrease: np.ndarray, n_units: np.ndarray) -> np.ndarray:
-    """Find percentage decreases of few units that leave next to nothing."""
-    return np.asarray((decrease > _NEARLY_ALL) & (n_units < _ENOUGH))
+def is_nearly_all_lost(decrease: np.ndarray, n_units: np.ndarray) -> np.ndarray:
+    """Find percentage decreases of few units that leave next to nothing of the reference."""
+    return np.asarray((decrease > _NEARLY_ALL) & (n_units < _ENOUGH_UNITS))
 
 
-def warn_nearly_all_lost(most: np.ndarray, keys: pd.DataFrame) -> None:
-    """Warn of percentage decreases that leave next to nothing."""
-    if most.any():
+def warn_nearly_all_lost(is_lost: np.ndarray, keys: pd.DataFrame) -> None:
+    """Warn of percentage decreases that leave next to nothing of the reference."""
+    if is_lost.any():
         warn(
-            f"next to nothing is left of the reference for {named_groups(keys, most)}; limits of decreases "
-            f"above {_NEARLY_ALL:g} % held in 77 to 90 of 100 simulated studies, not in 95: difference() "
-            "holds better"
+            f"next to nothing is left of the reference for {named_groups(keys, is_lost)}; limits of "
+            f"decreases above {_NEARLY_ALL:g} % held in 77 to 90 of 100 simulated studies, not in 95: "
+            "difference() holds better"
         )
 
 
 def warn_rare(smallest: np.ndarray, averaged: np.ndarray, keys: pd.DataFrame) -> None:
-    """Warn of averages over tasks of one or two units, whose variance the other tasks have to tell."""
-    rare = averaged & (smallest <= 2)
-    if rare.any():
+    """Warn of averages over tasks of which one has at most two units, too few for a variance of its own.
+
+    `smallest` (n_rows,) is the smallest number of units of a task, and `averaged` (bool) are rows that are
+    averages.
+    """
+    is_rare = averaged & (smallest <= 2)
+    if is_rare.any():
         warn(
-            f"tasks of one or two units are in the averages of {named_groups(keys, rare)}; limits of these "
-            "rest on the variance of the other tasks"
+            f"tasks of one or two units are in the averages of {named_groups(keys, is_rare)}; limits of "
+            "these rest on the variance of the other tasks"
         )
 
 
 def beyond_range(estimates: pd.DataFrame) -> np.ndarray:
-    """Which rows have a finite limit at a value that what is estimated cannot have."""
+    """Find rows of an estimates frame with a finite limit outside the range of possible values."""
     if not {"metric", "term", "conf_low", "conf_high"} <= set(estimates.columns):
         return np.zeros(len(estimates), dtype=bool)
-    metrics = [known_metric(m) for m in estimates["metric"]]
-    least = np.array([-np.inf if m is None else m.low for m in metrics])
-    most = np.array([np.inf if m is None else m.high for m in metrics])
-    term = estimates["term"].to_numpy(dtype=object)
-    with np.errstate(invalid="ignore"):
-        width = most - least
-    for kind, low, high in (
-        ("difference", -width, width),
-        # of what is never negative no more than all is lost
-        ("percent_decrease", np.full(len(term), -np.inf), np.where(least == 0, 100.0, np.inf)),
-    ):
-        least, most = np.where(term == kind, low, least), np.where(term == kind, high, most)
-    judged = np.isin(term, ("mean", "pooled_rate", "difference", "percent_decrease"))
+    lowest, highest = _possible_range(estimates)
+    is_judged = np.isin(estimates["term"].to_numpy(dtype=object), _BOUNDED_TERMS)
     if "estimate" in estimates.columns:
-        # an estimate outside is of something else, such as changes of that metric
+        # an estimate outside the range is of something else, such as changes of the metric
         estimate = estimates["estimate"].to_numpy(dtype=np.float64, na_value=np.nan)
-        judged &= (estimate >= least) & (estimate <= most)
-    low, high = (estimates[c].to_numpy(dtype=np.float64, na_value=np.nan) for c in ("conf_low", "conf_high"))
-    below, above = (low < least - ROUNDING) & np.isfinite(low), (high > most + ROUNDING) & np.isfinite(high)
-    return np.asarray(judged & (below | above))
+        is_judged &= (estimate >= lowest) & (estimate <= highest)
+    low = estimates["conf_low"].to_numpy(dtype=np.float64, na_value=np.nan)
+    high = estimates["conf_high"].to_numpy(dtype=np.float64, na_value=np.nan)
+    is_below = (low < lowest - ROUNDING) & np.isfinite(low)
+    is_above = (high > highest + ROUNDING) & np.isfinite(high)
+    return np.asarray(is_judged & (is_below | is_above))
+
+
+def _possible_range(estimates: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lowest and highest possible value of each estimate, infinite where there is no bound."""
+    term = estimates["term"].to_numpy(dtype=object)
+    lowest = np.full(len(estimates), -np.inf)
+    highest = np.full(len(estimates), np.inf)
+    for row, name in enumerate(estimates["metric"]):
+        metric = known_metric(name)
+        if metric is not None:
+            lowest[row] = metric.low
+            highest[row] = metric.high
+    with np.errstate(invalid="ignore"):
+        width = highest - lowest
+    # scores that are never negative cannot decrease by more than 100 %
+    highest_decrease = np.where(lowest == 0, 100.0, np.inf)
+    is_difference = term == "difference"
+    is_decrease = term == "percent_decrease"
+    lowest = np.select([is_difference, is_decrease], [-width, -np.inf], lowest)
+    highest = np.select([is_difference, is_decrease], [width, highest_decrease], highest)
+    return lowest, highest
 
 
 def warn_beyond_range(estimates: pd.DataFrame) -> None:
-    """Warn of limits at values that what is estimated cannot have."""
-    beyond = beyond_range(estimates)
-    if beyond.any():
-        rows = estimates[beyond]
-        row = rows.iloc[0]
-        bounded = [r.name for r in RECORDS if r.bounded and row["term"] in r.recommended]
-        keys = estimates[estimates.columns[: estimates.columns.get_loc("term")]]
-        warn(
-            f"{row['interval']} limits hold values that are impossible ({row['conf_low']:.4g} to "
-            f"{row['conf_high']:.4g}) for {named_groups(keys, beyond)}: this interval knows no bounds; "
-            f"{f'interval={bounded[0]!r} stays inside' if bounded else 'cut it off there'}"
-        )
+    """Warn of limits outside the range of possible values."""
+    is_beyond = beyond_range(estimates)
+    if not is_beyond.any():
+        return
+    row = estimates[is_beyond].iloc[0]
+    bounded = [r.name for r in RECORDS if r.bounded and row["term"] in r.recommended]
+    remedy = f"interval={bounded[0]!r} stays inside" if bounded else "cut it off there"
+    keys = estimates[estimates.columns[: estimates.columns.get_loc("term")]]
+    warn(
+        f"{row['interval']} limits hold values that are impossible ({row['conf_low']:.4g} to "
+        f"{row['conf_high']:.4g}) for {named_groups(keys, is_beyond)}: this interval knows no bounds; "
+        f"{remedy}"
+    )
 
 
 def warn_undefined(n_undefined: np.ndarray, n_replicates: int, keys: pd.DataFrame) -> None:
     """Warn where more than 1 % of the replicates are undefined."""
-    many = n_undefined > UNDEFINED_SHARE * n_replicates
-    if many.any():
-        up_to = "up to " if n_undefined[many].min() < n_undefined.max() else ""
+    is_many = n_undefined > UNDEFINED_SHARE * n_replicates
+    if is_many.any():
+        up_to = "up to " if n_undefined[is_many].min() < n_undefined.max() else ""
         warn(
             f"{up_to}{n_undefined.max()} of {n_replicates} replicates are undefined for "
-            f"{named_groups(keys, many)} and left out of the interval (no defined score was drawn, or the "
+            f"{named_groups(keys, is_many)} and left out of the interval (no defined score was drawn, or the "
             "reference is 0), so it speaks only of the others; there are too few defined scores to resample"
         )
 
 
 def warn_alone(kind: str, alone: np.ndarray, keys: pd.DataFrame) -> None:
-    """Warn of samples of one unit, which have no limits."""
+    """Warn of samples of one unit, which have no limits; `kind` is the name of the interval."""
     if alone.any():
         warn(
             f"no {kind} limits for {named_groups(keys, alone)}: a sample of one unit says nothing of how "
@@ -189,54 +216,95 @@ def warn_limits(
     *,
     constant: bool = False,
 ) -> None:
-    """Warn of limits that were not found, of unbounded sets, and of width 0 unless scores are `constant`."""
-    (low, high), keys, compared = limits, target.keys, target.estimand.kind
+    """Warn of limits of width 0, of undefined estimates, of missing limits and of unbounded ones.
+
+    Parameters
+    ----------
+    kind : str
+        Name of the interval.
+    target : Target
+        What is estimated.
+    limits : tuple of ndarray, shape (n_rows,) each
+        Lower and upper limits.
+    estimate : ndarray, shape (n_rows,)
+        Estimates.
+    scale : ndarray, shape (n_rows,)
+        Size of the numbers that the estimates are made of.
+    alone : ndarray of bool, shape (n_rows,)
+        Rows with a sample of one unit.
+    constant : bool
+        Do not warn of width 0.
+    """
+    low, high = limits
+    is_defined = ~np.isnan(estimate)
     with np.errstate(invalid="ignore"):
-        flat = (high - low <= ROUNDING * scale) & ~np.isnan(estimate)
-    if flat.any() and not constant:
-        other = better(target.term) if compared == "mean" else "more cases are needed"
+        has_no_width = (high - low <= ROUNDING * scale) & is_defined
+    if has_no_width.any() and not constant:
+        remedy = better(target.term) if target.estimand.kind == "mean" else "more cases are needed"
         warn(
-            f"the {kind} interval has width 0 for {named_groups(keys, flat)}: all scores or replicates are "
-            f"equal; {other}"
+            f"the {kind} interval has width 0 for {named_groups(target.keys, has_no_width)}: all scores or "
+            f"replicates are equal; {remedy}"
         )
-    unknown = np.isnan(estimate) & (target.estimand.second is not None)
-    for which, why in (
-        (unknown & (target.estimand.count(target.cells) == 0), "no pair has both scores"),
-        (unknown & (target.estimand.count(target.cells) > 0), "the mean of the reference is 0"),
+    if target.estimand.second is not None:
+        _warn_undefined_estimates(target, ~is_defined)
+    is_missing = (np.isnan(low) | np.isnan(high)) & is_defined
+    warn_alone(kind, is_missing & alone, target.keys)
+    _warn_missing_limits(kind, target, estimate, is_missing & ~alone)
+    is_unbounded = np.isinf(low) | np.isinf(high)
+    _warn_unbounded_limits(kind, target.keys, is_unbounded, alone)
+
+
+def _warn_undefined_estimates(target: Target, is_undefined: np.ndarray) -> None:
+    """Warn of undefined differences and percentage decreases, with the reason."""
+    has_no_pair = target.estimand.count(target.cells) == 0
+    for rows, reason in (
+        (is_undefined & has_no_pair, "no pair has both scores"),
+        (is_undefined & ~has_no_pair, "the mean of the reference is 0"),
     ):
-        if which.any():
-            warn(f"the {compared} is undefined for {named_groups(keys, which)}: {why}")
-    lost = (np.isnan(low) | np.isnan(high)) & ~np.isnan(estimate)
-    warn_alone(kind, lost & alone, keys)
-    lost &= ~alone
+        if rows.any():
+            groups = named_groups(target.keys, rows)
+            warn(f"the {target.estimand.kind} is undefined for {groups}: {reason}")
+
+
+def _warn_missing_limits(kind: str, target: Target, estimate: np.ndarray, is_missing: np.ndarray) -> None:
+    """Warn of limits that are NaN for want of a logarithm or of a variance."""
     if kind == "bootstrap_t_log":
-        # what the logarithm is taken of: with a percentage decrease the ratio of the means
-        positive = (1 - estimate / 100 if compared == "percent_decrease" else estimate) > 0
-        if (lost & ~positive).any():
-            what = (
-                "decrease is 100 % or more" if compared == "percent_decrease" else "estimate is not above 0"
-            )
+        if target.estimand.kind == "percent_decrease":
+            # the logarithm is taken of the ratio of the means
+            has_logarithm = 1 - estimate / 100 > 0
+            reason = "decrease is 100 % or more"
+        else:
+            has_logarithm = estimate > 0
+            reason = "estimate is not above 0"
+        has_no_logarithm = is_missing & ~has_logarithm
+        if has_no_logarithm.any():
             warn(
-                f"no {kind} limits for {named_groups(keys, lost & ~positive)}: the {what}, so it has no "
-                "logarithm; interval='studentized' needs none"
+                f"no {kind} limits for {named_groups(target.keys, has_no_logarithm)}: the {reason}, so it "
+                "has no logarithm; interval='studentized' needs none"
             )
-        lost &= positive
-    if lost.any():
-        warn(
-            f"no {kind} limits for {named_groups(keys, lost)}: no variance"
-            f"{', or all replicates on one side of the estimate' * (kind in BOOTSTRAP)}"
-        )
-    unbounded = np.isinf(low) | np.isinf(high)
-    near_0 = "the reference's mean does not differ from 0"
-    if kind != "fieller":
-        near_0 = f"too few units have scores that speak against any value, or {near_0}"
-    for which, why in (
-        (unbounded & ~alone, near_0),
-        (unbounded & alone, "a task of one unit has too much of the weight"),
+        is_missing = is_missing & has_logarithm
+    if is_missing.any():
+        reason = "no variance"
+        if kind in BOOTSTRAP:
+            reason += ", or all replicates on one side of the estimate"
+        warn(f"no {kind} limits for {named_groups(target.keys, is_missing)}: {reason}")
+
+
+def _warn_unbounded_limits(
+    kind: str, keys: pd.DataFrame, is_unbounded: np.ndarray, alone: np.ndarray
+) -> None:
+    """Warn of infinite limits, with the reason."""
+    name = f"the {kind} interval"
+    hint = ""
+    near_zero = "the reference's mean does not differ from 0"
+    if kind == "fieller":
+        name = "Fieller's set"
+        hint = "; conf_set says what the set holds"
+    else:
+        near_zero = f"too few units have scores that speak against any value, or {near_zero}"
+    for rows, reason in (
+        (is_unbounded & ~alone, near_zero),
+        (is_unbounded & alone, "a task of one unit has too much of the weight"),
     ):
-        if which.any():
-            set_of = "Fieller's set" if kind == "fieller" else f"the {kind} interval"
-            warn(
-                f"{set_of} is unbounded for {named_groups(keys, which)}: {why}"
-                f"{'; conf_set says what the set holds' * (kind == 'fieller')}"
-            )
+        if rows.any():
+            warn(f"{name} is unbounded for {named_groups(keys, rows)}: {reason}{hint}")

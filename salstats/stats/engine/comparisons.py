@@ -1,7 +1,7 @@
-"""Each score beside the reference's on the same case, by key, and what a comparison of both is made of."""
+"""Pairs of a score and the reference's score on the same case, and the cells and estimand of a comparison."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -21,60 +21,80 @@ from salstats.stats.engine.estimands import Cells, Estimand, Target, sum_cells
 from salstats.stats.engine.units import Units
 from salstats.stats.engine.weighting import EQUAL, Weights
 
-#: Which scores are compared: those of complete pairs, or each side's own.
+#: Values of `pairs=`: means of the complete pairs, or of all the scores that each side has.
 PAIRS = ("complete", "available")
-#: What `reference=` says for every two methods, unless a method is called so.
+#: Value of `reference=` that compares every two methods, unless a method has this name.
 ALL = "all"
-#: Column of pairs with one score: "method" or "reference", whose score they lack.
+#: Column of pairs with one score: the side without a score, "method" or "reference".
 LACKING = "lacking"
-#: What an observation is of, and what else tells it apart where all sides have it.
+#: Columns that always belong to the key of a pair.
 ALWAYS = ("dataset", "case", "task", "metric")
+#: Columns that belong to the key of a pair if both the method and the reference have values in them.
 IF_GIVEN = ("reader", "model", "seed")
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Rows of scores of methods and of the reference for the same key."""
+    """Rows of scores of methods and of the reference with the same key.
 
-    #: (n_pairs,): Row of the method and row of the reference, -1 where there is none. First come all rows
-    #: of the methods in their order, then rows of the reference that a method lacks.
+    The pairs of all rows of the methods come first, in the order of the rows; then come those of rows of the
+    reference for which a method has no row.
+    """
+
+    #: (n_pairs,): Row of the method, -1 where it has none.
     own: np.ndarray
+    #: (n_pairs,): Row of the reference, -1 where it has none.
     partner: np.ndarray
-    #: (n_pairs,): A row of the method, which tells its name also where `own` is -1, and one of the reference.
+    #: (n_pairs,): A row with the name of the method, also where `own` is -1.
     like: np.ndarray
+    #: (n_pairs,): A row with the name of the reference, also where `partner` is -1.
     reference: np.ndarray
 
     @property
     def source(self) -> np.ndarray:
-        """Row that tells the key of each pair: the method's where it has one, else the reference's."""
+        """Row with the key of each pair: the method's row, or the reference's where the method has none."""
         return np.where(self.own >= 0, self.own, self.partner)
 
 
-def references_of(scores: pd.DataFrame, reference: str) -> list[str]:
-    """Methods that others are compared with: the one named, or of "all" every one, in order of appearance.
+def _concatenate(pairs: Sequence[Pairs]) -> Pairs:
+    """Concatenate sets of pairs."""
+    return Pairs(
+        own=np.concatenate([subset.own for subset in pairs]),
+        partner=np.concatenate([subset.partner for subset in pairs]),
+        like=np.concatenate([subset.like for subset in pairs]),
+        reference=np.concatenate([subset.reference for subset in pairs]),
+    )
 
-    Those without a reader, model or seed stand first: one of their rows serves several of others.
+
+def _reference_methods(scores: pd.DataFrame, reference: str) -> list[str]:
+    """List the methods that others are compared with: `reference`, or with "all" every method.
+
+    With "all", methods with fewer of the columns reader, model and seed come first, because one of their rows
+    may be paired with several rows of another method; ties keep the order of appearance.
     """
     methods = pd.unique(scores["method"])
     if reference != ALL or reference in methods:
         return [reference]
-    given = scores[[c for c in IF_GIVEN if c in scores.columns]].notna()
-    told = given.groupby(scores["method"], observed=True).any().sum(axis=1)
-    return sorted(methods, key=lambda method: told[method])
+    has_value = scores[[c for c in IF_GIVEN if c in scores.columns]].notna()
+    n_columns = has_value.groupby(scores["method"], observed=True).any().sum(axis=1)
+    return sorted(methods, key=lambda method: n_columns[method])
 
 
 def compared_rows(codes: ColumnCodes, reference: str) -> Pairs:
-    """Pairs of every method with `reference`; with "all" of every two, the later one against the earlier."""
-    methods = references_of(codes.frame, reference)
+    """Pair the rows of every method with those of `reference`.
+
+    With "all" every two methods are paired, and the one that `_reference_methods` lists first is the
+    reference.
+    """
+    methods = _reference_methods(codes.frame, reference)
     if len(methods) == 1:
         return pair_rows(codes, methods[0])
-    parts = [pair_rows(codes, method, methods[:i]) for i, method in enumerate(methods[:-1])]
-    names = [field.name for field in fields(Pairs)]
-    return Pairs(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+    subsets = [pair_rows(codes, method, without=methods[:i]) for i, method in enumerate(methods[:-1])]
+    return _concatenate(subsets)
 
 
 def pair_rows(codes: ColumnCodes, reference: str, without: Sequence[str] = ()) -> Pairs:
-    """Pairs of every method, but those `without`, with `reference`.
+    """Pair the rows of every method, except those in `without`, with the rows of `reference`.
 
     Pairs are formed on data set, case, task and metric, and on reader, model and seed where both the
     reference and the method have them. So one human score per case serves the five seeds of a method, one
@@ -82,80 +102,115 @@ def pair_rows(codes: ColumnCodes, reference: str, without: Sequence[str] = ()) -
     they meet seed by seed. A method that was never scored on a task or metric lacks nothing there.
     """
     scores = codes.frame
-    # methods may be called 1 and 2
+    # as text, because methods may be numbers
     is_reference = (scores["method"].astype("str") == str(reference)).to_numpy()
     _check_reference(scores, reference, is_reference)
     is_method = ~is_reference & ~scores["method"].isin(list(without)).to_numpy()
-    theirs, methods = np.flatnonzero(is_reference), codes.column("method").codes
-    filled = {c: scores[c].notna().to_numpy() for c in IF_GIVEN if c in scores.columns}
+    methods = codes.column("method").codes
+    reference_rows = np.flatnonzero(is_reference)
+    key_columns = [c for c in ALWAYS if c in scores.columns]
+    has_value = {c: scores[c].notna().to_numpy() for c in IF_GIVEN if c in scores.columns}
+    # rows of the reference without a partner count as missing only in groups in which the method has scores
     groups = codes.combined([c for c in ("task", "metric") if c in scores.columns])
-    keys_of: dict[tuple[str, ...], np.ndarray] = {}
-    joined, lacking, like = [], [], []
+    n_groups = int(groups.max()) + 1
+    keys_of_columns: dict[tuple[str, ...], np.ndarray] = {}
+    merged = []
+    unpaired_rows = []
+    method_examples = []
     for method in pd.unique(methods[is_method]):
-        its = np.flatnonzero(is_method & (methods == method))
-        both = tuple(c for c, told in filled.items() if told[theirs].any() and told[its].any())
-        if both not in keys_of:
-            keys_of[both] = codes.combined([*(c for c in ALWAYS if c in scores.columns), *both])
-        keys = keys_of[both]
-        # a score stands beside each of the reference's for its key, as of several readers, or beside none
-        beside = pd.DataFrame({"key": keys[theirs], "at": theirs})
-        joined.append(pd.DataFrame({"key": keys[its], "own": its}).merge(beside, how="left", on="key"))
-        scored = np.zeros(int(groups.max()) + 1, dtype=bool)
-        scored[groups[its]] = True
-        lacking.append(theirs[~np.isin(keys[theirs], keys[its]) & scored[groups[theirs]]])
-        like.append(np.full(len(lacking[-1]), its[0]))
-    pairs = pd.concat(joined).sort_values("own", kind="stable")
-    own, partner = pairs["own"].to_numpy(), pairs["at"].fillna(-1).to_numpy(dtype=np.int64)
-    lacked = np.concatenate(lacking)
+        method_rows = np.flatnonzero(is_method & (methods == method))
+        shared_columns = tuple(
+            c for c, filled in has_value.items() if filled[reference_rows].any() and filled[method_rows].any()
+        )
+        if shared_columns not in keys_of_columns:
+            keys_of_columns[shared_columns] = codes.combined([*key_columns, *shared_columns])
+        keys = keys_of_columns[shared_columns]
+        # a row of the method is repeated where several rows of the reference, as of readers, have its key
+        left = pd.DataFrame({"key": keys[method_rows], "own": method_rows})
+        right = pd.DataFrame({"key": keys[reference_rows], "partner": reference_rows})
+        merged.append(left.merge(right, how="left", on="key"))
+        is_scored = np.zeros(n_groups, dtype=bool)
+        is_scored[groups[method_rows]] = True
+        is_unpaired = ~np.isin(keys[reference_rows], keys[method_rows]) & is_scored[groups[reference_rows]]
+        unpaired = reference_rows[is_unpaired]
+        unpaired_rows.append(unpaired)
+        method_examples.append(np.full(len(unpaired), method_rows[0]))
+    pairs = pd.concat(merged).sort_values("own", kind="stable")
+    own = pairs["own"].to_numpy()
+    partner = pairs["partner"].fillna(-1).to_numpy(dtype=np.int64)
+    unpaired = np.concatenate(unpaired_rows)
     return Pairs(
-        np.concatenate([own, np.full(len(lacked), -1)]),
-        np.concatenate([partner, lacked]),
-        np.concatenate([own, *like]),
-        np.full(len(own) + len(lacked), theirs[0]),
+        own=np.concatenate([own, np.full(len(unpaired), -1)]),
+        partner=np.concatenate([partner, unpaired]),
+        like=np.concatenate([own, *method_examples]),
+        reference=np.full(len(own) + len(unpaired), reference_rows[0]),
     )
 
 
-def pair_with_reference(scores: pd.DataFrame, reference: str) -> pd.DataFrame:
-    """Rows of every method but `reference`, with `reference_score` (and `reference_reason`) beside each.
+def _side_values(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return the values of one side of pairs, NaN where its row is -1."""
+    return np.where(rows >= 0, values[rows], np.nan)
 
-    NaN where the reference has none. Where it has a row that a method lacks, a row with `score` NaN
-    stands for it (other columns from the reference's row), so that nothing is dropped in silence.
+
+def pair_with_reference(scores: pd.DataFrame, reference: str) -> pd.DataFrame:
+    """Return the rows of every method but `reference`, with columns `reference_score` and `reference_reason`.
+
+    `reference_score` is NaN where the reference has no row. Where the reference has a row that a method
+    lacks, a row with `score` NaN stands for it (other columns from the reference's row), so that nothing is
+    dropped in silence. `reference_reason` is made if the scores have a column `reason`.
     """
     pairs = pair_rows(ColumnCodes(scores), reference)
     paired = scores.iloc[pairs.source].reset_index(drop=True)
     values = scores["score"].to_numpy(dtype=np.float64)
     paired["method"] = scores["method"].array.take(pairs.like)
     paired = told_apart(paired, scores, pairs.partner)
-    paired["score"] = np.where(pairs.own >= 0, values[pairs.own], np.nan)
-    paired["reference_score"] = np.where(pairs.partner >= 0, values[pairs.partner], np.nan)
+    paired["score"] = _side_values(values, pairs.own)
+    paired["reference_score"] = _side_values(values, pairs.partner)
     if "reason" in scores.columns:
         paired["reference_reason"] = scores["reason"].array.take(pairs.partner, allow_fill=True)
     return paired
 
 
 def told_apart(paired: pd.DataFrame, scores: pd.DataFrame, partner: np.ndarray) -> pd.DataFrame:
-    """Pairs with the reader, model and seed that only the reference has; `partner` are its rows, or -1."""
-    its = scores.take(partner).set_axis(paired.index)[[c for c in IF_GIVEN if c in scores.columns]]
-    return paired.assign(**{c: paired[c].fillna(its[c].where(partner >= 0)) for c in its.columns})
+    """Fill missing readers, models and seeds of pairs with those of the reference's rows.
+
+    `paired` has a row for each pair, and `partner` holds the rows of the reference in `scores`, or -1.
+    """
+    columns = [c for c in IF_GIVEN if c in scores.columns]
+    reference_values = scores.take(partner).set_axis(paired.index)[columns]
+    filled = {c: paired[c].fillna(reference_values[c].where(partner >= 0)) for c in columns}
+    return paired.assign(**filled)
 
 
 def reference_in_every_group(
     scores: pd.DataFrame, reference: str, by: str | Sequence[str] | None
 ) -> pd.DataFrame:
-    """Scores with the reference's rows beside every model and seed, where it has none itself."""
-    columns = () if by is None else (by,) if isinstance(by, str) else tuple(by)
-    if len(methods := references_of(scores, reference)) > 1:
+    """Repeat the reference's rows for every model and seed in `by` if it has no model or seed itself."""
+    if by is None:
+        by_columns: tuple[str, ...] = ()
+    elif isinstance(by, str):
+        by_columns = (by,)
+    else:
+        by_columns = tuple(by)
+    methods = _reference_methods(scores, reference)
+    if len(methods) > 1:
         for method in methods:
             scores = reference_in_every_group(scores, method, by)
         return scores
-    for column in (c for c in ("model", "seed") if c in columns and c in scores.columns):
-        of_reference = scores["method"].astype("str") == str(reference)
-        held = scores[column]
-        if not of_reference.any() or held[of_reference].notna().any() or held[~of_reference].isna().any():
+    for column in ("model", "seed"):
+        if column not in by_columns or column not in scores.columns:
             continue
-        shared, others = scores[of_reference], scores[~of_reference]
-        copies = [shared.assign(**{column: value}) for value in others[column].unique()]
-        scores = pd.concat([*copies, others], ignore_index=True)
+        is_reference = scores["method"].astype("str") == str(reference)
+        if not is_reference.any():
+            continue
+        reference_has_value = scores.loc[is_reference, column].notna().any()
+        method_lacks_value = scores.loc[~is_reference, column].isna().any()
+        if reference_has_value or method_lacks_value:
+            continue
+        reference_rows = scores[is_reference]
+        method_rows = scores[~is_reference]
+        copies = [reference_rows.assign(**{column: value}) for value in method_rows[column].unique()]
+        scores = pd.concat([*copies, method_rows], ignore_index=True)
     return scores
 
 
@@ -175,13 +230,18 @@ def _check_reference(scores: pd.DataFrame, reference: str, is_reference: np.ndar
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a public function is asked to compare, and how."""
+    """Options of a comparison, as the public functions take them."""
 
     reference: str
+    #: Grouping columns.
     by: list[str]
+    #: One of `PAIRS`.
     pairs: str
+    #: Grouping column to average over.
     average: str | None
+    #: Add groups that are pooled over tasks.
     overall: bool
+    #: Average the estimates of the groups, instead of estimating from averages of their means.
     after: bool = False
     weights: Weights = EQUAL
 
@@ -194,188 +254,293 @@ class Compared:
     target: Target
     #: (n_rows,): Complete pairs of each estimate.
     n_pairs: np.ndarray
-    #: (n_pairs,): Both scores of each complete pair, its unit and its group.
+    #: (n_pairs,): The method's score of each complete pair.
     own: np.ndarray
+    #: (n_pairs,): The reference's score of each complete pair.
     other: np.ndarray
+    #: (n_pairs,): Unit of each complete pair, as a code.
     units: np.ndarray
+    #: (n_pairs,): Group of each complete pair.
     groups: np.ndarray
-    #: (n_groups, n_single): Which groups make up each row of the result that is not an average of others.
+    #: (n_groups, n_single): True for the groups in each row of the result that is not an average of others.
     members: np.ndarray
-    #: Keys of the pairs of absent findings, and of the others that have one of their two scores only.
+    #: Keys of the pairs in which a score is missing as the finding is absent.
     absent: pd.DataFrame
+    #: Keys of the other pairs with one score, and the side without a score.
     one_sided: pd.DataFrame
 
 
-def compare(kind: str, codes: ColumnCodes, units: Units, asked: Comparison) -> Compared:
-    """Cells of methods and reference, what to estimate from them, and the pairs they came from."""
+def compare(kind: str, codes: ColumnCodes, units: Units, comparison: Comparison) -> Compared:
+    """Pair scores with the reference's and return the target of the comparison with its pairs.
+
+    `kind` is "difference" or "percent_decrease".
+    """
     scores = codes.frame
-    warn_uneven_rows(codes, [*asked.by, "method"], units if asked.weights.each_unit else None)
-    pairs = compared_rows(codes, asked.reference)
+    weights = comparison.weights
+    equal_units = units if weights.each_unit else None
+    warn_uneven_rows(codes, [*comparison.by, "method"], equal_units)
+    pairs = compared_rows(codes, comparison.reference)
     values = scores["score"].to_numpy(dtype=np.float64)
-    own = np.where(pairs.own >= 0, values[pairs.own], np.nan)
-    other = np.where(pairs.partner >= 0, values[pairs.partner], np.nan)
-    groups, first = _groups(codes, asked.by, pairs)
-    reference, again = None, np.zeros(len(own), dtype=bool)
-    if asked.pairs != "complete":
-        if "task" not in asked.by and "task" in scores.columns and scores["task"].nunique() > 1:
+    method_scores = _side_values(values, pairs.own)
+    reference_scores = _side_values(values, pairs.partner)
+    groups, first_pairs = _groups(codes, comparison.by, pairs)
+    reference_cells = None
+    is_repeated = np.zeros(len(method_scores), dtype=bool)
+    if comparison.pairs != "complete":
+        if "task" not in comparison.by and "task" in scores.columns and scores["task"].nunique() > 1:
             warn(
                 "with pairs='available' a method and the reference are averaged over their own mixes of "
                 "tasks; add 'task' to by=, or take pairs='complete'"
             )
-        reference = _own_cells_of_reference(codes, asked, units, pairs, first)
-        # each score once, beside however many it stands
-        again = pd.DataFrame({"own": pairs.own, "of": pairs.reference}).duplicated().to_numpy()
-    of_rows = asked.weights.of_rows
+        reference_cells = _available_reference_cells(codes, comparison, units, pairs, first_pairs)
+        # a score that is in several pairs with a reference counts once
+        method_and_reference = pd.DataFrame({"method": pairs.own, "reference": pairs.reference})
+        is_repeated = method_and_reference.duplicated().to_numpy()
+    pair_weights = None
+    if weights.of_rows is not None:
+        pair_weights = weights.of_rows[pairs.source]
     compared = compare_pairs(
-        kind, own, other, replace(units, codes=units.codes[pairs.source]), groups,
-        _keys(scores, asked.by, pairs, first), asked, None if of_rows is None else of_rows[pairs.source],
-        reference, again,
-    )  # fmt: skip
-    absent = np.flatnonzero(_absent(scores, pairs))
+        kind,
+        method_scores,
+        reference_scores,
+        replace(units, codes=units.codes[pairs.source]),
+        groups,
+        _keys(scores, comparison.by, pairs, first_pairs),
+        comparison,
+        weights=pair_weights,
+        reference_cells=reference_cells,
+        is_repeated=is_repeated,
+    )
+    absent = np.flatnonzero(_is_absent_pair(scores, pairs))
     return replace(
         compared,
-        absent=_keys(scores, asked.by, pairs, absent),
-        one_sided=one_sided_pairs(scores, asked.by, pairs, own, other),
+        absent=_keys(scores, comparison.by, pairs, absent),
+        one_sided=one_sided_pairs(scores, comparison.by, pairs, method_scores, reference_scores),
     )
 
 
 def compare_pairs(
     kind: str,
-    own: np.ndarray,
-    other: np.ndarray,
+    method_scores: np.ndarray,
+    reference_scores: np.ndarray,
     units: Units,
     groups: np.ndarray,
     keys: pd.DataFrame,
-    asked: Comparison,
+    comparison: Comparison,
+    *,
     weights: np.ndarray | None = None,
-    reference: Cells | None = None,
-    again: np.ndarray | bool = False,
+    reference_cells: Cells | None = None,
+    is_repeated: np.ndarray | bool = False,
 ) -> Compared:
-    """What `compare` gives, of pairs of scores with the unit and the group of each.
+    """Return the target of a comparison of pairs of scores, and its complete pairs.
 
-    `reference` are its cells where they are not those of complete pairs, and `again` says which scores of the
-    methods have stood in a pair before.
+    Parameters
+    ----------
+    kind : str
+        "difference" or "percent_decrease".
+    method_scores, reference_scores : ndarray, shape (n_pairs,)
+        Scores of each pair, NaN where there is none.
+    units : Units
+        Units of the pairs.
+    groups : ndarray of int, shape (n_pairs,)
+        Group of each pair, a row of `keys`.
+    keys : DataFrame
+        Grouping columns, method and reference of each group.
+    comparison : Comparison
+        Options.
+    weights : ndarray, shape (n_pairs,), optional
+        Weight of each pair.
+    reference_cells : Cells, optional
+        Cells of all scores of the reference; by default those of its scores in complete pairs. With it the
+        method's cells have all its scores, too.
+    is_repeated : ndarray of bool, shape (n_pairs,)
+        Pairs whose method score is in an earlier pair. With `reference_cells` these scores are not counted
+        again.
     """
-    complete = ~np.isnan(own) & ~np.isnan(other)
+    is_complete = ~np.isnan(method_scores) & ~np.isnan(reference_scores)
 
-    def cells_of(numbers: np.ndarray) -> Cells:
-        return sum_cells(numbers, units.codes, units.n, groups, len(keys), weights)
+    def cells_of(scores: np.ndarray) -> Cells:
+        return sum_cells(scores, units.codes, units.n, groups, len(keys), weights)
 
-    if reference is None:
-        method, reference = (cells_of(np.where(complete, numbers, np.nan)) for numbers in (own, other))
+    if reference_cells is None:
+        method_cells = cells_of(np.where(is_complete, method_scores, np.nan))
+        reference_cells = cells_of(np.where(is_complete, reference_scores, np.nan))
     else:
-        method = cells_of(np.where(again, np.nan, own))
-    n_pairs = np.bincount(groups[complete], minlength=len(keys))
-    method = replace(method, n_missing=np.bincount(groups[~complete], minlength=len(keys)))
-    target, n_pairs, members = _target(kind, method, reference, keys, n_pairs, asked)
-    pairs = own[complete], other[complete], units.codes[complete], groups[complete]
-    return Compared(target, n_pairs, *pairs, members, keys.iloc[:0], keys.iloc[:0])
+        method_cells = cells_of(np.where(is_repeated, np.nan, method_scores))
+    n_pairs = np.bincount(groups[is_complete], minlength=len(keys))
+    n_incomplete = np.bincount(groups[~is_complete], minlength=len(keys))
+    method_cells = replace(method_cells, n_missing=n_incomplete)
+    target, n_pairs, members = _target(kind, method_cells, reference_cells, keys, n_pairs, comparison)
+    no_keys = keys.iloc[:0]
+    return Compared(
+        target=target,
+        n_pairs=n_pairs,
+        own=method_scores[is_complete],
+        other=reference_scores[is_complete],
+        units=units.codes[is_complete],
+        groups=groups[is_complete],
+        members=members,
+        absent=no_keys,
+        one_sided=no_keys,
+    )
 
 
 def one_sided_pairs(
-    scores: pd.DataFrame, by: list[str], pairs: Pairs, own: np.ndarray, other: np.ndarray
+    scores: pd.DataFrame,
+    by: list[str],
+    pairs: Pairs,
+    method_values: np.ndarray,
+    reference_values: np.ndarray,
 ) -> pd.DataFrame:
-    """Return the keys of pairs with one of their two values (NaN: none), and which side lacks the other.
+    """Return the keys of pairs with one of their two values (NaN: none), and the side without a value.
 
-    Pairs of absent findings are left out.
+    Pairs in which a score is missing as the finding is absent are left out.
     """
-    one_sided = np.isnan(own) != np.isnan(other)
-    if one_sided.any():
-        one_sided &= ~_absent(scores, pairs)
-    which = np.flatnonzero(one_sided)
-    sides = np.where(np.isnan(own[which]), "method", "reference")
-    return _keys(scores, by, pairs, which).assign(**{LACKING: sides})
+    is_one_sided = np.isnan(method_values) != np.isnan(reference_values)
+    if is_one_sided.any():
+        is_one_sided &= ~_is_absent_pair(scores, pairs)
+    positions = np.flatnonzero(is_one_sided)
+    sides = np.where(np.isnan(method_values[positions]), "method", "reference")
+    return _keys(scores, by, pairs, positions).assign(**{LACKING: sides})
 
 
 def _target(
-    kind: str, method: Cells, reference: Cells, keys: pd.DataFrame, n_pairs: np.ndarray, asked: Comparison
+    kind: str,
+    method: Cells,
+    reference: Cells,
+    keys: pd.DataFrame,
+    n_pairs: np.ndarray,
+    comparison: Comparison,
 ) -> tuple[Target, np.ndarray, np.ndarray]:
-    """Target, pairs of each estimate, and which groups are in each row that is no average."""
-    # a task of which only one side has scores says nothing about their difference
-    defined = (method.counts.sum(axis=0) > 0) & (reference.counts.sum(axis=0) > 0)
-    if asked.after:
-        # the task's own decrease is what is averaged, and it is undefined from a reference of 0
-        defined &= reference.means() != 0
-    # one reference of all need not be told in messages
-    of_all = keys["reference"].iloc[0]
-    alike = ["reference"] if keys["reference"].nunique() == 1 else []
-    keys = keys.drop(columns=alike)
+    """Return the target, the pairs of each estimate (n_rows,), and `Compared.members`.
+
+    The rows are the groups, then the groups pooled over tasks ("Overall"), then the averages over a grouping
+    column ("Average").
+    """
+    # a task in which only one side has scores says nothing about their difference
+    is_defined = (method.counts.sum(axis=0) > 0) & (reference.counts.sum(axis=0) > 0)
+    if comparison.after:
+        # the decreases of the tasks are averaged, and a decrease from a reference of 0 is undefined
+        is_defined &= reference.means() != 0
+    # messages do not name the reference if there is only one; the column returns at the end
+    constant_columns = {}
+    if keys["reference"].nunique() == 1:
+        constant_columns["reference"] = keys["reference"].iloc[0]
+    keys = keys.drop(columns=list(constant_columns))
+    n_groups = len(keys)
+    average_weights, average_members, average_keys = average_over(
+        keys, comparison.average, is_defined, comparison.weights.of_members
+    )
     n_missing = method.n_missing
-    averaged, belongs, averages = average_over(keys, asked.average, defined, asked.weights.of_members)
-    pairs_averaged, missing_averaged = n_pairs @ (averaged > 0), n_missing @ belongs
-    members, weighted, all_keys = np.eye(len(keys), dtype=bool), np.zeros((len(keys), 0)), keys
-    if asked.overall:
-        belongs, overall_keys = pool_over(keys, check_overall(asked.by), OVERALL)
-        pooled = belongs * defined[:, None]
-        all_keys = append_keys(keys, overall_keys)
-        if asked.pairs == "complete":
-            method, reference = (side.pooled(belongs, defined) for side in (method, reference))
+    n_pairs_of_averages = n_pairs @ (average_weights > 0)
+    n_missing_of_averages = n_missing @ average_members
+    members = np.eye(n_groups, dtype=bool)
+    mixed_weights = np.zeros((n_groups, 0))
+    row_keys = keys
+    if comparison.overall:
+        overall_members, overall_keys = pool_over(keys, check_overall(comparison.by), OVERALL)
+        defined_members = overall_members * is_defined[:, None]
+        row_keys = append_keys(keys, overall_keys)
+        if comparison.pairs == "complete":
+            method = method.with_pooled(overall_members, is_defined)
+            reference = reference.with_pooled(overall_members, is_defined)
         else:
-            # each side has its own mix of tasks: both are given the mix of the pairs
-            weighted = pooled * n_pairs[:, None].astype(np.float64)
-        n_missing = np.concatenate([n_missing, n_missing @ belongs])
-        n_pairs = np.concatenate([n_pairs, n_pairs @ pooled])
-        members = np.hstack([members, pooled.astype(bool)])
-    if asked.weights.each_unit:
-        method, reference = method.of_units(), reference.of_units()
+            # the two sides have different mixes of tasks: both are weighted by the numbers of pairs instead
+            mixed_weights = defined_members * n_pairs[:, None].astype(np.float64)
+        n_missing = np.concatenate([n_missing, n_missing @ overall_members])
+        n_pairs = np.concatenate([n_pairs, n_pairs @ defined_members])
+        members = np.hstack([members, defined_members.astype(bool)])
+    if comparison.weights.each_unit:
+        method = method.of_units()
+        reference = reference.of_units()
     n_cells = method.sums.shape[1]
-    averaged = np.hstack([weighted, averaged])
-    averaged = np.vstack([averaged, np.zeros((n_cells - len(keys), averaged.shape[1]))])
-    each = np.eye(n_cells)
-    rows = np.hstack([each, averaged])
-    first, then = (each, rows) if asked.after else (rows, None)
-    nothing = np.zeros_like(first)
-    estimand = Estimand(kind, np.vstack([first, nothing]), np.vstack([nothing, first]), then)
-    shown = append_keys(all_keys, averages).assign(**dict.fromkeys(alike, of_all))
-    n_missing = np.concatenate([n_missing, missing_averaged]).astype(np.int64)
-    n_pairs = np.concatenate([n_pairs, pairs_averaged]).astype(np.int64)
-    return Target(kind, method.beside(reference), estimand, shown, n_missing), n_pairs, members
+    weights = np.hstack([mixed_weights, average_weights])
+    # pooled cells enter no average
+    pooled_weights = np.zeros((n_cells - n_groups, weights.shape[1]))
+    weights = np.vstack([weights, pooled_weights])
+    identity = np.eye(n_cells)
+    row_weights = np.hstack([identity, weights])
+    if comparison.after:
+        first = identity
+        then = row_weights
+    else:
+        first = row_weights
+        then = None
+    zeros = np.zeros_like(first)
+    estimand = Estimand(kind, np.vstack([first, zeros]), np.vstack([zeros, first]), then)
+    row_keys = append_keys(row_keys, average_keys).assign(**constant_columns)
+    n_missing = np.concatenate([n_missing, n_missing_of_averages]).astype(np.int64)
+    n_pairs = np.concatenate([n_pairs, n_pairs_of_averages]).astype(np.int64)
+    target = Target(kind, method.beside(reference), estimand, row_keys, n_missing)
+    return target, n_pairs, members
 
 
 def _groups(codes: ColumnCodes, by: list[str], pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
-    """Group of each pair, by the grouping columns, the method, the reference, and each one's first pair."""
+    """Return the group of each pair (n_pairs,) and the first pair of each group (n_groups,).
+
+    Groups are combinations of the grouping columns, the method and the reference.
+    """
     methods = codes.column("method")
-    both = codes.combined(by)[pairs.source] * methods.n_codes + methods.codes[pairs.like]
-    both = both * methods.n_codes + methods.codes[pairs.reference]
-    _, first, groups = np.unique(both, return_index=True, return_inverse=True)
-    return groups, first
+    combined = codes.combined(by)[pairs.source]
+    combined = combined * methods.n_codes + methods.codes[pairs.like]
+    combined = combined * methods.n_codes + methods.codes[pairs.reference]
+    _, first_pairs, groups = np.unique(combined, return_index=True, return_inverse=True)
+    return groups, first_pairs
 
 
-def _keys(scores: pd.DataFrame, by: list[str], pairs: Pairs, which: np.ndarray) -> pd.DataFrame:
-    """Grouping columns, method and reference of some pairs."""
-    source, methods = pairs.source[which], scores["method"].array
-    keys = {c: scores[c].array.take(source) for c in by}
-    keys |= {"method": methods.take(pairs.like[which]), "reference": methods.take(pairs.reference[which])}
+def _keys(scores: pd.DataFrame, by: list[str], pairs: Pairs, positions: np.ndarray) -> pd.DataFrame:
+    """Return the grouping columns, method and reference of the pairs at some positions."""
+    rows = pairs.source[positions]
+    methods = scores["method"].array
+    keys = {c: scores[c].array.take(rows) for c in by}
+    keys["method"] = methods.take(pairs.like[positions])
+    keys["reference"] = methods.take(pairs.reference[positions])
     return pd.DataFrame(keys).astype({"reference": "str"})
 
 
-def _own_cells_of_reference(
-    codes: ColumnCodes, asked: Comparison, units: Units, pairs: Pairs, first: np.ndarray
+def _available_reference_cells(
+    codes: ColumnCodes, comparison: Comparison, units: Units, pairs: Pairs, first_pairs: np.ndarray
 ) -> Cells:
-    """Cells of all the own scores of each group's reference (repeated over methods)."""
-    methods, by = codes.column("method"), codes.combined(asked.by)
-    groups = by * methods.n_codes + methods.codes
-    here = by[pairs.source[first]] * methods.n_codes + methods.codes[pairs.reference[first]]
-    wanted, place = np.unique(here, return_inverse=True)
-    theirs = np.isin(groups, wanted)
-    values = codes.frame["score"].to_numpy(dtype=np.float64)[theirs]
-    weights = asked.weights.of_rows
+    """Return cells of all scores of each group's reference, in the order of the groups.
+
+    Groups that differ in the method only have the same cell of the reference.
+    """
+    methods = codes.column("method")
+    by_codes = codes.combined(comparison.by)
+    row_groups = by_codes * methods.n_codes + methods.codes
+    reference_codes = methods.codes[pairs.reference[first_pairs]]
+    reference_groups = by_codes[pairs.source[first_pairs]] * methods.n_codes + reference_codes
+    distinct_groups, positions = np.unique(reference_groups, return_inverse=True)
+    is_reference = np.isin(row_groups, distinct_groups)
+    values = codes.frame["score"].to_numpy(dtype=np.float64)[is_reference]
+    weights = None
+    if comparison.weights.of_rows is not None:
+        weights = comparison.weights.of_rows[is_reference]
     cells = sum_cells(
         values,
-        units.codes[theirs],
+        units.codes[is_reference],
         units.n,
-        np.searchsorted(wanted, groups[theirs]),
-        len(wanted),
-        None if weights is None else weights[theirs],
+        np.searchsorted(distinct_groups, row_groups[is_reference]),
+        len(distinct_groups),
+        weights,
     )
-    return cells.taken(place)
+    return cells.select(positions)
 
 
-def _absent(scores: pd.DataFrame, pairs: Pairs) -> np.ndarray:
-    """Which pairs lack a score of either side as the finding is absent."""
+def _is_absent_pair(scores: pd.DataFrame, pairs: Pairs) -> np.ndarray:
+    """Return the pairs (bool, one per pair) that lack a score of a side as the finding is absent.
+
+    Where a side has no row, the row of the other side says whether the finding is absent.
+    """
     if not {"label", "reason"} & set(scores.columns):
         return np.zeros(len(pairs.own), dtype=bool)
-    nothing, undefined = nothing_there(scores), scores["score"].isna().to_numpy()
-    absent, negative = nothing & undefined, nothing_there(scores.drop(columns="reason", errors="ignore"))
-    of_method = np.where(pairs.own >= 0, absent[pairs.own], nothing[pairs.partner])
-    return of_method | np.where(pairs.partner >= 0, absent[pairs.partner], negative[pairs.own])
+    is_undefined = scores["score"].isna().to_numpy()
+    is_absent_row = nothing_there(scores)
+    is_absent_score = is_absent_row & is_undefined
+    # reasons of a method's score are its own, so that only labels speak for the reference
+    is_absent_label = nothing_there(scores.drop(columns="reason", errors="ignore"))
+    method_is_absent = np.where(pairs.own >= 0, is_absent_score[pairs.own], is_absent_row[pairs.partner])
+    reference_is_absent = np.where(
+        pairs.partner >= 0, is_absent_score[pairs.partner], is_absent_label[pairs.own]
+    )
+    return method_is_absent | reference_is_absent

@@ -1,6 +1,6 @@
-"""A frame as numbers: the unit and the group of each row, which groups are pooled, and what to say of them.
+"""Groups and units of a frame's rows, groups that are pooled or averaged, and names of groups for messages.
 
-A frame is coded once (`frames.ColumnCodes`); all that asks who is grouped or resampled asks the codes.
+A frame is coded once (`frames.ColumnCodes`), and groups and units are made from the codes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,16 +14,17 @@ from salstats.checks import ColumnError, check_by, quoted, warn
 from salstats.frames import DEFAULT_BY, ColumnCodes, case_key, coded_scores
 from salstats.stats.engine.units import Units
 
-#: What `by` rows hold that stand for several values of a column.
+#: Value of a grouping column in rows that average the estimates of several of its values.
 AVERAGE = "Average"
+#: Value of `task` in rows that pool the scores of several tasks.
 OVERALL = "Overall"
 
 
 @dataclass(frozen=True)
 class Design:
-    """A frame's rows by unit and group."""
+    """Units and groups of a frame's rows."""
 
-    #: The frame, coded.
+    #: Codes of the frame's columns.
     codes: ColumnCodes
     #: Grouping columns.
     by: list[str]
@@ -31,72 +32,87 @@ class Design:
     groups: np.ndarray
     #: Grouping columns of each group, sorted.
     keys: pd.DataFrame
-    #: What is resampled.
     units: Units
 
     @property
     def frame(self) -> pd.DataFrame:
-        """The frame itself."""
+        """The frame of the rows."""
         return self.codes.frame
 
 
 def mean_of_rows_design(
     codes: ColumnCodes, by: list[str], units: Units, *, each_unit: bool = False
 ) -> Design:
-    """Design for a mean over rows, with a warning of what makes such a mean misleading."""
+    """Return the design for means over rows, with warnings if such means mislead.
+
+    With `each_unit`, means are over the units' means.
+    """
     warn_pooled_methods(codes.frame, by)
-    warn_uneven_rows(codes, by, units if each_unit else None)
-    return Design(codes, by, *index_groups(codes, by), units)
+    equal_units = units if each_unit else None
+    warn_uneven_rows(codes, by, equal_units)
+    groups, keys = index_groups(codes, by)
+    return Design(codes, by, groups, keys, units)
 
 
 def index_groups(codes: ColumnCodes, by: Sequence[str]) -> tuple[np.ndarray, pd.DataFrame]:
-    """Group of each row, and the grouping columns of each group in sorted order."""
+    """Return the group of each row (n_rows,), and the grouping columns of each group, sorted."""
     if not by:
-        return np.zeros(len(codes.frame), dtype=np.int64), pd.DataFrame(index=pd.RangeIndex(1))
+        one_group = np.zeros(len(codes.frame), dtype=np.int64)
+        return one_group, pd.DataFrame(index=pd.RangeIndex(1))
     groups = codes.combined(by)
-    first = np.empty(int(groups.max()) + 1, dtype=np.int64)
-    # the last assignment wins, so going backwards leaves each group's first row
-    first[groups[::-1]] = np.arange(len(groups) - 1, -1, -1)
-    return groups, pd.DataFrame({c: codes.frame[c].array.take(first) for c in by})
+    first_row = np.empty(int(groups.max()) + 1, dtype=np.int64)
+    # the last assignment wins, so that going backwards leaves each group's first row
+    first_row[groups[::-1]] = np.arange(len(groups) - 1, -1, -1)
+    keys = pd.DataFrame({c: codes.frame[c].array.take(first_row) for c in by})
+    return groups, keys
 
 
 def row_groups(
     codes: ColumnCodes, by: Sequence[str], *, overall: bool = False
 ) -> tuple[pd.DataFrame, list[np.ndarray]]:
-    """Grouping columns of each group in sorted order, and the rows of each, ascending.
+    """Return the grouping columns of each group, sorted, and the rows of each group, ascending.
 
-    With `overall` the groups pooled over tasks, `task` being "Overall", come after the tasks they are made
-    of.
+    With `overall` there are groups pooled over tasks, whose `task` is "Overall", after the tasks that they
+    are made of.
     """
     groups, keys = index_groups(codes, by)
     order = np.argsort(groups, kind="stable")
     rows = np.split(order, np.cumsum(np.bincount(groups))[:-1])
     if not overall:
         return keys, rows
-    membership, pooled = pool_over(keys, check_overall(by), OVERALL)
-    rows += [np.sort(np.concatenate([rows[g] for g in np.flatnonzero(member)])) for member in membership.T]
-    keys = append_keys(keys, pooled)
-    shown = display_order(keys)
-    return keys.iloc[shown].reset_index(drop=True), [rows[i] for i in shown]
+    membership, pooled_keys = pool_over(keys, check_overall(by), OVERALL)
+    pooled_rows = []
+    for is_member in membership.T:
+        rows_of_members = [rows[group] for group in np.flatnonzero(is_member)]
+        pooled_rows.append(np.sort(np.concatenate(rows_of_members)))
+    rows += pooled_rows
+    keys = append_keys(keys, pooled_keys)
+    order = display_order(keys)
+    return keys.iloc[order].reset_index(drop=True), [rows[group] for group in order]
 
 
 def check_overall(by: Sequence[str]) -> str:
-    """Column that overall rows pool over."""
+    """Return the column that "Overall" rows pool over, "task"; raise ColumnError if it is not in `by`."""
     if "task" not in by:
         raise ColumnError("overall=True (--overall) adds rows pooled over tasks, so 'task' must be in by")
     return "task"
 
 
 def metrics_of(keys: pd.DataFrame, scores: pd.DataFrame) -> np.ndarray:
-    """Metric of each group: its own, or the only one that there is."""
-    named = keys["metric"] if "metric" in keys.columns else scores["metric"].iloc[[0] * len(keys)]
-    return named.astype("str").to_numpy(dtype=object)
+    """Return the metric of each group: from its keys, or the only metric of the scores."""
+    if "metric" in keys.columns:
+        return keys["metric"].astype("str").to_numpy(dtype=object)
+    return scores["metric"].iloc[[0] * len(keys)].astype("str").to_numpy(dtype=object)
 
 
 def coded_by(
     scores: object, by: str | Sequence[str] | None, default: Sequence[str], without: str = ""
 ) -> tuple[ColumnCodes, list[str]]:
-    """Scores, checked and coded, and the grouping columns; a warning of what nobody said to take together."""
+    """Return the codes of checked scores, and the grouping columns of `by` or else `default`.
+
+    Warns of tasks, data sets or models that are pooled although `by` is not given. The column `without` is
+    not a grouping column.
+    """
     codes = coded_scores(scores)
     columns = [c for c in check_by(codes.frame, by, default) if c != without]
     warn_pooled_by_default(codes.frame, by, columns)
@@ -104,7 +120,7 @@ def coded_by(
 
 
 def check_one_metric(codes: ColumnCodes, by: Sequence[str]) -> None:
-    """Raise where scores of several metrics would be averaged together."""
+    """Raise ColumnError if scores of several metrics would be averaged together."""
     if "metric" in by or codes.column("metric").n_codes == 1:
         return
     metrics = pd.unique(codes.frame["metric"])
@@ -116,142 +132,186 @@ def check_one_metric(codes: ColumnCodes, by: Sequence[str]) -> None:
 
 
 def pool_over(keys: pd.DataFrame, column: str, label: str) -> tuple[np.ndarray, pd.DataFrame]:
-    """Membership (n_groups, n_pooled) of groups in those pooled over `column`, and the keys of the latter."""
+    """Pool groups over a grouping column.
+
+    Returns
+    -------
+    membership : ndarray of int, shape (n_groups, n_pooled)
+        1 for the groups in each pooled group.
+    pooled_keys : DataFrame
+        Grouping columns of the pooled groups, in which `column` is `label`.
+    """
     if (keys[column].astype("object") == label).any():
         raise ColumnError(f"column {column!r} holds {label!r}, the name of the row to be added; rename it")
-    rest = [c for c in keys.columns if c != column]
-    groups, pooled = index_groups(ColumnCodes(keys), rest)
-    membership = np.zeros((len(keys), len(pooled)), dtype=np.int64)
-    membership[np.arange(len(keys)), groups] = 1
-    pooled[column] = label
-    return membership, pooled[list(keys.columns)]
+    remaining_columns = [c for c in keys.columns if c != column]
+    pooled_groups, pooled_keys = index_groups(ColumnCodes(keys), remaining_columns)
+    membership = np.zeros((len(keys), len(pooled_keys)), dtype=np.int64)
+    membership[np.arange(len(keys)), pooled_groups] = 1
+    pooled_keys[column] = label
+    return membership, pooled_keys[list(keys.columns)]
 
 
 def append_keys(keys: pd.DataFrame, added: pd.DataFrame) -> pd.DataFrame:
-    """Grouping columns with rows added; categorical columns keep their order, new labels last."""
+    """Return the keys with rows added; categorical columns keep their order, with new labels last."""
     if not len(added):
         return keys
-    keys, added = keys.copy(), added.copy()
+    keys = keys.copy()
+    added = added.copy()
     for column in keys.columns:
         if isinstance(keys[column].dtype, pd.CategoricalDtype):
-            known = keys[column].cat.categories
-            wider = [*known, *(v for v in pd.unique(added[column]) if v not in known)]
+            categories = list(keys[column].cat.categories)
+            categories += [v for v in pd.unique(added[column]) if v not in categories]
             for frame in (keys, added):
-                frame[column] = pd.Categorical(frame[column].astype("object"), wider, ordered=True)
+                frame[column] = pd.Categorical(frame[column].astype("object"), categories, ordered=True)
     return pd.concat([keys, added], ignore_index=True)
 
 
 def display_order(keys: pd.DataFrame) -> np.ndarray:
-    """Order of rows of `index_groups`: by the grouping columns in turn, "Overall" and "Average" last."""
-    ranks_of = {OVERALL: 1, AVERAGE: 2}
-    special = []
-    for column in keys.columns:
-        labels = keys[column].to_numpy(dtype=object)
-        special.append(np.array([ranks_of.get(v, 0) if isinstance(v, str) else 0 for v in labels]))
-    if not any(ranks.any() for ranks in special):
+    """Return the positions of rows sorted by the grouping columns, with "Overall" and "Average" last in each.
+
+    Rows of `index_groups` are sorted already, and stay as they are if they have no such labels.
+    """
+    summary_ranks = [_summary_ranks(keys[column]) for column in keys.columns]
+    if not any(ranks.any() for ranks in summary_ranks):
         return np.arange(len(keys))
     codes = ColumnCodes(keys)
-    ordinary = [codes.combined([column]) for column in keys.columns]
-    # lexsort takes its first key last
-    return np.lexsort([k for pair in zip(special, ordinary, strict=True) for k in pair][::-1])
+    sort_keys = []
+    for column, ranks in zip(keys.columns, summary_ranks, strict=True):
+        sort_keys += [ranks, codes.combined([column])]
+    # the last key of lexsort is its primary one
+    return np.lexsort(sort_keys[::-1])
+
+
+def _summary_ranks(labels: pd.Series) -> np.ndarray:
+    """Return 2 for the label "Average", 1 for "Overall" and 0 for any other."""
+    ranks = np.zeros(len(labels), dtype=np.int64)
+    for row, label in enumerate(labels.to_numpy(dtype=object)):
+        if isinstance(label, str):
+            ranks[row] = {OVERALL: 1, AVERAGE: 2}.get(label, 0)
+    return ranks
 
 
 def average_over(
     keys: pd.DataFrame, average: str | None, defined: np.ndarray, weights: Mapping[Any, float] | None = None
 ) -> tuple[np.ndarray, np.ndarray, pd.DataFrame]:
-    """Groups that enter each "Average" row over a grouping column, and the keys of these rows.
+    """Average groups over a grouping column, with a warning if averages are over different groups.
 
-    Groups that are not `defined` stay out, and a warning names them. The two memberships (n_groups,
-    n_averages) say which groups enter an average (float64), and which would if they were defined (int).
-    With `weights` of the values averaged over, members have these, and those of weight 0 stay out.
+    Parameters
+    ----------
+    keys : DataFrame
+        Grouping columns of each group.
+    average : str, optional
+        Column to average over; no averages are made without it.
+    defined : ndarray of bool, shape (n_groups,)
+        Groups with a defined estimate.
+    weights : mapping, optional
+        Weight of each value of the column, by default 1 each. Groups of weight 0 are no members.
+
+    Returns
+    -------
+    group_weights : ndarray of float, shape (n_groups, n_averages)
+        Weight of each group in each average, 0 for groups that are undefined or no members.
+    members : ndarray of int, shape (n_groups, n_averages)
+        1 for the members of each average, also undefined ones.
+    average_keys : DataFrame
+        Grouping columns of the averages, in which `average` is "Average".
     """
     if average is None:
-        nothing = np.zeros((len(keys), 0))
-        return nothing, nothing.astype(np.int64), keys.iloc[:0]
+        no_averages = np.zeros((len(keys), 0))
+        return no_averages, no_averages.astype(np.int64), keys.iloc[:0]
     if average in ("method", "metric"):
         raise ColumnError(
             f"average={average!r} would mix {average}s; average over tasks, readers or the like"
         )
     if average not in keys.columns:
         raise ColumnError(f"average={average!r} is not a grouping column ({', '.join(keys.columns)})")
-    belongs, pooled = pool_over(keys, average, AVERAGE)
-    share = np.ones(len(keys))
+    members, average_keys = pool_over(keys, average, AVERAGE)
+    value_weights = np.ones(len(keys))
     if weights is not None:
-        share = keys[average].astype("object").map(weights).to_numpy(dtype=np.float64)
-        belongs = belongs * (share > 0)[:, None]
-    members = belongs * (defined * share)[:, None]
-    _warn_different_members(keys[share > 0], average, members[share > 0], pooled)
-    return members, belongs, pooled
+        value_weights = keys[average].astype("object").map(weights).to_numpy(dtype=np.float64)
+        members = members * (value_weights > 0)[:, None]
+    group_weights = members * np.where(defined, value_weights, 0.0)[:, None]
+    has_weight = value_weights > 0
+    _warn_different_members(keys[has_weight], average, group_weights[has_weight], average_keys)
+    return group_weights, members, average_keys
 
 
 def is_average(keys: pd.DataFrame, average: str | None) -> np.ndarray:
-    """Which rows are averages over a column."""
+    """Return True for rows that are averages over a column."""
     if average is None:
         return np.zeros(len(keys), dtype=bool)
     return (keys[average].astype("object") == AVERAGE).to_numpy()
 
 
 def summary_rows(keys: pd.DataFrame) -> np.ndarray:
-    """Which rows are averages over others, or pool them: "Average" or "Overall" in a grouping column."""
+    """Return True for rows that average or pool others, with "Average" or "Overall" in a grouping column."""
     columns = keys.columns.difference(["method", "reference", "metric"])
     return keys[columns].astype("object").isin([AVERAGE, OVERALL]).any(axis=1).to_numpy(dtype=bool)
 
 
 def _warn_different_members(
-    keys: pd.DataFrame, average: str, members: np.ndarray, pooled: pd.DataFrame
+    keys: pd.DataFrame, average: str, group_weights: np.ndarray, average_keys: pd.DataFrame
 ) -> None:
-    """Warn where averages that stand side by side are not over the same tasks."""
+    """Warn if averages of one metric are not over the same values of a column; others are not compared."""
     values = keys[average].astype("str").to_numpy()
-    by_metric = "metric" in pooled.columns
-    metrics = keys["metric"].astype("str").to_numpy() if by_metric else np.zeros(len(keys))
-    lacking = []
-    for row in range(len(pooled)):
-        side_by_side = metrics == str(pooled["metric"].iloc[row]) if by_metric else metrics == 0
-        absent = set(values[side_by_side]) - set(values[members[:, row] > 0])
-        if absent:
-            rest = group_label(pooled.drop(columns=average), row)
-            lacking.append(f"{rest}: {', '.join(sorted(absent))}")
-    if lacking:
-        warn(f"averages over {average} are not over the same: nothing is defined for {group_list(lacking)}")
+    metrics = np.full(len(keys), "", dtype=object)
+    metrics_of_averages = np.full(len(average_keys), "", dtype=object)
+    if "metric" in keys.columns:
+        metrics = keys["metric"].astype("str").to_numpy(dtype=object)
+        metrics_of_averages = average_keys["metric"].astype("str").to_numpy(dtype=object)
+    differences = []
+    for row, metric in enumerate(metrics_of_averages):
+        all_values = set(values[metrics == metric])
+        missing_values = all_values - set(values[group_weights[:, row] > 0])
+        if missing_values:
+            label = group_label(average_keys.drop(columns=average), row)
+            differences.append(f"{label}: {', '.join(sorted(missing_values))}")
+    if differences:
+        warn(
+            f"averages over {average} are not over the same: nothing is defined for {group_list(differences)}"
+        )
 
 
-def warn_uneven_rows(codes: ColumnCodes, by: Sequence[str], alike: Units | None = None) -> None:
+def warn_uneven_rows(codes: ColumnCodes, by: Sequence[str], equal_units: Units | None = None) -> None:
     """Warn where cases of one group have different numbers of readers, models or seeds.
 
-    Units that count `alike` need none if each is a case.
+    Units with equal weights (`equal_units`) need no warning if each of them is one case.
     """
     frame = codes.frame
-    if alike is not None and alike.n == len(np.unique(codes.combined(case_key(frame)))):
-        return
+    if equal_units is not None:
+        n_cases = len(np.unique(codes.combined(case_key(frame))))
+        if equal_units.n == n_cases:
+            return
     repeated = [c for c in ("reader", "model", "seed") if c in frame.columns and c not in by]
-    # an undefined score does not count, so a case with four of five undefined counts once
-    defined = frame["score"].notna().to_numpy() if repeated else np.zeros(0, dtype=bool)
-    if not defined.any():
+    if not repeated:
         return
-    key = [*by, *(c for c in ("dataset", "case", "task", "method", "metric") if c in frame.columns)]
-    cases = codes.combined(list(dict.fromkeys(key)))
-    # in one order, so that what is true of means and of differences is said once in a report
-    groups, names = index_groups(
-        codes, [c for c in DEFAULT_BY if c in by] + [c for c in by if c not in DEFAULT_BY]
-    )
-    _, first, per_case = np.unique(cases[defined], return_index=True, return_counts=True)
-    group_of_case = groups[defined][first]
-    least = np.full(len(names), np.iinfo(np.int64).max)
-    most = np.zeros(len(names), dtype=np.int64)
-    np.minimum.at(least, group_of_case, per_case)
-    np.maximum.at(most, group_of_case, per_case)
-    uneven = least < most
-    if uneven.any():
+    # rows with an undefined score enter no mean
+    is_defined = frame["score"].notna().to_numpy()
+    if not is_defined.any():
+        return
+    case_columns = [c for c in ("dataset", "case", "task", "method", "metric") if c in frame.columns]
+    cases = codes.combined(list(dict.fromkeys([*by, *case_columns])))
+    # a fixed order of columns gives means and differences the same message, which a report has once
+    ordered_by = [c for c in DEFAULT_BY if c in by] + [c for c in by if c not in DEFAULT_BY]
+    groups, keys = index_groups(codes, ordered_by)
+    _, first_rows, n_rows = np.unique(cases[is_defined], return_index=True, return_counts=True)
+    group_of_case = groups[is_defined][first_rows]
+    fewest = np.full(len(keys), np.iinfo(np.int64).max)
+    most = np.zeros(len(keys), dtype=np.int64)
+    np.minimum.at(fewest, group_of_case, n_rows)
+    np.maximum.at(most, group_of_case, n_rows)
+    is_uneven = fewest < most
+    if is_uneven.any():
         warn(
-            f"cases have {least[uneven].min()} to {most[uneven].max()} rows each ({', '.join(repeated)}) in "
-            f"{named_groups(names, uneven)}; every row counts, so a case with "
+            f"cases have {fewest[is_uneven].min()} to {most[is_uneven].max()} rows each "
+            f"({', '.join(repeated)}) in {named_groups(keys, is_uneven)}; every row counts, so a case with "
             "more rows counts more: average each case first if that is not meant; where cases are the unit "
             "weights='unit' does"
         )
 
 
 def warn_pooled_methods(frame: pd.DataFrame, by: Sequence[str]) -> None:
-    """Warn where rows of several methods are taken together: a human and a saliency method, say."""
+    """Warn if rows of several methods are pooled, such as a human and a saliency method."""
     if "method" in frame.columns and "method" not in by:
         methods = [str(m) for m in pd.unique(frame["method"].dropna())]
         if len(methods) > 1:
@@ -268,14 +328,14 @@ def warn_pooled_by_default(
     apart: Sequence[str] = (),
     instead: str = "",
 ) -> bool:
-    """Warn of rows that nobody said to take together, and return whether there are any.
+    """Warn of groups that are pooled by default, and return True if there are any.
 
-    See `pooled_by_default`.
+    Parameters are those of `pooled_by_default`.
     """
-    pooled = pooled_by_default(frame, asked, by, apart, instead)
-    if pooled:
-        warn(pooled)
-    return bool(pooled)
+    message = pooled_by_default(frame, asked, by, apart, instead)
+    if message:
+        warn(message)
+    return bool(message)
 
 
 def pooled_by_default(
@@ -285,11 +345,23 @@ def pooled_by_default(
     apart: Sequence[str] = (),
     instead: str = "",
 ) -> str:
-    """Describe where groups hold several tasks, data sets or models and nobody said by=; "" where none does.
+    """Return a warning if a group holds several tasks, data sets or models by default, else "".
 
-    What differs between tasks would be taken for a relation within them. Columns that are `apart` are held
-    apart otherwise, as strata or terms of a formula. `instead` is another remedy, in which {first} is the
-    first of the columns that are pooled and {terms} all of them as terms.
+    Differences between tasks would then be taken for a relation within them.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The scores.
+    asked : object
+        Value of `by=`; there is no warning if it is not None.
+    by : sequence of str
+        Grouping columns.
+    apart : sequence of str
+        Columns that are not pooled although they are no grouping columns, as strata or terms of a formula.
+    instead : str
+        Another remedy for the message, in which {first} stands for the first pooled column and {terms} for
+        all of them, joined by +.
     """
     if asked is not None:
         return ""
@@ -297,32 +369,36 @@ def pooled_by_default(
     pooled = [c for c in candidates if _is_pooled(frame, c, by)]
     if not pooled:
         return ""
-    what = " and ".join(f"{frame[c].nunique()} values of {c!r}" for c in pooled)
+    counts = " and ".join(f"{frame[c].nunique()} values of {c!r}" for c in pooled)
     remedy = instead.format(first=pooled[0], terms=" + ".join(pooled))
-    other = f", {remedy}" if remedy else ""
+    if remedy:
+        remedy = f", {remedy}"
     return (
-        f"scores of {what} are taken together; say by={[*by, *pooled]} to have each for itself{other}, or "
+        f"scores of {counts} are taken together; say by={[*by, *pooled]} to have each for itself{remedy}, or "
         f"by={list(by)} if that is meant"
     )
 
 
 def _is_pooled(frame: pd.DataFrame, column: str, by: Sequence[str]) -> bool:
-    """Whether a group holds several values of a column, of which one is in several rows."""
-    if frame[column].nunique() < 2 or not frame.duplicated([*by, column]).any():
-        # where each row has a value of its own the values are what is observed
+    """Return True if a group holds several values of a column, one of them in several rows."""
+    if frame[column].nunique() < 2:
+        return False
+    if not frame.duplicated([*by, column]).any():
+        # the values are observations themselves if each row of a group has a different one
         return False
     if not by:
         return True
-    return bool(frame.groupby(list(by), observed=True, dropna=False)[column].nunique().max() > 1)
+    n_values = frame.groupby(list(by), observed=True, dropna=False)[column].nunique()
+    return bool(n_values.max() > 1)
 
 
 def group_label(keys: pd.DataFrame, group: int) -> str:
-    """Name of a group for a message, such as 'method gradcam, task Edema'."""
+    """Return the name of a group for a message, such as 'method gradcam, task Edema'."""
     return group_labels(keys, np.array([group]))[0]
 
 
 def group_labels(keys: pd.DataFrame, groups: np.ndarray) -> list[str]:
-    """Names of some groups for a message, as `group_label` gives them."""
+    """Return the names of the groups at some positions for a message, as `group_label` does for one."""
     if not len(keys.columns):
         return ["all rows"] * len(groups)
     columns = []
@@ -332,11 +408,11 @@ def group_labels(keys: pd.DataFrame, groups: np.ndarray) -> list[str]:
 
 
 def group_list(labels: Sequence[str], shown: int = 4) -> str:
-    """Names of the first few groups for a message, and how many more there are."""
+    """Join the first `shown` labels of groups for a message, and say how many more there are."""
     more = f" and {len(labels) - shown} more" if len(labels) > shown else ""
     return "; ".join(labels[:shown]) + more
 
 
 def named_groups(keys: pd.DataFrame, which: np.ndarray) -> str:
-    """Names of the groups in question (bool, one per group), for a message."""
+    """Join the names of the groups for which `which` (bool, one per group) is True, for a message."""
     return group_list(group_labels(keys, np.flatnonzero(which)))

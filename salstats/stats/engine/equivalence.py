@@ -1,4 +1,4 @@
-"""Equivalence and non-inferiority: estimates against a margin, and what is said of them.
+"""Equivalence and non-inferiority: tests of estimates against a margin, and verdicts of comparisons.
 
 A margin is tested by two one-sided tests (TOST), each the one that the interval inverts, so that a P value
 below 1 - level goes with an interval of level 1 - 2 (1 - level) inside the margin.
@@ -16,173 +16,253 @@ from salstats.stats.engine.inference import Estimates
 from salstats.stats.engine.intervals import RECORDS, Basis, Interval, find_interval
 from salstats.stats.engine.tails import Tails
 
-#: Bounds of a margin, None where it has none: a number stands for both.
+#: Lower and upper bound of a margin, one of which may be None; a number means minus and plus the number.
 Bounds = float | Sequence[float | None]
-#: One margin, or that of each metric.
+#: One margin for all metrics, or one for each metric.
 Margin = Bounds | Mapping[str, Bounds]
-#: What a comparison shows of a difference, and of one with a margin.
+#: Verdicts of a comparison without a margin.
 SIDES = ("lower", "higher", "inconclusive")
+_LOWER, _HIGHER, _UNDECIDED = SIDES
+#: Verdicts of a comparison with a margin.
 CLAIMS = ("equivalent", "not inferior", "not superior")
-_UNDECIDED = SIDES[-1]
+_EQUIVALENT, _NOT_INFERIOR, _NOT_SUPERIOR = CLAIMS
+#: Share by which a P value must be below a level, so that rounding errors do not decide.
 _ROUNDING = 1e-9
 
 
 def sides(gap: np.ndarray, excluded: np.ndarray) -> np.ndarray:
-    """Lower or higher by the sign of a gap that is not 0, where equality is excluded; else inconclusive."""
-    side = np.where(gap < 0, SIDES[0], SIDES[1])
+    """Return the side of each gap, "lower" or "higher"; "inconclusive" for 0 and where 0 is not excluded."""
+    side = np.where(gap < 0, _LOWER, _HIGHER)
     return np.where(excluded & (gap != 0), side, _UNDECIDED)
 
 
 def check_margin(margin: Margin, metrics: Iterable[object]) -> tuple[np.ndarray, np.ndarray]:
-    """Lower and upper bound of the margin of each metric, infinite where it has none, NaN without margin."""
+    """Return the lower and upper bound of each metric's margin, infinite for None, NaN without a margin."""
     metrics = list(metrics)
     if not isinstance(margin, Mapping):
-        low, high = _bounds(margin)
-        return np.full(len(metrics), low), np.full(len(metrics), high)
-    known = list(map(str, dict.fromkeys(metrics)))
+        low_bound, high_bound = _bounds(margin)
+        return np.full(len(metrics), low_bound), np.full(len(metrics), high_bound)
+    names = [str(metric) for metric in dict.fromkeys(metrics)]
     for name in margin:
-        if name not in known:
+        if name not in names:
             raise ValueRangeError(
-                f"margin= names {name!r}, which is no metric of what is compared ({quoted(known)})"
-                f"{did_you_mean(name, known)}"
+                f"margin= names {name!r}, which is no metric of what is compared ({quoted(names)})"
+                f"{did_you_mean(name, names)}"
             )
-    own = {name: _bounds(bounds) for name, bounds in margin.items()}
-    both = np.array([own.get(str(m), (np.nan, np.nan)) for m in metrics]).reshape(-1, 2)
-    return both[:, 0], both[:, 1]
+    low = np.full(len(metrics), np.nan)
+    high = np.full(len(metrics), np.nan)
+    bounds_of_metric = {name: _bounds(bounds) for name, bounds in margin.items()}
+    for row, metric in enumerate(metrics):
+        if str(metric) in bounds_of_metric:
+            low[row], high[row] = bounds_of_metric[str(metric)]
+    return low, high
 
 
 def _bounds(bounds: object) -> tuple[float, float]:
-    """Bounds of one margin, around 0."""
-    given = (bounds,) if isinstance(bounds, int | float | np.number) and bounds is not True else bounds
-    try:
-        values = [None if v is None else float(v) for v in given]  # type: ignore[attr-defined]
-    except (TypeError, ValueError):
-        values = []
-    if len(values) == 1 and values[0] is not None:
-        values = [-values[0], values[0]]
-    low, high = (
-        (-np.inf if values[0] is None else values[0], np.inf if values[1] is None else values[1])
-        if len(values) == 2
-        else (np.nan, np.nan)
+    """Return the lower and upper bound of a margin, infinite for None; raise unless they are around 0."""
+    error = ValueRangeError(
+        f"margin={bounds!r} must be a number above 0, or a bound below and one above 0 of which one may "
+        "be None, as in (-0.05, None)"
     )
-    if not (low < 0 < high) or (np.isinf(low) and np.isinf(high)):
-        raise ValueRangeError(
-            f"margin={bounds!r} must be a number above 0, or a bound below and one above 0 of which one may "
-            "be None, as in (-0.05, None)"
-        )
+    sequence = bounds
+    if isinstance(bounds, int | float | np.number) and bounds is not True:
+        sequence = [bounds]
+    try:
+        values = list(sequence)  # type: ignore[call-overload]
+        if len(values) == 1 and values[0] is not None:
+            low = -float(values[0])
+            high = float(values[0])
+        else:
+            lower, upper = values
+            low = -np.inf if lower is None else float(lower)
+            high = np.inf if upper is None else float(upper)
+    except (TypeError, ValueError):
+        raise error from None
+    if not low < 0 < high:
+        raise error
+    if np.isinf(low) and np.isinf(high):
+        raise error
     return low, high
 
 
 def against_margin(
-    found: Estimates,
+    estimates: Estimates,
     margin: Margin,
     metrics: np.ndarray,
     sense: np.ndarray,
     sides: np.ndarray,
     sound: np.ndarray,
 ) -> dict[str, np.ndarray]:
-    """Columns of `margin_columns` from estimates, of which those that are not `sound` show nothing."""
+    """Test estimates against a margin.
+
+    Parameters
+    ----------
+    estimates : Estimates
+        Differences or percentage decreases.
+    margin : Margin
+        The margin, or that of each metric.
+    metrics : ndarray of str, shape (n_rows,)
+        Metric of each estimate.
+    sense : ndarray of int, shape (n_rows,)
+        1 where a larger estimate is a higher score, -1 where it is a lower score.
+    sides : ndarray of str, shape (n_rows,)
+        Verdicts without a margin, of `SIDES`.
+    sound : ndarray of bool, shape (n_rows,)
+        Estimates that a verdict may rest on.
+
+    Returns
+    -------
+    dict
+        Columns of `margin_columns`.
+    """
+    term = estimates.target.term
     low, high = check_margin(margin, metrics)
-    warn_of_units(low, high, found.target.term, metrics)
+    warn_of_units(low, high, term, metrics)
     p_value = np.full(len(low), np.nan)
-    for name in map(str, np.unique(found.taken)):
-        tails = check_tails(find_interval(name, found.target.term), found.target.term)
-        own = p_of_tails(partial(tails, found.basis), low, high)
-        p_value = np.where(found.taken == name, own, p_value)
-    # where nothing varies, or a single unit does, nothing is known of others
-    p_value = np.where(found.conf_high > found.conf_low, p_value, np.nan)
-    shown = sound & is_below(p_value, 1 - found.options.level)
-    return margin_columns(sides, metrics, (low, high, p_value), shown, sense)
+    intervals = estimates.taken
+    for name in np.unique(intervals):
+        tails = check_tails(find_interval(str(name), term), term)
+        p_value_of_interval = p_of_tails(partial(tails, estimates.basis), low, high)
+        p_value = np.where(intervals == name, p_value_of_interval, p_value)
+    # limits of width 0 are from scores without variance, or from one unit, and say nothing about other units
+    p_value = np.where(estimates.conf_high > estimates.conf_low, p_value, np.nan)
+    is_inside = sound & is_below(p_value, 1 - estimates.options.level)
+    return margin_columns(sides, metrics, (low, high, p_value), is_inside, sense)
 
 
 def warn_of_units(low: np.ndarray, high: np.ndarray, term: str, metrics: np.ndarray) -> None:
-    """Warn of margins that were meant in percent, or were not."""
-    finite = np.abs(np.concatenate([low, high]))
-    finite = finite[np.isfinite(finite)]
-    if term == "percent_decrease":
-        if len(finite) and finite.max() < 1:
-            warn(f"margin= of a percentage decrease is in percent: {finite.max():g} is {finite.max():g} %")
+    """Warn of margins in a wrong unit: a decrease below 1 %, or no less than the range of a metric."""
+    bounds = np.abs(np.concatenate([low, high]))
+    bounds = bounds[np.isfinite(bounds)]
+    if not len(bounds):
         return
-    for metric in map(known_metric, dict.fromkeys(map(str, metrics))):
-        if metric is not None and len(finite) and finite.min() >= metric.high - metric.low:
+    if term == "percent_decrease":
+        largest = bounds.max()
+        if largest < 1:
+            warn(f"margin= of a percentage decrease is in percent: {largest:g} is {largest:g} %")
+        return
+    smallest = bounds.min()
+    for name in dict.fromkeys(metrics):
+        metric = known_metric(str(name))
+        if metric is not None and smallest >= metric.high - metric.low:
             warn(
-                f"a margin of {finite.min():g} is no smaller than the range of {metric.name}, "
+                f"a margin of {smallest:g} is no smaller than the range of {metric.name}, "
                 f"{metric.low:g} to {metric.high:g}: any method lies inside"
             )
 
 
 def check_tails(interval: Interval | None, term: str) -> Callable[[Basis, np.ndarray], Tails]:
-    """One-sided P values of the test that an interval inverts; SalstatsError where there are none."""
-    if interval is None or interval.tails is None:
-        known = [r.name for r in RECORDS if r.tails is not None and term in r.of]
-        name = interval.name if interval else "none"
-        raise SalstatsError(
-            f"margin= takes its P value from the test that the interval inverts, and interval={name!r} "
-            f"has none; choose from {quoted(known)}"
-        )
-    return interval.tails
+    """Return the function of the one-sided P values of an interval; SalstatsError if it has none."""
+    if interval is not None and interval.tails is not None:
+        return interval.tails
+    choices = [r.name for r in RECORDS if r.tails is not None and term in r.of]
+    name = interval.name if interval else "none"
+    raise SalstatsError(
+        f"margin= takes its P value from the test that the interval inverts, and interval={name!r} "
+        f"has none; choose from {quoted(choices)}"
+    )
 
 
 def p_of_tails(tails: Callable[[np.ndarray], Tails], low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """P value of the hypothesis that an estimate lies at its margin or beyond, NaN where there is none.
+    """Return the P value of the hypothesis that the truth lies at or beyond a bound; NaN without a margin.
 
-    The larger of the two one-sided P values; of a margin with one bound its own.
+    It is the larger of the two one-sided P values, or the only one of a margin with one bound.
     """
-    above, below = tails(low)[0], tails(high)[1]
-    p_value = np.maximum(np.where(np.isinf(low), 0.0, above), np.where(np.isinf(high), 0.0, below))
+    p_at_or_below_low, _ = tails(low)
+    _, p_at_or_above_high = tails(high)
+    p_at_or_below_low = np.where(np.isinf(low), 0.0, p_at_or_below_low)
+    p_at_or_above_high = np.where(np.isinf(high), 0.0, p_at_or_above_high)
+    p_value = np.maximum(p_at_or_below_low, p_at_or_above_high)
     return np.where(np.isnan(low), np.nan, p_value)
 
 
 def margin_columns(
     sides: np.ndarray,
     metrics: np.ndarray,
-    tested: tuple[np.ndarray, np.ndarray, np.ndarray],
-    shown: np.ndarray,
+    bounds_and_p_value: tuple[np.ndarray, np.ndarray, np.ndarray],
+    is_inside: np.ndarray,
     sense: np.ndarray | int,
 ) -> dict[str, np.ndarray]:
-    """Verdict, margin and P value of each row; `tested` are the bounds and the P value.
+    """Return the columns `verdict`, `margin_low`, `margin_high` and `p_margin` of an estimates frame.
 
-    What is `shown` is that an estimate lies inside its margin. `sense` is 1 where a larger estimate is a
-    higher score and -1 where it is a lower one.
+    Parameters
+    ----------
+    sides : ndarray of str, shape (n_rows,)
+        Verdicts without a margin, of `SIDES`.
+    metrics : ndarray of str, shape (n_rows,)
+        Metric of each estimate.
+    bounds_and_p_value : tuple of ndarray, shape (n_rows,) each
+        Lower and upper bound of the margin, and the P value of its test.
+    is_inside : ndarray of bool, shape (n_rows,)
+        Estimates that the test shows to lie inside the margin.
+    sense : ndarray of int, shape (n_rows,), or int
+        1 where a larger estimate is a higher score, -1 where it is a lower score.
     """
-    low, high, p_value = tested
-    claimed = np.where(shown, _claims(metrics, low, high, sense), "")
+    low, high, p_value = bounds_and_p_value
+    claims = np.where(is_inside, _claims(metrics, low, high, sense), "")
     return {
-        "verdict": verdicts(sides, claimed), "margin_low": low, "margin_high": high, "p_margin": p_value,
-    }  # fmt: skip
+        "verdict": verdicts(sides, claims),
+        "margin_low": low,
+        "margin_high": high,
+        "p_margin": p_value,
+    }
 
 
 def is_below(p_value: np.ndarray, alpha: np.ndarray | float) -> np.ndarray:
-    """Whether P values are below a level, 1 - 0.95 being no more than 0.05."""
+    """Return True for P values below a level; a P value of 0.05 is not below 1 - 0.95, despite rounding."""
     return np.asarray(p_value < np.asarray(alpha) * (1 - _ROUNDING))
 
 
 def _claims(metrics: np.ndarray, low: np.ndarray, high: np.ndarray, sense: np.ndarray | int) -> np.ndarray:
-    """What an estimate inside its margin is; higher scores are better, but of metrics of which less is."""
-    better = np.array([direction(m) or 1 for m in metrics], dtype=np.int64) * sense
-    bounds_worse = np.where(better > 0, np.isfinite(low), np.isfinite(high))
-    both = np.isfinite(low) & np.isfinite(high)
-    named = np.select([np.isnan(low), both, bounds_worse], ["", CLAIMS[0], CLAIMS[1]], CLAIMS[2])
-    return np.asarray(named, dtype=object)
+    """Return the claim of each estimate if it lies inside its margin, of `CLAIMS`; "" without a margin.
 
-
-def verdicts(sides: np.ndarray, claimed: np.ndarray) -> np.ndarray:
-    """Verdicts of what is shown of differences, and with margins, "" where nothing is.
-
-    What is shown with the margin stands instead of "inconclusive", or behind "lower" or "higher": a
-    difference may be there and yet be small.
+    Higher scores are better, except for metrics whose direction is -1.
     """
-    alone = np.where(claimed == "", sides, claimed)
-    both = np.array([f"{side}, {claim}" for side, claim in zip(sides, claimed, strict=True)], dtype=object)
-    return np.where((claimed == "") | (sides == _UNDECIDED), alone, both)
+    # metrics without a direction have 0
+    directions = np.array([direction(m) or 1 for m in metrics], dtype=np.int64)
+    is_larger_better = directions * sense > 0
+    has_low = np.isfinite(low)
+    has_high = np.isfinite(high)
+    bounds_worse_side = np.where(is_larger_better, has_low, has_high)
+    claims = np.select(
+        [np.isnan(low), has_low & has_high, bounds_worse_side],
+        ["", _EQUIVALENT, _NOT_INFERIOR],
+        default=_NOT_SUPERIOR,
+    )
+    return np.asarray(claims, dtype=object)
+
+
+def verdicts(sides: np.ndarray, claims: np.ndarray) -> np.ndarray:
+    """Join the side and the claim ("" for none) of each comparison, shape (n_rows,).
+
+    A claim replaces "inconclusive" and follows "lower" or "higher", as in "lower, equivalent": a difference
+    may exist and yet be small.
+    """
+    one_verdict = np.where(claims == "", sides, claims)
+    two_verdicts = np.array(
+        [f"{side}, {claim}" for side, claim in zip(sides, claims, strict=True)], dtype=object
+    )
+    return np.where((claims == "") | (sides == _UNDECIDED), one_verdict, two_verdicts)
 
 
 def split_verdicts(verdict: pd.Series) -> tuple[np.ndarray, np.ndarray]:
-    """What verdicts say of differences, in these words or others, and what with margins, "" where nothing."""
-    parts = [str(text).split(", ") for text in verdict]
-    claimed = [p[-1] if p[-1] in CLAIMS else "" for p in parts]
-    sides = [
-        _UNDECIDED if p == [claim] else p[0] if claim else ", ".join(p)
-        for p, claim in zip(parts, claimed, strict=True)
-    ]
-    return np.array(sides, dtype=object), np.array(claimed, dtype=object)
+    """Split verdicts into sides and claims ("" for none), the reverse of `verdicts`.
+
+    A verdict without a claim is returned as the side, in whatever words it is; "" is "inconclusive".
+    """
+    sides = []
+    claims = []
+    for text in map(str, verdict):
+        words = text.split(", ")
+        if words[-1] not in CLAIMS:
+            side = text if text else _UNDECIDED
+            claim = ""
+        elif len(words) == 1:
+            side = _UNDECIDED
+            claim = text
+        else:
+            side = words[0]
+            claim = words[-1]
+        sides.append(side)
+        claims.append(claim)
+    return np.array(sides, dtype=object), np.array(claims, dtype=object)

@@ -1,7 +1,6 @@
-"""What is estimated: cells of scores by unit and group, and what is made of their means."""
+"""Cells of scores by unit and group, and estimands: functions of the means of cells."""
 
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -21,12 +20,12 @@ from salstats.stats.engine.design import (
 )
 from salstats.stats.engine.weighting import EQUAL, Weights
 
-#: Sums that are held at a time: 1.6 GB.
-_MOST_CELLS = 200_000_000
+#: Largest number of sums of units and groups: 1.6 GB.
+_MAX_SUMS = 200_000_000
 
 
 def ratio(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Sums / counts, NaN where the count is 0."""
+    """Return sums / counts without warnings, NaN where both are 0."""
     with np.errstate(invalid="ignore", divide="ignore"):
         quotient: np.ndarray = np.true_divide(sums, counts)
     return quotient
@@ -34,97 +33,135 @@ def ratio(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Cells:
-    """Sums of scores per unit and cell, where a cell is a group of rows whose mean is wanted."""
+    """Sums and counts of scores per unit and cell, where a cell is a group of rows with a mean of its own.
 
-    #: (n_units, n_cells): Sum and number of the defined scores of a unit in a cell.
+    The sums of weighted scores are weighted, and their counts are sums of weights.
+    """
+
+    #: (n_units, n_cells): Sum of the defined scores.
     sums: np.ndarray
+    #: (n_units, n_cells): Number of the defined scores.
     counts: np.ndarray
-    #: (n_cells,): Rows of the cell whose score is undefined.
+    #: (n_cells,): Rows with an undefined score.
     n_missing: np.ndarray
-    #: (n_cells,): Cells with the same number are measured on the same units, as a method and its reference
-    #: on complete pairs: their variances share one number of units.
+    #: (n_cells,): Number of the cell's sample. Cells of one sample are measured on the same units, as a
+    #: method and its reference are on complete pairs, and their variances share one number of units.
     sample: np.ndarray
-    #: (n_cells,): Whether scores may lie outside 0 and 1; none do where it is None.
+    #: (n_cells,): True where scores may lie outside 0 and 1; None where none does.
     beyond: np.ndarray | None = None
-    #: Where scores are weighted `sums` are weighted, `counts` are sums of weights, and these are, of the same
-    #: shape, sums of squared weights; None where each score counts as one.
+    #: (n_units, n_cells): Sums of squared weights; None where scores are not weighted.
     squares: np.ndarray | None = None
-    #: (n_cells,): Number of defined scores; None where `counts` says it. Whether some score is neither 0 nor
-    #: 1; None where only `sums` can say it.
+    #: (n_cells,): Number of defined scores; None where it is the sum of the counts.
     n_scores: np.ndarray | None = None
+    #: (n_cells,): True where a score is neither 0 nor 1; None where only the sums can tell.
     graded: np.ndarray | None = None
 
     @property
     def n(self) -> np.ndarray:
         """Number of defined scores of each cell."""
-        return self.counts.sum(axis=0) if self.n_scores is None else self.n_scores
+        if self.n_scores is None:
+            return self.counts.sum(axis=0)
+        return self.n_scores
 
     @property
     def is_graded(self) -> np.ndarray:
-        """Whether some score of each cell is neither 0 nor 1, as far as sums over units show it."""
+        """True for cells with a score that is neither 0 nor 1; judged by sums if scores are unknown."""
         if self.graded is None:
             return ~(self.sums % 1 == 0).all(axis=0)
         return self.graded
 
     def means(self) -> np.ndarray:
-        """Mean of each cell, NaN where nothing is defined."""
+        """Return the mean of each cell, NaN where nothing is defined."""
         return ratio(self.sums.sum(axis=0), self.counts.sum(axis=0))
 
     def sample_units(self) -> np.ndarray:
-        """Number of units of each cell's sample: the smallest of its cells."""
+        """Return the number of units of each cell's sample: the smallest of the sample's cells."""
         n_units = np.count_nonzero(self.counts, axis=0)[None].astype(np.float64)
         return smallest_sample(n_units, self.sample)[0]
 
-    def pooled(self, membership: np.ndarray, used: np.ndarray | None = None) -> "Cells":
-        """Cells with one more for each column of `membership` (n_cells, n_pooled), of members in `used`."""
-        weights = membership * (1.0 if used is None else used[:, None].astype(np.float64))
+    def with_pooled(self, membership: np.ndarray, is_used: np.ndarray | None = None) -> "Cells":
+        """Return the cells, followed by cells that pool some of them.
 
-        def also(held: np.ndarray | None, by: np.ndarray) -> np.ndarray | None:
-            return None if held is None else np.concatenate([held, held @ by], axis=-1)
+        Parameters
+        ----------
+        membership : ndarray of int, shape (n_cells, n_pooled)
+            1 for the members of each pooled cell.
+        is_used : ndarray of bool, shape (n_cells,), optional
+            Cells whose scores are pooled; of the others only the missing scores are counted.
+        """
+        weights = membership * 1.0
+        if is_used is not None:
+            weights = membership * is_used[:, None].astype(np.float64)
+
+        def append(values: np.ndarray, members: np.ndarray) -> np.ndarray:
+            return np.concatenate([values, values @ members], axis=-1)
 
         return Cells(
-            np.hstack([self.sums, self.sums @ weights]),
-            np.hstack([self.counts, self.counts @ weights]),
-            np.concatenate([self.n_missing, self.n_missing @ membership]),
-            np.arange(sum(membership.shape)),
-            also(self.beyond, membership > 0),
-            also(self.squares, weights),
-            also(self.n_scores, weights),
-            also(self.graded, weights > 0),
+            sums=append(self.sums, weights),
+            counts=append(self.counts, weights),
+            n_missing=append(self.n_missing, membership),
+            sample=np.arange(sum(membership.shape)),
+            beyond=None if self.beyond is None else append(self.beyond, membership > 0),
+            squares=None if self.squares is None else append(self.squares, weights),
+            n_scores=None if self.n_scores is None else append(self.n_scores, weights),
+            graded=None if self.graded is None else append(self.graded, weights > 0),
         )
 
-    def taken(self, cells: np.ndarray) -> "Cells":
-        """Some of the cells, one of them perhaps several times, each a sample of its own."""
-        every: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
-        held = {name: values[..., cells] for name, values in every.items() if values is not None}
-        return Cells(**held | {"sample": np.arange(len(cells))})
+    def select(self, cells: np.ndarray) -> "Cells":
+        """Return the cells at some positions, which may repeat; each is a sample of its own."""
 
-    def of_units(self) -> "Cells":
-        """Cells of the units' means, where each unit counts as one."""
-        there = (self.counts > 0).astype(np.float64)
-        means = np.where(self.counts > 0, ratio(self.sums, self.counts), 0.0)
-        return replace(self, sums=means, counts=there, n_scores=self.n, graded=self.is_graded)
-
-    def beside(self, reference: "Cells") -> "Cells":
-        """Cells of a method and then of its reference, pairwise measured on the same units."""
-
-        def both(own: np.ndarray | None, other: np.ndarray | None) -> np.ndarray | None:
-            return None if own is None or other is None else np.concatenate([own, other], axis=-1)
+        def take(values: np.ndarray | None) -> np.ndarray | None:
+            return None if values is None else values[..., cells]
 
         return Cells(
-            np.hstack([self.sums, reference.sums]),
-            np.hstack([self.counts, reference.counts]),
-            np.concatenate([self.n_missing, reference.n_missing]),
-            np.tile(np.arange(self.sums.shape[1]), 2),
-            None,
-            both(self.squares, reference.squares),
-            both(self.n_scores, reference.n_scores),
-            both(self.graded, reference.graded),
+            sums=self.sums[:, cells],
+            counts=self.counts[:, cells],
+            n_missing=self.n_missing[cells],
+            sample=np.arange(len(cells)),
+            beyond=take(self.beyond),
+            squares=take(self.squares),
+            n_scores=take(self.n_scores),
+            graded=take(self.graded),
+        )
+
+    def of_units(self) -> "Cells":
+        """Return cells of the units' means, in which each unit counts as one."""
+        has_scores = self.counts > 0
+        means = np.where(has_scores, ratio(self.sums, self.counts), 0.0)
+        return replace(
+            self,
+            sums=means,
+            counts=has_scores.astype(np.float64),
+            n_scores=self.n,
+            graded=self.is_graded,
+        )
+
+    def beside(self, reference: "Cells") -> "Cells":
+        """Return these cells followed by those of the reference, measured on the same units pair by pair."""
+
+        def concatenate(
+            method_values: np.ndarray | None, reference_values: np.ndarray | None
+        ) -> np.ndarray | None:
+            if method_values is None or reference_values is None:
+                return None
+            return np.concatenate([method_values, reference_values], axis=-1)
+
+        return Cells(
+            sums=np.hstack([self.sums, reference.sums]),
+            counts=np.hstack([self.counts, reference.counts]),
+            n_missing=np.concatenate([self.n_missing, reference.n_missing]),
+            sample=np.tile(np.arange(self.sums.shape[1]), 2),
+            squares=concatenate(self.squares, reference.squares),
+            n_scores=concatenate(self.n_scores, reference.n_scores),
+            graded=concatenate(self.graded, reference.graded),
         )
 
 
 def smallest_sample(n_units: np.ndarray, sample: np.ndarray) -> np.ndarray:
-    """Smallest number of units (n, n_cells) among the cells of each cell's sample."""
+    """Return for each cell the smallest number of units among the cells of its sample.
+
+    `n_units` and the result have shape (n, n_cells); `sample` (n_cells,) are numbers of samples.
+    """
     smallest = np.full((len(n_units), int(sample.max()) + 1), np.inf)
     for cell, number in enumerate(sample):
         smallest[:, number] = np.minimum(smallest[:, number], n_units[:, cell])
@@ -139,197 +176,240 @@ def sum_cells(
     n_groups: int,
     weights: np.ndarray | None = None,
 ) -> Cells:
-    """Cells of a column of scores, NaN where undefined; `units`, `groups` and `weights` are by row."""
-    size, shape = n_units * n_groups, (n_units, n_groups)
-    if size > _MOST_CELLS:
+    """Return the cells of a column of scores, NaN where undefined, a cell for each group.
+
+    `values`, `units`, `groups` and `weights` have one element per row.
+    """
+    n_sums = n_units * n_groups
+    shape = (n_units, n_groups)
+    if n_sums > _MAX_SUMS:
         raise ValueRangeError(
             f"{n_groups} groups of {n_units} units are too many to sum up; group by fewer columns"
         )
-    place = units * n_groups + groups
-    defined = ~np.isnan(values)
+    positions = units * n_groups + groups
+    is_defined = ~np.isnan(values)
     n_missing = np.zeros(n_groups, dtype=np.int64)
-    if not defined.all():
-        n_missing = np.bincount(groups[~defined], minlength=n_groups)
-        place, values = place[defined], values[defined]
-        groups = groups[defined]
-    which = np.arange(n_groups)
+    if not is_defined.all():
+        n_missing = np.bincount(groups[~is_defined], minlength=n_groups)
+        positions = positions[is_defined]
+        values = values[is_defined]
+        groups = groups[is_defined]
+    sample = np.arange(n_groups)
     is_graded = (values != 0) & (values != 1)
     graded = np.bincount(groups, is_graded, n_groups) > 0
     if weights is None:
-        counts = np.bincount(place, minlength=size).astype(np.float64)
-        sums = np.bincount(place, weights=values, minlength=size)
-        sums, counts = sums.reshape(shape), counts.reshape(shape)
-        return Cells(sums, counts, n_missing, which, graded=graded)
-    weights = weights[defined]
-    total = [np.bincount(place, of, size).reshape(shape) for of in (weights * values, weights, weights**2)]
-    n_scores = np.bincount(groups, minlength=n_groups).astype(np.float64)
-    return Cells(total[0], total[1], n_missing, which, None, total[2], n_scores, graded)
+        counts = np.bincount(positions, minlength=n_sums).astype(np.float64).reshape(shape)
+        sums = np.bincount(positions, weights=values, minlength=n_sums).reshape(shape)
+        return Cells(sums, counts, n_missing, sample, graded=graded)
+    weights = weights[is_defined]
+    return Cells(
+        sums=np.bincount(positions, weights * values, n_sums).reshape(shape),
+        counts=np.bincount(positions, weights, n_sums).reshape(shape),
+        n_missing=n_missing,
+        sample=sample,
+        squares=np.bincount(positions, weights**2, n_sums).reshape(shape),
+        n_scores=np.bincount(groups, minlength=n_groups).astype(np.float64),
+        graded=graded,
+    )
 
 
 @dataclass(frozen=True)
 class Estimand:
     """A vector of estimates as a function of the means of cells.
 
-    Each estimate compares two levels: the method's, an average of the cells in `first`, and the
-    reference's, an average of the cells in `second`. `then` averages estimates once more. An average is
-    undefined where one of its members is, so that every replicate estimates the same thing.
+    Each estimate compares two levels: the method's, an average of cells with the weights `first`, and the
+    reference's, an average of cells with the weights `second`. `then` averages the estimates once more. An
+    average is undefined where one of its members is, so that every replicate estimates the same thing.
     """
 
-    #: `first`, `first - second`, or `100 * (second - first) / second`.
+    #: "mean" is the method's level, "difference" the method's less the reference's, "percent_decrease"
+    #: 100 * (reference - method) / reference.
     kind: str
-    #: (n_cells, n_levels): Weight of a cell in a level, 1 in a plain average; each level's weights are
-    #: brought to sum 1. `second` is None for a mean. With it the cells are the methods', then the
-    #: reference's in the same order.
+    #: (n_cells, n_levels): Weight of a cell in the method's level, 1 in a plain average. Weights are divided
+    #: by their sum.
     first: np.ndarray
+    #: (n_cells, n_levels): Weight of a cell in the reference's level, None for a mean. With it the cells are
+    #: the methods', then the reference's in the same order.
     second: np.ndarray | None = None
-    #: (n_levels, n_rows): 1 where a level's estimate enters a row's average; by default each is its own
-    #: row.
+    #: (n_levels, n_rows): Weight of a level's estimate in a row's average; None where each level is a row.
     then: np.ndarray | None = None
-    #: Average the members that are defined, whichever they are: the rule of the CheXlocalize scripts,
-    #: whose replicates then average fewer tasks where a rare one was not drawn.
+    #: Average over the members that are defined, as the CheXlocalize scripts do; their replicates average
+    #: fewer tasks where a rare one was not drawn.
     partial: bool = False
 
     @property
     def n_rows(self) -> int:
         """Number of estimates."""
-        return int((self.first if self.then is None else self.then).shape[1])
+        if self.then is None:
+            return int(self.first.shape[1])
+        return int(self.then.shape[1])
 
     def gap(self) -> "Estimand":
-        """Differences of the same levels, row by row."""
+        """Return the estimand of the differences of the same levels, row by row."""
         return replace(self, kind="difference")
 
     def levels(self, means: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-        """Method's and reference's level, shape (..., n_levels) each."""
-        if self.partial and self.second is not None:
+        """Return the method's and the reference's levels, shape (..., n_levels) each; None for a mean."""
+        if self.second is None:
+            return _average(means, self.first, self.partial), None
+        if self.partial:
             means = _defined_on_both_sides(means)
-        low = _average(means, self.first, self.partial)
-        return low, None if self.second is None else _average(means, self.second, self.partial)
+        method = _average(means, self.first, self.partial)
+        reference = _average(means, self.second, self.partial)
+        return method, reference
 
     def value(self, means: np.ndarray) -> np.ndarray:
-        """Estimates for cell means of shape (..., n_cells); NaN where undefined."""
-        if self.second is None:
-            values = _average(means, self.first, self.partial)
+        """Return the estimates (..., n_rows) for cell means of shape (..., n_cells); NaN where undefined."""
+        method, reference = self.levels(means)
+        if reference is None:
+            values = method
+        elif self.kind == "difference":
+            values = method - reference
         else:
-            if self.partial:
-                means = _defined_on_both_sides(means)
-            low = _average(means, self.first, self.partial)
-            high = _average(means, self.second, self.partial)
-            if self.kind == "difference":
-                values = low - high
-            else:
-                values = 100 * ((high - low) / np.where(high == 0, np.nan, high))
-        return values if self.then is None else _average(values, self.then, self.partial)
+            values = 100 * ((reference - method) / _nan_if_zero(reference))
+        return self._rows(values)
 
     def row_levels(self, means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Levels of each row, averaged as the row's estimates are, shape (..., n_rows) each."""
-        low, high = self.levels(means)
-        assert high is not None
-        if self.then is None:
-            return low, high
-        return _average(low, self.then, self.partial), _average(high, self.then, self.partial)
+        """Return both levels of each row, averaged as the row's estimates are, shape (..., n_rows) each."""
+        method, reference = self.levels(means)
+        assert reference is not None
+        return self._rows(method), self._rows(reference)
 
     def scale(self, means: np.ndarray) -> np.ndarray:
-        """Size of the numbers an estimate is made of: what rounding errors are relative to."""
-        low, high = self.levels(means)
-        if high is None:
-            sizes = np.abs(low)
+        """Return the size of the numbers behind each estimate, to which rounding errors are relative."""
+        method, reference = self.levels(means)
+        if reference is None:
+            sizes = np.abs(method)
         elif self.kind == "difference":
-            sizes = np.maximum(np.abs(low), np.abs(high))
+            sizes = np.maximum(np.abs(method), np.abs(reference))
         else:
-            sizes = 100 * np.maximum(np.abs(ratio(low, np.where(high == 0, np.nan, high))), 1)
-        return sizes if self.then is None else _average(sizes, self.then, self.partial)
+            sizes = 100 * np.maximum(np.abs(ratio(method, _nan_if_zero(reference))), 1)
+        return self._rows(sizes)
+
+    def _rows(self, values: np.ndarray) -> np.ndarray:
+        """Average values of levels (..., n_levels) to values of rows (..., n_rows)."""
+        if self.then is None:
+            return values
+        return _average(values, self.then, self.partial)
 
     def gradient(self, means: np.ndarray) -> np.ndarray:
-        """Derivative of each estimate by each cell mean, shape (..., n_rows, n_cells)."""
-        low, high = self.levels(means)
-        slopes = by_first = _weights(self.first)
-        if self.second is not None and high is not None:
-            by_second = _weights(self.second)
-            slopes = by_first - by_second
+        """Return the derivative of each estimate by each cell mean, shape (..., n_rows, n_cells).
+
+        With the method's level m, the reference's level r and weights a and b of a cell in them, it is a for
+        a mean, a - b for a difference, and 100 * (b * m / r^2 - a / r) for a percentage decrease.
+        """
+        method, reference = self.levels(means)
+        method_weights = _weights(self.first)
+        slopes = method_weights
+        if self.second is not None and reference is not None:
+            reference_weights = _weights(self.second)
+            slopes = method_weights - reference_weights
             if self.kind == "percent_decrease":
-                divisor = np.where(high == 0, np.nan, high)
+                reference = _nan_if_zero(reference)
+                by_reference = reference_weights * (method / reference**2)[..., None]
+                by_method = method_weights / reference[..., None]
+                # an undefined level affects only the cells that enter it
                 slopes = 100 * (
-                    np.where(by_second > 0, by_second * (low / divisor**2)[..., None], 0.0)
-                    - np.where(by_first > 0, by_first / divisor[..., None], 0.0)
+                    np.where(reference_weights > 0, by_reference, 0.0)
+                    - np.where(method_weights > 0, by_method, 0.0)
                 )
         slopes = np.broadcast_to(slopes, (*means.shape[:-1], *slopes.shape[-2:]))
         if self.then is None:
             return slopes
-        # a NaN slope of a level that a row does not use must not reach it
-        used = _weights(self.then)
-        unknown = (used > 0).astype(np.float64) @ np.isnan(slopes) > 0
-        return np.where(unknown, np.nan, used @ np.nan_to_num(slopes))
+        # an undefined slope affects only the rows that the level enters, which 0 * NaN would not respect
+        row_weights = _weights(self.then)
+        is_unknown = (row_weights > 0).astype(np.float64) @ np.isnan(slopes) > 0
+        return np.where(is_unknown, np.nan, row_weights @ np.nan_to_num(slopes))
 
     def cells_of_rows(self) -> np.ndarray:
-        """Which cells enter each estimate, bool of shape (n_cells, n_rows)."""
-        used = self.first if self.second is None else self.first + self.second
-        return (used if self.then is None else used @ self.then) > 0
+        """Return the cells that enter each estimate, bool of shape (n_cells, n_rows)."""
+        weights = self.first
+        if self.second is not None:
+            weights = self.first + self.second
+        if self.then is not None:
+            weights = weights @ self.then
+        return weights > 0
 
     def count(self, cells: Cells) -> np.ndarray:
-        """Number of the method's defined scores in each estimate."""
-        used = self.first if self.then is None else self.first @ self.then
-        return (cells.n @ (used > 0)).astype(np.int64)
+        """Return the number of the method's defined scores in each estimate."""
+        weights = self.first
+        if self.then is not None:
+            weights = self.first @ self.then
+        return (cells.n @ (weights > 0)).astype(np.int64)
+
+
+def _nan_if_zero(values: np.ndarray) -> np.ndarray:
+    """Return values as divisors, NaN where they are 0."""
+    return np.where(values == 0, np.nan, values)
 
 
 def _defined_on_both_sides(means: np.ndarray) -> np.ndarray:
-    """Means of methods and of the reference, undefined on both sides where one is."""
-    half = means.shape[-1] // 2
-    either = np.isnan(means[..., :half]) | np.isnan(means[..., half:])
-    return np.where(np.concatenate([either, either], axis=-1), np.nan, means)
+    """Set means of methods and of the reference (..., n_cells) to NaN on both sides where one is NaN."""
+    n_pairs = means.shape[-1] // 2
+    is_undefined = np.isnan(means[..., :n_pairs]) | np.isnan(means[..., n_pairs:])
+    return np.where(np.concatenate([is_undefined, is_undefined], axis=-1), np.nan, means)
 
 
-def _average(values: np.ndarray, membership: np.ndarray, partial: bool) -> np.ndarray:
-    """Weighted mean of each group of columns, undefined where one is; with `partial`, of the defined ones."""
-    missing = np.isnan(values)
+def _average(values: np.ndarray, weights: np.ndarray, partial: bool) -> np.ndarray:
+    """Return weighted means of values (..., n_values) with weights (n_values, n_averages).
+
+    A mean is undefined where one of its values is; with `partial` it is that of the defined values.
+    """
+    is_missing = np.isnan(values)
     with np.errstate(invalid="ignore", divide="ignore"):
-        if not missing.any():
-            return values @ membership / membership.sum(axis=0)
-        filled = np.where(missing, 0.0, values) @ membership
+        if not is_missing.any():
+            return values @ weights / weights.sum(axis=0)
+        sums = np.where(is_missing, 0.0, values) @ weights
         if partial:
-            return filled / ((~missing).astype(np.float64) @ membership)
-        incomplete = missing.astype(np.float64) @ membership > 0
-        return np.where(incomplete, np.nan, filled / membership.sum(axis=0))
+            return sums / ((~is_missing).astype(np.float64) @ weights)
+        is_incomplete = is_missing.astype(np.float64) @ weights > 0
+        return np.where(is_incomplete, np.nan, sums / weights.sum(axis=0))
 
 
 def _weights(membership: np.ndarray) -> np.ndarray:
-    """Weight of each value in each average, shape (n_averages, n_values)."""
+    """Return the weight of each value in each average, shape (n_averages, n_values), with sum 1 or 0."""
     return np.nan_to_num(ratio(membership, membership.sum(axis=0))).T
 
 
 @dataclass(frozen=True)
 class Target:
-    """What is estimated, of which cells: `keys` and `n_missing` have a row for each estimate."""
+    """An estimand with the cells that it is estimated from."""
 
+    #: Value of the column `term`.
     term: str
     cells: Cells
     estimand: Estimand
+    #: Grouping columns of each estimate.
     keys: pd.DataFrame
+    #: (n_rows,): Undefined scores of each estimate.
     n_missing: np.ndarray
 
 
-def is_share(metrics: CodedColumn) -> np.ndarray:
-    """Whether the score of each row lies between 0 and 1 by its metric, as far as is known."""
-    known = [known_metric(name) for name in metrics.values]
-    shares = [metric is None or (metric.low, metric.high) == (0, 1) for metric in known]
-    # a metric that is missing, which has the last code, is an unknown one
-    shares.append(True)
-    return np.array(shares)[metrics.codes]
+def _has_unit_range(metrics: CodedColumn) -> np.ndarray:
+    """Return True for rows whose metric lies between 0 and 1, or is not a known one."""
+    is_unit_range = []
+    for name in metrics.values:
+        metric = known_metric(name)
+        is_unit_range.append(metric is None or (metric.low, metric.high) == (0, 1))
+    # rows without a metric have the last code
+    is_unit_range.append(True)
+    return np.array(is_unit_range)[metrics.codes]
 
 
 def mean_target(
     design: Design, average: str | None = None, overall: bool = False, weights: Weights = EQUAL
 ) -> Target:
-    """Mean score of each group, with averages over a grouping column and groups pooled over tasks."""
+    """Return the target of each group's mean, of averages over a grouping column and of pooled tasks."""
     check_one_metric(design.codes, design.by)
     values = design.frame["score"].to_numpy(dtype=np.float64)
-    cells = sum_cells(
-        values, design.units.codes, design.units.n, design.groups, len(design.keys), weights.of_rows
-    )
-    # what is outside by rounding alone is warned of nowhere, and costs no bounds
-    low, high = -RANGE_ROUNDING, 1 + RANGE_ROUNDING
-    outside = (values < low) | (values > high) | ~is_share(design.codes.column("metric"))
-    beyond = np.bincount(design.groups, outside & ~np.isnan(values), len(design.keys)) > 0
-    return target_of_cells("mean", replace(cells, beyond=beyond), design.keys, average, overall, weights)
+    n_groups = len(design.keys)
+    cells = sum_cells(values, design.units.codes, design.units.n, design.groups, n_groups, weights.of_rows)
+    # scores that are outside by rounding alone keep limits within 0 and 1
+    is_outside = (values < -RANGE_ROUNDING) | (values > 1 + RANGE_ROUNDING)
+    is_outside |= ~_has_unit_range(design.codes.column("metric"))
+    n_outside = np.bincount(design.groups, is_outside & ~np.isnan(values), n_groups)
+    cells = replace(cells, beyond=n_outside > 0)
+    return target_of_cells("mean", cells, design.keys, average, overall, weights)
 
 
 def target_of_cells(
@@ -340,15 +420,21 @@ def target_of_cells(
     overall: bool,
     weights: Weights = EQUAL,
 ) -> Target:
-    """Mean of each cell, with averages over one column of `keys` and cells pooled over tasks."""
-    members, belongs, averages = average_over(keys, average, cells.counts.sum(axis=0) > 0, weights.of_members)
-    n_missing = cells.n_missing @ belongs
+    """Return the target of each cell's mean, of averages over a column of `keys` and of pooled tasks."""
+    is_defined = cells.counts.sum(axis=0) > 0
+    average_weights, average_members, average_keys = average_over(
+        keys, average, is_defined, weights.of_members
+    )
+    n_missing_of_averages = cells.n_missing @ average_members
     if overall:
-        membership, pooled = pool_over(keys, check_overall(list(keys.columns)), OVERALL)
-        cells, keys = cells.pooled(membership), append_keys(keys, pooled)
-        members = np.vstack([members, np.zeros((membership.shape[1], members.shape[1]))])
+        membership, pooled_keys = pool_over(keys, check_overall(list(keys.columns)), OVERALL)
+        cells = cells.with_pooled(membership)
+        keys = append_keys(keys, pooled_keys)
+        # pooled cells enter no average
+        pooled_weights = np.zeros((membership.shape[1], average_weights.shape[1]))
+        average_weights = np.vstack([average_weights, pooled_weights])
     if weights.each_unit:
         cells = cells.of_units()
-    first = np.hstack([np.eye(len(keys)), members])
-    n_missing = np.concatenate([cells.n_missing, n_missing]).astype(np.int64)
-    return Target(term, cells, Estimand("mean", first), append_keys(keys, averages), n_missing)
+    cell_weights = np.hstack([np.eye(len(keys)), average_weights])
+    n_missing = np.concatenate([cells.n_missing, n_missing_of_averages]).astype(np.int64)
+    return Target(term, cells, Estimand("mean", cell_weights), append_keys(keys, average_keys), n_missing)

@@ -1,4 +1,4 @@
-"""From a target to estimates, standard errors and limits: options, replicates, limits, bootstrap p-values."""
+"""Inference about a target: estimates, standard errors, replicates, limits, bootstrap p-values, warnings."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -23,7 +23,7 @@ from salstats.stats.engine.cautions import (
     Caution,
     caution_column,
 )
-from salstats.stats.engine.cr2 import Influences, cr2, influences
+from salstats.stats.engine.cr2 import Influences, Robust, cr2, influences
 from salstats.stats.engine.draws import few_threads, weight_blocks
 from salstats.stats.engine.estimands import Cells, Estimand, Target, ratio
 from salstats.stats.engine.few_units import few_equal_units, few_events
@@ -39,45 +39,52 @@ from salstats.stats.engine.variances import (
 from salstats.stats.engine.weighting import worth_units
 from salstats.stats.engine.wild import Contrast, Flipped, flip, signs_of
 
-#: Terms that are of scores, where 0 can be a complete failure.
-_OF_SCORES = ("mean", "difference", "percent_decrease")
-#: Share of units whose scores are all 0, from which 0 is no exception.
+#: Terms of estimates that are made from means of scores, in which 0 can be a complete failure.
+_TERMS_OF_SCORES = ("mean", "difference", "percent_decrease")
+#: Share of units whose scores are all 0 above which a 0 is not exceptional.
 _MANY_ZEROS = 0.25
 
 
 @dataclass(frozen=True)
 class Options:
-    """How to infer: what the public functions take, checked."""
+    """Options of inference, checked."""
 
     interval: Interval
     level: float
     n_replicates: int
     rng: np.random.Generator = field(repr=False)
+    #: (n_replicates, n_units): Positions of the units drawn; None to draw them from `rng`.
     draws: np.ndarray | None = None
 
     @property
     def resampled(self) -> bool:
-        """Whether the interval is made from replicates."""
+        """True if the interval is made from bootstrap replicates."""
         return self.interval.kind == "bootstrap"
 
     @property
     def flipped(self) -> bool:
-        """Whether the interval is made from flips of signs."""
+        """True if the interval is made from sign flips."""
         return self.interval.kind == "flips"
 
     @property
     def test(self) -> str:
-        """The paired test that is one procedure with the interval."""
-        names = {"bootstrap": "bootstrap", "flips": "wild", "share": "score"}
-        return names.get(self.interval.kind, "cr2" if self.interval.needs == "cr2" else "t")
+        """Name of the paired test that agrees with the interval."""
+        tests = {"bootstrap": "bootstrap", "flips": "wild", "share": "score"}
+        if self.interval.kind in tests:
+            return tests[self.interval.kind]
+        if self.interval.needs == "cr2":
+            return "cr2"
+        return "t"
 
     def of_graded(self) -> "Options":
-        """Return options that treat 0/1 scores as all others."""
+        """Return options that treat 0/1 scores like all others."""
         return replace(self, interval=replace(self.interval, of_trials=()))
 
     def columns(self) -> dict[str, int]:
-        """Column `n_replicates` of an estimates frame, where the interval is made from replicates."""
-        return {"n_replicates": self.n_replicates} if self.resampled or self.flipped else {}
+        """Return the column `n_replicates` of an estimates frame, if the interval is made from replicates."""
+        if self.resampled or self.flipped:
+            return {"n_replicates": self.n_replicates}
+        return {}
 
 
 def check_options(
@@ -88,7 +95,7 @@ def check_options(
     rng: int | np.random.Generator,
     draws: object,
 ) -> Options:
-    """Checked options for what is estimated; whether draws are of as many units as there are shows later."""
+    """Return checked options for estimates of `term`; `draws` are checked later, against the units."""
     record = choose_interval(interval, term, drawn=draws is not None)
     check_level(level)
     check_count(n_replicates, "n_replicates")
@@ -97,15 +104,17 @@ def check_options(
         _check_replicates(record, level, n_replicates)
         return Options(record, level, n_replicates, generator)
     matrix = np.asarray(draws)
-    return Options(record, level, len(matrix) if matrix.ndim else 0, generator, matrix)
+    n_draws = len(matrix) if matrix.ndim else 0
+    return Options(record, level, n_draws, generator, matrix)
 
 
 @dataclass(frozen=True)
 class Estimates:
-    """Estimates with all that an estimates frame wants to know of them; arrays of shape (n_rows,)."""
+    """Estimates with their limits and facts about them; arrays have shape (n_rows,) unless said otherwise."""
 
     target: Target
     options: Options
+    #: Quantities that the limits are made from.
     basis: Basis = field(repr=False)
     estimate: np.ndarray
     std_error: np.ndarray
@@ -113,18 +122,26 @@ class Estimates:
     conf_low: np.ndarray
     conf_high: np.ndarray
     n_units: np.ndarray
+    #: Units of the smallest sample that enters the estimate.
     smallest: np.ndarray
+    #: Mean of the replicates less the estimate.
     bias: np.ndarray
+    #: Replicates in which the estimate is undefined.
     n_undefined: np.ndarray
+    #: Size of the numbers that the estimate is made of, for judging rounding errors.
     scale: np.ndarray
+    #: (n_replicates, n_rows): Replicates of the estimates.
     replicates: np.ndarray | None = field(default=None, repr=False)
+    #: (n_replicates, n_rows): Replicates of the differences of the same levels.
     gap_replicates: np.ndarray | None = field(default=None, repr=False)
+    #: Shape of a confidence set that may be unbounded.
     conf_set: np.ndarray | None = None
+    #: True where 0 is outside such a set, although it is between its ends.
     zero_in_gap: np.ndarray | None = None
     flips: Flipped | None = field(default=None, repr=False)
-    #: Rows that get the limits and P values of `cr2` instead.
+    #: True for rows that have the limits and P values of `cr2` instead.
     by_cr2: np.ndarray | None = None
-    #: Rows that each caution concerns.
+    #: Rows (bool) that each caution concerns.
     cautions: dict[Caution, np.ndarray] = field(default_factory=dict)
     #: Levels of the limits where they differ from that of the options.
     levels: np.ndarray | None = None
@@ -136,7 +153,9 @@ class Estimates:
         names = np.full(len(self.estimate), record.name, dtype=object)
         if record.of_trials:
             names = np.where(self.basis.trials, record.of_trials[0], names)
-        return names if self.by_cr2 is None else np.where(self.by_cr2, "cr2", names)
+        if self.by_cr2 is not None:
+            names = np.where(self.by_cr2, "cr2", names)
+        return names
 
     @property
     def conf_level(self) -> np.ndarray:
@@ -146,7 +165,7 @@ class Estimates:
         return np.full(len(self.estimate), self.options.level)
 
     def columns(self, unit: str) -> dict[str, Any]:
-        """Columns of an estimates frame."""
+        """Return columns of an estimates frame; `unit` is the name of the units."""
         columns = {
             "term": self.target.term,
             "estimate": self.estimate,
@@ -167,162 +186,281 @@ class Estimates:
         return columns | caution_column(self.cautions)
 
 
+@dataclass(frozen=True)
+class _RowKinds:
+    """Rows that are treated in a special way; bool, shape (n_rows,)."""
+
+    #: Scores may lie outside 0 and 1.
+    beyond: np.ndarray
+    #: Independent 0/1 scores or pairs of them, for which an interval of shares is exact enough.
+    trials: np.ndarray
+    #: A few outlying units hold most of the variance.
+    outlying: np.ndarray
+    #: Outlying rows in which few units have only zeros, so that a 0 is an exception.
+    exceptional: np.ndarray
+
+
 def infer(
     target: Target, options: Options, *, gaps: bool = False, flips: bool = False, constant: bool = False
 ) -> Estimates:
-    """Estimate, resample and find the limits.
+    """Estimate a target with standard errors and limits, and warn of doubtful ones.
 
-    With `gaps` replicates of the differences are drawn too (for a p-value), and with `flips` signs are
-    flipped, although the interval needs none. Where scores that are `constant` are known and not uncertain,
-    intervals of width 0 are no matter.
+    Parameters
+    ----------
+    target : Target
+        The estimand and the cells of scores.
+    options : Options
+        Interval, level, replicates.
+    gaps : bool
+        Draw replicates of the differences too, for a p-value.
+    flips : bool
+        Flip signs for a p-value, also if the interval does not need it.
+    constant : bool
+        Constant scores are certain: their limits are the estimate itself, without a warning.
+
+    Returns
+    -------
+    Estimates
+        One row per estimate of the target.
     """
-    cells, estimand, record = target.cells, target.estimand, options.interval
+    cells = target.cells
+    estimand = target.estimand
+    record = options.interval
     if record.partial:
         estimand = replace(estimand, partial=True)
     means = cells.means()
-    estimate, scale = estimand.value(means), estimand.scale(means)
-    sizes = cells.counts @ estimand.cells_of_rows().astype(np.float64)
-    n_units = (sizes > 0).sum(axis=0)
-    std_error = variance = df = np.full(len(estimate), np.nan)
-    flipped = None
-    beyond = np.zeros(len(estimate), bool)
-    if cells.beyond is not None:
-        beyond = cells.beyond @ estimand.cells_of_rows()
-    trials = np.zeros_like(beyond)
-    if record.of_trials:
-        trials = _trials(cells, estimand) & ~beyond
-    outlying = exceptional = np.zeros_like(beyond)
-    of_scores = estimand.then is None and target.term in _OF_SCORES
+    estimate = estimand.value(means)
+    scale = estimand.scale(means)
+    rounding = ROUNDING * scale
+    membership = estimand.cells_of_rows()
+    unit_sizes = cells.counts @ membership.astype(np.float64)
+    n_units = (unit_sizes > 0).sum(axis=0)
+    robust = None
     if record.needs == "cr2":
         robust = cr2(cells.sums, cells.counts, estimand.gradient(means), cells.squares)
-    if of_scores:
-        graded = cells.is_graded @ estimand.cells_of_rows()
-        if target.term == "percent_decrease":
-            # the units that decide are those of the difference
-            parts = influences(cells.sums, cells.counts, estimand.gap().gradient(means))
-        elif record.needs == "cr2":
-            parts = robust.units
-        else:
-            parts = influences(cells.sums, cells.counts, estimand.gradient(means))
-        position = np.where(parts.leverage > 0, ratio(parts.influence, parts.leverage), np.nan)
-        outlying = graded & few_units_decide(parts.influence, position)
-        exceptional = outlying & ~_many_zeros(cells, estimand)
-    if record.needs == "cr2":
-        variance, df, spread_df = robust.variance, robust.df, robust.spread_df
-        if record.bounded:
-            df = np.where(beyond, df, np.fmin(df, spread_df))
-        if record.mistakes_outlying:
-            df = np.where(exceptional, np.fmin(df, spread_df), df)
-        df = np.where(trials | (record.kind == "share"), np.nan, df)
-        std_error = np.sqrt(variance)
-    elif not options.resampled or record.needs == "variances":
-        variance, df = analytic_variance(cells, estimand)
-        std_error = np.sqrt(variance)
+    kinds = _row_kinds(target.term, cells, estimand, record, robust)
+    variance, df = _variance_and_df(cells, estimand, options, robust, kinds)
+    std_error = np.sqrt(variance)
+    flipped = None
     if options.flipped or flips:
-        flipped = flip_units(cells, estimand, options)
+        flipped = _flip_units(cells, estimand, options)
     replicates = variances = gap_replicates = None
-    bias, n_undefined = np.full(len(estimate), np.nan), np.zeros(len(estimate), dtype=np.int64)
+    bias = np.full(len(estimate), np.nan)
+    n_undefined = np.zeros(len(estimate), dtype=np.int64)
     if options.resampled or gaps:
         replicates, variances, gap_replicates = replicate(
             cells, estimand, options, gaps=gaps, variances=record.needs == "variances"
         )
-        mean, spread, n_defined = moments(replicates)
-        bias, n_undefined = mean - estimate, len(replicates) - n_defined
+        mean, standard_deviation, n_defined = moments(replicates)
+        bias = mean - estimate
+        n_undefined = len(replicates) - n_defined
         if options.resampled:
-            std_error, df = spread, np.full(len(estimate), np.nan)
+            std_error = standard_deviation
+            df = np.full(len(estimate), np.nan)
     elif options.draws is not None:
         check_draws(options.draws, len(cells.sums))
-    std_error = np.where(std_error <= ROUNDING * scale, 0.0, std_error)
-    # a proportion is a single cell per row: its size is that cell's
-    n = cells.n @ estimand.first if record.kind == "share" or record.of_trials else np.empty(0)
-    none, worth, levels = np.empty(0), n_units, None
-    of_paired_shares = _is_ratio(estimand) and (record.kind == "share" or bool(trials.any()))
-    if record.needs == "levels" or of_paired_shares:
+    std_error = np.where(std_error <= rounding, 0.0, std_error)
+    empty = np.empty(0)
+    n_scores = empty
+    if record.kind == "share" or record.of_trials:
+        # a proportion is the mean of a single cell, so that its n is that of the cell
+        n_scores = cells.n @ estimand.first
+    levels = None
+    has_paired_shares = record.kind == "share" or bool(kinds.trials.any())
+    if record.needs == "levels" or (_is_ratio(estimand) and has_paired_shares):
         levels = levels_and_covariance(cells, estimand)
+    effective_n_units = n_units
     if cells.squares is not None:
-        used = estimand.cells_of_rows().astype(np.float64)
-        worth = worth_units(cells.counts @ used, cells.squares @ used)
+        effective_n_units = worth_units(unit_sizes, cells.squares @ membership.astype(np.float64))
     basis = Basis(
-        target.term, options.level, estimate, std_error, df, variance, bias, n, worth, ROUNDING * scale,
-        none if replicates is None else replicates, none if variances is None else variances,
-        jackknife(cells, estimand) if record.needs == "jackknife" else none,
-        levels, flipped, _is_ratio(estimand),
-        beyond, trials, exceptional,
-    )  # fmt: skip
-    smallest = np.where(estimand.cells_of_rows(), cells.sample_units()[:, None], np.inf).min(axis=0)
+        term=target.term,
+        level=options.level,
+        estimate=estimate,
+        std_error=std_error,
+        df=df,
+        variance=variance,
+        bias=bias,
+        n=n_scores,
+        n_units=effective_n_units,
+        rounding=rounding,
+        replicates=empty if replicates is None else replicates,
+        variances=empty if variances is None else variances,
+        jackknife=jackknife(cells, estimand) if record.needs == "jackknife" else empty,
+        levels=levels,
+        flipped=flipped,
+        ratio=_is_ratio(estimand),
+        beyond=kinds.beyond,
+        trials=kinds.trials,
+        outlying=kinds.exceptional,
+    )
+    smallest = np.where(membership, cells.sample_units()[:, None], np.inf).min(axis=0)
     if record.needs != "cr2":
-        # of one unit nothing is known of how others differ
+        # one unit says nothing about the variance between units
         std_error = np.where(smallest < 2, np.nan, std_error)
-    found = Estimates(
-        target, options, basis, estimate, std_error, df, none, none, n_units, smallest, bias, n_undefined,
-        scale, replicates, gap_replicates, flips=flipped,
-    )  # fmt: skip
-    found = at_level(found, options.level)
+    estimates = Estimates(
+        target=target,
+        options=options,
+        basis=basis,
+        estimate=estimate,
+        std_error=std_error,
+        df=df,
+        conf_low=empty,
+        conf_high=empty,
+        n_units=n_units,
+        smallest=smallest,
+        bias=bias,
+        n_undefined=n_undefined,
+        scale=scale,
+        replicates=replicates,
+        gap_replicates=gap_replicates,
+        flips=flipped,
+    )
+    estimates = _at_level(estimates, options.level)
     if constant:
-        low, high = (np.where(basis.std_error == 0, estimate, e) for e in (found.conf_low, found.conf_high))
-        found = replace(found, conf_low=low, conf_high=high)
-    found = replace(found, cautions=_cautions(found, sizes, outlying))
-    _warn(found, sizes, constant)
-    return found
-
-
-def at_level(found: Estimates, level: float) -> Estimates:
-    """Estimates with their limits at a level."""
-    record, basis = found.options.interval, replace(found.basis, level=level)
-    _check_replicates(record, level, found.options.n_replicates)
-    low, high, *sets = record.limits(basis)
-    conf_set, zero_in_gap = sets or (None, None)
-    if record.of_trials and basis.trials.any():
-        exact = choose_interval(record.of_trials[0], basis.term).limits(basis)
-        low, high = (
-            np.where(basis.trials, other, own) for own, other in zip((low, high), exact, strict=True)
+        is_constant = basis.std_error == 0
+        estimates = replace(
+            estimates,
+            conf_low=np.where(is_constant, estimate, estimates.conf_low),
+            conf_high=np.where(is_constant, estimate, estimates.conf_high),
         )
-    by_cr2 = None
-    rows = np.zeros(len(low), dtype=bool)
-    if record.instead is not None:
-        rows = record.instead(basis)
+    estimates = replace(estimates, cautions=_cautions(estimates, unit_sizes, kinds.outlying))
+    _warn(estimates, unit_sizes, constant)
+    return estimates
+
+
+def _row_kinds(
+    term: str, cells: Cells, estimand: Estimand, record: Interval, robust: Robust | None
+) -> _RowKinds:
+    """Find the rows that are treated in a special way; `robust` are CR2 variances, if they are needed."""
+    membership = estimand.cells_of_rows()
+    beyond = np.zeros(estimand.n_rows, dtype=bool)
+    if cells.beyond is not None:
+        beyond = cells.beyond @ membership
+    trials = np.zeros_like(beyond)
+    if record.of_trials:
+        trials = _is_of_trials(cells, estimand) & ~beyond
+    outlying = np.zeros_like(beyond)
+    exceptional = np.zeros_like(beyond)
+    if term in _TERMS_OF_SCORES and estimand.then is None:
+        is_graded = cells.is_graded @ membership
+        units = _unit_influences(term, cells, estimand, robust)
+        # influence per leverage: how far a unit's mean lies from that of all units
+        distance = np.where(units.leverage > 0, ratio(units.influence, units.leverage), np.nan)
+        outlying = is_graded & few_units_decide(units.influence, distance)
+        exceptional = outlying & ~_has_many_zeros(cells, estimand)
+    return _RowKinds(beyond, trials, outlying, exceptional)
+
+
+def _unit_influences(term: str, cells: Cells, estimand: Estimand, robust: Robust | None) -> Influences:
+    """Return the influences of units on the estimates, or on the differences behind percentage decreases."""
+    means = cells.means()
+    if term == "percent_decrease":
+        return influences(cells.sums, cells.counts, estimand.gap().gradient(means))
+    if robust is not None:
+        return robust.units
+    return influences(cells.sums, cells.counts, estimand.gradient(means))
+
+
+def _variance_and_df(
+    cells: Cells, estimand: Estimand, options: Options, robust: Robust | None, kinds: _RowKinds
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return analytic variances and their degrees of freedom (n_rows,), NaN if the interval needs none."""
+    record = options.interval
+    if robust is not None:
+        return robust.variance, _robust_df(robust, record, kinds)
+    if not options.resampled or record.needs == "variances":
+        return analytic_variance(cells, estimand)
+    unknown = np.full(estimand.n_rows, np.nan)
+    return unknown, unknown
+
+
+def _robust_df(robust: Robust, record: Interval, kinds: _RowKinds) -> np.ndarray:
+    """Return degrees of freedom of CR2 variances (n_rows,), lower where few units hold most of the variance.
+
+    NaN for intervals of shares, which use none.
+    """
+    df = robust.df
+    if record.bounded:
+        df = np.where(kinds.beyond, df, np.fmin(df, robust.spread_df))
     if record.mistakes_outlying:
-        rows = rows | basis.outlying
-    if rows.any():
-        by_cr2 = rows
-        by_t = limits.t_limits(basis.estimate, basis.std_error, basis.df, level)
-        low, high = (np.where(by_cr2, other, own) for own, other in zip((low, high), by_t, strict=True))
-    unknown = found.smallest < 2 if record.kind != "share" else np.zeros(len(low), dtype=bool)
-    if record.needs == "cr2":
-        # where nothing varies nothing tells how far off an estimate is; Wilson's interval knows its bounds
-        unknown = ~(basis.std_error > 0)
-        if record.bounded:
-            unknown &= False if by_cr2 is None else by_cr2
-        unknown &= ~basis.trials
-    low, high = (np.where(unknown, np.nan, limit) for limit in (low, high))
+        df = np.where(kinds.exceptional, np.fmin(df, robust.spread_df), df)
+    if record.kind == "share":
+        return np.full_like(df, np.nan)
+    return np.where(kinds.trials, np.nan, df)
+
+
+def _at_level(estimates: Estimates, level: float) -> Estimates:
+    """Return the estimates with their limits at a level."""
+    record = estimates.options.interval
+    basis = replace(estimates.basis, level=level)
+    _check_replicates(record, level, estimates.options.n_replicates)
+    low, high, *set_facts = record.limits(basis)
+    conf_set = zero_in_gap = None
+    if set_facts:
+        conf_set, zero_in_gap = set_facts
+    if record.of_trials and basis.trials.any():
+        trials_low, trials_high = choose_interval(record.of_trials[0], basis.term).limits(basis)
+        low = np.where(basis.trials, trials_low, low)
+        high = np.where(basis.trials, trials_high, high)
+    use_cr2 = np.zeros(len(low), dtype=bool)
+    if record.instead is not None:
+        use_cr2 = record.instead(basis)
+    if record.mistakes_outlying:
+        use_cr2 = use_cr2 | basis.outlying
+    if use_cr2.any():
+        t_low, t_high = limits.t_limits(basis.estimate, basis.std_error, basis.df, level)
+        low = np.where(use_cr2, t_low, low)
+        high = np.where(use_cr2, t_high, high)
+    is_unknown = _has_no_limits(record, basis, estimates.smallest, use_cr2)
     return replace(
-        found, options=replace(found.options, level=level), basis=basis, conf_low=low, conf_high=high,
-        conf_set=conf_set, zero_in_gap=zero_in_gap, by_cr2=by_cr2,
-    )  # fmt: skip
+        estimates,
+        options=replace(estimates.options, level=level),
+        basis=basis,
+        conf_low=np.where(is_unknown, np.nan, low),
+        conf_high=np.where(is_unknown, np.nan, high),
+        conf_set=conf_set,
+        zero_in_gap=zero_in_gap,
+        by_cr2=use_cr2 if use_cr2.any() else None,
+    )
 
 
-def at_levels(found: Estimates, levels: np.ndarray) -> Estimates:
-    """Estimates with the limits of each row at a level of its own; NaN leaves a row's limits as they are."""
-    low, high = found.conf_low.copy(), found.conf_high.copy()
-    conf_set = None if found.conf_set is None else found.conf_set.copy()
-    zero_in_gap = None if found.zero_in_gap is None else found.zero_in_gap.copy()
+def _has_no_limits(record: Interval, basis: Basis, smallest: np.ndarray, use_cr2: np.ndarray) -> np.ndarray:
+    """Find rows whose limits are unknown: a sample of one unit, or no variance."""
+    if record.needs == "cr2":
+        # without variance between units the error of an estimate is unknown; intervals of bounded scores and
+        # of 0/1 scores know the range of the scores instead
+        has_no_variance = ~(basis.std_error > 0)
+        if record.bounded:
+            has_no_variance &= use_cr2
+        return has_no_variance & ~basis.trials
+    if record.kind == "share":
+        return np.zeros(len(smallest), dtype=bool)
+    return smallest < 2
+
+
+def at_levels(estimates: Estimates, levels: np.ndarray) -> Estimates:
+    """Return the estimates with each row's limits at its level in `levels`; NaN keeps its limits."""
+    low = estimates.conf_low.copy()
+    high = estimates.conf_high.copy()
+    conf_set = None if estimates.conf_set is None else estimates.conf_set.copy()
+    zero_in_gap = None if estimates.zero_in_gap is None else estimates.zero_in_gap.copy()
     for level in np.unique(levels[~np.isnan(levels)]):
         rows = levels == level
-        changed = at_level(found, float(level))
-        low[rows] = changed.conf_low[rows]
-        high[rows] = changed.conf_high[rows]
-        if conf_set is not None and changed.conf_set is not None:
-            conf_set[rows] = changed.conf_set[rows]
-        if zero_in_gap is not None and changed.zero_in_gap is not None:
-            zero_in_gap[rows] = changed.zero_in_gap[rows]
-    levels = np.where(np.isnan(levels), found.options.level, levels)
+        at_level = _at_level(estimates, float(level))
+        low[rows] = at_level.conf_low[rows]
+        high[rows] = at_level.conf_high[rows]
+        if conf_set is not None and at_level.conf_set is not None:
+            conf_set[rows] = at_level.conf_set[rows]
+        if zero_in_gap is not None and at_level.zero_in_gap is not None:
+            zero_in_gap[rows] = at_level.zero_in_gap[rows]
+    levels = np.where(np.isnan(levels), estimates.options.level, levels)
     return replace(
-        found, levels=levels, conf_low=low, conf_high=high, conf_set=conf_set, zero_in_gap=zero_in_gap
+        estimates, levels=levels, conf_low=low, conf_high=high, conf_set=conf_set, zero_in_gap=zero_in_gap
     )
 
 
 def _check_replicates(record: Interval, level: float, n_replicates: int) -> None:
-    """Raise where replicates are too few for limits at a level."""
+    """Raise ValueRangeError if replicates are too few for limits at a level."""
     if record.kind not in ("bootstrap", "flips") or record.scale:
         return
     enough = fewest_replicates(level, flips=record.kind == "flips")
@@ -333,213 +471,277 @@ def _check_replicates(record: Interval, level: float, n_replicates: int) -> None
         )
 
 
-def _many_zeros(cells: Cells, estimand: Estimand) -> np.ndarray:
-    """Find rows in which 0 is no exception: more than a quarter of the units of a cell have nothing else."""
-    there = cells.counts > 0
-    zeros = ((cells.sums == 0) & there).sum(axis=0) > _MANY_ZEROS * there.sum(axis=0)
-    return np.asarray((zeros[:, None] & estimand.cells_of_rows()).any(axis=0))
+def _has_many_zeros(cells: Cells, estimand: Estimand) -> np.ndarray:
+    """Find rows with a cell in which more than a quarter of the units have only zeros."""
+    has_scores = cells.counts > 0
+    is_zero = (cells.sums == 0) & has_scores
+    many_zeros = is_zero.sum(axis=0) > _MANY_ZEROS * has_scores.sum(axis=0)
+    return np.asarray((many_zeros[:, None] & estimand.cells_of_rows()).any(axis=0))
 
 
-def _cautions(found: Estimates, sizes: np.ndarray, outlying: np.ndarray) -> dict[Caution, np.ndarray]:
+def _cautions(
+    estimates: Estimates, unit_sizes: np.ndarray, outlying: np.ndarray
+) -> dict[Caution, np.ndarray]:
     """Find the rows that each caution concerns.
 
-    `sizes` (n_units, n_rows) are defined scores of units, and `outlying` rows that a few units decide.
+    `unit_sizes` (n_units, n_rows) are numbers of defined scores; `outlying` are rows in which a few outlying
+    units hold most of the variance.
     """
-    target, estimand = found.target, found.target.estimand
+    target = estimates.target
+    estimand = target.estimand
     cautions = {
-        FEW_UNITS: few_equal_units(sizes) | _rough(found),
+        FEW_UNITS: few_equal_units(unit_sizes) | _has_few_df(estimates),
         OUTLYING_UNITS: outlying,
     }
-    if target.term not in _OF_SCORES or estimand.then is not None:
+    if target.term not in _TERMS_OF_SCORES or estimand.then is not None:
         return cautions
-    # zeros among 0/1 scores are as good as ones
-    graded = target.cells.is_graded @ estimand.cells_of_rows()
-    cautions[MOSTLY_ZEROS] = graded & advice.mostly_zeros(_telling(target), found.n_units)
+    # many zeros make the limits of graded scores doubtful, not those of 0/1 scores
+    is_graded = target.cells.is_graded @ estimand.cells_of_rows()
+    n_nonzero = _units_with_nonzero_sum(target)
+    cautions[MOSTLY_ZEROS] = is_graded & advice.is_mostly_zeros(n_nonzero, estimates.n_units)
     if target.term == "percent_decrease":
-        varies = found.conf_low < found.conf_high
-        cautions[NEARLY_ALL_LOST] = graded & varies & advice.nearly_all_lost(found.estimate, found.n_units)
+        varies = estimates.conf_low < estimates.conf_high
+        is_nearly_lost = advice.is_nearly_all_lost(estimates.estimate, estimates.n_units)
+        cautions[NEARLY_ALL_LOST] = is_graded & varies & is_nearly_lost
     if estimand.second is not None:
-        # score limits of one 0/1 pair of each unit hold however few of them differ
-        of_trials = np.zeros_like(graded)
-        if found.options.interval.of_trials:
-            of_trials = found.basis.trials
-        few = few_events(_discordant(target)) & (found.smallest > 1)
-        cautions[FEW_EVENTS] = ~graded & ~of_trials & few
+        # score limits of independent 0/1 pairs hold also if few pairs are discordant
+        trials = np.zeros_like(is_graded)
+        if estimates.options.interval.of_trials:
+            trials = estimates.basis.trials
+        has_few_events = few_events(_discordant_units(target)) & (estimates.smallest > 1)
+        cautions[FEW_EVENTS] = ~is_graded & ~trials & has_few_events
     return cautions
 
 
-def _rough(found: Estimates) -> np.ndarray:
+def _has_few_df(estimates: Estimates) -> np.ndarray:
     """Find rows whose limits are Student's t with few degrees of freedom."""
-    record = found.options.interval
-    by_t = np.full(len(found.df), record.kind == "t") if found.by_cr2 is None else found.by_cr2
-    df = found.df
+    record = estimates.options.interval
+    uses_t = np.full(len(estimates.df), record.kind == "t")
+    if estimates.by_cr2 is not None:
+        uses_t = estimates.by_cr2
+    df = estimates.df
     if record.bounded or record.mistakes_outlying:
-        # these take few degrees of freedom from a few scores that differ, and hold
-        df = np.maximum(df, found.smallest - 1)
-    return advice.rough(np.where(by_t, df, np.nan))
+        # these intervals lower the degrees of freedom where few scores differ, and their limits hold
+        df = np.maximum(df, estimates.smallest - 1)
+    return advice.has_few_df(np.where(uses_t, df, np.nan))
 
 
-def _warn(found: Estimates, sizes: np.ndarray, constant: bool) -> None:
-    """Warn of what deserves a look."""
-    target, record, alone = found.target, found.options.interval, found.smallest < 2
-    estimand, keys, term = target.estimand, target.keys, target.term
-    if found.replicates is not None:
-        what = f"{record.name} intervals" if found.options.resampled else "bootstrap tests"
-        advice.warn_few_units(found.smallest, keys, what, term)
-        advice.warn_undefined(found.n_undefined, len(found.replicates), keys)
-    advice.warn_rough(np.where(_rough(found), found.df, np.nan), keys)
+def _warn(estimates: Estimates, unit_sizes: np.ndarray, constant: bool) -> None:
+    """Warn of estimates and limits that are doubtful."""
+    target = estimates.target
+    term = target.term
+    keys = target.keys
+    record = estimates.options.interval
+    resampled = estimates.options.resampled
+    if estimates.replicates is not None:
+        subject = f"{record.name} intervals" if resampled else "bootstrap tests"
+        advice.warn_few_units(estimates.smallest, keys, subject, term)
+        advice.warn_undefined(estimates.n_undefined, len(estimates.replicates), keys)
+    advice.warn_rough(np.where(_has_few_df(estimates), estimates.df, np.nan), keys)
     if record.needs == "cr2":
-        n_cells = estimand.cells_of_rows().sum(axis=0)
-        advice.warn_rare(found.smallest, n_cells > (1 if estimand.second is None else 2), keys)
+        n_cells = target.estimand.cells_of_rows().sum(axis=0)
+        n_cells_of_group = 1 if target.estimand.second is None else 2
+        advice.warn_rare(estimates.smallest, n_cells > n_cells_of_group, keys)
     elif record.kind != "share":
-        few = found.smallest < advice.FEW_UNITS if found.options.resampled else advice.rough(found.df)
-        advice.warn_unequal_units(sizes, few, keys, term)
-    nothing = np.zeros(len(found.estimate), dtype=bool)
+        is_few = advice.has_few_df(estimates.df)
+        if resampled:
+            is_few = estimates.smallest < advice.FEW_UNITS
+        advice.warn_unequal_units(unit_sizes, is_few, keys, term)
+    no_rows = np.zeros(len(estimates.estimate), dtype=bool)
     if term == "percent_decrease":
-        advice.warn_nearly_all_lost(found.cautions.get(NEARLY_ALL_LOST, nothing), keys)
+        advice.warn_nearly_all_lost(estimates.cautions.get(NEARLY_ALL_LOST, no_rows), keys)
     else:
-        zeros = found.cautions.get(MOSTLY_ZEROS, nothing)
-        advice.warn_mostly_zeros(zeros, _telling(target), found.n_units, keys)
-    both = found.conf_low, found.conf_high
-    advice.warn_limits(record.name, target, both, found.estimate, found.scale, alone, constant=constant)
+        is_sparse = estimates.cautions.get(MOSTLY_ZEROS, no_rows)
+        advice.warn_mostly_zeros(is_sparse, _units_with_nonzero_sum(target), estimates.n_units, keys)
+    advice.warn_limits(
+        record.name,
+        target,
+        (estimates.conf_low, estimates.conf_high),
+        estimates.estimate,
+        estimates.scale,
+        estimates.smallest < 2,
+        constant=constant,
+    )
 
 
-def _telling(target: Target) -> np.ndarray:
-    """How many units have a score other than 0 on either side."""
-    used = target.estimand.cells_of_rows().astype(np.float64)
-    return np.asarray((np.abs(target.cells.sums) @ used > 0).sum(axis=0))
+def _units_with_nonzero_sum(target: Target) -> np.ndarray:
+    """Count the units of each row (n_rows,) with a score other than 0, of the method or the reference."""
+    membership = target.estimand.cells_of_rows().astype(np.float64)
+    return np.asarray((np.abs(target.cells.sums) @ membership > 0).sum(axis=0))
 
 
-def _discordant(target: Target) -> np.ndarray:
-    """How many units have a different sum on either side of a comparison."""
+def _discordant_units(target: Target) -> np.ndarray:
+    """Count the units of each row (n_rows,) whose sums of the method and the reference differ."""
     estimand = target.estimand
     assert estimand.second is not None
     contrast = estimand.first - estimand.second
     return np.asarray((np.abs(target.cells.sums @ contrast) > 0).sum(axis=0))
 
 
-def _trials(cells: Cells, estimand: Estimand) -> np.ndarray:
-    """Find rows of 0/1 scores, one score of each unit or one pair, all alike in weight.
+def _is_of_trials(cells: Cells, estimand: Estimand) -> np.ndarray:
+    """Find rows of 0/1 scores, or of pairs of them, one per unit and all of equal weight.
 
-    Pairs of several rows of a unit belong to them where no unit differs from the reference: nothing tells
-    how pairs of a unit hang together, and the unit counts as one.
+    Several pairs per unit are allowed in rows in which the sums of method and reference are equal in every
+    unit: how the pairs of a unit depend on each other is unknown there, and each unit counts as one.
     """
     if cells.squares is not None or estimand.then is not None:
         return np.zeros(estimand.n_rows, dtype=bool)
-    used = estimand.cells_of_rows()
-    binary = ~(cells.is_graded @ used)
-    own = estimand.first > 0
-    own_counts = cells.counts @ own
-    single = own_counts.max(axis=0, initial=0) == 1
+    membership = estimand.cells_of_rows()
+    n_cells = membership.sum(axis=0)
+    is_binary = ~(cells.is_graded @ membership)
+    method_cells = estimand.first > 0
+    method_counts = cells.counts @ method_cells
+    one_per_unit = method_counts.max(axis=0, initial=0) == 1
     if estimand.second is None:
-        return np.asarray(binary & single & (used.sum(axis=0) == 1))
-    other = estimand.second > 0
-    paired = (own_counts == cells.counts @ other).all(axis=0)
-    equal = (cells.sums @ own == cells.sums @ other).all(axis=0)
-    several = (own_counts > 0).sum(axis=0) > 1
-    return np.asarray(binary & paired & (single | equal) & several & (used.sum(axis=0) == 2))
+        return np.asarray(is_binary & one_per_unit & (n_cells == 1))
+    reference_cells = estimand.second > 0
+    is_paired = (method_counts == cells.counts @ reference_cells).all(axis=0)
+    has_equal_sums = (cells.sums @ method_cells == cells.sums @ reference_cells).all(axis=0)
+    has_units = (method_counts > 0).sum(axis=0) > 1
+    is_single_comparison = n_cells == 2
+    return np.asarray(
+        is_binary & is_paired & (one_per_unit | has_equal_sums) & has_units & is_single_comparison
+    )
 
 
 def _is_ratio(estimand: Estimand) -> bool:
-    """Whether units are flipped under a hypothesis on a ratio of two means."""
+    """Return True for a ratio of two means, and False for a difference or a mean of decreases."""
     return estimand.kind == "percent_decrease" and estimand.then is None
 
 
-def flip_units(cells: Cells, estimand: Estimand, options: Options) -> Flipped:
+def _flip_units(cells: Cells, estimand: Estimand, options: Options) -> Flipped:
     """Flip the signs of units under equality of method and reference.
 
-    Of a ratio the hypothesis is method = theta * reference, whose theta 1 is a decrease of 0; what is neither
-    a ratio nor a difference, as a mean of decreases, is flipped as if it were linear.
+    A ratio is tested by the contrast method - theta * reference, in which theta = 1 is a decrease of 0. Any
+    other estimate, also a mean of decreases, is flipped as a linear combination of the means.
     """
-    means, n_rows = cells.means(), estimand.n_rows
+    if _is_ratio(estimand):
+        contrast = _ratio_contrast(cells, estimand)
+        theta = 1.0
+    else:
+        contrast = _linear_contrast(cells, estimand)
+        theta = 0.0
+    signs, complete = signs_of(len(cells.sums), options.n_replicates, options.rng)
+    return flip(contrast, theta, signs, complete=complete)
 
-    def parts_of(linear: Estimand) -> Influences:
+
+def _ratio_contrast(cells: Cells, estimand: Estimand) -> Contrast:
+    """Return the contrast method - theta * reference with the influences of the units on the two means."""
+    assert estimand.second is not None
+    means = cells.means()
+    method_means, reference_means = estimand.levels(means)
+    assert reference_means is not None
+
+    def influences_on(linear: Estimand) -> Influences:
         return influences(cells.sums, cells.counts, np.nan_to_num(linear.gradient(means)))
 
-    if _is_ratio(estimand):
-        assert estimand.second is not None
-        own, other = estimand.levels(means)
-        assert other is not None
-        own_parts = parts_of(Estimand("mean", estimand.first)).influence
-        other_parts = parts_of(Estimand("mean", estimand.second)).influence
-        # a ratio of two negative means is that of their sizes
-        side = np.where(other < 0, -1.0, 1.0)
-        leverage = parts_of(estimand.gap()).leverage
-        contrast = Contrast(side * own, side * other, side * own_parts, side * other_parts, leverage)
-        null = 1.0
-    else:
-        slopes = np.nan_to_num(estimand.gradient(means))
-        found = cr2(cells.sums, cells.counts, slopes, cells.squares)
-        null = 0.0
-        least = ROUNDING * estimand.scale(means)
-        parts = np.where(np.sqrt(found.variance) <= least, 0.0, found.units.influence)
-        value, nothing = estimand.value(means), np.zeros_like(parts)
-        value = np.where(np.abs(value) <= least, 0.0, value)
-        contrast = Contrast(value, np.ones(n_rows), parts, nothing, found.units.leverage)
-    signs, complete = signs_of(len(cells.sums), options.n_replicates, options.rng)
-    return flip(contrast, null, signs, complete=complete)
+    method = influences_on(Estimand("mean", estimand.first))
+    reference = influences_on(Estimand("mean", estimand.second))
+    leverage = influences_on(estimand.gap()).leverage
+    # the reference must be positive: a ratio stays the same if both means change their signs
+    sign = np.where(reference_means < 0, -1.0, 1.0)
+    return Contrast(
+        own=sign * method_means,
+        other=sign * reference_means,
+        own_parts=sign * method.influence,
+        other_parts=sign * reference.influence,
+        leverage=leverage,
+    )
+
+
+def _linear_contrast(cells: Cells, estimand: Estimand) -> Contrast:
+    """Return the contrast estimate - theta with the influences of the units, rounding errors set to 0."""
+    means = cells.means()
+    rounding = ROUNDING * estimand.scale(means)
+    robust = cr2(cells.sums, cells.counts, np.nan_to_num(estimand.gradient(means)), cells.squares)
+    influence = np.where(np.sqrt(robust.variance) <= rounding, 0.0, robust.units.influence)
+    estimate = estimand.value(means)
+    return Contrast(
+        own=np.where(np.abs(estimate) <= rounding, 0.0, estimate),
+        other=np.ones(estimand.n_rows),
+        own_parts=influence,
+        other_parts=np.zeros_like(influence),
+        leverage=robust.units.leverage,
+    )
 
 
 def replicate(
     cells: Cells, estimand: Estimand, options: Options, *, gaps: bool = False, variances: bool = False
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
-    """Replicates of all estimates, shape (n_replicates, n_rows), NaN where undefined.
+    """Draw bootstrap replicates of all estimates, shape (n_replicates, n_rows), NaN where undefined.
 
-    If asked for, beside them their delta-method variances, as of `analytic_variance` with the units drawn,
-    and the replicates of the differences of the same levels.
+    Returns
+    -------
+    replicates : ndarray
+        Replicates of the estimates.
+    delta_variances : ndarray or None
+        With `variances`, the delta-method variance of each replicate, as of `analytic_variance` with the
+        units drawn.
+    differences : ndarray or None
+        With `gaps`, replicates of the differences of the same levels.
     """
-    shape, n_cells = (options.n_replicates, estimand.n_rows), cells.sums.shape[1]
-    draws = None if options.draws is None else check_draws(options.draws, len(cells.sums))
+    shape = (options.n_replicates, estimand.n_rows)
+    n_units, n_cells = cells.sums.shape
+    draws = None
+    if options.draws is not None:
+        draws = check_draws(options.draws, n_units)
     replicates = np.empty(shape)
-    own_variances = np.empty(shape) if variances else None
+    delta_variances = np.empty(shape) if variances else None
     differences = np.empty(shape) if gaps else None
     gap = estimand.gap()
-    # one wide product instead of two: sums and counts side by side
-    both = np.hstack([cells.sums, cells.counts])
-    room = estimand.n_rows * n_cells if variances else 0
-    with few_threads(*both.shape):
-        for rows, weights in weight_blocks(len(both), options.n_replicates, options.rng, draws, room):
-            product = weights @ both
-            totals = product[:, n_cells:]
+    # one product with a wide matrix is faster than two products
+    sums_and_counts = np.hstack([cells.sums, cells.counts])
+    numbers_per_replicate = estimand.n_rows * n_cells if variances else 0
+    blocks = weight_blocks(n_units, options.n_replicates, options.rng, draws, numbers_per_replicate)
+    with few_threads(n_units, sums_and_counts.shape[1]):
+        for rows, weights in blocks:
+            totals = weights @ sums_and_counts
+            sums = totals[:, :n_cells]
+            counts = totals[:, n_cells:]
             with np.errstate(invalid="ignore", divide="ignore"):
-                means = product[:, :n_cells] / totals
+                means = sums / counts
             replicates[rows] = estimand.value(means)
             if differences is not None:
                 differences[rows] = gap.value(means)
-            if own_variances is not None:
-                own_variances[rows] = drawn_variances(cells, estimand, weights, means, totals)
-    return replicates, own_variances, differences
+            if delta_variances is not None:
+                delta_variances[rows] = drawn_variances(cells, estimand, weights, means, counts)
+    return replicates, delta_variances, differences
 
 
 def moments(replicates: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Mean, SD (ddof 1) and number of the defined replicates of each row."""
-    defined = ~np.isnan(replicates)
-    n = defined.sum(axis=0)
-    mean = ratio(np.where(defined, replicates, 0.0).sum(axis=0), n)
-    deviation = np.where(defined, replicates - mean, 0.0)
-    return mean, np.sqrt(ratio((deviation**2).sum(axis=0), np.where(n > 1, n - 1.0, 0.0))), n
+    """Return mean, SD (ddof 1) and number of the defined replicates of each row, shape (n_rows,) each."""
+    is_defined = ~np.isnan(replicates)
+    n = is_defined.sum(axis=0)
+    mean = ratio(np.where(is_defined, replicates, 0.0).sum(axis=0), n)
+    deviations = np.where(is_defined, replicates - mean, 0.0)
+    # 0 makes the SD of fewer than two replicates NaN
+    df = np.where(n > 1, n - 1.0, 0.0)
+    variance = ratio((deviations**2).sum(axis=0), df)
+    return mean, np.sqrt(variance), n
 
 
 def bootstrap_p_values(
     replicates: np.ndarray, rounding: np.ndarray | float = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Two-sided p-values for 0: twice the smaller (1 + count) / (B + 1), at most 1; and the smallest.
+    """Return two-sided p-values for 0 and the smallest p-values possible, shape (n_rows,) each.
 
-    Undefined replicates are left out of the counts and of B; those within `rounding` of 0 count on both
-    sides.
+    The p-value is 2 * (1 + count) / (B + 1), at most 1, with the count of the B replicates on the side of 0
+    that has fewer. Undefined replicates are left out of the counts and of B; those within `rounding` of 0
+    count on both sides.
     """
     n_defined = (~np.isnan(replicates)).sum(axis=0)
-    below, above = (replicates <= rounding).sum(axis=0), (replicates >= -rounding).sum(axis=0)
-    p = np.minimum(1.0, 2 * (1 + np.minimum(below, above)) / (n_defined + 1))
-    floor = np.minimum(1.0, SIDES["bootstrap"] / (n_defined + 1))
-    return np.where(n_defined > 0, p, np.nan), floor
+    n_below = (replicates <= rounding).sum(axis=0)
+    n_above = (replicates >= -rounding).sum(axis=0)
+    p_value = np.minimum(1.0, 2 * (1 + np.minimum(n_below, n_above)) / (n_defined + 1))
+    smallest_p_value = np.minimum(1.0, SIDES["bootstrap"] / (n_defined + 1))
+    return np.where(n_defined > 0, p_value, np.nan), smallest_p_value
 
 
 def check_binary(values: np.ndarray, option: str, choice: str) -> None:
-    """Raise where scores are not all 0 or 1."""
-    odd = ~np.isnan(values) & (values != 0) & (values != 1)
-    if odd.any():
+    """Raise ValueRangeError unless all scores are 0, 1 or NaN; `option` and `choice` are for the message."""
+    is_graded = ~np.isnan(values) & (values != 0) & (values != 1)
+    if is_graded.any():
         raise ValueRangeError(
-            f"{option}={choice!r} is for 0/1 scores, and there is a score {values[odd][0]:g}; keep the 0/1 "
-            f"metrics, or take another {option}"
+            f"{option}={choice!r} is for 0/1 scores, and there is a score {values[is_graded][0]:g}; keep the "
+            f"0/1 metrics, or take another {option}"
         )
