@@ -14,7 +14,7 @@ from salstats import __version__
 from salstats.checks import SalstatsError
 from salstats.display.tables import notes
 from salstats.display.tables.fitting import on_page
-from salstats.display.tables.record import Column, Table, is_counted, point_pads
+from salstats.display.tables.record import Column, Table, decimal_point_pads, has_counts_as_labels
 from salstats.display.tables.rows import rows_of, text_of
 
 #: Rules: thick above and below the table, thin between its parts; the page's colours, so that a table can
@@ -207,7 +207,7 @@ def _styles(gt: GT, table: Table, stub: Sequence[str], names: Sequence[str]) -> 
     """Mark cells, set rows apart, put decimal points below each other, and let long labels wrap."""
     for j, (name, column) in enumerate(zip(names, table.columns, strict=True)):
         looks: dict[str, list[int]] = {}
-        for i, pad in enumerate(point_pads(table, j)):
+        for i, pad in enumerate(decimal_point_pads(table, j)):
             said = (
                 ("font-weight: bold;", (i, j) in table.bold),
                 ("text-decoration: underline;", (i, j) in table.underline),
@@ -229,7 +229,10 @@ def _styles(gt: GT, table: Table, stub: Sequence[str], names: Sequence[str]) -> 
         # every line of a label is set in
         ("padding-left: 23px;", table.indent and loc.stub(rows=sorted(table.indent))),
         ("vertical-align: top;", len(stub) > 1 and loc.stub()),
-        *(("text-align: right;", is_counted(table) and where) for where in (loc.stub(), loc.stubhead())),
+        *(
+            ("text-align: right;", has_counts_as_labels(table) and where)
+            for where in (loc.stub(), loc.stubhead())
+        ),
         ("white-space: nowrap;", whole and loc.stub(rows=whole)),
         ("min-width: 14em; max-width: 22em;", long and loc.stub(rows=long)),
     ):
