@@ -155,7 +155,7 @@ def term_rows(frame: pd.DataFrame, labels: Labels) -> list[TermRow]:
     return rows
 
 
-def factor_of(frame: pd.DataFrame) -> list[str]:
+def factors_of_rows(frame: pd.DataFrame) -> list[str]:
     """The factor that each row of a frame of terms is a level of, as its formula spells it, "" of numbers."""
     known = _levels(frame)
     parts = [parts_of(str(t), f, known) for t, f in zip(frame["term"], _formulas(frame), strict=True)]
