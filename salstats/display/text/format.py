@@ -307,8 +307,8 @@ def interval_text(
     limits = limits_text(low, high, digits, style)
     if MISSING in (text, limits):
         return text + stars
-    opening, closing = STYLES[style].cell
-    return f"{text} {opening}{limits}{closing}{stars}"
+    brackets = STYLES[style].cell
+    return f"{text} {brackets[0]}{limits}{brackets[1]}{stars}"
 
 
 def star_text(p_value: Any, n_tests: int = 1) -> str:
@@ -433,10 +433,9 @@ def _inline_row_text(row: Any, digits: int, style: str, *, p_values: bool) -> st
         details.append(row_p_text(row, style, named=True))
     if not details:
         return text
-    opening, closing = journal.brackets
     # limits in round brackets are divided from P by a semicolon
     separator = ", " if journal.brackets == "[]" else "; "
-    return f"{text} {opening}{separator.join(details)}{closing}"
+    return f"{text} {journal.brackets[0]}{separator.join(details)}{journal.brackets[1]}"
 
 
 def _inline_interval_name(row: Any, journal: Style) -> str:
