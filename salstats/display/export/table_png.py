@@ -1,7 +1,6 @@
-"""A picture of a table, as the Chromium that is on this machine shows it."""
+"""Pictures of tables, as a Chromium browser on this machine shows them."""
 
 import io
-import math
 import os
 import re
 import shutil
@@ -14,10 +13,10 @@ from PIL import Image, ImageChops
 
 from salstats.checks import SalstatsError
 
-#: Says which browser to use where none is on the PATH.
+#: Environment variable with the path of the browser to use.
 VARIABLE = "SALSTATS_CHROME"
 #: Browsers by name, and where Windows and macOS put them, which do not put them on the PATH.
-_PLACES = (
+_BROWSERS = (
     *("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"),
     *("msedge", "microsoft-edge"),
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
@@ -26,25 +25,30 @@ _PLACES = (
     r"C:\Program Files\Google\Chrome\Application\chrome.exe",
     r"C:\Program Files (x86)\Microsoft\Edge\Application\msedge.exe",
 )
-#: No window, no first-run questions, nothing asked of the network by the browser itself.
+#: Options against windows, first-run questions, and requests to the network by the browser itself.
 _OPTIONS = (
     *("--headless", "--hide-scrollbars", "--no-first-run", "--no-default-browser-check"),
-    *(f"--disable-{part}" for part in ("gpu", "quic", "dev-shm-usage", "extensions", "sync")),
+    *(f"--disable-{feature}" for feature in ("gpu", "quic", "dev-shm-usage", "extensions", "sync")),
     *("--disable-background-networking", "--disable-component-update"),
-    # a table may hold markup of its maker's; nothing in it is fetched
+    # a table may hold HTML that its author wrote; nothing in it is fetched
     "--host-resolver-rules=MAP * ~NOTFOUND",
 )
 _INSTEAD = "write .html or .docx instead"
 _TIMEOUT_S = 60.0
-#: Resolution of the picture, and the one that CSS counts in.
-_DPI, _CSS_DPI = 300, 96
+#: Resolution of the picture.
+_DPI = 300
+#: CSS pixels per inch.
+_CSS_DPI = 96
 #: White space around the table, in CSS pixels.
 _MARGIN = 8
-#: Longest side that a browser draws, and most pixels that Pillow opens without a warning.
-_LONGEST, _MOST = 16_000, 80_000_000
-#: Windows are made larger than the table was measured: lines are a little higher at other resolutions, and
-#: a browser may keep some of the height for itself.
-_ROOM, _SPARE = 1.1, 100
+#: Longest side that a browser draws, in pixels.
+_MAX_SIDE = 16_000
+#: Most pixels that Pillow opens without a warning.
+_MAX_PIXELS = 80_000_000
+#: Windows are larger than the measured table by this factor: lines are a little higher at other resolutions.
+_WINDOW_SCALE = 1.1
+#: CSS pixels of a window that a browser may keep for itself.
+_WINDOW_FRAME = 100
 #: The table is as wide as its columns want to be, and where that is more than a page on its side (247 mm),
 #: intervals stand below their estimates; title, labels of groups and notes are wrapped to that. One higher
 #: than the page (upright up to 183 mm, else on its side) is made several tables, of which the address names
@@ -132,14 +136,14 @@ _SIZE = re.compile(r'<html[^>]*\bdata-size="(\d+)x(\d+)x(\d+)"')
 
 
 def find_browser() -> str:
-    """The path of Chromium, Chrome or Edge; SalstatsError where there is none."""
-    named = os.environ.get(VARIABLE)
-    for candidate in (named,) if named else _PLACES:
-        found = shutil.which(candidate)
-        if found is not None:
-            return found
-    if named:
-        raise SalstatsError(f"{VARIABLE}={named} is no program that can be run; {_INSTEAD}")
+    """Return the path of Chromium, Chrome or Edge; SalstatsError where there is none."""
+    named_browser = os.environ.get(VARIABLE)
+    for candidate in (named_browser,) if named_browser else _BROWSERS:
+        path = shutil.which(candidate)
+        if path is not None:
+            return path
+    if named_browser:
+        raise SalstatsError(f"{VARIABLE}={named_browser} is no program that can be run; {_INSTEAD}")
     raise SalstatsError(
         "a picture of a table needs Chromium, Chrome or Edge and none was found; install one "
         f"(Debian: apt-get install chromium), set {VARIABLE} to its path, or {_INSTEAD}"
@@ -147,65 +151,81 @@ def find_browser() -> str:
 
 
 def page_pngs(page: str) -> list[bytes]:
-    """Pictures of the table on a page, cut to the table: one, or where it is higher than paper several.
+    """Return pictures of the table on a page: one, or several where it is higher than a sheet of paper.
 
     SalstatsError where there is no browser, it fails, or the table is too long for one picture.
     """
     with tempfile.TemporaryDirectory(prefix="salstats-", ignore_cleanup_errors=True) as folder:
         source = Path(folder, "table.html").resolve()
         source.write_text(page.replace("</head>", _MEASURE, 1), encoding="utf-8")
-        measured = _SIZE.search(_shown(source.as_uri(), source, "--window-size=1800,1000", "--dump-dom"))
-        if measured is None:
+        dom = _browser_output(source.as_uri(), source, "--window-size=1800,1000", "--dump-dom")
+        size = _SIZE.search(dom)
+        if size is None:
             raise SalstatsError(f"the browser did not show the table; {_INSTEAD}")
-        *size, n_pages = map(int, measured.groups())
-        window = [round(side * _ROOM) + _SPARE for side in size]
-        scale = min(_DPI / _CSS_DPI, _LONGEST / max(window), (_MOST / math.prod(window)) ** 0.5)
+        width, height, n_pages = map(int, size.groups())
+        window_width = round(width * _WINDOW_SCALE) + _WINDOW_FRAME
+        window_height = round(height * _WINDOW_SCALE) + _WINDOW_FRAME
+        scale = min(
+            _DPI / _CSS_DPI,
+            _MAX_SIDE / max(window_width, window_height),
+            (_MAX_PIXELS / (window_width * window_height)) ** 0.5,
+        )
         if scale < 1:
             raise SalstatsError(_TOO_LONG)
-        wanted = (f"--window-size={window[0]},{window[1]}", f"--force-device-scale-factor={scale:.4f}")
-        return [_picture(source, number, scale, wanted) for number in range(n_pages)]
+        options = (
+            f"--window-size={window_width},{window_height}",
+            f"--force-device-scale-factor={scale:.4f}",
+        )
+        return [_page_png(source, number, scale, options) for number in range(n_pages)]
 
 
-def _picture(source: Path, number: int, scale: float, wanted: Sequence[str]) -> bytes:
-    """A picture of one of the pages that a table makes."""
-    shot, made = source.with_suffix(".png"), io.BytesIO()
-    shot.unlink(missing_ok=True)
-    _shown(f"{source.as_uri()}#{number}", source, *wanted, f"--screenshot={shot}")
-    if not shot.exists():
+def _page_png(source: Path, number: int, scale: float, options: Sequence[str]) -> bytes:
+    """Return a picture of one of the pages that a table makes."""
+    screenshot = source.with_suffix(".png")
+    screenshot.unlink(missing_ok=True)
+    _browser_output(f"{source.as_uri()}#{number}", source, *options, f"--screenshot={screenshot}")
+    if not screenshot.exists():
         raise SalstatsError(f"the browser made no picture of the table; {_INSTEAD}")
-    with Image.open(shot) as image:
-        cut = _cut(image.convert("RGB"), round(_MARGIN * scale))
-        cut.save(made, format="PNG", dpi=(_CSS_DPI * scale, _CSS_DPI * scale))
-    return made.getvalue()
+    content = io.BytesIO()
+    with Image.open(screenshot) as image:
+        cropped = _cropped(image.convert("RGB"), round(_MARGIN * scale))
+        cropped.save(content, format="PNG", dpi=(_CSS_DPI * scale, _CSS_DPI * scale))
+    return content.getvalue()
 
 
-def _shown(address: str, page: Path, *options: str) -> str:
-    """What the browser prints of a page that it shows without a window; what it leaves stands beside it."""
-    browser, printed, complaints = find_browser(), page.with_name("stdout"), page.with_name("stderr")
-    # Chromium refuses its sandbox to root
-    root = ["--no-sandbox"] if getattr(os, "geteuid", lambda: 1)() == 0 else []
+def _browser_output(address: str, page: Path, *options: str) -> str:
+    """Return the output of a browser that shows a page without a window; its files stand beside the page."""
+    browser = find_browser()
+    output_file = page.with_name("stdout")
+    error_file = page.with_name("stderr")
+    # Chromium does not run as root in its sandbox; Windows has no `geteuid`
+    is_root = hasattr(os, "geteuid") and os.geteuid() == 0
+    sandbox = ["--no-sandbox"] if is_root else []
     profile = f"--user-data-dir={page.with_name('profile')}"
-    command = [browser, *_OPTIONS, *root, *options, profile, address]
+    command = [browser, *_OPTIONS, *sandbox, *options, profile, address]
     # files, not pipes: a child that outlives the browser would keep a pipe open
-    with printed.open("wb") as out, complaints.open("wb") as err:
+    with output_file.open("wb") as out, error_file.open("wb") as err:
         try:
-            done = subprocess.run(
+            process = subprocess.run(
                 command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, timeout=_TIMEOUT_S, check=False
             )
         except subprocess.TimeoutExpired as error:
             raise SalstatsError(f"{browser} took longer than {_TIMEOUT_S:g} s; {_INSTEAD}") from error
         except OSError as error:
             raise SalstatsError(f"{browser} cannot be run: {error.strerror or error}") from error
-    if done.returncode:
-        said = complaints.read_text("utf-8", errors="replace").strip().splitlines()
-        raise SalstatsError(f"{browser} failed: {said[-1] if said else done.returncode}; {_INSTEAD}")
-    return printed.read_text("utf-8", errors="replace")
+    if process.returncode:
+        messages = error_file.read_text("utf-8", errors="replace").strip().splitlines()
+        reason = messages[-1] if messages else process.returncode
+        raise SalstatsError(f"{browser} failed: {reason}; {_INSTEAD}")
+    return output_file.read_text("utf-8", errors="replace")
 
 
-def _cut(image: Image.Image, margin: int) -> Image.Image:
-    """A picture without the empty paper around what it shows, but for a margin."""
-    shown = ImageChops.difference(image, Image.new("RGB", image.size, "white")).getbbox()
-    left, top, right, bottom = shown or (0, 0, 0, 0)
+def _cropped(image: Image.Image, margin: int) -> Image.Image:
+    """Return a picture without the white around its content, except for a margin."""
+    white = Image.new("RGB", image.size, "white")
+    box = ImageChops.difference(image, white).getbbox()
+    left, top, right, bottom = box or (0, 0, 0, 0)
+    # content that touches the edge goes on beyond it
     if right == image.width or bottom == image.height:
         raise SalstatsError(_TOO_LONG)
     return image.crop((left - margin, top - margin, right + margin, bottom + margin))
