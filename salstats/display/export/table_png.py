@@ -68,65 +68,89 @@ tr.gt_heading td, th.gt_group_heading, tfoot td { max-width: 0; }
 tr.off { visibility: collapse; }
 </style>
 <script>
+// widths of a page on its side (247 mm) and upright (183 mm), in CSS pixels
+const turnedWidth = 933;
+const uprightWidth = 692;
+const heightOf = (element) => element ? element.offsetHeight : 0;
+const rowsOf = (table) => [...table.querySelectorAll("tbody > tr")];
+const isGroup = (row) => row.classList.contains("gt_group_heading_row");
+
 addEventListener("load", () => {
-  const table = document.querySelector("table"), page = 933;
-  if (table.offsetWidth > page) {
+  const table = document.querySelector("table");
+  if (table.offsetWidth > turnedWidth) {
     document.documentElement.classList.add("tight");
     for (const label of table.querySelectorAll(".gt_stub"))
       label.classList.toggle("short", label.textContent.length < 20);
   }
-  if (table.offsetWidth > page)
+  if (table.offsetWidth > turnedWidth)
     for (const cell of table.querySelectorAll("td.gt_row"))
       cell.innerHTML = cell.innerHTML.replace(/^([^ a-z]+) (?=[(\[])/i, "$1<br>");
   // letters of 6 points at least
-  const type = Math.max(8, 12.5 * page / table.offsetWidth);
-  if (table.offsetWidth > page) table.style.setProperty("font-size", `${type}px`, "important");
-  const room = (table.offsetWidth > across ? across : page) - 2 * MARGIN - height(table.tHead);
-  const starts = [...begun(table, room)];
-  let made = starts.map((first, k) => shown(table.cloneNode(true), first, starts[k + 1]));
-  if (location.hash) made = [made[location.hash.slice(1)]];
-  table.replaceWith(...made);
-  const boxes = made.map((own) => own.getBoundingClientRect());
-  const side = (name) => Math.ceil(Math.max(...boxes.map((box) => box[name])));
-  document.documentElement.dataset.size = `${side("width")}x${side("height")}x${starts.length}`;
+  const fontSize = Math.max(8, 12.5 * turnedWidth / table.offsetWidth);
+  if (table.offsetWidth > turnedWidth) table.style.setProperty("font-size", `${fontSize}px`, "important");
+  const pageHeight = table.offsetWidth > uprightWidth ? uprightWidth : turnedWidth;
+  const firstRows = [...firstRowsOfPages(table, pageHeight - 2 * MARGIN - heightOf(table.tHead))];
+  let pages = firstRows.map((first, page) => pageTable(table.cloneNode(true), first, firstRows[page + 1]));
+  if (location.hash) pages = [pages[location.hash.slice(1)]];
+  table.replaceWith(...pages);
+  const boxes = pages.map((page) => page.getBoundingClientRect());
+  const largest = (side) => Math.ceil(Math.max(...boxes.map((box) => box[side])));
+  document.documentElement.dataset.size = `${largest("width")}x${largest("height")}x${firstRows.length}`;
 });
-const height = (part) => part ? part.offsetHeight : 0, across = 692;
-const rowsOf = (table) => [...table.querySelectorAll("tbody > tr")];
-const isGroup = (row) => row.classList.contains("gt_group_heading_row");
+
 // the first row of each page: groups, and rows with one label, stay together where there is room
-function* begun(table, room) {
-  const rows = rowsOf(table), n = rows.length, heights = rows.map(height);
-  let used = 0, label = 0;
+function* firstRowsOfPages(table, room) {
+  const rows = rowsOf(table);
+  const heights = rows.map(heightOf);
+  let used = 0;
+  let groupLabelHeight = 0;
   yield 0;
-  for (let i = 0, end; i < n; i = end) {
-    const next = rows.findIndex((row, k) => k > i && isGroup(row));
-    const sum = (to) => heights.slice(i, to).reduce((a, b) => a + b, 0) + (to === n && height(table.tFoot));
-    const span = Math.max(1, ...[...rows[i].cells].map((cell) => cell.rowSpan));
-    const most = isGroup(rows[i]) ? [next < 0 ? n : next, room / 2] : [i + span, room];
-    end = sum(most[0]) > most[1] ? i + 1 + isGroup(rows[i]) : most[0];
-    end = end + 2 < n ? end : n;
-    label = isGroup(rows[i]) ? heights[i] : label;
-    if (used && used + sum(end) > room) {
-      yield i;
-      used = isGroup(rows[i]) ? 0 : label;
+  let end;
+  for (let start = 0; start < rows.length; start = end) {
+    const heightTo = (stop) => {
+      const height = heights.slice(start, stop).reduce((sum, value) => sum + value, 0);
+      return stop === rows.length ? height + heightOf(table.tFoot) : height;
+    };
+    if (isGroup(rows[start])) {
+      const nextGroup = rows.findIndex((row, index) => index > start && isGroup(row));
+      end = nextGroup < 0 ? rows.length : nextGroup;
+      // of a large group only the label and its first row stay together
+      if (heightTo(end) > room / 2) end = start + 2;
+      groupLabelHeight = heights[start];
+    } else {
+      end = start + Math.max(1, ...[...rows[start].cells].map((cell) => cell.rowSpan));
+      if (heightTo(end) > room) end = start + 1;
     }
-    used += sum(end);
+    // the last two rows do not stand alone on a page
+    if (end + 2 >= rows.length) end = rows.length;
+    if (used && used + heightTo(end) > room) {
+      yield start;
+      // the label of the group is repeated
+      used = isGroup(rows[start]) ? 0 : groupLabelHeight;
+    }
+    used += heightTo(end);
   }
 }
-// a table with the rows of one page, labelled again, its title on the first and its notes on the last
-function shown(table, first, stop) {
-  const rows = rowsOf(table), label = rows.findLastIndex((row, k) => k <= first && isGroup(row));
-  for (const part of table.querySelectorAll(".gt_heading")) part.hidden = first > 0;
+
+// a table with the rows of one page, labelled again, its title on the first page and its notes on the last
+function pageTable(table, first, stop) {
+  const rows = rowsOf(table);
+  for (const heading of table.querySelectorAll(".gt_heading")) heading.hidden = first > 0;
   if (stop && table.tFoot) table.tFoot.hidden = true;
-  for (let k = first - 1; k >= 0; k--)
-    for (const cell of [...rows[k].cells].reverse()) {
-      const left = k + cell.rowSpan - first;
-      if (left <= 0) continue;
+  // labels that reach down from the page before begin in the first row
+  for (let index = first - 1; index >= 0; index--)
+    for (const cell of [...rows[index].cells].reverse()) {
+      const span = index + cell.rowSpan - first;
+      if (span <= 0) continue;
       rows[first].prepend(cell.cloneNode(true));
-      rows[first].cells[0].rowSpan = left;
-      cell.rowSpan -= left;
+      rows[first].cells[0].rowSpan = span;
+      cell.rowSpan -= span;
     }
-  rows.forEach((row, k) => row.classList.toggle("off", k !== label && !(k >= first && k < (stop ?? k + 1))));
+  const groupLabel = rows.findLastIndex((row, index) => index <= first && isGroup(row));
+  rows.forEach((row, index) => {
+    const isOnPage = index >= first && index < (stop ?? rows.length);
+    row.classList.toggle("off", index !== groupLabel && !isOnPage);
+  });
   return table;
 }
 </script>

@@ -118,7 +118,12 @@ def _arranged(table: Table, arrangement: Arrangement) -> Table | None:
     rows_stay = arrangement.rows == (Axis.ROW,)
     row_of_line = _rows_by_line(table, sources, rows_stay=rows_stay)
     lines = sorted(row_of_line)
-    grid = [[sources.get((line, column)) for column in columns] for line in lines]
+    grid = []
+    cells = []
+    for line in lines:
+        line_sources = [sources.get((line, column)) for column in columns]
+        grid.append(line_sources)
+        cells.append([_cell_text(table, source) for source in line_sources])
     n_group_axes = len(arrangement.groups)
     groups = [", ".join(_texts(labels, arrangement.groups, line[:n_group_axes])) for line in lines]
     if rows_stay:
@@ -134,7 +139,7 @@ def _arranged(table: Table, arrangement: Arrangement) -> Table | None:
         stubhead=stubhead,
         stub=stub,
         columns=_columns(table, arrangement, labels, sources, shared_headings),
-        cells=[[_cell_text(table, source) for source in line] for line in grid],
+        cells=cells,
         groups=groups if any(groups) else [],
         bold=_moved_cells(table.bold, grid),
         underline=_moved_cells(table.underline, grid),

@@ -32,7 +32,7 @@ _RESIDUAL_SD = "Residual SD"
 
 
 class ModelCell(NamedTuple):
-    """Where a model stands in a table: the key of its group of rows, and its column."""
+    """The position of a model in a table: key of its group of rows, and its column."""
 
     group: Key
     column: int
@@ -317,20 +317,21 @@ def fit_rows(
     labels, digits, style
         See `table_regression`.
     """
-    single = {cell: rows[0] for cell, rows in models.items() if len(rows) == 1}
-    foot = _parameter_rows(estimates, parameters, single, labels, digits)
+    # a column with several models has no statistics
+    model_rows = {cell: rows[0] for cell, rows in models.items() if len(rows) == 1}
+    foot = _parameter_rows(estimates, parameters, model_rows, labels, digits)
     if components is not None:
-        foot |= _component_rows(estimates, components, single, labels, digits, style)
+        foot |= _component_rows(estimates, components, model_rows, labels, digits, style)
     n_heading = labels.column("n")
     n = estimates.numbers("n")
-    foot[n_heading] = {cell: count_text(n[row]) for cell, row in single.items()}
+    foot[n_heading] = {cell: count_text(n[row]) for cell, row in model_rows.items()}
     unit = estimates.single("unit")
     n_units = estimates.numbers("n_units")
     if unit is not None and (n_units < n).any():
         unit_heading = plural(str(unit)).capitalize()
-        foot[unit_heading] = {cell: count_text(n_units[row]) for cell, row in single.items()}
+        foot[unit_heading] = {cell: count_text(n_units[row]) for cell, row in model_rows.items()}
     if fit is not None:
-        statistics = _statistic_rows(estimates, combine(fit, (), "fit"), single, n_heading, digits)
+        statistics = _statistic_rows(estimates, combine(fit, (), "fit"), model_rows, n_heading, digits)
         for heading, texts in statistics.items():
             # the residual SD of components has limits and stays; n of the fit counts all of its rows
             if heading not in foot or heading == n_heading:
@@ -341,7 +342,7 @@ def fit_rows(
 def _parameter_rows(
     estimates: Estimates,
     parameters: Estimates,
-    single: Mapping[ModelCell, int],
+    model_rows: Mapping[ModelCell, int],
     labels: Labels,
     digits: int,
 ) -> FootRows:
@@ -349,7 +350,7 @@ def _parameter_rows(
     # broom.mixed's `group` is of variances alone and tells no models apart
     columns = [column for column in model_columns(estimates) if estimates.values(column)]
     parameter_keys = [key for key in estimates.keys if key not in columns]
-    cells = {key_of(estimates.frame, row, columns): cell for cell, row in single.items()}
+    cells = {key_of(estimates.frame, row, columns): cell for cell, row in model_rows.items()}
     values = parameters.numbers("estimate")
     foot: FootRows = {}
     for row, term in enumerate(parameters.frame["term"]):
@@ -366,14 +367,14 @@ def _parameter_rows(
 def _component_rows(
     estimates: Estimates,
     components: Estimates,
-    single: Mapping[ModelCell, int],
+    model_rows: Mapping[ModelCell, int],
     labels: Labels,
     digits: int,
     style: str,
 ) -> FootRows:
     """Return SDs and shares of random effects with their limits, then the numbers of groups."""
     columns = [column for column in model_columns(estimates) if column in components.frame.columns]
-    cells = {key_of(estimates.frame, row, columns): cell for cell, row in single.items()}
+    cells = {key_of(estimates.frame, row, columns): cell for cell, row in model_rows.items()}
     term_labels = {row.term: row.whole for row in term_rows(estimates.frame, labels)}
     deviations: FootRows = {}
     residual_deviations: dict[ModelCell, str] = {}
@@ -414,10 +415,10 @@ def _random_slope_text(term: Any, term_labels: Mapping[str | None, str], labels:
 
 
 def _statistic_rows(
-    estimates: Estimates, fit: Estimates, single: Mapping[ModelCell, int], n_heading: str, digits: int
+    estimates: Estimates, fit: Estimates, model_rows: Mapping[ModelCell, int], n_heading: str, digits: int
 ) -> FootRows:
     """Return the statistics of each model, n among them; a dash where `fit` has no row of a model."""
-    fit_row_of = _matching_fit_rows(estimates, fit, single)
+    fit_row_of = _matching_fit_rows(estimates, fit, model_rows)
     is_linear = ~np.isnan(fit.numbers("r_squared"))
 
     def texts_by_cell(texts: Sequence[str]) -> dict[ModelCell, str]:
@@ -435,7 +436,7 @@ def _statistic_rows(
 
 
 def _matching_fit_rows(
-    estimates: Estimates, fit: Estimates, single: Mapping[ModelCell, int]
+    estimates: Estimates, fit: Estimates, model_rows: Mapping[ModelCell, int]
 ) -> dict[ModelCell, int | None]:
     """Return the row of `fit` of each model, None where it has none."""
     shared = [column for column in model_columns(estimates) if column in fit.frame.columns]
@@ -444,8 +445,8 @@ def _matching_fit_rows(
         raise SalstatsError(
             "fit has two rows for one model; give the frame of fit_statistics of these models"
         )
-    matches = {cell: rows.get(key_of(estimates.frame, row, shared)) for cell, row in single.items()}
-    if single and not any(row is not None for row in matches.values()):
+    matches = {cell: rows.get(key_of(estimates.frame, row, shared)) for cell, row in model_rows.items()}
+    if model_rows and not any(row is not None for row in matches.values()):
         raise SalstatsError(
             "fit has no row of these models; call fit_statistics with the same arguments as regress"
         )

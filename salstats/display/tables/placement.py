@@ -155,9 +155,9 @@ class CellGrid:
 
 def lay_out(frame: pd.DataFrame, placement: Placement, labels: Labels) -> CellGrid:
     """Return the frame's row in each cell of a table, rows and columns in the order of labels."""
-    texts = {
-        column: [labels.value(column, value) for value in frame[column]] for column in placement.shown_columns
-    }
+    texts = {}
+    for column in placement.shown_columns:
+        texts[column] = [labels.value(column, value) for value in frame[column]]
     row_ranks = _ranks(frame, (*placement.groups, *placement.rows), labels)
     column_ranks = _ranks(frame, placement.columns, labels)
     rows = {ranks: position for position, ranks in enumerate(sorted(set(row_ranks)))}
@@ -195,8 +195,10 @@ def lay_out(frame: pd.DataFrame, placement: Placement, labels: Labels) -> CellGr
 
 def _ranks(frame: pd.DataFrame, columns: Key, labels: Labels) -> list[Ranks]:
     """Return the values of some columns in each row of a frame as positions in the order of labels."""
-    codes = [labels.categorical(frame, column).codes for column in columns]
-    return [tuple(int(column_codes[row]) for column_codes in codes) for row in range(len(frame))]
+    codes = [labels.categorical(frame, column).codes.tolist() for column in columns]
+    if not codes:
+        return [()] * len(frame)
+    return list(zip(*codes, strict=True))
 
 
 def key_of(frame: pd.DataFrame, row: int, columns: Sequence[str]) -> Key:

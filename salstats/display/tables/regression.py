@@ -62,7 +62,7 @@ _SINGULAR = "Singular fit: a variance of random effects is 0, or two are correla
 
 
 class TermCell(NamedTuple):
-    """Where an estimate stands in a table: the key of its group of rows, its term, and its model's column."""
+    """The position of an estimate in a table: key of its group of rows, its term, and its model's column."""
 
     group: Key
     term: str

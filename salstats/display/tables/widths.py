@@ -36,7 +36,7 @@ _NO_BREAK_SPACE = "\u00a0"
 
 
 class Setting(NamedTuple):
-    """How a table is set on a page.
+    """Type, page and line breaks of a table.
 
     Attributes
     ----------
