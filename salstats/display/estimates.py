@@ -1,4 +1,4 @@
-"""An estimates frame, read once: what its columns hold, for tables, figures, captions, notes and reports."""
+"""Estimates frames: their columns, read once for tables, figures, captions, notes and reports."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,15 +16,15 @@ from salstats.stats.adjust import check_procedure
 
 #: The first of these columns ends the grouping columns of an estimates frame.
 _AFTER_KEYS = ("reference", "formula", *ESTIMATE_COLUMNS)
-#: Columns that a frame from elsewhere may hold as text, and that have to be numbers.
-_NUMBERS = ("estimate", "conf_low", "conf_high", "conf_level", "p_value", "p_adjusted", "n")
+#: Columns that have to be numbers, and that a frame which another program made may hold as text.
+_NUMERIC_COLUMNS = ("estimate", "conf_low", "conf_high", "conf_level", "p_value", "p_adjusted", "n")
 
 
 @dataclass(frozen=True, eq=False)
 class Estimates:
-    """An estimates frame and what is known of it.
+    """An estimates frame.
 
-    A column that the frame does not have is one without values, so that nobody has to ask for columns.
+    A column that the frame does not have is one without values, so that callers need not test for columns.
 
     Attributes
     ----------
@@ -56,15 +56,15 @@ class Estimates:
         return values[0] if len(values) == 1 else None
 
     def numbers(self, column: str) -> np.ndarray:
-        """Return a column as float, NaN where the frame does not have it; infinite limits are allowed."""
+        """Return a column as float, all NaN if the frame does not have it; infinite limits are allowed."""
         if column not in self.frame.columns:
             return np.full(len(self.frame), np.nan)
         return numbers_of(self.frame[column], column, self.name)
 
     def known(self, column: str) -> np.ndarray:
         """Return the numbers of a column that are not missing."""
-        values = self.numbers(column)
-        return values[~np.isnan(values)]
+        numbers = self.numbers(column)
+        return numbers[~np.isnan(numbers)]
 
     def varies(self, column: str) -> bool:
         """Return whether a column has two values, a missing one counting as one."""
@@ -75,7 +75,7 @@ class Estimates:
         return replace(self, frame=self.frame[np.asarray(rows, dtype=bool)].reset_index(drop=True))
 
     def with_frame(self, frame: pd.DataFrame) -> "Estimates":
-        """Return other rows, with the grouping columns that they have."""
+        """Return the estimates of another frame, with its grouping columns."""
         rows = frame.reset_index(drop=True)
         return replace(self, frame=rows, keys=tuple(grouping_columns(rows)))
 
@@ -93,20 +93,21 @@ class Estimates:
 
     @cached_property
     def defined(self) -> np.ndarray:
-        """Which rows have an estimate."""
+        """True for each row that has an estimate."""
         return ~np.isnan(self.numbers("estimate"))
 
     @cached_property
     def limited(self) -> np.ndarray:
-        """Which rows have a limit."""
-        low, high = self.numbers("conf_low"), self.numbers("conf_high")
-        return ~(np.isnan(low) & np.isnan(high))
+        """True for each row that has a limit."""
+        has_low = ~np.isnan(self.numbers("conf_low"))
+        has_high = ~np.isnan(self.numbers("conf_high"))
+        return has_low | has_high
 
     @cached_property
     def closing(self) -> np.ndarray:
-        """Which rows are averages over others, or all of them pooled."""
-        texts = self.frame[[key for key in self.keys if key in self.frame.columns]]
-        return np.asarray(texts.isin(LAST).any(axis=1), dtype=bool)
+        """True for each row that is an average of others or all of them pooled."""
+        grouping = self.frame[[key for key in self.keys if key in self.frame.columns]]
+        return np.asarray(grouping.isin(LAST).any(axis=1), dtype=bool)
 
     @cached_property
     def term(self) -> str | None:
@@ -116,27 +117,27 @@ class Estimates:
 
     @cached_property
     def family_level(self) -> float | None:
-        """Level at which limits hold together, None where they hold singly."""
+        """Level at which all limits of a family hold together, None where each holds on its own."""
         return family_level(self.frame)
 
     @cached_property
     def procedure(self) -> str | None:
-        """The procedure behind `p_adjusted`, None where nobody says."""
+        """The procedure behind `p_adjusted`, None where the frame has none or several."""
         procedure = self.single("procedure")
         return None if procedure is None else str(procedure)
 
     @cached_property
     def is_adjusted(self) -> bool:
-        """Whether P values were adjusted."""
+        """True if P values were adjusted."""
         return self.procedure != "none" and len(self.known("p_adjusted")) > 0
 
     @cached_property
     def is_tested(self) -> bool:
-        """Whether there are P values."""
+        """True if there are P values."""
         return len(self.known("p_value")) > 0
 
     def adjusted_by(self, procedure: str | None) -> "Estimates":
-        """Return the estimates with the procedure that a caller names for its adjusted P values."""
+        """Return the estimates with the procedure that a caller names for the adjusted P values."""
         if procedure is None:
             return self
         checked = check_procedure(procedure, "adjust", drawn=True)
@@ -157,12 +158,12 @@ def read_estimates(
     needed : sequence of str
         Columns that it has to have.
     source : str
-        Which call makes such a frame, for the message where a column is missing.
+        The call that makes such a frame, for the message where a column is missing.
 
     Returns
     -------
     Estimates
-        With numbers as numbers, and limits, which are missing where the frame has none.
+        Its numbers are floats, and it has columns of limits, which are NaN where the frame has none.
 
     Raises
     ------
@@ -173,7 +174,7 @@ def read_estimates(
     """
     rows = check_frame(frame, name).reset_index(drop=True)
     check_columns(rows, needed, name, source)
-    for column in _NUMBERS:
+    for column in _NUMERIC_COLUMNS:
         if column in rows.columns:
             rows[column] = numbers_of(rows[column], column, name)
         elif column in ("conf_low", "conf_high"):
@@ -188,8 +189,8 @@ def grouping_columns(frame: pd.DataFrame) -> list[str]:
     reference where there are several.
     """
     columns = [str(column) for column in frame.columns]
-    places = [columns.index(column) for column in _AFTER_KEYS if column in columns]
-    keys = columns[: min(places, default=0)]
+    positions = [columns.index(column) for column in _AFTER_KEYS if column in columns]
+    keys = columns[: min(positions, default=0)]
     keys += [column for column in KEY_COLUMNS if column in columns and column not in keys]
     if "reference" in columns and frame["reference"].nunique() > 1:
         keys.append("reference")
@@ -206,13 +207,15 @@ def numbers_of(column: pd.Series, label: str, name: str) -> np.ndarray:
 
 
 def check_distinct(estimates: Estimates, columns: Sequence[str]) -> None:
-    """Raise SalstatsError where two estimates would stand in one place."""
+    """Raise SalstatsError where two estimates have the same values of some columns."""
     rows = estimates.frame
-    repeated = rows.duplicated(list(columns)) if columns else pd.Series(np.arange(len(rows)) > 0)
-    if repeated.any():
-        row = rows[repeated].iloc[0]
-        place = ", ".join(f"{column} {row[column]}" for column in columns) or "one place"
+    is_repeated = pd.Series(np.arange(len(rows)) > 0)
+    if columns:
+        is_repeated = rows.duplicated(list(columns))
+    if is_repeated.any():
+        row = rows[is_repeated].iloc[0]
+        values = ", ".join(f"{column} {row[column]}" for column in columns) or "one place"
         raise SalstatsError(
-            f"{estimates.name} has more than one row for {place}; keep one of them, or put what tells them "
+            f"{estimates.name} has more than one row for {values}; keep one of them, or put what tells them "
             "apart in a column before 'term'"
         )

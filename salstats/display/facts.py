@@ -1,4 +1,4 @@
-"""What is said of estimates, once as facts: captions write them briefly, notes under tables in full."""
+"""Facts about estimates as sentences: brief ones in captions, full ones in notes below tables."""
 
 import re
 from collections.abc import Sequence
@@ -29,19 +29,19 @@ from salstats.stats.engine.paired_tests import RECORDS as TESTS
 from salstats.stats.engine.weighting import MEMBERS, weights_text
 from salstats.stats.mrmc.covariances import BY_NAME as COVARIANCES
 
-#: Says that estimates stand alone.
+#: Sentence on estimates without limits.
 NO_LIMITS = "No confidence intervals."
-#: Says that limits hold impossible values.
+#: Sentence on limits beyond the range of possible values.
 BEYOND = "Limits beyond the range of what is estimated are impossible values: the interval does not fit."
-#: Says what bounds of undefined scores are.
+#: Sentence on the bounds of estimates with undefined scores.
 BOUNDS = "Bounds: the estimate if all undefined scores were the worst or best possible."
-#: Estimates without a value that a caption names one by one.
-_MOST_NAMED = 3
+#: Most estimates without a value that a caption names one by one.
+_MAX_NAMED = 3
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What the limits of estimates are.
+    """The limits of estimates.
 
     Attributes
     ----------
@@ -50,11 +50,11 @@ class Limits:
     levels : tuple of float
         Their confidence levels.
     family_level : float or None
-        The level at which they hold together, where they were made to.
+        The level at which all limits of a family hold together, None where each holds on its own.
     n_without : int
-        Estimates that have none.
+        Number of estimates that have no limits.
     any_infinite, any_beyond : bool
-        Whether a limit is infinite, or a value that cannot be.
+        Whether a limit is infinite, or beyond the range of possible values.
     """
 
     rows: Estimates
@@ -76,7 +76,7 @@ class Limits:
 
     @property
     def of_replicates(self) -> bool:
-        """Whether the limits say where replicates lie, and are no interval for a true value."""
+        """True if the limits hold replicates, and are no interval for a true value."""
         return limits_name(self.rows.values("term") or ["mean"]) != "CI"
 
     @property
@@ -86,7 +86,7 @@ class Limits:
 
 
 def limits_of(estimates: Estimates) -> Limits:
-    """Return what the limits of estimates are."""
+    """Return the limits of estimates."""
     rows = estimates.where(estimates.limited)
     ends = np.concatenate([rows.numbers("conf_low"), rows.numbers("conf_high")])
     return Limits(
@@ -105,11 +105,13 @@ def interval_name(estimates: Estimates) -> str:
 
 
 def with_interval(heading: str, estimates: Estimates, *, beside_p: bool = False) -> str:
-    """Return a heading with what stands in brackets behind the estimates: "Mean (95% CI)".
+    """Return a heading with the interval that stands in brackets behind the estimates: "Mean (95% CI)".
 
-    Intervals that stand `beside_p`, P values that are adjusted where they are not, are called unadjusted.
+    With `beside_p` they stand beside P values: if these are adjusted and the intervals are not, the heading
+    says so.
     """
-    heading, name = of_quantile(heading, estimates), interval_name(estimates)
+    heading = of_quantile(heading, estimates)
+    name = interval_name(estimates)
     if not name:
         return heading
     if beside_p and _is_unadjusted(estimates):
@@ -118,12 +120,12 @@ def with_interval(heading: str, estimates: Estimates, *, beside_p: bool = False)
 
 
 def of_quantile(heading: str, estimates: Estimates) -> str:
-    """Return a heading in which "quantile" says which, where there is one: "25% quantile"."""
-    value = estimates.single("quantile")
-    if value is None:
+    """Return a heading in which "quantile" has its level, where there is a single one: "25% quantile"."""
+    level = estimates.single("quantile")
+    if level is None:
         return heading
-    which = f"{level_text(float(value))}% quantile"
-    return capitalized(re.sub("quantile", which, heading, flags=re.IGNORECASE))
+    name = f"{level_text(float(level))}% quantile"
+    return capitalized(re.sub("quantile", name, heading, flags=re.IGNORECASE))
 
 
 def _is_unadjusted(estimates: Estimates) -> bool:
@@ -158,7 +160,7 @@ def bars_sentence(estimates: Estimates, *, mark: str = "Bars", beside_p: bool = 
 
 
 def _brief_kind(kind: str) -> str:
-    """Return what intervals of a kind are called in a caption."""
+    """Return the name of a kind of intervals in a caption."""
     record = find_interval(kind)
     if record is None:
         return f"{kind} intervals"
@@ -191,7 +193,7 @@ def limits_sentences(estimates: Estimates) -> str:
 
 
 def _full_kind(kind: str, limited: Estimates) -> str:
-    """Return what an interval is called in a note, with what was resampled or clustered."""
+    """Return the name of an interval in a note, with the units that were resampled or clustered."""
     rows = limited.where(limited.frame["interval"] == kind)
     unit = rows.single("unit")
     record = find_interval(kind, rows.term)
@@ -208,39 +210,48 @@ def _full_kind(kind: str, limited: Estimates) -> str:
 
 
 def _is_clustered(record: Interval | None, rows: Estimates) -> bool:
-    """Return whether an interval has to say by what it is clustered; a regression says so of its errors."""
+    """Return whether the name of an interval includes its clusters.
+
+    A regression names them with its standard errors.
+    """
     if record is None or not record.clustered or rows.values("errors"):
         return False
     return bool((rows.numbers("n_units") < rows.numbers("n")).any())
 
 
 def _family_sentence(limits: Limits) -> str:
-    """Say that limits hold together."""
-    several_families = len(np.unique(limits.rows.known("n_tests"))) > 1
-    whose = "Those of a family" if several_families else "All of them"
-    singly = joined([f"{short_level_text(level)}%" for level in limits.levels], "and")
-    return f"{whose} hold together at {short_level_text(limits.family_level or 0)}%, singly at {singly}."
+    """Say at which level all limits of a family hold together, and at which each of them does."""
+    has_several_families = len(np.unique(limits.rows.known("n_tests"))) > 1
+    subject = "Those of a family" if has_several_families else "All of them"
+    family_level = short_level_text(limits.family_level or 0)
+    levels = joined([f"{short_level_text(level)}%" for level in limits.levels], "and")
+    return f"{subject} hold together at {family_level}%, singly at {levels}."
 
 
 def replicates_text(estimates: Estimates) -> str:
-    """Return how many replicates there were, behind what they are of: ", 1,000 replicates"."""
+    """Return the number of replicates as the end of a clause: ", 1,000 replicates"; "" where unknown."""
     n_replicates = estimates.single("n_replicates")
-    return "" if n_replicates is None else f", {counted(float(n_replicates), 'replicate')}"
+    if n_replicates is None:
+        return ""
+    return f", {counted(float(n_replicates), 'replicate')}"
 
 
 def doubt_sentences(estimates: Estimates) -> str:
-    """Say whom limits speak of, and what makes rows doubtful."""
+    """Say for which population limits hold, and what makes estimates doubtful."""
     limited = estimates.where(estimates.limited)
     return paragraph(inference_text(limited.values("inference_to")), caution_note(estimates.frame))
 
 
 def interval_note(estimates: Estimates) -> str:
-    """Say in full how intervals were made, whom they speak of and what makes them doubtful."""
+    """Say in full how intervals were made, for which population they hold and what makes them doubtful."""
     return paragraph(limits_sentences(estimates), doubt_sentences(estimates))
 
 
 def interval_caption(estimates: Estimates, *, mark: str = "Bars", beside_p: bool = False) -> str:
-    """Say briefly what intervals are, how scores are weighted, whom they speak of and what is doubtful."""
+    """Say briefly what bars are, how scores are weighted, and for which population intervals hold.
+
+    Cautions on doubtful estimates follow.
+    """
     return paragraph(
         bars_sentence(estimates, mark=mark, beside_p=beside_p),
         weights_sentence(estimates.where(estimates.limited)),
@@ -249,26 +260,27 @@ def interval_caption(estimates: Estimates, *, mark: str = "Bars", beside_p: bool
 
 
 def weights_sentence(estimates: Estimates) -> str:
-    """Say how much scores count, where they do not count alike."""
+    """Say how scores are weighted, where they have different weights."""
     weights = [value for value in estimates.values("weights") if MEMBERS not in str(value)]
     return weights_text(weights, noun(str(estimates.single("unit") or "unit")))
 
 
 def count_sentence(estimates: Estimates, what: str = "score", missing: str = "undefined") -> str:
-    """Say how much each estimate rests on: "n, 136 to 140 scores of 109 to 114 patients each; ...".
+    """Say how many observations each estimate rests on: "n, 136 to 140 scores of 109 to 114 patients each.".
 
-    Averages and pooled rows are counted apart; estimates that are not drawn count among the missing.
+    `what` is the noun of an observation, `missing` the words for those that are missing. Averages and pooled
+    rows are counted apart; estimates that are not drawn count among the missing.
     """
     single = estimates.where(~estimates.closing)
     if not len(single):
         single = estimates
-    # of people without points there is no hit, and a mean of none is no estimate
+    # an estimate of no observations has no value
     is_empty = single.numbers("n") == 0
     counted_rows = single if is_empty.all() else single.where(~is_empty)
     n = counted_rows.known("n")
     if not len(n):
         return ""
-    text = f"n, {counted_range(n, what)}{_of_units(counted_rows, n, what)}"
+    text = f"n, {counted_range(n, what)}{_units_text(counted_rows, n, what)}"
     if counted_rows.values("n_readers"):
         text += f" by {counted_range(counted_rows.known('n_readers'), 'reader')}"
     if len(counted_rows) > 1:
@@ -278,16 +290,23 @@ def count_sentence(estimates: Estimates, what: str = "score", missing: str = "un
         text += ", where any is defined"
     if counted_rows.values("n_positive"):
         text += f" ({count_range(counted_rows.known('n_positive'))} positive)"
-    n_missing = missing_scores(single.frame)
+    return f"{text}{_missing_text(single, missing)}."
+
+
+def _missing_text(estimates: Estimates, missing: str) -> str:
+    """Return the numbers of missing observations as the end of a sentence: "; 0 to 3 undefined"."""
+    n_missing = missing_scores(estimates.frame)
     n_missing = n_missing[~np.isnan(n_missing)]
-    if len(n_missing):
-        text += f"; {count_range(n_missing) if n_missing.max() else 'none'} {missing}"
-    return f"{text}."
+    if not len(n_missing):
+        return ""
+    counts = count_range(n_missing) if n_missing.max() else "none"
+    return f"; {counts} {missing}"
 
 
-def _of_units(estimates: Estimates, n: np.ndarray, what: str) -> str:
-    """Return the units behind a count, nothing where each counted thing is one: " of 80 patients"."""
-    unit, n_units = estimates.single("unit"), estimates.known("n_units")
+def _units_text(estimates: Estimates, n: np.ndarray, what: str) -> str:
+    """Return the units behind a count, "" where each observation is a unit: " of 80 patients"."""
+    unit = estimates.single("unit")
+    n_units = estimates.known("n_units")
     if unit is None or not len(n_units):
         return ""
     if noun(str(unit)) == noun(what) and np.array_equal(n, n_units):
@@ -296,7 +315,7 @@ def _of_units(estimates: Estimates, n: np.ndarray, what: str) -> str:
 
 
 def _closing_counts(estimates: Estimates) -> str:
-    """Return the counts of averages and pooled rows that stand beside others: " (Average, 1,000)"."""
+    """Return the counts of averages and pooled rows, "" if there are no other rows: " (Average, 1,000)"."""
     if estimates.closing.all():
         return ""
     texts = []
@@ -308,7 +327,7 @@ def _closing_counts(estimates: Estimates) -> str:
 
 
 def clustering_sentence(estimates: Estimates, what: str = "pair") -> str:
-    """Say whether limits and P values know which pairs belong to one unit, where a unit has several."""
+    """Say whether limits and P values are clustered by unit, where a unit has several pairs."""
     unit = estimates.single("unit")
     if unit is None or not (estimates.numbers("n_units") < estimates.numbers("n")).any():
         return ""
@@ -318,7 +337,7 @@ def clustering_sentence(estimates: Estimates, what: str = "pair") -> str:
 
 
 def undefined_sentence(estimates: Estimates) -> str:
-    """Say how many replicates were undefined, where any was."""
+    """Say how many replicates were undefined, "" where all were defined."""
     n_undefined = estimates.known("n_undefined")
     if not len(n_undefined) or not n_undefined.max():
         return ""
@@ -329,20 +348,20 @@ def undefined_sentence(estimates: Estimates) -> str:
 def not_drawn_sentence(estimates: Estimates, labels: Labels, columns: Sequence[str]) -> str:
     """Name the estimates without a value, which a figure does not draw."""
     rows = estimates.where(~estimates.defined).frame[list(columns)].to_dict("records")
-    names = []
+    names: dict[str, None] = {}
     for row in rows:
         texts = [labels.value(str(column), value) for column, value in row.items()]
-        names.append("/".join(text for text in texts if text))
-    names = list(dict.fromkeys(names))
+        names["/".join(text for text in texts if text)] = None
     if not names:
         return ""
-    if len(names) > _MOST_NAMED:
-        names = [*names[:_MOST_NAMED], f"{len(names) - _MOST_NAMED} more"]
-    return f"Undefined, not drawn: {joined(names)}."
+    listed = list(names)[:_MAX_NAMED]
+    if len(names) > _MAX_NAMED:
+        listed.append(f"{len(names) - _MAX_NAMED} more")
+    return f"Undefined, not drawn: {joined(listed)}."
 
 
 def p_value_sentence(estimates: Estimates) -> str:
-    """Say which test P values come from, and what they were adjusted by."""
+    """Say from which test P values come, and by which procedure they were adjusted."""
     source = p_value_text(estimates)
     if not source:
         return ""
@@ -352,7 +371,7 @@ def p_value_sentence(estimates: Estimates) -> str:
 
 
 def p_value_text(estimates: Estimates) -> str:
-    """Return which test P values come from, nothing where there are none."""
+    """Return the test that P values come from, "" where there are none: "P values: two-sided t test"."""
     if not estimates.is_tested:
         return ""
     text = "P values: two-sided"
@@ -360,7 +379,9 @@ def p_value_text(estimates: Estimates) -> str:
     names = [_test_name(tested, str(test)) for test in tested.values("test")]
     if names:
         return f"{text} {joined(names, 'or')}"
-    return f"{text}, against 0.5" if estimates.term == "auroc" else text
+    if estimates.term == "auroc":
+        return f"{text}, against 0.5"
+    return text
 
 
 def _test_name(tested: Estimates, test: str) -> str:
@@ -368,26 +389,28 @@ def _test_name(tested: Estimates, test: str) -> str:
     record = TESTS.get(test)
     if record is None:
         return test
-    return f"{record.label}{replicates_text(tested)}" if record.drawn else record.label
+    if record.drawn:
+        return record.label + replicates_text(tested)
+    return record.label
 
 
 def adjustment_text(estimates: Estimates) -> str:
-    """Return what P values were adjusted by: "Holm, 24 tests"."""
-    parts = []
+    """Return the procedure by which P values were adjusted, and the tests of a family: "Holm, 24 tests"."""
+    texts = []
     if estimates.procedure is not None:
-        parts.append(procedure_name(estimates.procedure))
+        texts.append(procedure_name(estimates.procedure))
     sizes = np.unique(estimates.known("n_tests"))
     if len(sizes) == 1:
-        parts.append(counted(sizes[0], "test"))
+        texts.append(counted(sizes[0], "test"))
     elif len(sizes) == 2:
-        parts.append(f"families of {count_text(sizes[0])} and {count_text(sizes[1])} tests")
+        texts.append(f"families of {count_text(sizes[0])} and {count_text(sizes[1])} tests")
     elif len(sizes):
-        parts.append(f"families of {count_range(sizes)} tests")
-    return ", ".join(parts) or "for multiplicity"
+        texts.append(f"families of {count_range(sizes)} tests")
+    return ", ".join(texts) or "for multiplicity"
 
 
 def procedure_name(procedure: str) -> str:
-    """Return what a procedure is called in print."""
+    """Return the name of a procedure in print."""
     record = find_procedure(procedure)
     if record is None:
         return procedure
@@ -400,5 +423,5 @@ def capitalized(text: str) -> str:
 
 
 def paragraph(*sentences: str) -> str:
-    """Return sentences as one paragraph."""
+    """Return sentences as one paragraph; empty ones are left out."""
     return " ".join(sentence for sentence in sentences if sentence)

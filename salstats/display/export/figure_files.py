@@ -23,10 +23,10 @@ from salstats.jobs import end_with, not_counting
 
 FIGURE_SUFFIXES = (".pdf", ".svg", ".png", ".tif", ".tiff")
 _MM = {"mm": 1.0, "cm": 10.0, "in": MM_PER_INCH}
-#: Largest side of a figure; a page is smaller, and a slip of the unit is larger.
+#: Largest side of a figure; a page is smaller, and a size in a wrong unit is larger.
 _LARGEST_MM = 2000.0
-#: Fonts embedded as TrueType (journals refuse Type 3), glyphs as outlines in SVG, no date inside; letters as
-#: wide in pixels as on paper.
+#: Fonts are embedded as TrueType (journals do not accept Type 3), glyphs are outlines in SVG, files hold no
+#: date, and letters are as wide in pixels as on paper.
 _SETTINGS = {
     "pdf.fonttype": 42,
     "ps.fonttype": 42,
@@ -35,11 +35,13 @@ _SETTINGS = {
     "savefig.bbox": None,
     "text.hinting": "no_hinting",
 }
-#: How pixels are packed; of PNG more than 3 takes twice the time for a tenth of the size.
+#: Compression of TIFF without loss.
 _TIFF = {"pil_kwargs": {"compression": "tiff_lzw"}}
+#: Options of Matplotlib's `savefig` by file name ending.
 _OPTIONS: dict[str, dict[str, Any]] = {
     ".pdf": {"metadata": {"CreationDate": None, "ModDate": None}},
     ".svg": {"metadata": {"Date": None}},
+    # a level above 3 takes twice the time to save a tenth of the size
     ".png": {"pil_kwargs": {"compress_level": 3}},
     ".tif": _TIFF,
     ".tiff": _TIFF,
@@ -99,17 +101,22 @@ def save_figure(
     ('fig2.pdf', b'%PDF')
     """
     target = check_target(path, FIGURE_SUFFIXES, overwrite=overwrite)
-    wide, _ = size_inches(figure, width, height, unit)
-    pages = page_files(figure.at(wide * MM_PER_INCH) if isinstance(figure, Figure) else figure, target)
+    width_inches, _ = size_inches(figure, width, height, unit)
+    if isinstance(figure, Figure):
+        figure = figure.at(width_inches * MM_PER_INCH)
+    pages = page_files(figure, target)
     for _, file in pages[1:]:
         check_target(file, FIGURE_SUFFIXES, overwrite=overwrite)
-    sized = [(page, file, size_inches(page, width, height, unit)) for page, file in pages]
-    write_files([made for page, file, size in sized for made in _as_files(page, [file], size, dpi)])
+    sizes = [size_inches(page, width, height, unit) for page, _ in pages]
+    contents: list[tuple[Path, bytes]] = []
+    for (page, file), size in zip(pages, sizes, strict=True):
+        contents += _file_contents(page, [file], size, dpi)
+    write_files(contents)
     return target
 
 
 def page_files(figure: p9.ggplot, target: Path) -> list[tuple[p9.ggplot, Path]]:
-    """Each page of a figure with its file: fig.png, fig-2.png ..."""
+    """Return each page of a figure with its file: fig.png, fig-2.png ..."""
     pages = figure.pages if isinstance(figure, Figure) else (figure,)
     names = page_names(target.stem, len(pages))
     return [(page, target.with_stem(name)) for page, name in zip(pages, names, strict=True)]
@@ -118,31 +125,31 @@ def page_files(figure: p9.ggplot, target: Path) -> list[tuple[p9.ggplot, Path]]:
 def size_inches(
     figure: p9.ggplot, width: float | None = None, height: float | None = None, unit: str = "mm"
 ) -> tuple[float, float]:
-    """A figure's size in inches: what is given, else what its theme says."""
+    """Return a figure's width and height in inches: those given in a unit, else those of its theme."""
     if not isinstance(figure, p9.ggplot):
         raise SalstatsError(f"only a plotnine figure can be written, not {type(figure).__name__}")
-    per_inch = MM_PER_INCH / _MM[check_choice(unit, tuple(_MM), "unit")]
-    own = figure.theme.getp("figure_size")
-    size = []
-    for name, value, default in (("width", width, own[0]), ("height", height, own[1])):
-        inches = default if value is None else value / per_inch
+    check_choice(unit, tuple(_MM), "unit")
+    units_per_inch = MM_PER_INCH / _MM[unit]
+    theme_width, theme_height = figure.theme.getp("figure_size")
+    width_inches = theme_width if width is None else width / units_per_inch
+    height_inches = theme_height if height is None else height / units_per_inch
+    for name, value, inches in (("width", width, width_inches), ("height", height, height_inches)):
         if not 0 < inches * MM_PER_INCH <= _LARGEST_MM:
             raise SalstatsError(f"{name}={value} {unit} is not between 0 and 2 m; check unit=")
-        size.append(float(inches))
-    return size[0], size[1]
+    return float(width_inches), float(height_inches)
 
 
 def save_figure_as(
     figure: p9.ggplot, targets: Iterable[Path], size: tuple[float, float], dpi: float = 300
 ) -> None:
     """Draw a figure once and write it to several files whose names end in their formats."""
-    write_files(_as_files(figure, targets, size, dpi))
+    write_files(_file_contents(figure, targets, size, dpi))
 
 
-def _as_files(
+def _file_contents(
     figure: p9.ggplot, targets: Iterable[Path], size: tuple[float, float], dpi: float
 ) -> list[tuple[Path, bytes]]:
-    """Each file of a figure that is drawn once, with its content."""
+    """Return each file of a figure with its content; the figure is drawn once."""
     files = []
     with mpl.rc_context(_SETTINGS):
         drawn = (figure + p9.theme(figure_size=size, dpi=dpi)).draw(show=False)
@@ -150,10 +157,10 @@ def _as_files(
             for target in targets:
                 suffix = target.suffix.lower()
                 _scale_legends_anew(drawn)
-                # in memory: all files are written or none, and some writers say something else of a full disk
-                made = io.BytesIO()
-                drawn.savefig(made, format=suffix[1:], dpi=dpi, bbox_inches=None, **_OPTIONS[suffix])
-                files.append((target, made.getvalue()))
+                # in memory: all files are written or none, and a full disk always raises the same error
+                content = io.BytesIO()
+                drawn.savefig(content, format=suffix[1:], dpi=dpi, bbox_inches=None, **_OPTIONS[suffix])
+                files.append((target, content.getvalue()))
         finally:
             drawn.clear()
             pyplot.close(drawn)
@@ -169,38 +176,42 @@ def _scale_legends_anew(drawn: DrawnFigure) -> None:
 class FigureJobs:
     """Draw figures, every other one in a second process where `jobs` allows it; a context manager.
 
-    That process starts when this is made, while there are statistics to compute: it has to import what
-    draws, which takes about as long as three figures.
+    That process starts when the object is created, while there are statistics to compute: it has to import
+    the drawing libraries, which takes about as long as three figures.
     """
 
     def __init__(self, jobs: int) -> None:
         self._tasks: list[tuple[p9.ggplot, list[Path]]] = []
-        self._sent: dict[int, Future[list[str]]] = {}
-        self._pool = _pool() if jobs > 1 or jobs == -1 else None
+        #: Results of the tasks that the second process draws, by their number.
+        self._futures: dict[int, Future[list[str]]] = {}
+        is_parallel = jobs > 1 or jobs == -1
+        self._pool = _second_process() if is_parallel else None
 
     def __enter__(self) -> "FigureJobs":
-        """The jobs."""
+        """Return the jobs."""
         return self
 
     def __exit__(self, *error: object) -> None:
-        """End the other process; what it has not begun is not drawn."""
+        """End the second process; figures that it has not begun are not drawn."""
         if self._pool is not None:
-            for future in self._sent.values():
+            for future in self._futures.values():
                 future.cancel()
             # killing it would need pgrep, which small containers lack
             self._pool.shutdown(wait=True)
 
     def add(self, figure: p9.ggplot, targets: Sequence[Path]) -> None:
-        """Add a figure and the files it goes to; the first, third ... are begun at once elsewhere."""
+        """Add a figure and its files; the second process begins at once with the first, third ... figure."""
+        if isinstance(figure, Figure):
+            # without the data that it was made of, which may be large
+            figure = figure.alone()
+        # the second process may have started in another folder
+        absolute_targets = [target.absolute() for target in targets]
         number = len(self._tasks)
-        # what it was made of may be large, or no matter for another process
-        figure = figure.alone() if isinstance(figure, Figure) else figure
-        # the other process may have started in another folder
-        self._tasks.append((figure, [target.absolute() for target in targets]))
+        self._tasks.append((figure, absolute_targets))
         if self._pool is not None and number % 2 == 0:
-            # where the process was killed meanwhile the figure is drawn here
+            # if the process was killed meanwhile, the figure is drawn in this one
             with suppress(BrokenProcessPool):
-                self._sent[number] = self._pool.submit(_drawn, *self._tasks[-1])
+                self._futures[number] = self._pool.submit(_draw, figure, absolute_targets)
 
     def finish(
         self,
@@ -208,61 +219,62 @@ class FigureJobs:
         *,
         on_error: Callable[[Sequence[Path], Exception], None] | None = None,
     ) -> list[str]:
-        """Draw what is left, `count` what is done, and return what drawing warned of, each once.
+        """Draw the remaining figures, and return the distinct warnings of drawing.
 
-        `on_error` takes the files of a figure that cannot be drawn and the error, and the others are drawn;
-        without it the error is raised, as is an error of the file system in any case.
+        `count` is called with 1 for each figure that is done. `on_error` takes the files of a figure that
+        cannot be drawn and the error, and the others are drawn; without it the error is raised, as is an
+        error of the file system in any case.
         """
-        for future in self._sent.values():
+        for future in self._futures.values():
             future.add_done_callback(lambda _: count(1))
-        here = [number for number in range(len(self._tasks)) if number not in self._sent]
-        warned = []
-        for number in [*here, *self._sent]:
+        drawn_here = [number for number in range(len(self._tasks)) if number not in self._futures]
+        messages: list[str] = []
+        for number in [*drawn_here, *self._futures]:
             try:
-                warned += self._result(number)
+                messages += self._messages(number)
             except (OSError, InputFileError):
                 raise
             except Exception as error:
                 if on_error is None:
                     raise
                 on_error(self._tasks[number][1], error)
-            if number in here:
+            if number in drawn_here:
                 count(1)
-        return list(dict.fromkeys(warned))
+        return list(dict.fromkeys(messages))
 
-    def _result(self, number: int) -> list[str]:
-        """Draw a figure, or wait for the other process to; what was warned of."""
-        if number in self._sent:
+    def _messages(self, number: int) -> list[str]:
+        """Draw a figure, or wait until the second process has drawn it, and return its warnings."""
+        if number in self._futures:
             with suppress(BrokenProcessPool):
-                return self._sent[number].result()
-        return _drawn(*self._tasks[number])
+                return self._futures[number].result()
+        return _draw(*self._tasks[number])
 
 
-def _pool() -> Any:
-    """One further process that imports what draws, or None where there can be none."""
+def _second_process() -> Any:
+    """Start a process that imports the drawing libraries; return its pool, None where there can be none."""
     try:
-        # only where asked for: the library looks for semaphores when it is imported
+        # imported late: the library looks for semaphores when it is imported
         from loky import ProcessPoolExecutor, cpu_count
 
         if cpu_count() < 2:
             return None
         pool = ProcessPoolExecutor(max_workers=1, initializer=end_with, initargs=(os.getpid(),))
-        # a process that is a pool's own may start none, which is an AssertionError
-        pool.submit(_imported)
+        # a process of another pool may start none, which is an AssertionError
+        pool.submit(_do_nothing)
         return pool
     except (ImportError, OSError, AssertionError):
         return None
 
 
-def _imported() -> None:
-    """Do nothing, in a process that has imported this module for it."""
+def _do_nothing() -> None:
+    """Return at once: a process that is to call this function imports this module."""
 
 
-def _drawn(figure: p9.ggplot, targets: Sequence[Path]) -> list[str]:
-    """Write a figure to its files at its own size and return what was warned of."""
+def _draw(figure: p9.ggplot, targets: Sequence[Path]) -> list[str]:
+    """Write a figure to its files at its own size and return the warnings of drawing."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         save_figure_as(figure, targets, size_inches(figure))
-    # what a library deprecates is no matter of the reader's
-    skipped = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
-    return [str(w.message) for w in caught if not issubclass(w.category, skipped)]
+    # deprecations concern who writes code, not who reads the figure
+    deprecations = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
+    return [str(warning.message) for warning in caught if not issubclass(warning.category, deprecations)]

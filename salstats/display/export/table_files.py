@@ -12,16 +12,16 @@ from salstats.display.export.table_html import html_page
 from salstats.display.export.table_latex import latex_table
 from salstats.display.export.table_png import find_browser, page_pngs
 from salstats.display.tables.layout import record_of
-from salstats.display.tables.rows import Rows, placed, rows_of
+from salstats.display.tables.rows import Rows, cells_by_column, rows_of
 from salstats.files.outputs import check_target, page_names, write_files
 
 TABLE_SUFFIXES = (".html", ".tex", ".docx", ".csv", ".png")
-#: Written from what great-tables shows, so that any of its tables will do.
+#: Formats that are written from what great-tables shows, so that any of its tables will do.
 _OF_ANY_TABLE = (".html", ".png")
 #: Heading of the column that holds the labels of groups of rows in CSV.
 _GROUP = "Group"
-#: A spreadsheet takes what begins so for a formula, also in a text file; an apostrophe makes it text.
-_FORMULA = tuple("=+@\t\r")
+#: Signs with which a formula begins in a spreadsheet, also in a text file.
+_FORMULA_STARTS = tuple("=+@\t\r")
 
 
 def save_table(table: GT, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
@@ -91,20 +91,23 @@ def save_table_as(table: GT, targets: Iterable[Path], *, overwrite: bool = True)
     page = html_page(table)
     rows = None if suffixes <= set(_OF_ANY_TABLE) else table_rows(table)
     for target in targets:
-        pages = _pages(page, rows, target)
-        files = [target.with_stem(name) for name in page_names(target.stem, len(pages))]
+        contents = _file_contents(page, rows, target)
+        files = [target.with_stem(name) for name in page_names(target.stem, len(contents))]
         for file in files[1:]:
             check_target(file, TABLE_SUFFIXES, overwrite=overwrite)
-        write_files(list(zip(files, pages, strict=True)))
+        write_files(list(zip(files, contents, strict=True)))
 
 
 def table_rows(table: GT) -> Rows:
-    """A table of this package as rows of cells; SalstatsError where its record does not say what it shows."""
+    """Return a table as rows of cells; SalstatsError where its record does not hold all that it shows."""
     return rows_of(record_of(table))
 
 
-def _pages(page: str, rows: Rows | None, target: Path) -> list[bytes]:
-    """What is written in the format of a file's ending: one file, of pictures perhaps several."""
+def _file_contents(page: str, rows: Rows | None, target: Path) -> list[bytes]:
+    """Return the content of each file of a table, of which only pictures may be several.
+
+    `page` is the table as HTML; `rows` is needed for formats that are written from its record.
+    """
     suffix = target.suffix.lower()
     if suffix == ".png":
         return page_pngs(page)
@@ -122,25 +125,31 @@ def _pages(page: str, rows: Rows | None, target: Path) -> list[bytes]:
 
 
 def csv_text(rows: Rows) -> str:
-    """A table as CSV: one row of headings, then its rows; title and notes are left out.
+    """Return a table as CSV: one row of headings, then its rows; title and notes are left out.
 
     A heading over several columns stands before those below it ("Grad-CAM: IoU"), the label of a group in
-    a first column of its own, what spans rows in each of them.
+    a first column of its own, the label of several rows in each of them.
     """
-    above: list[list[str]] = [[] for _ in rows.aligns]
+    headings: list[list[str]] = [[] for _ in rows.aligns]
     for cells in rows.head:
-        for column, cell in placed(cells):
-            for covered in above[column : column + cell.columns]:
-                covered += [cell.text] if cell.text else []
-    lines = [[_GROUP, *(": ".join(texts) for texts in above)]]
+        for column, cell in cells_by_column(cells):
+            if cell.text:
+                for column_headings in headings[column : column + cell.n_columns]:
+                    column_headings.append(cell.text)
+    lines = [[_GROUP, *(": ".join(texts) for texts in headings)]]
     group = ""
     for row in rows.body:
         if row.is_group:
             group = row.cells[0].text
         else:
             lines.append([group, *(cell.text for cell in row.cells)])
-    kept = 0 if any(row.is_group for row in rows.body) else 1
+    if not any(row.is_group for row in rows.body):
+        lines = [line[1:] for line in lines]
     file = io.StringIO()
-    safe = [[f"'{text}" if text[:1] in _FORMULA else text for text in line[kept:]] for line in lines]
-    csv.writer(file, lineterminator="\n").writerows(safe)
+    csv.writer(file, lineterminator="\n").writerows([map(_spreadsheet_text, line) for line in lines])
     return file.getvalue().replace("\u00a0", " ")
+
+
+def _spreadsheet_text(text: str) -> str:
+    """Return a text with an apostrophe before what a spreadsheet would take for a formula."""
+    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text

@@ -5,19 +5,23 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from math import ceil
 
-from salstats.display.export.table_widths import INDENT, Paper, Plan, parts_of, text_width, word_parts
-from salstats.display.tables.rows import Align, Cell, Row, Rows, placed
+from salstats.display.tables.rows import Align, Cell, Row, Rows, cells_by_column
+from salstats.display.tables.widths import INDENT, PageLayout, Paper, table_parts, text_width, word_pieces
 
 #: Width of the text in LaTeX's own article class, upright and turned, in points. Columns that wrap are
 #: given as shares of the line, so that they grow where the line is wider. TeX's own small type is wider than
 #: the one that widths are measured by.
-_PAPER = Paper((345.0, 550.0), {9: 6.0, 8: 4.0, 7: 2.0}, 1.1)
-#: Size of type by its points.
-_TYPE = {9: "small", 8: "footnotesize", 7: "scriptsize"}
-#: Size of type of notes in points, distance of lines by size of type, and how much further rows are apart.
-_NOTES_PT, _LEADING, _STRETCH = 8, 1.2, 1.1
-_TURN = {"left": r"\raggedright", "center": r"\centering", "right": r"\raggedleft"}
-#: What a command in the finished text needs, in the order to load.
+_PAPER = Paper(line_widths=(345.0, 550.0), gaps={9: 6.0, 8: 4.0, 7: 2.0}, type_scale=1.1)
+#: LaTeX's commands for size of type, by size in points.
+_TYPE_COMMANDS = {9: "small", 8: "footnotesize", 7: "scriptsize"}
+#: Size of type of notes in points.
+_NOTES_PT = 8
+#: Distance of lines relative to the size of type.
+_LEADING = 1.2
+#: Distance of rows of a table relative to the distance of lines.
+_STRETCH = 1.1
+_ALIGN_COMMANDS = {"left": r"\raggedright", "center": r"\centering", "right": r"\raggedleft"}
+#: Patterns of the finished text, and the package that each of them needs, in the order to load.
 _PACKAGES = (
     (r"\\toprule", r"\usepackage{booktabs}"),
     (r"arraybackslash", r"\usepackage{array}"),
@@ -31,67 +35,80 @@ _NUMBERED = re.compile(r"^Table \w+[.:] (?=\S)")
 
 
 def latex_table(rows: Rows, *, label: str = "") -> str:
-    r"""A table as LaTeX to be read in with `\input`.
+    r"""Return a table as LaTeX to be read in with `\input`.
 
     A `table` (a `sidewaystable` where it is too wide for an upright page), or a `longtable` where it is
     higher than a page; several, one below the other, where it fits on no page. The first lines name the
-    packages it needs. `label` is what `\ref{tab:...}` finds it by, less signs other than letters, digits,
-    hyphens.
+    packages it needs. `label` is what `\ref{tab:...}` finds it by; signs other than letters, digits and
+    hyphens are replaced.
     """
-    parts = parts_of(rows, _PAPER)
-    (first, plan), *others = parts
-    if others or _height(first, plan) > _PAPER.lines[not plan.turned]:
-        texts = [*_long(first, plan, label)]
-        for part, own in others:
-            texts += ["\\addtocounter{table}{-1}", *_long(part, own, "")]
-        if plan.turned:
-            texts = ["\\begin{landscape}", *texts, "\\end{landscape}"]
+    parts = table_parts(rows, _PAPER)
+    first_part, layout = parts[0]
+    # the height of an upright page is the width of a turned one, and the other way round
+    page_height = _PAPER.line_width(turned=not layout.turned)
+    if len(parts) == 1 and _height(first_part, layout) <= page_height:
+        lines = _one_page_table(first_part, layout, label)
     else:
-        texts = _short(first, plan, label)
-    body = "\n".join(texts)
-    needed = [f"% {package}" for sign, package in _PACKAGES if re.search(sign, body)]
-    beyond = "".join(sorted({sign for sign in body if sign > "\u017f"} - _KNOWN))
-    if beyond:
-        needed.append(f"% XeLaTeX or LuaLaTeX with a font that has {' '.join(beyond[:40])}: pdfLaTeX has not")
-    return "\n".join(["% Needs in the preamble:", *needed, body, ""])
+        lines = _long_table(first_part, layout, label)
+        for part, part_layout in parts[1:]:
+            # all parts have the number of the first
+            lines += ["\\addtocounter{table}{-1}", *_long_table(part, part_layout, label="")]
+        if layout.turned:
+            lines = ["\\begin{landscape}", *lines, "\\end{landscape}"]
+    body = "\n".join(lines)
+    return "\n".join(["% Needs in the preamble:", *_preamble_comments(body), body, ""])
 
 
-def _height(rows: Rows, plan: Plan) -> float:
-    """How high a table is with its title and notes, in points."""
-    n_lines = sum(map(plan.n_lines, (*rows.head, *(row.cells for row in rows.body))))
-    apart = sum(row.apart or row.is_group for row in rows.body)
-    texts = [text for text in (f"{rows.title} {rows.subtitle}".strip(), *rows.notes) if text]
-    below = sum(ceil(text_width(text) * _NOTES_PT * _PAPER.wider / plan.line) for text in texts)
-    return plan.points * _LEADING * (n_lines * _STRETCH + apart / 2) + _NOTES_PT * _LEADING * below
+def _preamble_comments(body: str) -> list[str]:
+    """Return comments on the packages that a text needs, and on signs for which pdfLaTeX has no font."""
+    comments = [f"% {package}" for pattern, package in _PACKAGES if re.search(pattern, body)]
+    signs_without_font = {sign for sign in body if sign > "\u017f"} - _PDFLATEX_SIGNS
+    if signs_without_font:
+        signs = " ".join(sorted(signs_without_font)[:40])
+        comments.append(f"% XeLaTeX or LuaLaTeX with a font that has {signs}: pdfLaTeX has not")
+    return comments
 
 
-def _short(rows: Rows, plan: Plan, label: str) -> list[str]:
-    """A table that stands on one page."""
-    name = "sidewaystable" if plan.turned else "table"
+def _height(rows: Rows, layout: PageLayout) -> float:
+    """Return the height of a table with its title and notes, in points."""
+    n_lines = sum(layout.n_lines(cells) for cells in rows.head)
+    n_lines += sum(layout.n_lines(row.cells) for row in rows.body)
+    n_gaps = sum(row.rule_above or row.is_group for row in rows.body)
+    texts = [f"{rows.title} {rows.subtitle}".strip(), *rows.notes]
+    n_text_lines = sum(
+        ceil(text_width(text) * _NOTES_PT * _PAPER.type_scale / layout.line_width) for text in texts if text
+    )
+    body_height = layout.points * _LEADING * (n_lines * _STRETCH + n_gaps / 2)
+    return body_height + _NOTES_PT * _LEADING * n_text_lines
+
+
+def _one_page_table(rows: Rows, layout: PageLayout, label: str) -> list[str]:
+    """Return the lines of a table that stands on one page."""
+    environment = "sidewaystable" if layout.turned else "table"
     return [
-        f"\\begin{{{name}}}",
+        f"\\begin{{{environment}}}",
         "\\centering",
         *_caption(rows, label, end="\n\\smallskip"),
-        *_type(plan),
-        f"\\begin{{tabular}}{{{_columns(rows, plan)}}}",
+        *_type_commands(layout),
+        f"\\begin{{tabular}}{{{_column_specification(rows, layout)}}}",
         "\\toprule",
-        *_head(rows, plan),
-        *_body(rows, plan),
+        *_head(rows, layout),
+        *_body(rows, layout),
         "\\bottomrule",
         "\\end{tabular}",
         *_notes(rows),
-        f"\\end{{{name}}}",
+        f"\\end{{{environment}}}",
     ]
 
 
-def _long(rows: Rows, plan: Plan, label: str) -> list[str]:
-    """A table that goes over several pages, its head repeated on each."""
-    head = ["\\toprule", *_head(rows, plan)]
+def _long_table(rows: Rows, layout: PageLayout, label: str) -> list[str]:
+    """Return the lines of a table that goes over several pages, its head repeated on each."""
+    head = ["\\toprule", *_head(rows, layout)]
     return [
         "{",
-        *_type(plan),
+        *_type_commands(layout),
         "\\setlength{\\LTcapwidth}{\\linewidth}",
-        f"\\begin{{longtable}}{{{_columns(rows, plan)}}}",
+        f"\\begin{{longtable}}{{{_column_specification(rows, layout)}}}",
         *_caption(rows, label, end=r" \\"),
         *head,
         "\\endfirsthead",
@@ -100,157 +117,226 @@ def _long(rows: Rows, plan: Plan, label: str) -> list[str]:
         "\\endhead",
         "\\bottomrule",
         "\\endfoot",
-        *_body(rows, plan),
+        *_body(rows, layout),
         "\\end{longtable}",
         *_notes(rows),
         "}",
     ]
 
 
-def _type(plan: Plan) -> list[str]:
-    """The size of type, the distance of rows and the space between columns."""
-    gap = f"\\setlength{{\\tabcolsep}}{{{plan.gap:g}pt}}"
-    return [f"\\{_TYPE[plan.points]}", f"\\renewcommand{{\\arraystretch}}{{{_STRETCH}}}", gap]
+def _type_commands(layout: PageLayout) -> list[str]:
+    """Return the commands for the size of type, the distance of rows and the space between columns."""
+    return [
+        f"\\{_TYPE_COMMANDS[layout.points]}",
+        f"\\renewcommand{{\\arraystretch}}{{{_STRETCH}}}",
+        f"\\setlength{{\\tabcolsep}}{{{layout.gap:g}pt}}",
+    ]
 
 
 def _caption(rows: Rows, label: str, end: str) -> list[str]:
-    """Title and subtitle as a caption, with a label to refer to; a comment where there is none."""
-    known = re.sub(r"[^A-Za-z0-9-]+", "-", label).strip("-")
-    named = f"\\label{{tab:{known}}}" if known else ""
+    """Return title and subtitle as a caption with a label to refer to, or a comment without a title."""
+    key = re.sub(r"[^A-Za-z0-9-]+", "-", label).strip("-")
+    label_command = f"\\label{{tab:{key}}}" if key else ""
     # LaTeX counts tables itself: "Table 2. Means" would read "Table 1: Table 2. Means"
     title = _NUMBERED.sub("", rows.title)
     if title and rows.subtitle and not title.endswith((".", "!", "?", ":")):
         title += "."
     texts = [latex_text(text) for text in (title, rows.subtitle) if text]
     if not texts:
-        return [f"% \\caption{{}}{named}{end.replace(chr(10), ' ')}"]
-    return [f"\\caption{{{' '.join(texts)}}}{named}{end}"]
+        end_on_line = end.replace("\n", " ")
+        return [f"% \\caption{{}}{label_command}{end_on_line}"]
+    return [f"\\caption{{{' '.join(texts)}}}{label_command}{end}"]
 
 
 def _notes(rows: Rows) -> list[str]:
-    """The notes below a table, each in a paragraph of its own."""
-    texts = [latex_text(note) + r"\par" for note in rows.notes]
-    return ["\\par\\smallskip", "{\\footnotesize\\raggedright", *texts, "}"] if texts else []
+    """Return the notes below a table, each in a paragraph of its own."""
+    paragraphs = [latex_text(note) + r"\par" for note in rows.notes]
+    if not paragraphs:
+        return []
+    return ["\\par\\smallskip", "{\\footnotesize\\raggedright", *paragraphs, "}"]
 
 
-def _columns(rows: Rows, plan: Plan) -> str:
-    """The specification of all columns, each as its widest cell needs it."""
+def _column_specification(rows: Rows, layout: PageLayout) -> str:
+    """Return the specification of all columns, each as its widest cell needs it."""
     body = [row.cells for row in rows.body if not row.is_group]
-    wraps = [any(plan.wraps(cells[j], j) for cells in body) for j in range(len(rows.aligns))]
-    return "".join(_spec(plan, j, 1, side, wraps[j]) for j, side in enumerate(rows.aligns))
+    specifications = []
+    for column, align in enumerate(rows.aligns):
+        wraps = any(layout.wraps(cells[column], column) for cells in body)
+        specifications.append(_specification(layout, column, 1, align, wraps=wraps))
+    return "".join(specifications)
 
 
-def _spec(plan: Plan, column: int, n_columns: int, align: Align, wraps: bool, foot: bool = False) -> str:
-    """The specification of columns side by side: one letter, or a share of the line where text wraps."""
+def _specification(
+    layout: PageLayout, column: int, n_columns: int, align: Align, *, wraps: bool, at_bottom: bool = False
+) -> str:
+    """Return the specification of columns side by side: one letter, or a share of the line if text wraps."""
     if not wraps:
         return align[0]
-    share = plan.room(column, n_columns) / plan.line
-    return f">{{{_TURN[align]}\\arraybackslash}}{'b' if foot else 'p'}{{{share:.4f}\\linewidth}}"
+    share = layout.width_of(column, n_columns) / layout.line_width
+    kind = "b" if at_bottom else "p"
+    return f">{{{_ALIGN_COMMANDS[align]}\\arraybackslash}}{kind}{{{share:.4f}\\linewidth}}"
 
 
-def _head(rows: Rows, plan: Plan) -> Iterator[str]:
-    """The rows of headings, with a rule below every one that spans columns."""
-    for level, cells in enumerate(rows.head):
-        yield _row(cells, rows.aligns, plan, heads=True)
-        if level < len(rows.head) - 1:
-            over = [(column + 1, column + cell.columns) for column, cell in placed(cells) if cell.text]
-            yield "".join(f"\\cmidrule(lr){{{first}-{last}}}" for first, last in over)
+def _head(rows: Rows, layout: PageLayout) -> Iterator[str]:
+    """Yield the rows of headings, with a rule below every one that spans columns."""
+    *outer_rows, headings = rows.head
+    for cells in outer_rows:
+        yield _row(cells, rows.aligns, layout, is_head=True)
+        rules = []
+        for column, cell in cells_by_column(cells):
+            if cell.text:
+                # LaTeX counts columns from 1
+                rules.append(f"\\cmidrule(lr){{{column + 1}-{column + cell.n_columns}}}")
+        yield "".join(rules)
+    yield _row(headings, rows.aligns, layout, is_head=True)
     yield "\\midrule"
 
 
-def _body(rows: Rows, plan: Plan) -> Iterator[str]:
-    """The rows of the body; a group's label stays on the page of its first row."""
-    before: Row | None = None
+def _body(rows: Rows, layout: PageLayout) -> Iterator[str]:
+    """Yield the rows of the body; a group's label stays on the page of its first row."""
+    previous: Row | None = None
     for row in rows.body:
-        if before is not None and not before.is_group:
-            if row.apart:
+        if previous is not None and not previous.is_group:
+            if row.rule_above:
                 yield "\\midrule"
-            elif row.is_group or row.cells[0].rows > 1:
+            elif row.is_group or row.cells[0].n_rows > 1:
                 yield "\\addlinespace"
-        yield _row(row.cells, rows.aligns, plan) + ("*" if row.is_group else "")
-        before = row
+        line = _row(row.cells, rows.aligns, layout)
+        # the star behind the end of a row forbids a page break
+        yield f"{line}*" if row.is_group else line
+        previous = row
 
 
-def _row(cells: Sequence[Cell], sides: Sequence[Align], plan: Plan, heads: bool = False) -> str:
-    """The cells of one row; one that spans columns, or is not set as its column is, says how."""
-    parts = []
-    for column, cell in placed(cells):
-        text, alone = "", cell.columns == 1
-        if not alone or (cell.text and cell.rows):
-            wraps = plan.wraps(cell, column)
-            text = _text(cell, plan.lines(cell), wraps)
-            # headings of several lines stand on the rule below them
-            if not alone or cell.align != sides[column] or (heads and wraps):
-                spec = _spec(plan, column, cell.columns, cell.align, wraps, foot=heads)
-                text = f"\\multicolumn{{{cell.columns}}}{{{spec}}}{{{text}}}"
-        parts.append(text)
-    return " & ".join(parts) + r" \\"
+def _row(cells: Sequence[Cell], aligns: Sequence[Align], layout: PageLayout, *, is_head: bool = False) -> str:
+    """Return the cells of one row.
+
+    A cell that spans columns, or is not set as its column is, has a specification of its own.
+    """
+    texts = []
+    for column, cell in cells_by_column(cells):
+        spans = cell.n_columns > 1
+        is_empty = not cell.text or not cell.n_rows
+        if is_empty and not spans:
+            texts.append("")
+            continue
+        wraps = layout.wraps(cell, column)
+        text = _cell_text(cell, layout.cell_lines(cell), wraps=wraps)
+        # headings of several lines stand on the rule below them
+        is_wrapped_heading = is_head and wraps
+        if spans or cell.align != aligns[column] or is_wrapped_heading:
+            specification = _specification(
+                layout, column, cell.n_columns, cell.align, wraps=wraps, at_bottom=is_head
+            )
+            text = f"\\multicolumn{{{cell.n_columns}}}{{{specification}}}{{{text}}}"
+        texts.append(text)
+    return " & ".join(texts) + r" \\"
 
 
-def _text(cell: Cell, lines: Sequence[str], wraps: bool) -> str:
-    """The lines of a cell with its marks."""
-    parts = [latex_text(line) for line in lines]
+def _cell_text(cell: Cell, lines: Sequence[str], *, wraps: bool) -> str:
+    """Return the lines of a cell with its marks."""
+    texts = [latex_text(line) for line in lines]
     if cell.underline:
-        # smashed, or the line would stand closer to the row below than to its own; TeX breaks no such text
-        words = [part.split(" ") if wraps else [part] for part in parts]
-        parts = [" ".join(f"\\underline{{\\smash{{{word}}}}}" for word in own) for own in words]
+        texts = [_underlined(text, by_word=wraps) for text in texts]
     if cell.bold:
-        parts = [f"\\textbf{{{part}}}" for part in parts]
-    text = r"\newline ".join(parts)
+        texts = [f"\\textbf{{{text}}}" for text in texts]
+    content = r"\newline ".join(texts)
     if cell.pad:
-        text = f"\\phantom{{{latex_text(cell.pad)}}}{text}"
+        content = f"\\phantom{{{latex_text(cell.pad)}}}{content}"
     if cell.indent:
         hanging = f"\\hangindent={INDENT:g}em\\relax" if wraps else ""
-        text = f"{hanging}\\hspace*{{{INDENT:g}em}}{text}"
-    # what begins so would be taken for an option of the line before
-    return "{}" + text if text.startswith(("[", "*")) else text
+        content = f"{hanging}\\hspace*{{{INDENT:g}em}}{content}"
+    if content.startswith(("[", "*")):
+        # TeX would take it for an option of the end of the row before
+        content = "{}" + content
+    return content
 
 
-#: Signs that TeX knows in formulas only, by their commands; what it knows in text (dashes, ± × °) stays.
-_MATHS = {
-    **dict(zip("≤≥≠≈∞√∑", ("leq", "geq", "neq", "approx", "infty", "surd", "sum"), strict=True)),
-    **dict(zip("∆→←↑↓µ", ("Delta", "rightarrow", "leftarrow", "uparrow", "downarrow", "mu"), strict=True)),
+def _underlined(text: str, *, by_word: bool) -> str:
+    """Return LaTeX that underlines a text, word by word where it has to wrap: TeX breaks no underlined text.
+
+    The height is smashed, or the line would stand closer to the row below than to its own text.
+    """
+    pieces = text.split(" ") if by_word else [text]
+    return " ".join(f"\\underline{{\\smash{{{piece}}}}}" for piece in pieces)
+
+
+#: Commands of signs that TeX knows in formulas only; signs that it knows in text (dashes, ± × °) stay.
+_MATH_COMMANDS = {
+    "≤": "leq",
+    "≥": "geq",
+    "≠": "neq",
+    "≈": "approx",
+    "∞": "infty",
+    "√": "surd",
+    "∑": "sum",
+    "∆": "Delta",
+    "→": "rightarrow",
+    "←": "leftarrow",
+    "↑": "uparrow",
+    "↓": "downarrow",
+    "µ": "mu",
 }
 #: Signs that mean something to TeX, or that its old fonts show as something else.
 _SIGNS = {
     **{sign: f"\\{sign}" for sign in "%_&#${}"},
-    **dict(zip("\\~^", (r"\textbackslash{}", r"\textasciitilde{}", r"\textasciicircum{}"), strict=True)),
-    **dict(zip("<>|`", (rf"\text{n}{{}}" for n in ("less", "greater", "bar", "asciigrave")), strict=True)),
-    **{'"': "{''}", "\u2212": "$-$", "\u00a0": "~", "\u00ad": r"\-", "\u2007": r"\phantom{0}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "`": r"\textasciigrave{}",
+    '"': "{''}",
+    "\u2212": "$-$",
+    "\u00a0": "~",
+    "\u00ad": r"\-",
+    "\u2007": r"\phantom{0}",
     **dict.fromkeys("\u2009\u202f", r"\,"),
     **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff", ""),
-    **{sign: f"$\\{command}$" for sign, command in _MATHS.items()},
+    **{sign: f"$\\{command}$" for sign, command in _MATH_COMMANDS.items()},
 }
 _GREEK = re.compile("GREEK (SMALL|CAPITAL) LETTER (?:FINAL )?([A-Z]+)")
-#: Capital letters that look like Latin ones have no command of their own.
-_CAPITALS = {"Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega"}
+#: Greek capital letters with a command; the others look like Latin letters.
+_GREEK_CAPITALS = {
+    *("Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi"),
+    *("Sigma", "Upsilon", "Phi", "Psi", "Omega"),
+}
 _SCRIPTS = {"<super>": "superscript", "<sub>": "subscript"}
-#: What pdfLaTeX sets as it is, beyond Latin-1 and Latin Extended-A.
-_KNOWN = set("ȘșȚț…‰€™\u2010\u2011\u2012\u2013\u2014\u2018\u2019\u201a\u201c\u201d\u201e†‡•\u2039\u203a")
+#: Signs beyond Latin-1 and Latin Extended-A that pdfLaTeX sets as they are.
+_PDFLATEX_SIGNS = set(
+    "ȘșȚț…‰€™\u2010\u2011\u2012\u2013\u2014\u2018\u2019\u201a\u201c\u201d\u201e†‡•\u2039\u203a"
+)
 
 
 def latex_text(text: str) -> str:
-    r"""One line of text as LaTeX; long words may break behind signs that join their parts."""
-    words = unicodedata.normalize("NFC", text).split(" ")
-    return " ".join("\\allowbreak{}".join(map(_escaped, word_parts(word))) for word in words)
+    r"""Return one line of text as LaTeX; long words may break behind signs that join their pieces."""
+    words = []
+    for word in unicodedata.normalize("NFC", text).split(" "):
+        words.append("\\allowbreak{}".join(map(_escaped, word_pieces(word))))
+    return " ".join(words)
 
 
 def _escaped(text: str) -> str:
-    """Text sign by sign; two hyphens, quotes or commas in a row would become another sign."""
-    parts = re.split("(?<=-)(?=-)|(?<=')(?=')|(?<=,)(?=,)", text)
-    return "{}".join("".join(map(_sign, part)) for part in parts)
+    """Return text sign by sign; "{}" keeps two hyphens, quotes or commas from becoming another sign."""
+    pieces = re.split("(?<=-)(?=-)|(?<=')(?=')|(?<=,)(?=,)", text)
+    return "{}".join("".join(map(_escaped_sign, piece)) for piece in pieces)
 
 
-def _sign(sign: str) -> str:
-    """One sign as pdfLaTeX, XeLaTeX and LuaLaTeX set it alike."""
+def _escaped_sign(sign: str) -> str:
+    """Return one sign as pdfLaTeX, XeLaTeX and LuaLaTeX set it alike."""
     if sign in _SIGNS or sign.isascii():
         return _SIGNS.get(sign, sign)
+    # a raised or lowered sign is decomposed to "<super> 0032"
     script, _, base = unicodedata.decomposition(sign).partition(" ")
     if script in _SCRIPTS and " " not in base:
-        return f"\\text{_SCRIPTS[script]}{{{_sign(chr(int(base, 16)))}}}"
+        base_sign = chr(int(base, 16))
+        return f"\\text{_SCRIPTS[script]}{{{_escaped_sign(base_sign)}}}"
     letter = _GREEK.fullmatch(unicodedata.name(sign, ""))
     if not letter:
         return sign
-    name = letter[2].replace("LAMDA", "LAMBDA")
-    name = name.lower() if letter[1] == "SMALL" else name.title()
-    return f"$\\{name}$" if name.islower() or name in _CAPITALS else sign
+    size, name = letter.groups()
+    name = name.replace("LAMDA", "LAMBDA")  # Unicode's spelling
+    if size == "SMALL":
+        return f"$\\{name.lower()}$"
+    name = name.title()
+    return f"$\\{name}$" if name in _GREEK_CAPITALS else sign

@@ -1,7 +1,6 @@
-"""A picture of a table, as the Chromium that is on this machine shows it."""
+"""Pictures of tables, as a Chromium browser on this machine shows them."""
 
 import io
-import math
 import os
 import re
 import shutil
@@ -14,10 +13,10 @@ from PIL import Image, ImageChops
 
 from salstats.checks import SalstatsError
 
-#: Says which browser to use where none is on the PATH.
+#: Environment variable with the path of the browser to use.
 VARIABLE = "SALSTATS_CHROME"
 #: Browsers by name, and where Windows and macOS put them, which do not put them on the PATH.
-_PLACES = (
+_BROWSERS = (
     *("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"),
     *("msedge", "microsoft-edge"),
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
@@ -26,25 +25,30 @@ _PLACES = (
     r"C:\Program Files\Google\Chrome\Application\chrome.exe",
     r"C:\Program Files (x86)\Microsoft\Edge\Application\msedge.exe",
 )
-#: No window, no first-run questions, nothing asked of the network by the browser itself.
+#: Options against windows, first-run questions, and requests to the network by the browser itself.
 _OPTIONS = (
     *("--headless", "--hide-scrollbars", "--no-first-run", "--no-default-browser-check"),
-    *(f"--disable-{part}" for part in ("gpu", "quic", "dev-shm-usage", "extensions", "sync")),
+    *(f"--disable-{feature}" for feature in ("gpu", "quic", "dev-shm-usage", "extensions", "sync")),
     *("--disable-background-networking", "--disable-component-update"),
-    # a table may hold markup of its maker's; nothing in it is fetched
+    # a table may hold HTML that its author wrote; nothing in it is fetched
     "--host-resolver-rules=MAP * ~NOTFOUND",
 )
 _INSTEAD = "write .html or .docx instead"
 _TIMEOUT_S = 60.0
-#: Resolution of the picture, and the one that CSS counts in.
-_DPI, _CSS_DPI = 300, 96
+#: Resolution of the picture.
+_DPI = 300
+#: CSS pixels per inch.
+_CSS_DPI = 96
 #: White space around the table, in CSS pixels.
 _MARGIN = 8
-#: Longest side that a browser draws, and most pixels that Pillow opens without a warning.
-_LONGEST, _MOST = 16_000, 80_000_000
-#: Windows are made larger than the table was measured: lines are a little higher at other resolutions, and
-#: a browser may keep some of the height for itself.
-_ROOM, _SPARE = 1.1, 100
+#: Longest side that a browser draws, in pixels.
+_MAX_SIDE = 16_000
+#: Most pixels that Pillow opens without a warning.
+_MAX_PIXELS = 80_000_000
+#: Windows are larger than the measured table by this factor: lines are a little higher at other resolutions.
+_WINDOW_SCALE = 1.1
+#: CSS pixels of a window that a browser may keep for itself.
+_WINDOW_FRAME = 100
 #: The table is as wide as its columns want to be, and where that is more than a page on its side (247 mm),
 #: intervals stand below their estimates; title, labels of groups and notes are wrapped to that. One higher
 #: than the page (upright up to 183 mm, else on its side) is made several tables, of which the address names
@@ -64,65 +68,89 @@ tr.gt_heading td, th.gt_group_heading, tfoot td { max-width: 0; }
 tr.off { visibility: collapse; }
 </style>
 <script>
+// widths of a page on its side (247 mm) and upright (183 mm), in CSS pixels
+const turnedWidth = 933;
+const uprightWidth = 692;
+const heightOf = (element) => element ? element.offsetHeight : 0;
+const rowsOf = (table) => [...table.querySelectorAll("tbody > tr")];
+const isGroup = (row) => row.classList.contains("gt_group_heading_row");
+
 addEventListener("load", () => {
-  const table = document.querySelector("table"), page = 933;
-  if (table.offsetWidth > page) {
+  const table = document.querySelector("table");
+  if (table.offsetWidth > turnedWidth) {
     document.documentElement.classList.add("tight");
     for (const label of table.querySelectorAll(".gt_stub"))
       label.classList.toggle("short", label.textContent.length < 20);
   }
-  if (table.offsetWidth > page)
+  if (table.offsetWidth > turnedWidth)
     for (const cell of table.querySelectorAll("td.gt_row"))
       cell.innerHTML = cell.innerHTML.replace(/^([^ a-z]+) (?=[(\[])/i, "$1<br>");
   // letters of 6 points at least
-  const type = Math.max(8, 12.5 * page / table.offsetWidth);
-  if (table.offsetWidth > page) table.style.setProperty("font-size", `${type}px`, "important");
-  const room = (table.offsetWidth > across ? across : page) - 2 * MARGIN - height(table.tHead);
-  const starts = [...begun(table, room)];
-  let made = starts.map((first, k) => shown(table.cloneNode(true), first, starts[k + 1]));
-  if (location.hash) made = [made[location.hash.slice(1)]];
-  table.replaceWith(...made);
-  const boxes = made.map((own) => own.getBoundingClientRect());
-  const side = (name) => Math.ceil(Math.max(...boxes.map((box) => box[name])));
-  document.documentElement.dataset.size = `${side("width")}x${side("height")}x${starts.length}`;
+  const fontSize = Math.max(8, 12.5 * turnedWidth / table.offsetWidth);
+  if (table.offsetWidth > turnedWidth) table.style.setProperty("font-size", `${fontSize}px`, "important");
+  const pageHeight = table.offsetWidth > uprightWidth ? uprightWidth : turnedWidth;
+  const firstRows = [...firstRowsOfPages(table, pageHeight - 2 * MARGIN - heightOf(table.tHead))];
+  let pages = firstRows.map((first, page) => pageTable(table.cloneNode(true), first, firstRows[page + 1]));
+  if (location.hash) pages = [pages[location.hash.slice(1)]];
+  table.replaceWith(...pages);
+  const boxes = pages.map((page) => page.getBoundingClientRect());
+  const largest = (side) => Math.ceil(Math.max(...boxes.map((box) => box[side])));
+  document.documentElement.dataset.size = `${largest("width")}x${largest("height")}x${firstRows.length}`;
 });
-const height = (part) => part ? part.offsetHeight : 0, across = 692;
-const rowsOf = (table) => [...table.querySelectorAll("tbody > tr")];
-const isGroup = (row) => row.classList.contains("gt_group_heading_row");
+
 // the first row of each page: groups, and rows with one label, stay together where there is room
-function* begun(table, room) {
-  const rows = rowsOf(table), n = rows.length, heights = rows.map(height);
-  let used = 0, label = 0;
+function* firstRowsOfPages(table, room) {
+  const rows = rowsOf(table);
+  const heights = rows.map(heightOf);
+  let used = 0;
+  let groupLabelHeight = 0;
   yield 0;
-  for (let i = 0, end; i < n; i = end) {
-    const next = rows.findIndex((row, k) => k > i && isGroup(row));
-    const sum = (to) => heights.slice(i, to).reduce((a, b) => a + b, 0) + (to === n && height(table.tFoot));
-    const span = Math.max(1, ...[...rows[i].cells].map((cell) => cell.rowSpan));
-    const most = isGroup(rows[i]) ? [next < 0 ? n : next, room / 2] : [i + span, room];
-    end = sum(most[0]) > most[1] ? i + 1 + isGroup(rows[i]) : most[0];
-    end = end + 2 < n ? end : n;
-    label = isGroup(rows[i]) ? heights[i] : label;
-    if (used && used + sum(end) > room) {
-      yield i;
-      used = isGroup(rows[i]) ? 0 : label;
+  let end;
+  for (let start = 0; start < rows.length; start = end) {
+    const heightTo = (stop) => {
+      const height = heights.slice(start, stop).reduce((sum, value) => sum + value, 0);
+      return stop === rows.length ? height + heightOf(table.tFoot) : height;
+    };
+    if (isGroup(rows[start])) {
+      const nextGroup = rows.findIndex((row, index) => index > start && isGroup(row));
+      end = nextGroup < 0 ? rows.length : nextGroup;
+      // of a large group only the label and its first row stay together
+      if (heightTo(end) > room / 2) end = start + 2;
+      groupLabelHeight = heights[start];
+    } else {
+      end = start + Math.max(1, ...[...rows[start].cells].map((cell) => cell.rowSpan));
+      if (heightTo(end) > room) end = start + 1;
     }
-    used += sum(end);
+    // the last two rows do not stand alone on a page
+    if (end + 2 >= rows.length) end = rows.length;
+    if (used && used + heightTo(end) > room) {
+      yield start;
+      // the label of the group is repeated
+      used = isGroup(rows[start]) ? 0 : groupLabelHeight;
+    }
+    used += heightTo(end);
   }
 }
-// a table with the rows of one page, labelled again, its title on the first and its notes on the last
-function shown(table, first, stop) {
-  const rows = rowsOf(table), label = rows.findLastIndex((row, k) => k <= first && isGroup(row));
-  for (const part of table.querySelectorAll(".gt_heading")) part.hidden = first > 0;
+
+// a table with the rows of one page, labelled again, its title on the first page and its notes on the last
+function pageTable(table, first, stop) {
+  const rows = rowsOf(table);
+  for (const heading of table.querySelectorAll(".gt_heading")) heading.hidden = first > 0;
   if (stop && table.tFoot) table.tFoot.hidden = true;
-  for (let k = first - 1; k >= 0; k--)
-    for (const cell of [...rows[k].cells].reverse()) {
-      const left = k + cell.rowSpan - first;
-      if (left <= 0) continue;
+  // labels that reach down from the page before begin in the first row
+  for (let index = first - 1; index >= 0; index--)
+    for (const cell of [...rows[index].cells].reverse()) {
+      const span = index + cell.rowSpan - first;
+      if (span <= 0) continue;
       rows[first].prepend(cell.cloneNode(true));
-      rows[first].cells[0].rowSpan = left;
-      cell.rowSpan -= left;
+      rows[first].cells[0].rowSpan = span;
+      cell.rowSpan -= span;
     }
-  rows.forEach((row, k) => row.classList.toggle("off", k !== label && !(k >= first && k < (stop ?? k + 1))));
+  const groupLabel = rows.findLastIndex((row, index) => index <= first && isGroup(row));
+  rows.forEach((row, index) => {
+    const isOnPage = index >= first && index < (stop ?? rows.length);
+    row.classList.toggle("off", index !== groupLabel && !isOnPage);
+  });
   return table;
 }
 </script>
@@ -132,14 +160,14 @@ _SIZE = re.compile(r'<html[^>]*\bdata-size="(\d+)x(\d+)x(\d+)"')
 
 
 def find_browser() -> str:
-    """The path of Chromium, Chrome or Edge; SalstatsError where there is none."""
-    named = os.environ.get(VARIABLE)
-    for candidate in (named,) if named else _PLACES:
-        found = shutil.which(candidate)
-        if found is not None:
-            return found
-    if named:
-        raise SalstatsError(f"{VARIABLE}={named} is no program that can be run; {_INSTEAD}")
+    """Return the path of Chromium, Chrome or Edge; SalstatsError where there is none."""
+    named_browser = os.environ.get(VARIABLE)
+    for candidate in (named_browser,) if named_browser else _BROWSERS:
+        path = shutil.which(candidate)
+        if path is not None:
+            return path
+    if named_browser:
+        raise SalstatsError(f"{VARIABLE}={named_browser} is no program that can be run; {_INSTEAD}")
     raise SalstatsError(
         "a picture of a table needs Chromium, Chrome or Edge and none was found; install one "
         f"(Debian: apt-get install chromium), set {VARIABLE} to its path, or {_INSTEAD}"
@@ -147,65 +175,81 @@ def find_browser() -> str:
 
 
 def page_pngs(page: str) -> list[bytes]:
-    """Pictures of the table on a page, cut to the table: one, or where it is higher than paper several.
+    """Return pictures of the table on a page: one, or several where it is higher than a sheet of paper.
 
     SalstatsError where there is no browser, it fails, or the table is too long for one picture.
     """
     with tempfile.TemporaryDirectory(prefix="salstats-", ignore_cleanup_errors=True) as folder:
         source = Path(folder, "table.html").resolve()
         source.write_text(page.replace("</head>", _MEASURE, 1), encoding="utf-8")
-        measured = _SIZE.search(_shown(source.as_uri(), source, "--window-size=1800,1000", "--dump-dom"))
-        if measured is None:
+        dom = _browser_output(source.as_uri(), source, "--window-size=1800,1000", "--dump-dom")
+        size = _SIZE.search(dom)
+        if size is None:
             raise SalstatsError(f"the browser did not show the table; {_INSTEAD}")
-        *size, n_pages = map(int, measured.groups())
-        window = [round(side * _ROOM) + _SPARE for side in size]
-        scale = min(_DPI / _CSS_DPI, _LONGEST / max(window), (_MOST / math.prod(window)) ** 0.5)
+        width, height, n_pages = map(int, size.groups())
+        window_width = round(width * _WINDOW_SCALE) + _WINDOW_FRAME
+        window_height = round(height * _WINDOW_SCALE) + _WINDOW_FRAME
+        scale = min(
+            _DPI / _CSS_DPI,
+            _MAX_SIDE / max(window_width, window_height),
+            (_MAX_PIXELS / (window_width * window_height)) ** 0.5,
+        )
         if scale < 1:
             raise SalstatsError(_TOO_LONG)
-        wanted = (f"--window-size={window[0]},{window[1]}", f"--force-device-scale-factor={scale:.4f}")
-        return [_picture(source, number, scale, wanted) for number in range(n_pages)]
+        options = (
+            f"--window-size={window_width},{window_height}",
+            f"--force-device-scale-factor={scale:.4f}",
+        )
+        return [_page_png(source, number, scale, options) for number in range(n_pages)]
 
 
-def _picture(source: Path, number: int, scale: float, wanted: Sequence[str]) -> bytes:
-    """A picture of one of the pages that a table makes."""
-    shot, made = source.with_suffix(".png"), io.BytesIO()
-    shot.unlink(missing_ok=True)
-    _shown(f"{source.as_uri()}#{number}", source, *wanted, f"--screenshot={shot}")
-    if not shot.exists():
+def _page_png(source: Path, number: int, scale: float, options: Sequence[str]) -> bytes:
+    """Return a picture of one of the pages that a table makes."""
+    screenshot = source.with_suffix(".png")
+    screenshot.unlink(missing_ok=True)
+    _browser_output(f"{source.as_uri()}#{number}", source, *options, f"--screenshot={screenshot}")
+    if not screenshot.exists():
         raise SalstatsError(f"the browser made no picture of the table; {_INSTEAD}")
-    with Image.open(shot) as image:
-        cut = _cut(image.convert("RGB"), round(_MARGIN * scale))
-        cut.save(made, format="PNG", dpi=(_CSS_DPI * scale, _CSS_DPI * scale))
-    return made.getvalue()
+    content = io.BytesIO()
+    with Image.open(screenshot) as image:
+        cropped = _cropped(image.convert("RGB"), round(_MARGIN * scale))
+        cropped.save(content, format="PNG", dpi=(_CSS_DPI * scale, _CSS_DPI * scale))
+    return content.getvalue()
 
 
-def _shown(address: str, page: Path, *options: str) -> str:
-    """What the browser prints of a page that it shows without a window; what it leaves stands beside it."""
-    browser, printed, complaints = find_browser(), page.with_name("stdout"), page.with_name("stderr")
-    # Chromium refuses its sandbox to root
-    root = ["--no-sandbox"] if getattr(os, "geteuid", lambda: 1)() == 0 else []
+def _browser_output(address: str, page: Path, *options: str) -> str:
+    """Return the output of a browser that shows a page without a window; its files stand beside the page."""
+    browser = find_browser()
+    output_file = page.with_name("stdout")
+    error_file = page.with_name("stderr")
+    # Chromium does not run as root in its sandbox; Windows has no `geteuid`
+    is_root = hasattr(os, "geteuid") and os.geteuid() == 0
+    sandbox = ["--no-sandbox"] if is_root else []
     profile = f"--user-data-dir={page.with_name('profile')}"
-    command = [browser, *_OPTIONS, *root, *options, profile, address]
+    command = [browser, *_OPTIONS, *sandbox, *options, profile, address]
     # files, not pipes: a child that outlives the browser would keep a pipe open
-    with printed.open("wb") as out, complaints.open("wb") as err:
+    with output_file.open("wb") as out, error_file.open("wb") as err:
         try:
-            done = subprocess.run(
+            process = subprocess.run(
                 command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, timeout=_TIMEOUT_S, check=False
             )
         except subprocess.TimeoutExpired as error:
             raise SalstatsError(f"{browser} took longer than {_TIMEOUT_S:g} s; {_INSTEAD}") from error
         except OSError as error:
             raise SalstatsError(f"{browser} cannot be run: {error.strerror or error}") from error
-    if done.returncode:
-        said = complaints.read_text("utf-8", errors="replace").strip().splitlines()
-        raise SalstatsError(f"{browser} failed: {said[-1] if said else done.returncode}; {_INSTEAD}")
-    return printed.read_text("utf-8", errors="replace")
+    if process.returncode:
+        messages = error_file.read_text("utf-8", errors="replace").strip().splitlines()
+        reason = messages[-1] if messages else process.returncode
+        raise SalstatsError(f"{browser} failed: {reason}; {_INSTEAD}")
+    return output_file.read_text("utf-8", errors="replace")
 
 
-def _cut(image: Image.Image, margin: int) -> Image.Image:
-    """A picture without the empty paper around what it shows, but for a margin."""
-    shown = ImageChops.difference(image, Image.new("RGB", image.size, "white")).getbbox()
-    left, top, right, bottom = shown or (0, 0, 0, 0)
+def _cropped(image: Image.Image, margin: int) -> Image.Image:
+    """Return a picture without the white around its content, except for a margin."""
+    white = Image.new("RGB", image.size, "white")
+    box = ImageChops.difference(image, white).getbbox()
+    left, top, right, bottom = box or (0, 0, 0, 0)
+    # content that touches the edge goes on beyond it
     if right == image.width or bottom == image.height:
         raise SalstatsError(_TOO_LONG)
     return image.crop((left - margin, top - margin, right + margin, bottom + margin))

@@ -4,7 +4,7 @@ import io
 import zipfile
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal, TypeAlias
 from xml.sax.saxutils import escape, quoteattr
 
 from docx import Document
@@ -13,12 +13,15 @@ from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls, qn
 from docx.shared import Mm, Pt
 
-from salstats.display.export.table_widths import INDENT, Paper, Plan, parts_of
-from salstats.display.tables.rows import Cell, Row, Rows, placed
+from salstats.display.tables.rows import Cell, Row, Rows, cells_by_column
+from salstats.display.tables.widths import INDENT, PageLayout, Paper, table_parts
 
+#: Kinds of headings: of one column each, or above several columns.
+Heading: TypeAlias = Literal["column", "spanner"]
 _FONT = "Arial"
-#: Sizes of type in points: the table's where it fits, and the notes'.
-_TABLE_PT, _NOTES_PT = 9, 8
+#: Size of type of title, subtitle and document in points; a wide table has smaller type.
+_TEXT_PT = 9
+_NOTES_PT = 8
 #: A4 and its margins.
 _PAGE_MM = (210.0, 297.0)
 _MARGIN_MM = 20.0
@@ -26,17 +29,25 @@ _MARGIN_MM = 20.0
 _PAD = 4.0
 #: Columns are a little wider than measured: a reader's Arial may be another.
 _PAPER = Paper(
-    ((_PAGE_MM[0] - 2 * _MARGIN_MM) * 72 / 25.4, (_PAGE_MM[1] - 2 * _MARGIN_MM) * 72 / 25.4),
-    dict.fromkeys((9, 8, 7), _PAD),
-    1.03,
+    line_widths=(
+        (_PAGE_MM[0] - 2 * _MARGIN_MM) * 72 / 25.4,
+        (_PAGE_MM[1] - 2 * _MARGIN_MM) * 72 / 25.4,
+    ),
+    gaps=dict.fromkeys((9, 8, 7), _PAD),
+    type_scale=1.03,
 )
 #: Tables of at most this many rows are kept on one page with their notes.
-_ROWS_KEPT = 30
-#: Rules of a table in eighths of a point: above and below it, and inside.
-_HEAVY, _LIGHT = 8, 4
-#: Space above and below a cell's text, and above the label of a group, in twentieths of a point.
-_SPACE, _GROUP_SPACE = 20, 100
-#: As wide as a digit.
+_MAX_ROWS_TOGETHER = 30
+#: Rules above and below a table, and inside it, in eighths of a point.
+_HEAVY_RULE = 8
+_LIGHT_RULE = 4
+#: Space above and below a cell's text, in twentieths of a point.
+_SPACE = 20
+#: Space above the label of a group, in twentieths of a point.
+_GROUP_SPACE = 100
+#: Longest title that a document's properties hold.
+_MAX_TITLE = 255
+#: A blank as wide as a digit.
 _FIGURE_SPACE = "\u2007"
 #: A paragraph of four points: Word wants one after a table.
 _GAP = (
@@ -48,142 +59,234 @@ _NO_TIME = datetime(2000, 1, 1)
 
 
 def word_document(rows: Rows) -> bytes:
-    """A table as a Word document: title, table or its parts, and notes, on a turned page if wide."""
-    parts = parts_of(rows, _PAPER)
-    plan = parts[0][1]
+    """Return a table as a Word document: title, table or its parts, and notes, on a turned page if wide."""
+    parts = table_parts(rows, _PAPER)
+    _, first_layout = parts[0]
     document = Document()
-    section = document.sections[0]
-    section.orientation = WD_ORIENT.LANDSCAPE if plan.turned else WD_ORIENT.PORTRAIT
-    section.page_width, section.page_height = map(Mm, _PAGE_MM[::-1] if plan.turned else _PAGE_MM)
-    section.left_margin = section.right_margin = section.top_margin = section.bottom_margin = Mm(_MARGIN_MM)
+    _set_page(document, turned=first_layout.turned)
     style = document.styles["Normal"]
-    style.font.name, style.font.size = _FONT, Pt(_TABLE_PT)
+    style.font.name = _FONT
+    style.font.size = Pt(_TEXT_PT)
     style.element.rPr.rFonts.set(qn("w:eastAsia"), _FONT)
-    about = document.core_properties
-    about.title = rows.title[:255]
-    # nothing personal, and no time
-    about.author = about.last_modified_by = about.comments = about.keywords = ""
-    about.created = about.modified = _NO_TIME
+    _set_properties(document, rows.title)
     body = document.element.body
+    # the last element describes the page
     for element in list(body)[:-1]:
         body.remove(element)
-    blocks = [
-        *([_paragraph(rows.title, _TABLE_PT, after=4, keep="keepNext", bold=True)] if rows.title else []),
-        *([_paragraph(rows.subtitle, _TABLE_PT, after=4, keep="keepNext")] if rows.subtitle else []),
-        *(block for part, own in parts for block in (_table(part, own, rows.title), _GAP)),
-        *(_paragraph(note, _NOTES_PT, after=2, keep="keepLines") for note in rows.notes),
-    ]
-    for block in blocks:
+    for block in _blocks(rows, parts):
         body.insert(len(body) - 1, parse_xml(block))
-    return _packed(document)
+    return _file_content(document)
+
+
+def _set_page(document: Any, *, turned: bool) -> None:
+    """Set the size and the margins of the page."""
+    section = document.sections[0]
+    short_side, long_side = map(Mm, _PAGE_MM)
+    if turned:
+        section.orientation = WD_ORIENT.LANDSCAPE
+        section.page_width = long_side
+        section.page_height = short_side
+    else:
+        section.orientation = WD_ORIENT.PORTRAIT
+        section.page_width = short_side
+        section.page_height = long_side
+    margin = Mm(_MARGIN_MM)
+    section.left_margin = margin
+    section.right_margin = margin
+    section.top_margin = margin
+    section.bottom_margin = margin
+
+
+def _set_properties(document: Any, title: str) -> None:
+    """Set the title of a document, and remove the properties that name a person or a time."""
+    properties = document.core_properties
+    properties.title = title[:_MAX_TITLE]
+    properties.author = ""
+    properties.last_modified_by = ""
+    properties.comments = ""
+    properties.keywords = ""
+    properties.created = _NO_TIME
+    properties.modified = _NO_TIME
+
+
+def _blocks(rows: Rows, parts: Sequence[tuple[Rows, PageLayout]]) -> list[str]:
+    """Return title, subtitle, tables and notes as XML, in the order in which they stand."""
+    blocks = []
+    if rows.title:
+        blocks.append(_paragraph(rows.title, _TEXT_PT, after=4, keep="keepNext", bold=True))
+    if rows.subtitle:
+        blocks.append(_paragraph(rows.subtitle, _TEXT_PT, after=4, keep="keepNext"))
+    for part, layout in parts:
+        blocks += [_table(part, layout, rows.title), _GAP]
+    for note in rows.notes:
+        blocks.append(_paragraph(note, _NOTES_PT, after=2, keep="keepLines"))
+    return blocks
 
 
 def _paragraph(text: str, points: float, *, after: int, keep: str, bold: bool = False) -> str:
-    """A paragraph outside the table, with space after it and what it is kept together with."""
+    """Return a paragraph outside the table.
+
+    `after` is the space below it in points; `keep` is Word's name for what it is kept on one page with.
+    """
     space = f'<w:spacing w:before="0" w:after="{20 * after}"/>'
     run = _run([text], points, bold=bold)
     return f"<w:p {nsdecls('w')}><w:pPr><w:{keep}/>{space}</w:pPr>{run}</w:p>"
 
 
 def _run(lines: Sequence[str], points: float, *, bold: bool = False, underline: bool = False) -> str:
-    """Lines of text in one style."""
+    """Return lines of text in one style."""
     styles = "<w:b/>" if bold else ""
     styles += f'<w:sz w:val="{round(2 * points)}"/>'
-    styles += '<w:u w:val="single"/>' if underline else ""
-    parts = (f'<w:t xml:space="preserve">{escape(line)}</w:t>' for line in lines)
-    return f"<w:r><w:rPr>{styles}</w:rPr>{'<w:br/>'.join(parts)}</w:r>"
+    if underline:
+        styles += '<w:u w:val="single"/>'
+    texts = [f'<w:t xml:space="preserve">{escape(line)}</w:t>' for line in lines]
+    return f"<w:r><w:rPr>{styles}</w:rPr>{'<w:br/>'.join(texts)}</w:r>"
 
 
-def _table(rows: Rows, plan: Plan, title: str) -> str:
-    """The table itself; its headings are repeated on every page."""
-    widths = [_twips(plan, column) for column in range(len(plan.widths))]
+def _table(rows: Rows, layout: PageLayout, title: str) -> str:
+    """Return the table itself; its headings are repeated on every page."""
+    widths = [_width_twips(layout, column) for column in range(len(layout.column_widths))]
     grid = "".join(f'<w:gridCol w:w="{width}"/>' for width in widths)
-    caption = f"<w:tblCaption w:val={quoteattr(title[:255])}/>" if title else ""
-    last = len(rows.head) - 1
-    head = [
-        _row(
-            Row(cells),
-            plan,
-            top=0 if level else _HEAVY,
-            bottom=(_LIGHT if rows.body else _HEAVY) if level == last else 0,
-            keep=True,
-            heads="columns" if level == last else "spans",
-        )
-        for level, cells in enumerate(rows.head)
-    ]
-    body = [
-        _row(
-            row,
-            plan,
-            top=_LIGHT if row.apart else 0,
-            bottom=_HEAVY if index == len(rows.body) - 1 else 0,
-            keep=row.is_group or len(rows.body) <= _ROWS_KEPT,
-            space=_GROUP_SPACE if row.is_group and index else _SPACE,
-        )
-        for index, row in enumerate(rows.body)
-    ]
+    caption = f"<w:tblCaption w:val={quoteattr(title[:_MAX_TITLE])}/>" if title else ""
+    pad = round(20 * _PAD)
+    lines = [*_head_rows(rows, layout), *_body_rows(rows, layout)]
     return (
         f"<w:tbl {nsdecls('w')}><w:tblPr>"
         f'<w:tblW w:w="{sum(widths)}" w:type="dxa"/><w:jc w:val="left"/><w:tblLayout w:type="fixed"/>'
-        f'<w:tblCellMar><w:left w:w="{round(20 * _PAD)}" w:type="dxa"/>'
-        f'<w:right w:w="{round(20 * _PAD)}" w:type="dxa"/></w:tblCellMar>{caption}'
-        f"</w:tblPr><w:tblGrid>{grid}</w:tblGrid>{''.join(head + body)}</w:tbl>"
+        f'<w:tblCellMar><w:left w:w="{pad}" w:type="dxa"/>'
+        f'<w:right w:w="{pad}" w:type="dxa"/></w:tblCellMar>{caption}'
+        f"</w:tblPr><w:tblGrid>{grid}</w:tblGrid>{''.join(lines)}</w:tbl>"
     )
 
 
-def _twips(plan: Plan, column: int, n_columns: int = 1) -> int:
-    """The width of columns side by side with the space at their sides, in twentieths of a point."""
-    return sum(int(20 * (plan.room(j) + 2 * _PAD)) for j in range(column, column + n_columns))
+def _head_rows(rows: Rows, layout: PageLayout) -> list[str]:
+    """Return the rows of headings; the last of them holds the headings of columns."""
+    lines = []
+    last = len(rows.head) - 1
+    for level, cells in enumerate(rows.head):
+        top = _HEAVY_RULE if level == 0 else 0
+        bottom = 0
+        heading: Heading = "spanner"
+        if level == last:
+            bottom = _LIGHT_RULE if rows.body else _HEAVY_RULE
+            heading = "column"
+        lines.append(_row(Row(cells), layout, top=top, bottom=bottom, keep=True, heading=heading))
+    return lines
+
+
+def _body_rows(rows: Rows, layout: PageLayout) -> list[str]:
+    """Return the rows of the body."""
+    lines = []
+    last = len(rows.body) - 1
+    for index, row in enumerate(rows.body):
+        is_later_group = row.is_group and index > 0
+        lines.append(
+            _row(
+                row,
+                layout,
+                top=_LIGHT_RULE if row.rule_above else 0,
+                bottom=_HEAVY_RULE if index == last else 0,
+                keep=row.is_group or len(rows.body) <= _MAX_ROWS_TOGETHER,
+                space=_GROUP_SPACE if is_later_group else _SPACE,
+            )
+        )
+    return lines
+
+
+def _width_twips(layout: PageLayout, start: int, n_columns: int = 1) -> int:
+    """Return the width of columns side by side with the space at their sides, in twentieths of a point."""
+    columns = range(start, start + n_columns)
+    return sum(int(20 * (layout.width_of(column) + 2 * _PAD)) for column in columns)
 
 
 def _row(
-    row: Row, plan: Plan, *, top: int, bottom: int, keep: bool, space: int = _SPACE, heads: str = ""
+    row: Row,
+    layout: PageLayout,
+    *,
+    top: int,
+    bottom: int,
+    keep: bool,
+    space: int = _SPACE,
+    heading: Heading | None = None,
 ) -> str:
-    """A row, which is never broken over two pages: its rules, and whether it stays with the next one.
+    """Return a row, which is never broken over two pages.
 
-    `heads` says of rows of headings whether they are of "columns" or "spans" of them.
+    Parameters
+    ----------
+    row : Row
+        The cells.
+    layout : PageLayout
+        Sizes of type and columns.
+    top, bottom : int
+        Thickness of the rules above and below in eighths of a point, 0 for none.
+    keep : bool
+        Whether the row stays on the page of the next one.
+    space : int
+        Space above the texts in twentieths of a point.
+    heading : {"column", "spanner"}, optional
+        Kind of headings in a row of the head.
     """
-    rules = "".join(_rule(side, size) for side, size in (("top", top), ("bottom", bottom)) if size)
+    rules = ""
+    if top:
+        rules += _rule("top", top)
+    if bottom:
+        rules += _rule("bottom", bottom)
     cells = []
-    for column, cell in placed(row.cells):
-        properties = (
-            f'<w:tcW w:w="{_twips(plan, column, cell.columns)}" w:type="dxa"/>',
-            f'<w:gridSpan w:val="{cell.columns}"/>' if cell.columns > 1 else "",
-            '<w:vMerge w:val="restart"/>' if cell.rows > 1 else "" if cell.rows else "<w:vMerge/>",
-            f"<w:tcBorders>{rules}</w:tcBorders>" if rules else "",
-            f'<w:vAlign w:val="{"bottom" if heads else "top"}"/>',
-        )
-        # the rule below a heading belongs to its paragraph, so that neighbours' rules do not touch
-        about = (
-            "<w:keepNext/>" if keep else "",
-            f"<w:pBdr>{_rule('bottom', _LIGHT)}</w:pBdr>" if heads == "spans" and cell.text else "",
-            f'<w:spacing w:before="{space}" w:after="{_SPACE}"/>',
-            f'<w:ind w:left="{round(20 * plan.points * INDENT)}"/>' if cell.indent else "",
-            f'<w:jc w:val="{cell.align}"/>',
-        )
-        text = _text(cell, plan) if cell.rows else ""
-        paragraph = f"<w:p><w:pPr>{''.join(about)}</w:pPr>{text}</w:p>"
+    for column, cell in cells_by_column(row.cells):
+        properties = [f'<w:tcW w:w="{_width_twips(layout, column, cell.n_columns)}" w:type="dxa"/>']
+        if cell.n_columns > 1:
+            properties.append(f'<w:gridSpan w:val="{cell.n_columns}"/>')
+        if cell.n_rows > 1:
+            properties.append('<w:vMerge w:val="restart"/>')
+        elif cell.n_rows == 0:
+            properties.append("<w:vMerge/>")
+        if rules:
+            properties.append(f"<w:tcBorders>{rules}</w:tcBorders>")
+        properties.append(f'<w:vAlign w:val="{"bottom" if heading else "top"}"/>')
+        # the rule below a spanner belongs to its paragraph, so that rules of neighbours do not touch
+        has_rule = heading == "spanner" and bool(cell.text)
+        paragraph = _cell_paragraph(cell, layout, keep=keep, space=space, has_rule=has_rule)
         cells.append(f"<w:tc><w:tcPr>{''.join(properties)}</w:tcPr>{paragraph}</w:tc>")
-    repeats = "<w:tblHeader/>" if heads else ""
+    repeats = "<w:tblHeader/>" if heading else ""
     return f"<w:tr><w:trPr><w:cantSplit/>{repeats}</w:trPr>{''.join(cells)}</w:tr>"
 
 
-def _text(cell: Cell, plan: Plan) -> str:
-    """The lines of a cell with its marks, its number moved to where the decimal points stand."""
-    pad = _run([_FIGURE_SPACE * len(cell.pad)], plan.points) if cell.pad else ""
-    return pad + _run(plan.lines(cell), plan.points, bold=cell.bold, underline=cell.underline)
+def _cell_paragraph(cell: Cell, layout: PageLayout, *, keep: bool, space: int, has_rule: bool) -> str:
+    """Return the paragraph in a cell, empty where a cell above reaches down over it."""
+    properties = []
+    if keep:
+        properties.append("<w:keepNext/>")
+    if has_rule:
+        properties.append(f"<w:pBdr>{_rule('bottom', _LIGHT_RULE)}</w:pBdr>")
+    properties.append(f'<w:spacing w:before="{space}" w:after="{_SPACE}"/>')
+    if cell.indent:
+        properties.append(f'<w:ind w:left="{round(20 * layout.points * INDENT)}"/>')
+    properties.append(f'<w:jc w:val="{cell.align}"/>')
+    text = _cell_text(cell, layout) if cell.n_rows else ""
+    return f"<w:p><w:pPr>{''.join(properties)}</w:pPr>{text}</w:p>"
+
+
+def _cell_text(cell: Cell, layout: PageLayout) -> str:
+    """Return the lines of a cell with its marks, its number moved to where the decimal points stand."""
+    pad = _run([_FIGURE_SPACE * len(cell.pad)], layout.points) if cell.pad else ""
+    return pad + _run(layout.cell_lines(cell), layout.points, bold=cell.bold, underline=cell.underline)
 
 
 def _rule(side: str, size: int) -> str:
-    """A rule at one side of a cell or paragraph."""
+    """Return a rule at one side of a cell or paragraph, its size in eighths of a point."""
     return f'<w:{side} w:val="single" w:sz="{size}" w:space="1" w:color="000000"/>'
 
 
-def _packed(document: Any) -> bytes:
-    """A document as the bytes of its file, without the time at which it was made."""
-    made, again = io.BytesIO(), io.BytesIO()
-    document.save(made)
-    with zipfile.ZipFile(made) as old, zipfile.ZipFile(again, "w", zipfile.ZIP_DEFLATED) as new:
-        for name in old.namelist():
-            new.writestr(zipfile.ZipInfo(name), old.read(name), zipfile.ZIP_DEFLATED)
-    return again.getvalue()
+def _file_content(document: Any) -> bytes:
+    """Return the bytes of a document's file, without the time at which it was written."""
+    dated_file = io.BytesIO()
+    document.save(dated_file)
+    undated_file = io.BytesIO()
+    with (
+        zipfile.ZipFile(dated_file) as dated,
+        zipfile.ZipFile(undated_file, "w", zipfile.ZIP_DEFLATED) as undated,
+    ):
+        for name in dated.namelist():
+            # a member that is described by its name alone has the date at which zip files begin
+            undated.writestr(zipfile.ZipInfo(name), dated.read(name), zipfile.ZIP_DEFLATED)
+    return undated_file.getvalue()

@@ -1,4 +1,4 @@
-"""Correlations as a table: by group, or a triangle of many variables."""
+"""Table of correlations: by group, or a triangle of many variables."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,10 +11,10 @@ from salstats.checks import SalstatsError
 from salstats.display.estimates import Estimates
 from salstats.display.facts import clustering_sentence, paragraph, with_interval
 from salstats.display.tables import notes
-from salstats.display.tables.grid import Value, check_display, fill, interval_texts
+from salstats.display.tables.grid import Value, check_display, interval_texts, value_table
 from salstats.display.tables.layout import build
 from salstats.display.tables.marks import stars_of
-from salstats.display.tables.placement import Placement, lay_out, place
+from salstats.display.tables.placement import Placement, choose_placement, lay_out
 from salstats.display.tables.record import Table
 from salstats.display.text.correlation import covariates_note
 from salstats.display.text.labels import Labels
@@ -90,86 +90,94 @@ def table_correlation(
     keys = [key for key in estimates.keys if key not in ("x", "y")]
     if estimates.varies("term"):
         keys.append("term")
-    given = stars_of(estimates, stars, n_tests)
-    known = COEFFICIENTS.get(str(estimates.term))
-    heading = with_interval("Correlation" if known is None else known.heading, estimates)
-    value = Value(heading, interval_texts(estimates, digits, style, given.texts))
-    triangle = _is_triangle(frame, keys) if matrix is None else matrix
-    if triangle:
-        table, constant = _triangle(estimates, keys, names, value)
-        about = ""
+    star_texts = stars_of(estimates, stars, n_tests)
+    coefficient = COEFFICIENTS.get(str(estimates.term))
+    heading = with_interval("Correlation" if coefficient is None else coefficient.heading, estimates)
+    value = Value(heading, interval_texts(estimates, digits, style, star_texts.texts))
+    is_triangle = _has_all_pairs(frame, keys) if matrix is None else matrix
+    variables_note = ""
+    if is_triangle:
+        groups_of_triangles = tuple(key for key in keys if estimates.varies(key))
+        table = _triangle(frame, groups_of_triangles, names, value)
+        constant = [key for key in keys if key not in groups_of_triangles]
     else:
-        placement = place(estimates, [*keys, "x", "y"], rows, columns, groups)
-        constant = [c for c in placement.constant if c not in ("x", "y")]
-        about = _about(estimates, placement.constant, names)
-        table = fill(lay_out(frame, placement, names), [value], names)
-    about = paragraph(about, covariates_note(frame, names), _stratum_note(estimates, names))
+        placement = choose_placement(estimates, [*keys, "x", "y"], rows, columns, groups)
+        table = value_table(lay_out(frame, placement, names), [value], names)
+        constant = [column for column in placement.constant if column not in ("x", "y")]
+        variables_note = _variables_note(estimates, placement.constant, names)
+    about = paragraph(variables_note, covariates_note(frame, names), _stratum_note(estimates, names))
     general, statistics = notes.estimates_note(estimates, names, constant, ("pair", "incomplete"), about)
-    test = _test_text(estimates, known)
+    test = _test_text(estimates, coefficient)
     statistics = paragraph(
         statistics,
         clustering_sentence(estimates),
-        f"P values: two-sided, {test}." if given.note and test else "",
+        f"P values: two-sided, {test}." if star_texts.note and test else "",
     )
-    symbols = paragraph(given.note, notes.dash_note(table.cells))
-    turns = table.turns and not triangle
-    table = replace(table, notes=(general, statistics), symbols=symbols, title=title, turns=turns)
+    table = replace(
+        table,
+        notes=(general, statistics),
+        symbols=paragraph(star_texts.note, notes.dash_note(table.cells)),
+        title=title,
+        turns=table.turns and not is_triangle,
+    )
     return build(table, "salstats-correlation")
 
 
-def _test_text(estimates: Estimates, known: Record | None) -> str:
-    """Return the test that P values come from."""
+def _test_text(estimates: Estimates, coefficient: Record | None) -> str:
+    """Return the test that P values come from, "" where it is not known."""
     if estimates.values("interval") == ["cr2"]:
         return "t test on Fisher's z scale"
-    if known is None:
+    if coefficient is None:
         return ""
-    return "z test" if estimates.values("stratum") else known.test
+    return "z test" if estimates.values("stratum") else coefficient.test
 
 
-def _about(estimates: Estimates, constant: Sequence[str], labels: Labels) -> str:
-    """Say what is correlated, of the two what is the same everywhere."""
-    same = [labels.value(c, estimates.values(c)[0]) for c in ("x", "y") if c in constant]
-    if not same:
+def _variables_note(estimates: Estimates, constant: Sequence[str], labels: Labels) -> str:
+    """Name the variables of correlations that are the same everywhere."""
+    variables = [labels.value(c, estimates.values(c)[0]) for c in ("x", "y") if c in constant]
+    if not variables:
         return ""
-    return f"Correlation of {same[0]} and {same[1]}." if len(same) == 2 else f"Correlation with {same[0]}."
+    if len(variables) == 1:
+        return f"Correlation with {variables[0]}."
+    return f"Correlation of {variables[0]} and {variables[1]}."
 
 
 def _stratum_note(estimates: Estimates, labels: Labels) -> str:
-    """Say what correlations were made within."""
+    """Say within which values correlations were computed."""
     stratum = estimates.single("stratum")
     if stratum is None:
         return ""
     return f"Within values of {labels.column(str(stratum))}, combined on Fisher's z scale."
 
 
-def _is_triangle(frame: pd.DataFrame, keys: Sequence[str]) -> bool:
-    """Whether every pair of three variables and more is there, once in each group."""
+def _has_all_pairs(frame: pd.DataFrame, keys: Sequence[str]) -> bool:
+    """Return whether a frame has every pair of at least three variables, once in each group."""
     pairs = {frozenset(pair) for pair in zip(frame["x"], frame["y"], strict=True)}
-    n_variables = len({v for pair in pairs for v in pair})
+    n_variables = len({variable for pair in pairs for variable in pair})
+    n_pairs_possible = n_variables * (n_variables - 1) / 2
     n_groups = len(frame[list(keys)].drop_duplicates()) if keys else 1
-    return (
-        n_variables > 2
-        and len(pairs) == n_variables * (n_variables - 1) / 2
-        and len(frame) == len(pairs) * n_groups
-    )
+    return n_variables > 2 and len(pairs) == n_pairs_possible and len(frame) == len(pairs) * n_groups
 
 
-def _triangle(
-    estimates: Estimates, keys: Sequence[str], labels: Labels, value: Value
-) -> tuple[Table, list[str]]:
-    """Return the lower triangle of each group, and the grouping columns that do not vary."""
-    frame = estimates.frame
+def _triangle(frame: pd.DataFrame, groups: tuple[str, ...], labels: Labels, value: Value) -> Table:
+    """Return a table of the lower triangle of each group."""
     pairs = list(zip(frame["x"], frame["y"], strict=True))
-    variables = labels.order("x", [v for pair in pairs for v in pair])
+    variables = labels.order("x", [variable for pair in pairs for variable in pair])
     if len(variables) < 3:
         raise SalstatsError("matrix=True needs the correlations of three variables and more")
-    ends = zip(*(sorted(pair, key=variables.index) for pair in pairs), strict=True)
-    earlier, later = (pd.Categorical(end, variables) for end in ends)
-    groups = tuple(c for c in keys if estimates.varies(c))
-    slots = lay_out(frame.assign(x=earlier, y=later), Placement(("y",), ("x",), groups), labels)
-    table = fill(slots, [value], labels)
-    place = {labels.value(c, v): i for i, v in enumerate(variables) for c in ("x", "y")}
-    for cells, (row,) in zip(table.cells, slots.rows, strict=True):
-        for j, (column,) in enumerate(slots.columns):
-            cells[j] = "" if place[column] >= place[row] else cells[j]
-    return table, [c for c in keys if c not in groups]
+    sorted_pairs = [sorted(pair, key=variables.index) for pair in pairs]
+    earlier = pd.Categorical([pair[0] for pair in sorted_pairs], variables)
+    later = pd.Categorical([pair[1] for pair in sorted_pairs], variables)
+    placement = Placement(rows=("y",), columns=("x",), groups=groups)
+    grid = lay_out(frame.assign(x=earlier, y=later), placement, labels)
+    table = value_table(grid, [value], labels)
+    positions = {}
+    for position, variable in enumerate(variables):
+        # labels of "x" and of "y" may differ
+        positions[labels.value("x", variable)] = position
+        positions[labels.value("y", variable)] = position
+    for cells, (row_label,) in zip(table.cells, grid.row_labels, strict=True):
+        for column, (column_label,) in enumerate(grid.column_labels):
+            if positions[column_label] >= positions[row_label]:
+                cells[column] = ""
+    return table

@@ -1,4 +1,4 @@
-"""Paired contrasts with a reference as a table: both means, the gap with its interval, and P."""
+"""Table of paired contrasts with a reference: both means, the contrast with its interval, and P."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,10 +13,10 @@ from salstats.display.estimates import Estimates, read_estimates
 from salstats.display.facts import BOUNDS, p_value_sentence, paragraph, with_interval
 from salstats.display.tables import notes
 from salstats.display.tables.fitting import fits
-from salstats.display.tables.grid import Value, bounds_values, check_display, fill, interval_texts
+from salstats.display.tables.grid import Value, bounds_values, check_display, interval_texts, value_table
 from salstats.display.tables.layout import build
 from salstats.display.tables.marks import p_heading
-from salstats.display.tables.placement import Placement, Slots, lay_out
+from salstats.display.tables.placement import CellGrid, Placement, lay_out
 from salstats.display.text.format import count_text, fixed_text, p_text, p_used, row_p_text
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import (
@@ -31,8 +31,8 @@ from salstats.metrics.registry import direction
 from salstats.stats.engine.effect_sizes import RECORDS as EFFECT_SIZES
 from salstats.stats.engine.equivalence import SIDES, split_verdicts
 
-#: Methods that stand beside each other before they become groups of rows.
-_BESIDE = 3
+#: More methods than this are not columns but groups of rows by default.
+_MAX_METHODS_IN_COLUMNS = 3
 #: Decimals of standardised effect sizes.
 _EFFECT_DIGITS = 2
 _MEANS = ("reference_mean", "method_mean")
@@ -98,126 +98,176 @@ def table_decrease(
     True
     """
     needed = ("estimate", "method", "reference")
-    given = check_display(decrease, digits, style, "decrease", needed).adjusted_by(adjust)
+    all_rows = check_display(decrease, digits, style, "decrease", needed).adjusted_by(adjust)
     medians = [column.replace("mean", "median") for column in _MEANS]
-    average = "median" if given.values(medians[0]) else "mean"
-    every = given.with_frame(given.frame.rename(columns=dict(zip(medians, _MEANS, strict=True))))
-    check_columns(every.frame, _MEANS, "decrease")
+    average = "median" if all_rows.values(medians[0]) else "mean"
+    # medians stand in the columns of means
+    all_rows = all_rows.with_frame(all_rows.frame.rename(columns=dict(zip(medians, _MEANS, strict=True))))
+    check_columns(all_rows.frame, _MEANS, "decrease")
     check_choice(sort, ("label", "size"), "sort")
-    differences = every.of_term("difference")
+    differences = all_rows.of_term("difference")
     names = Labels(labels, differences.frame)
     contrasts = pairs_as_methods(differences, names)
     frame = contrasts.frame
-    few = len(contrasts.values("method")) <= _BESIDE
-    for beside in (few, False) if wide is None else (wide,):
-        placement = _placement(contrasts, beside)
-        slots = lay_out(frame, placement, names)
+
+    if wide is not None:
+        choices = [wide]
+    elif len(contrasts.values("method")) <= _MAX_METHODS_IN_COLUMNS:
+        choices = [True, False]
+    else:
+        choices = [False]
+    for methods_in_columns in choices:
+        placement = _placement(contrasts, methods_in_columns=methods_in_columns)
+        grid = lay_out(frame, placement, names)
         if sort == "size":
-            slots = _by_size(slots, contrasts)
-        # below its label, where that stands above its columns
-        own = "" if placement.columns else f"{names.column('method')}, {average}"
-        metric = names.value("metric", frame["metric"].iloc[0]) if "metric" in placement.constant else ""
-        values = _values(contrasts, names, (own, metric), n, (digits, percent_digits), style)
-        table = fill(slots, values, names)
+            grid = _sorted_by_size(grid, contrasts)
+        # methods that head columns stand above their means
+        method_heading = "" if placement.columns else f"{names.column('method')}, {average}"
+        metric = ""
+        if "metric" in placement.constant:
+            metric = names.value("metric", frame["metric"].iloc[0])
+        values = _contrast_values(
+            contrasts,
+            names,
+            method_heading=method_heading,
+            metric=metric,
+            digits=digits,
+            percent_digits=percent_digits,
+            style=style,
+        )
+        if n and contrasts.values("n_pairs"):
+            counts = [count_text(count) for count in contrasts.numbers("n_pairs")]
+            values = [Value(names.column("n"), counts, "right"), *values]
+        table = value_table(grid, values, names)
         if fits(table):
             break
-    said = [c for c in placement.constant if c not in ("metric", *placement.rows)]
+
+    constant = [c for c in placement.constant if c not in ("metric", *placement.rows)]
     nouns = ("pair", "incomplete") if contrasts.values("n_pairs") else ("score", "undefined")
     of_pairs = np.array_equal(contrasts.numbers("n"), contrasts.numbers("n_pairs"), equal_nan=True)
-    means = "Means are over the cases where both scores are defined." if of_pairs else ""
-    general, statistics = notes.estimates_note(contrasts, names, said, nouns, means)
+    means_note = "Means are over the cases where both scores are defined." if of_pairs else ""
+    general, statistics = notes.estimates_note(contrasts, names, constant, nouns, means_note)
     statistics = paragraph(
         statistics,
         BOUNDS if "bound_low" in frame.columns else "",
         _effect_note(contrasts),
         p_value_sentence(contrasts),
-        notes.equal_note(every, names, style),
+        notes.equal_note(all_rows, names, style),
     )
-    underline = _underline_note(contrasts, len(table.underline))
+    underline_note = _underline_note(contrasts, len(table.underline))
+    # that nothing is underlined is a result, and stands where there are no marks too
+    nothing_underlined_note = ""
+    if not table.underline:
+        nothing_underlined_note = underline_note
+        underline_note = ""
     symbols = paragraph(
-        "" if table.underline else underline,
-        margin_note(contrasts, names, style),
-        notes.dash_note(table.cells),
+        nothing_underlined_note, margin_note(contrasts, names, style), notes.dash_note(table.cells)
     )
-    marks = underline if table.underline else ""
-    table = replace(table, notes=(general, statistics), marks=marks, symbols=symbols, title=title)
+    table = replace(table, notes=(general, statistics), marks=underline_note, symbols=symbols, title=title)
     return build(table, "salstats-decrease")
 
 
-def _placement(contrasts: Estimates, wide: bool) -> Placement:
-    """Return tasks as rows with methods beside each other, or as groups; without tasks methods as rows."""
+def _placement(contrasts: Estimates, *, methods_in_columns: bool) -> Placement:
+    """Return where grouping columns stand: tasks are rows, methods columns or groups of rows.
+
+    Without tasks methods are rows.
+    """
     further = [c for c in ("reference", "term") if c not in contrasts.keys and contrasts.values(c)]
     keys = [*contrasts.keys, *further]
-    varying = [c for c in keys if contrasts.varies(c)]
+    varying = [column for column in keys if contrasts.varies(column)]
     rows = "task" if "task" in varying else "method"
-    placed = (rows, "method") if rows == "task" and wide else (rows,)
-    groups = sorted((c for c in varying if c not in placed), key=lambda c: (c != "metric", c == "method"))
-    constant = tuple(c for c in keys if c not in (*placed, *groups, "reference", "term"))
-    return Placement((rows,), placed[1:], tuple(groups), constant)
+    headings = ("method",) if rows == "task" and methods_in_columns else ()
+    groups = [column for column in varying if column not in (rows, *headings)]
+    groups.sort(key=lambda column: (column != "metric", column == "method"))
+    in_table = (rows, *headings, *groups, "reference", "term")
+    constant = tuple(column for column in keys if column not in in_table)
+    return Placement((rows,), headings, tuple(groups), constant)
 
 
-def _by_size(slots: Slots, contrasts: Estimates) -> Slots:
-    """Sort the rows of each group: furthest below the reference, ..., undefined ones, averages last."""
+def _sorted_by_size(grid: CellGrid, contrasts: Estimates) -> CellGrid:
+    """Sort the rows of each group: furthest below the reference first, then undefined ones, averages last."""
     # a difference is the lower, and of a metric that is better the smaller, the higher the further below
     sign = -1 if contrasts.term == "percent_decrease" else 1
     sizes = sign * contrasts.numbers("estimate")
     if contrasts.values("metric"):
         sizes = sizes * [direction(metric) or 1 for metric in contrasts.frame["metric"]]
-    groups = list(dict.fromkeys(slots.groups))
+    groups = list(dict.fromkeys(grid.group_labels))
 
-    def place_of(i: int) -> tuple[int, bool, bool, float]:
-        known = [sizes[j] for j in slots.index[i] if j >= 0 and not np.isnan(sizes[j])]
-        return groups.index(slots.groups[i]), slots.last[i], not known, float(np.mean(known or [0]))
+    def sort_key(row: int) -> tuple[int, bool, bool, float]:
+        frame_rows = grid.frame_rows[row]
+        row_sizes = [sizes[i] for i in frame_rows if i >= 0 and not np.isnan(sizes[i])]
+        mean_size = float(np.mean(row_sizes)) if row_sizes else 0.0
+        return groups.index(grid.group_labels[row]), grid.closing[row], not row_sizes, mean_size
 
-    order = sorted(range(len(slots.rows)), key=place_of)
+    order = sorted(range(len(grid.row_labels)), key=sort_key)
     return replace(
-        slots,
-        rows=[slots.rows[i] for i in order],
-        index=slots.index[order],
-        last=[slots.last[i] for i in order],
+        grid,
+        row_labels=[grid.row_labels[row] for row in order],
+        frame_rows=grid.frame_rows[order],
+        closing=[grid.closing[row] for row in order],
     )
 
 
-def _values(
+def _contrast_values(
     contrasts: Estimates,
     labels: Labels,
-    named: tuple[str, str],
-    n: bool,
-    digits: tuple[int, int],
+    *,
+    method_heading: str,
+    metric: str,
+    digits: int,
+    percent_digits: int,
     style: str,
 ) -> list[Value]:
-    """Return the columns that each method has; `named` are the heading of its means and the only metric."""
-    own, metric = named
-    frame, term = contrasts.frame, str(contrasts.term)
-    percent = term == "percent_decrease"
-    known = TERMS[term if term in CONTRASTS else "difference"]
-    gap = f"{metric}, {known.name}" if metric else known.heading
-    same = contrasts.single("reference")
-    reference = labels.column("reference") if same is None else labels.value("reference", str(same))
+    """Return both means, the contrast with its interval, and P values.
+
+    `method_heading` is the heading of the methods' means, `metric` the label of the only metric; both may be
+    "".
+    """
+    frame = contrasts.frame
+    is_percent = contrasts.term == "percent_decrease"
+    contrast_digits = percent_digits if is_percent else digits
+    means = {}
+    for column in _MEANS:
+        means[column] = [fixed_text(mean, digits) for mean in contrasts.numbers(column)]
+    reference_heading = _reference_heading(contrasts, labels)
+    if method_heading:
+        reference_heading += method_heading[method_heading.find(",") :]
+    rows = frame.to_dict("records")
+    is_tested = not np.isnan([p_used(row) for row in rows]).all()
     differs = np.zeros(len(frame), dtype=bool)
     if "verdict" in frame.columns:
         differs = np.isin(split_verdicts(frame["verdict"])[0], SIDES[:2])
-    means = {name: [fixed_text(v, digits[0]) for v in contrasts.numbers(name)] for name in _MEANS}
-    gaps = interval_texts(contrasts, digits[percent], style, margin_marks(contrasts))
-    rows = frame.to_dict("records")
-    tested = not np.isnan([p_used(row) for row in rows]).all()
-    values = []
-    if n and contrasts.values("n_pairs"):
-        counts = [count_text(v) for v in contrasts.numbers("n_pairs")]
-        values.append(Value(labels.column("n"), counts, "right"))
-    values += [
-        Value(reference + own[own.find(",") :] if own else reference, means["reference_mean"]),
-        Value(own, means["method_mean"]),
-        Value(with_interval(gap, contrasts, beside_p=tested), gaps, underline=np.flatnonzero(differs)),
-        *bounds_values(contrasts, digits[percent], style),
+    contrast_texts = interval_texts(contrasts, contrast_digits, style, margin_marks(contrasts))
+    contrast_heading = with_interval(_contrast_heading(contrasts, metric), contrasts, beside_p=is_tested)
+    values = [
+        Value(reference_heading, means["reference_mean"]),
+        Value(method_heading, means["method_mean"]),
+        Value(contrast_heading, contrast_texts, underline=np.flatnonzero(differs)),
+        *bounds_values(contrasts, contrast_digits, style),
         *_effect_values(contrasts, style),
     ]
-    if tested:
+    if is_tested:
         values.append(Value(p_heading(contrasts), [row_p_text(row, style) for row in rows]))
     if has_margins(contrasts):
-        shown = "p_margin_adjusted" if contrasts.values("p_margin_adjusted") else "p_margin"
-        values.append(Value(margin_heading(contrasts), [p_text(p, style) for p in contrasts.numbers(shown)]))
+        column = "p_margin_adjusted" if contrasts.values("p_margin_adjusted") else "p_margin"
+        p_texts = [p_text(p, style) for p in contrasts.numbers(column)]
+        values.append(Value(margin_heading(contrasts), p_texts))
     return values
+
+
+def _reference_heading(contrasts: Estimates, labels: Labels) -> str:
+    """Return the heading of the reference's means: its name, or "Reference" where there are several."""
+    reference = contrasts.single("reference")
+    if reference is None:
+        return labels.column("reference")
+    return labels.value("reference", str(reference))
+
+
+def _contrast_heading(contrasts: Estimates, metric: str) -> str:
+    """Return the name of the contrast behind the only metric: "IoU, decrease, %"."""
+    term = str(contrasts.term)
+    record = TERMS[term if term in CONTRASTS else "difference"]
+    return f"{metric}, {record.name}" if metric else record.heading
 
 
 def _effect_values(contrasts: Estimates, style: str) -> list[Value]:
@@ -227,24 +277,26 @@ def _effect_values(contrasts: Estimates, style: str) -> list[Value]:
     columns = {"effect": "estimate", "effect_low": "conf_low", "effect_high": "conf_high"}
     effects = contrasts.frame[[*columns, "conf_level"]].rename(columns=columns)
     sizes = read_estimates(effects, "effect sizes")
-    known = EFFECT_SIZES.get(str(contrasts.single("effect_size")))
-    heading = with_interval("Effect size" if known is None else known.label, sizes)
+    record = EFFECT_SIZES.get(str(contrasts.single("effect_size")))
+    heading = with_interval("Effect size" if record is None else record.label, sizes)
     return [Value(heading, interval_texts(sizes, _EFFECT_DIGITS, style))]
 
 
 def _effect_note(contrasts: Estimates) -> str:
-    """Say what the effect size is, and whose pairs its limits take for independent."""
-    known = EFFECT_SIZES.get(str(contrasts.single("effect_size")))
-    if known is None:
+    """Say what the effect size is, and which pairs its limits take as independent."""
+    record = EFFECT_SIZES.get(str(contrasts.single("effect_size")))
+    if record is None:
         return ""
     unit = contrasts.single("unit")
     clustered = "" if unit is None else f", clustered by {str(unit).replace('_', ' ')}"
-    return f"{known.label}: {known.note}, limits from CR2 standard errors{clustered}."
+    return f"{record.label}: {record.note}, limits from CR2 standard errors{clustered}."
 
 
 def _underline_note(contrasts: Estimates, n_marked: int) -> str:
-    """Say what underlined means, or that nothing is."""
+    """Say what underlined means, or that nothing is underlined."""
     if not contrasts.values("verdict"):
         return ""
-    when = notes.significance(contrasts)
-    return f"Underlined: significant ({when})." if n_marked else f"None is significant ({when})."
+    criterion = notes.significance(contrasts)
+    if not n_marked:
+        return f"None is significant ({criterion})."
+    return f"Underlined: significant ({criterion})."

@@ -1,8 +1,8 @@
-"""What scores look like, as a table: a paper's first one."""
+"""Table that describes scores, usually the first one of a paper."""
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 from great_tables import GT
@@ -10,16 +10,16 @@ from great_tables import GT
 from salstats.display.estimates import Estimates
 from salstats.display.facts import paragraph
 from salstats.display.tables import notes
-from salstats.display.tables.grid import Value, check_display, fill
+from salstats.display.tables.grid import Value, check_display, value_table
 from salstats.display.tables.layout import build
-from salstats.display.tables.placement import lay_out, place
+from salstats.display.tables.placement import choose_placement, lay_out
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import MISSING, count_text, fixed_text, interval_text, plural
 from salstats.display.text.labels import Labels
 from salstats.metrics.registry import known_metric
 from salstats.stats.engine.carried import missing_scores
 
-#: Columns of `describe` that are shown; what stands before `n` are the grouping columns.
+#: Columns of `describe` that are shown; the columns before `n` are the grouping columns.
 _NEEDED = ("n", "mean", "sd", "median", "q1", "q3", "n_zero", "share_zero", "n_one", "share_one", "binary")
 
 
@@ -66,31 +66,33 @@ def table_describe(
     True
     """
     summaries = check_display(described, digits, style, "described", _NEEDED)
-    frame, keys = summaries.frame, summaries.keys
+    frame = summaries.frame
+    keys = summaries.keys
     names = Labels(labels, frame)
-    rows = ["method"] if "method" in summaries.varying else list(summaries.varying or keys)[-1:]
-    placement = place(summaries, keys, rows, [])
-    metric = f" {names.value('metric', frame['metric'].iloc[0])}" if "metric" in placement.constant else ""
-    table = fill(lay_out(frame, placement, names), _values(summaries, metric, digits, style), names)
-    constant = [c for c in placement.constant if c != "metric"]
-    below = (
-        paragraph(
-            notes.constant_note(summaries, constant, names),
-            notes.how_note(summaries, names),
-            notes.metric_note(frame),
-        ),
-        paragraph(
-            "n, scores; undefined ones are left out." if summaries.values("n_missing") else "n, scores.",
-            "Scores of 0 and 1 alone are described by their counts." if frame["binary"].any() else "",
-            caution_note(frame),
-        ),
+    varying = summaries.varying
+    rows = ["method"] if "method" in varying else list(varying or keys)[-1:]
+    placement = choose_placement(summaries, keys, rows, columns=[])
+    metric = ""
+    if "metric" in placement.constant:
+        metric = names.value("metric", frame["metric"].iloc[0])
+    table = value_table(lay_out(frame, placement, names), _values(summaries, metric, digits, style), names)
+    constant = [column for column in placement.constant if column != "metric"]
+    general = paragraph(
+        notes.constant_note(summaries, constant, names),
+        notes.how_note(summaries, names),
+        notes.metric_note(frame),
     )
-    table = replace(table, notes=below, symbols=notes.dash_note(table.cells), title=title)
+    counts = paragraph(
+        "n, scores; undefined ones are left out." if summaries.values("n_missing") else "n, scores.",
+        "Scores of 0 and 1 alone are described by their counts." if frame["binary"].any() else "",
+        caution_note(frame),
+    )
+    table = replace(table, notes=(general, counts), symbols=notes.dash_note(table.cells), title=title)
     return build(table, "salstats-describe")
 
 
 def _values(summaries: Estimates, metric: str, digits: int, style: str) -> list[Value]:
-    """Return the columns that say something about these scores, of the only metric where there is one."""
+    """Return the columns that say something about these scores; `metric` is the only one, or ""."""
     frame = summaries.frame
     rows = frame.assign(missing=missing_scores(frame)).to_dict("records")
 
@@ -104,42 +106,42 @@ def _values(summaries: Estimates, metric: str, digits: int, style: str) -> list[
         unit = str(summaries.single("unit") or "unit")
         values.append(counts(plural(unit).capitalize(), "n_units"))
     if not frame["binary"].all():
-        values += [
-            Value(f"Mean{metric} (SD)", [_spread(row, digits) for row in rows]),
-            Value(f"Median{metric} (Q1, Q3)", [_quartiles(row, digits, style) for row in rows]),
-        ]
+        of_metric = f" {metric}" if metric else ""
+        means = [_mean_text(row, digits) for row in rows]
+        medians = [_median_text(row, digits, style) for row in rows]
+        values += [Value(f"Mean{of_metric} (SD)", means), Value(f"Median{of_metric} (Q1, Q3)", medians)]
     if (frame["n_zero"] + frame["n_one"]).any():
+        at = f"{metric} at" if metric else "At"
         values += [
-            Value(
-                f"{metric[1:]} at 0, n (%)" if metric else "At 0, n (%)",
-                [_share(row, "zero") for row in rows],
-            ),
-            Value(
-                f"{metric[1:]} at 1, n (%)" if metric else "At 1, n (%)", [_share(row, "one") for row in rows]
-            ),
+            Value(f"{at} 0, n (%)", [_share_text(row, "zero") for row in rows]),
+            Value(f"{at} 1, n (%)", [_share_text(row, "one") for row in rows]),
         ]
     return values
 
 
-def _spread(row: dict[str, Any], digits: int) -> str:
-    """Mean (SD), blank for 0/1 scores."""
+def _mean_text(row: dict[str, Any], digits: int) -> str:
+    """Return the mean (SD), blank for 0/1 scores."""
     if row["binary"]:
         return ""
-    mean, sd = (fixed_text(row[name], digits) for name in ("mean", "sd"))
-    return mean if mean == MISSING else f"{mean} ({sd})"
+    mean = fixed_text(row["mean"], digits)
+    if mean == MISSING:
+        return MISSING
+    return f"{mean} ({fixed_text(row['sd'], digits)})"
 
 
-def _quartiles(row: dict[str, Any], digits: int, style: str) -> str:
-    """Median (quartiles), blank for 0/1 scores."""
-    return "" if row["binary"] else interval_text(row["median"], row["q1"], row["q3"], digits, style)
+def _median_text(row: dict[str, Any], digits: int, style: str) -> str:
+    """Return the median (quartiles), blank for 0/1 scores."""
+    if row["binary"]:
+        return ""
+    return interval_text(row["median"], row["q1"], row["q3"], digits, style)
 
 
-def _share(row: dict[str, Any], edge: str) -> str:
-    """How many scores lie at an edge and their percentage, blank where 0 and 1 are no edges."""
+def _share_text(row: dict[str, Any], bound: Literal["zero", "one"]) -> str:
+    """Return how many scores are exactly 0 or 1 and their percentage, blank where these are no bounds."""
     metric = known_metric(row.get("metric"))
     if metric is not None and (metric.low, metric.high) != (0, 1):
         return ""
     if not row["n"]:
         return MISSING
-    count, share = row[f"n_{edge}"], row[f"share_{edge}"]
-    return f"{count_text(count)} ({fixed_text(100 * share, 1)})"
+    percent = fixed_text(100 * row[f"share_{bound}"], 1)
+    return f"{count_text(row[f'n_{bound}'])} ({percent})"

@@ -1,9 +1,10 @@
-"""Means and other estimates as a table: methods beside each other, the best in bold."""
+"""Table of means and other estimates: methods side by side, the best in bold."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from great_tables import GT
 
@@ -11,10 +12,10 @@ from salstats.checks import SalstatsError, check_columns
 from salstats.display.estimates import Estimates, read_estimates
 from salstats.display.facts import BOUNDS, capitalized, p_value_text, paragraph, with_interval
 from salstats.display.tables import notes
-from salstats.display.tables.grid import Value, bounds_values, check_display, fill, interval_texts
+from salstats.display.tables.grid import Value, bounds_values, check_display, interval_texts, value_table
 from salstats.display.tables.layout import build
 from salstats.display.tables.marks import best_rows, differing_rows, stars_of
-from salstats.display.tables.placement import Placement, lay_out, place
+from salstats.display.tables.placement import CellGrid, Placement, choose_placement, lay_out
 from salstats.display.text.format import count_text, counted_range, joined
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import margin_marks, margin_note
@@ -116,114 +117,143 @@ def table_estimates(
     True
     """
     needed = ("estimate", "n") if n else ("estimate",)
-    every = check_display(estimates, digits, style, "estimates", needed).adjusted_by(adjust)
-    if every.values("better"):
+    all_rows = check_display(estimates, digits, style, "estimates", needed).adjusted_by(adjust)
+    if all_rows.values("better"):
         raise SalstatsError(
             "estimates is a significance map, which plot_significance() draws; rank_limits() makes estimates "
             "of it"
         )
-    shown = every.of_term("mean")
-    frame = shown.frame
+    means = all_rows.of_term("mean")
+    frame = means.frame
     names = Labels(labels, frame)
-    compared = _compared(every, shown, differences, adjust)
-    if shown.single("figure") == "auc":
-        directions = dict.fromkeys(shown.values("metric"), "larger")
-    further = [c for c in ("reference", "group", "term") if c not in shown.keys and shown.varies(c)]
-    keys = [*shown.keys, *further]
-    placement = place(shown, keys, rows, columns, groups)
-    slots = lay_out(frame, placement, names)
-    given = stars_of(shown, stars, n_tests)
-    best, best_said = _best(shown, keys, bold, exclude, names, directions)
-    marks = [star + margin for star, margin in zip(given.texts, margin_marks(shown), strict=True)]
-    differing, underline_said, margins = set[int](), "", margin_note(shown, names, style)
+    compared = _tested_differences(all_rows, differences, adjust)
+    if means.single("figure") == "auc":
+        # an area under the curve is better the larger, whatever its metric's direction
+        directions = dict.fromkeys(means.values("metric"), "larger")
+    further = [c for c in ("reference", "group", "term") if c not in means.keys and means.varies(c)]
+    keys = [*means.keys, *further]
+    placement = choose_placement(means, keys, rows, columns, groups)
+    grid = lay_out(frame, placement, names)
+    best, best_note = _best(means, keys, bold, exclude, names, directions)
+    star_texts = stars_of(means, stars, n_tests)
+    marks = [star + mark for star, mark in zip(star_texts.texts, margin_marks(means), strict=True)]
+    margins = margin_note(means, names, style)
+    differing_frame_rows = set[int]()
+    underline_note = ""
     if compared is not None:
-        tested = differing_rows(shown, keys, compared)
-        differing = tested.rows
-        marks = [mark + margin for mark, margin in zip(marks, tested.marks, strict=True)]
-        underline_said = notes.underline_note(compared, len(differing), tested.n_untested, names)
+        differing = differing_rows(means, keys, compared)
+        differing_frame_rows = differing.rows
+        marks = [mark + margin for mark, margin in zip(marks, differing.marks, strict=True)]
+        underline_note = notes.underline_note(compared, len(differing.rows), differing.n_untested, names)
         margins = margins or margin_note(compared, names, style)
-    texts = interval_texts(shown, digits, style, marks)
-    bounds = bounds_values(shown, digits, style)
-    values = [Value(_heading(shown, placement, names), texts, bold=best, underline=differing), *bounds]
-    front: list[Value] = []
+    texts = interval_texts(means, digits, style, marks)
+    bounds = bounds_values(means, digits, style)
+    heading = _heading(means, placement, names)
+    values = [Value(heading, texts, bold=best, underline=differing_frame_rows), *bounds]
+    row_values: list[Value] = []
     if n:
-        counts = shown.numbers("n")
-        counted = Value(names.column("n"), [count_text(v) for v in counts], "right")
-        each = any(
-            len({counts[i] for i in row if i >= 0 and counts[i] == counts[i]}) > 1 for row in slots.index
-        )
-        values, front = ([counted, *values], []) if each else (values, [counted])
-    table = fill(slots, values, names, front)
-    placed = ("metric", *placement.placed)
-    said = [c for c in (*placement.constant, "reference") if shown.values(c) and c not in placed]
-    source = p_value_text(shown)
-    about = paragraph(_raters_note(shown), marginal_note(shown, names))
-    general, statistics = notes.estimates_note(shown, names, said, _count_nouns(shown), about)
+        counts = Value(names.column("n"), [count_text(count) for count in means.numbers("n")], "right")
+        if _varies_in_a_row(grid, means.numbers("n")):
+            values = [counts, *values]
+        else:
+            row_values = [counts]
+    table = value_table(grid, values, names, row_values)
+
+    in_table = ("metric", *placement.shown_columns)
+    constant = [c for c in (*placement.constant, "reference") if means.values(c) and c not in in_table]
+    about = paragraph(_raters_note(means), marginal_note(means, names))
+    general, statistics = notes.estimates_note(means, names, constant, _count_nouns(means), about)
+    p_value_source = p_value_text(means)
     statistics = paragraph(
         statistics,
         BOUNDS if bounds else "",
-        f"{source}." if given.note and source else "",
-        notes.equal_note(every, names, style),
+        f"{p_value_source}." if star_texts.note and p_value_source else "",
+        notes.equal_note(all_rows, names, style),
     )
     # that nothing is underlined is a result, and stands where there are no marks too
-    mark_note = paragraph(best_said, underline_said if differing else "")
-    nothing = "" if differing else underline_said
-    symbols = paragraph(nothing, margins, given.note, notes.dash_note(table.cells))
-    table = replace(table, notes=(general, statistics), marks=mark_note, symbols=symbols, title=title)
+    nothing_underlined_note = ""
+    if not differing_frame_rows:
+        nothing_underlined_note = underline_note
+        underline_note = ""
+    symbols = paragraph(nothing_underlined_note, margins, star_texts.note, notes.dash_note(table.cells))
+    table = replace(
+        table,
+        notes=(general, statistics),
+        marks=paragraph(best_note, underline_note),
+        symbols=symbols,
+        title=title,
+    )
     return build(table, "salstats-estimates")
 
 
-def _compared(
-    every: Estimates, shown: Estimates, differences: pd.DataFrame | None, adjust: str | None
+def _tested_differences(
+    all_rows: Estimates, differences: pd.DataFrame | None, adjust: str | None
 ) -> Estimates | None:
-    """Return the differences that underline: those given, or those of `mrmc` from one reference."""
+    """Return the differences by which estimates are underlined.
+
+    These are the given ones, else those of a frame of `mrmc` if they have one reference; None without any.
+    """
     if differences is not None:
         needed = ("method", "reference", "verdict")
         return read_estimates(differences, "differences", needed).adjusted_by(adjust)
-    if shown is every:
+    if all_rows.of_term("mean") is all_rows:
         return None
-    compared = every.of_term("difference")
-    return compared if len(compared.values("reference")) == 1 else None
+    contrasts = all_rows.of_term("difference")
+    return contrasts if len(contrasts.values("reference")) == 1 else None
+
+
+def _varies_in_a_row(grid: CellGrid, counts: np.ndarray) -> bool:
+    """Return whether any row of a table has cells with different counts."""
+    for frame_rows in grid.frame_rows:
+        row_counts = counts[frame_rows[frame_rows >= 0]]
+        if len(np.unique(row_counts[~np.isnan(row_counts)])) > 1:
+            return True
+    return False
 
 
 def _heading(estimates: Estimates, placement: Placement, labels: Labels) -> str:
-    """Return what a cell gives: "IoU, mean (95% CI)"."""
+    """Return the heading of estimates with their interval: "IoU, mean (95% CI)"."""
     if is_marginal(estimates):
         return with_interval(marginal_text(estimates, labels), estimates)
+    name = _estimate_name(estimates, labels)
+    if "metric" in placement.constant:
+        metric = estimates.values("metric")[0]
+        name = f"{labels.value('metric', metric)}, {name}"
+    return with_interval(capitalized(name), estimates)
+
+
+def _estimate_name(estimates: Estimates, labels: Labels) -> str:
+    """Return the name of the quantity that is estimated: "mean", "AUROC"."""
     term = estimates.term
     if term == "mean" and estimates.single("figure") == "auc":
         term = "auroc"
-    known = TERMS.get(str(term))
-    if known is not None:
-        what = known.name
-    elif estimates.values("parameter"):
-        what = joined([str(parameter) for parameter in estimates.values("parameter")], "or")
-    else:
-        what = "estimate" if term is None else labels.term(term)
-    if "metric" in placement.constant:
-        what = f"{labels.value('metric', estimates.values('metric')[0])}, {what}"
-    return with_interval(capitalized(what), estimates)
+    record = TERMS.get(str(term))
+    if record is not None:
+        return record.name
+    parameters = [str(parameter) for parameter in estimates.values("parameter")]
+    if parameters:
+        return joined(parameters, "or")
+    return "estimate" if term is None else labels.term(term)
 
 
 def _raters_note(estimates: Estimates) -> str:
     """Say how many raters agree on how many cases, and whom coefficients of readers at large speak of."""
     if not is_agreement(estimates.frame) or not estimates.values("n_raters"):
         return ""
-    over = str(estimates.single("over") or "rater")
-    text = (
-        f"Agreement of {counted_range(estimates.known('n_raters'), over)} on "
-        f"{counted_range(estimates.known('n_cases'), 'case')}."
-    )
-    if over not in NOUNS or len(estimates.values("inference_to")) < 2:
+    rater = str(estimates.single("over") or "rater")
+    n_raters = counted_range(estimates.known("n_raters"), rater)
+    n_cases = counted_range(estimates.known("n_cases"), "case")
+    text = f"Agreement of {n_raters} on {n_cases}."
+    if rater not in NOUNS or len(estimates.values("inference_to")) < 2:
         return text
-    others = NOUNS[over]
-    of_these = estimates.where(estimates.frame["inference_to"].isin(list(FIXED)))
-    fixed = joined([short_label(term) for term in of_these.values("term")])
-    return f"{text} Intervals of {fixed} speak of these {others}, the others of {others} in general."
+    raters = NOUNS[rater]
+    fixed_rows = estimates.where(estimates.frame["inference_to"].isin(list(FIXED)))
+    fixed = joined([short_label(term) for term in fixed_rows.values("term")])
+    return f"{text} Intervals of {fixed} speak of these {raters}, the others of {raters} in general."
 
 
 def _count_nouns(estimates: Estimates) -> tuple[str, str]:
-    """Return what is counted in n and what its missing are."""
+    """Return the noun of what n counts, and the words for those that are missing."""
     if is_agreement(estimates.frame):
         return "reading", "missing or the only one of a case"
     if estimates.values("n_pairs"):
@@ -244,25 +274,36 @@ def _best(
     labels: Labels,
     directions: Mapping[str, str] | None,
 ) -> tuple[set[int], str]:
-    """The rows of the best estimates and the note on them."""
-    if isinstance(bold, bool):
+    """Return the rows of the best estimates and the note on them."""
+    if isinstance(bold, str):
+        over = [bold]
+    elif not isinstance(bold, bool):
+        over = list(bold)
+    elif bold and "method" in keys and not is_agreement(estimates.frame):
         # agreement is no score: what is best of an error would be the worst of its correlation
-        known = bold and "method" in keys and not is_agreement(estimates.frame)
-        over = ["method"] if known else []
+        over = ["method"]
     else:
-        over = [bold] if isinstance(bold, str) else list(bold)
+        over = []
+    if not isinstance(bold, bool):
         check_columns(estimates.frame[list(keys)], over, "the grouping columns")
     if not over:
         return set(), ""
-    exclude = [exclude] if isinstance(exclude, str) else list(exclude)
-    best = best_rows(estimates, keys, over, exclude, directions)
-    said = notes.best_note(best, over, exclude, labels)
+    excluded = [exclude] if isinstance(exclude, str) else list(exclude)
+    best = best_rows(estimates, keys, over, excluded, directions)
+    note = notes.best_note(best, over, excluded, labels)
     term = TERMS.get(str(estimates.term))
     is_contrast = term is not None and term.contrast
-    if best.rows and estimates.values("n") and notes.is_paired(estimates) and not is_contrast:
-        within, frame = list(best.within), estimates.frame
-        counts = frame.groupby(within)["n"].nunique() if within else frame[["n"]].nunique()
-        if (counts > 1).any():
-            what = f"{term.name}s" if term else "estimates"
-            said += f" Where n differs, {what} are of other cases; paired differences compare them fairly."
-    return best.rows, said
+    has_paired_differences = notes.is_paired(estimates) and not is_contrast
+    if best.rows and has_paired_differences and _n_differs(estimates, list(best.within)):
+        name = f"{term.name}s" if term else "estimates"
+        note += f" Where n differs, {name} are of other cases; paired differences compare them fairly."
+    return best.rows, note
+
+
+def _n_differs(estimates: Estimates, within: Sequence[str]) -> bool:
+    """Return whether n differs between estimates that have the same values of some columns."""
+    if not estimates.values("n"):
+        return False
+    frame = estimates.frame
+    n_counts = frame.groupby(list(within))["n"].nunique() if within else frame[["n"]].nunique()
+    return bool((n_counts > 1).any())

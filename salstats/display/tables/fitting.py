@@ -1,140 +1,305 @@
-"""A table that is wider than a page: its rows, columns and groups change places so that it fits."""
+"""Tables wider than a page: rows, columns and groups change places so that the table fits."""
 
-from dataclasses import replace
-from itertools import product, takewhile
-from typing import TypeAlias
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from itertools import product
+from typing import NamedTuple, TypeAlias
 
-from salstats.display.export.table_widths import Paper
 from salstats.display.tables.record import Column, Table
 from salstats.display.tables.rows import rows_of
+from salstats.display.tables.widths import Paper, Setting
 
-#: Size of type in points, and a page upright (183 mm) and on its side (247 mm).
+#: Size of type in points, by which a table is measured.
 _POINTS = 7
-_PAGE = Paper((518.0, 700.0), {_POINTS: 3.0}, 1.03)
-#: What stands in groups, rows and columns instead: `g` what groups were and `r` what rows were, `o` the outer
-#: headings of columns and `c` their own.
-_WAYS = (("og", "r", "c"), ("o", "gc", "r"), ("or", "g", "c"))
-#: Texts on one axis from the outermost, and places on several axes.
-_Key: TypeAlias = tuple[str, ...]
-_Place: TypeAlias = tuple[int, ...]
+#: A page, upright (183 mm) and turned on its side (247 mm).
+_PAGE = Paper(line_widths=(518.0, 700.0), gaps={_POINTS: 3.0}, type_scale=1.03)
+#: Row and column of a cell of a table.
+_CellIndex: TypeAlias = tuple[int, int]
+#: All texts of one label, from the outermost heading to the innermost.
+_Label: TypeAlias = tuple[str, ...]
+#: Positions of labels on several axes, one position per axis.
+_Position: TypeAlias = tuple[int, ...]
+
+
+class Axis(Enum):
+    """A dimension along which the cells of a table are labelled."""
+
+    GROUP = "label of a group of rows"
+    ROW = "label of a row"
+    OUTER_HEADING = "headings above the heading of a column"
+    HEADING = "heading of a column"
+
+
+class Arrangement(NamedTuple):
+    """Axes of a table that label groups, rows and columns of a new table, the outermost axis first."""
+
+    groups: tuple[Axis, ...]
+    rows: tuple[Axis, ...]
+    columns: tuple[Axis, ...]
+
+
+#: Arrangements of a table that is too wide.
+_ARRANGEMENTS = (
+    Arrangement(groups=(Axis.OUTER_HEADING, Axis.GROUP), rows=(Axis.ROW,), columns=(Axis.HEADING,)),
+    Arrangement(groups=(Axis.OUTER_HEADING,), rows=(Axis.GROUP, Axis.HEADING), columns=(Axis.ROW,)),
+    Arrangement(groups=(Axis.OUTER_HEADING, Axis.ROW), rows=(Axis.GROUP,), columns=(Axis.HEADING,)),
+)
+
+
+@dataclass(frozen=True)
+class AxisLabels:
+    """Labels of a table's rows, or of its columns, on one axis.
+
+    Attributes
+    ----------
+    distinct : list of tuple of str
+        Each label once, in the order of the table.
+    positions : list of int
+        For each row or column of the table, the position of its label in `distinct`.
+    """
+
+    distinct: list[_Label]
+    positions: list[int]
 
 
 def on_page(table: Table) -> Table:
-    """The table, or where it `turns` and is wider than a page, one of the same cells that fits.
+    """Return the table, or where it `turns` and is wider than a page, one of the same cells that fits.
 
     With methods below outcomes in columns, terms in rows and tasks in groups, outcomes become groups of
     rows, and in rows stand terms as before, or the methods of each task with a column per term, or tasks
-    in groups by term, too: the shortest of what fits an upright page, else of what fits. A table that fits
-    in no way stays as it is, and print cuts it in parts.
+    in groups by term, too. Of the arrangements that fit, those for an upright page are preferred, then the
+    one with the fewest lines. A table that fits in no arrangement stays as it is; files of it are cut into
+    parts.
     """
     if not table.turns or fits(table):
         return table
-    ways = (_arranged(table, *way) for way in _WAYS)
-    fitting = [made for made in ways if made is not None and fits(made)]
-    return min(fitting, key=_height, default=table)
+    fitting = []
+    for arrangement in _ARRANGEMENTS:
+        arranged = _arranged(table, arrangement)
+        if arranged is not None and fits(arranged):
+            fitting.append(arranged)
+    return min(fitting, key=_page_cost, default=table)
 
 
-def _height(table: Table) -> tuple[bool, int]:
-    """What is the smaller the better: whether a page has to be turned, and lines."""
-    return not fits(table, turned=False), len(table.stub) + len(set(table.groups))
+def _page_cost(table: Table) -> tuple[bool, int]:
+    """Return whether the page of a table has to be turned, and the number of its lines."""
+    needs_turned_page = not fits(table, turned=False)
+    n_lines = len(table.stub) + len(set(table.groups))
+    return needs_turned_page, n_lines
 
 
 def fits(table: Table, *, turned: bool = True) -> bool:
-    """Whether a table fits on a page, by default on its side, with its intervals below their estimates."""
-    return _PAGE.fits(rows_of(table), (_POINTS, turned, 1))
+    """Return whether a table fits on a turned or an upright page, with intervals below their estimates."""
+    return _PAGE.fits(rows_of(table), Setting(_POINTS, turned=turned, n_breaks=1))
 
 
-def _arranged(table: Table, groups: str, rows: str, columns: str) -> Table | None:
-    """The table with these axes in its groups, rows and columns, None where that cannot be."""
-    spanners = [column.spanners for column in table.columns]
-    mixed = columns == "r" and len({column.align for column in table.columns}) > 1
-    if mixed or len(set(map(len, spanners))) > 1 or (rows == "g" and (table.foot or not table.groups)):
+def _arranged(table: Table, arrangement: Arrangement) -> Table | None:
+    """Return the table in an arrangement, None where its cells have no place of their own in it."""
+    if not _can_arrange(table, arrangement):
         return None
-    everywhere = [
-        level[0] for level in takewhile(lambda own: len(set(own)) == 1, zip(*spanners, strict=True))
-    ]
-    if rows == "gc" and len(set(spanners)) == 1:
-        groups, rows = "g", "c"
-    keys = _axes(table, len(everywhere), split=columns == "r")
-    texts = {axis: list(dict.fromkeys(own)) for axis, own in keys.items()}
-    at = {axis: [texts[axis].index(key) for key in own] for axis, own in keys.items()}
-    shown = range(len(table.cells)) if rows == "r" else [i for i, row in enumerate(table.cells) if any(row)]
-    sources: dict[tuple[_Place, _Place], tuple[int, int]] = {}
-    for i, j in product(shown, range(len(table.columns))):
-        down, across = (
-            tuple(at[x][i if x in "gr" else j] for x in part) for part in (groups + rows, columns)
-        )
-        if sources.setdefault((down, across), (i, j)) != (i, j):
-            return None
-    across_all = sorted({across for _, across in sources})
-    if columns == "c" and len(across_all) * len(texts["o"]) > len(table.columns):
-        return None  # what stands below one outer heading does not below another
-    # which row each line comes from, where it has something to say
-    origin = {
-        down: i
-        for (down, _), (i, j) in sources.items()
-        if table.cells[i][j] or (rows == "r" and not any(table.cells[i]))
-    }
-    lines = sorted(origin)
+    has_one_outer_heading = len({column.spanners for column in table.columns}) == 1
+    if has_one_outer_heading and arrangement.rows == (Axis.GROUP, Axis.HEADING):
+        # an outer heading that all columns share would make one group of all rows
+        arrangement = Arrangement(groups=(Axis.GROUP,), rows=(Axis.HEADING,), columns=arrangement.columns)
+    shared_headings = _shared_headings(table)
+    labels = _axis_labels(
+        table, n_shared=len(shared_headings), rows_become_columns=arrangement.columns == (Axis.ROW,)
+    )
+    sources = _source_cells(table, arrangement, labels)
+    if sources is None:
+        return None
+    columns = sorted({column for _, column in sources})
+    n_columns_needed = len(columns) * len(labels[Axis.OUTER_HEADING].distinct)
+    if arrangement.columns == (Axis.HEADING,) and n_columns_needed > len(table.columns):
+        # some headings stand below one outer heading only: groups by outer headings would have empty columns
+        return None
 
-    def said(axes: str, place: _Place) -> _Key:
-        return tuple(text for x, k in zip(axes, place, strict=True) for text in texts[x][k] if text)
-
-    def column(place: _Place) -> Column:
-        *above, own = said(columns, place)
-        _, j = next(cell for (_, across), cell in sources.items() if across == place)
-        at_foot = columns == "r" and place[0] in {at["r"][i] for i in table.foot}
-        return Column(own, () if at_foot else (*everywhere, *above), table.columns[j].align)
-
-    def marked(cells: set[tuple[int, int]]) -> set[tuple[int, int]]:
-        return {(k, m) for k, row in enumerate(where) for m, cell in enumerate(row) if cell in cells}
-
-    def kept(own: set[int]) -> set[int]:
-        return {k for k, down in enumerate(lines) if rows == "r" and origin[down] in own}
-
-    where = [[sources.get((down, across)) for across in across_all] for down in lines]
-    named = [", ".join(said(groups, down[: len(groups)])) for down in lines]
-    stub = [table.stub[origin[down]] if rows == "r" else said(rows, down[len(groups) :]) for down in lines]
-    heads = {"g": table.axes[0], "c": table.axes[1]}
-    heading = tuple(heads[x] for x in rows if x in heads and any(any(text) for text in texts[x]))
+    rows_stay = arrangement.rows == (Axis.ROW,)
+    row_of_line = _rows_by_line(table, sources, rows_stay=rows_stay)
+    lines = sorted(row_of_line)
+    grid = []
+    cells = []
+    for line in lines:
+        line_sources = [sources.get((line, column)) for column in columns]
+        grid.append(line_sources)
+        cells.append([_cell_text(table, source) for source in line_sources])
+    n_group_axes = len(arrangement.groups)
+    groups = [", ".join(_texts(labels, arrangement.groups, line[:n_group_axes])) for line in lines]
+    if rows_stay:
+        stubhead = table.stubhead
+        stub = [table.stub[row_of_line[line]] for line in lines]
+        source_rows = [row_of_line[line] for line in lines]
+    else:
+        stubhead = _stubhead(table, labels, arrangement.rows)
+        stub = [_texts(labels, arrangement.rows, line[n_group_axes:]) for line in lines]
+        source_rows = []  # marks of rows have no row to stand at
     return replace(
         table,
-        stubhead=table.stubhead if rows == "r" else heading,
+        stubhead=stubhead,
         stub=stub,
-        columns=[column(across) for across in across_all],
-        cells=[["" if cell is None else table.cells[cell[0]][cell[1]] for cell in row] for row in where],
-        groups=named if any(named) else [],
-        bold=marked(table.bold),
-        underline=marked(table.underline),
-        apart=kept(table.apart),
-        indent=kept(table.indent),
-        foot=kept(table.foot),
+        columns=_columns(table, arrangement, labels, sources, shared_headings),
+        cells=cells,
+        groups=groups if any(groups) else [],
+        bold=_moved_cells(table.bold, grid),
+        underline=_moved_cells(table.underline, grid),
+        apart=_moved_rows(table.apart, source_rows),
+        indent=_moved_rows(table.indent, source_rows),
+        foot=_moved_rows(table.foot, source_rows),
     )
 
 
-def _axes(table: Table, n_everywhere: int, *, split: bool) -> dict[str, list[_Key]]:
-    """What each row (`g`, `r`) and column (`o`, `c`) of a table is of, without headings of all columns.
+def _can_arrange(table: Table, arrangement: Arrangement) -> bool:
+    """Return whether a table has the axes of an arrangement, and columns that can be mixed as it does."""
+    n_outer_headings = {len(column.spanners) for column in table.columns}
+    if len(n_outer_headings) > 1:
+        return False
+    if arrangement.columns == (Axis.ROW,):
+        # each new column holds cells of all old columns, which have to be aligned alike
+        return len({column.align for column in table.columns}) <= 1
+    if arrangement.rows == (Axis.GROUP,):
+        return bool(table.groups) and not table.foot
+    return True
 
-    With `split` a factor's own row is one of P: what it says is P of the whole of it.
-    """
-    parents = _parents(table)
-    factors = {i - 1 for i in table.indent if i - 1 not in table.indent} if split else set()
-    rows = [(parents.get(i, ""), *stub) for i, stub in enumerate(table.stub)]
+
+def _shared_headings(table: Table) -> list[str]:
+    """Return the outermost headings that stand above all columns."""
+    shared = []
+    for headings in zip(*(column.spanners for column in table.columns), strict=True):
+        if len(set(headings)) > 1:
+            break
+        shared.append(headings[0])
+    return shared
+
+
+def _axis_labels(table: Table, *, n_shared: int, rows_become_columns: bool) -> dict[Axis, AxisLabels]:
+    """Return the labels of a table on each axis, without the `n_shared` headings above all columns."""
     return {
-        "g": [(group,) for group in table.groups or [""] * len(table.stub)],
-        "r": [(key[-1], "P") if i in factors else key for i, key in enumerate(rows)],
-        "o": [column.spanners[n_everywhere:] for column in table.columns],
-        "c": [(column.heading,) for column in table.columns],
+        Axis.GROUP: _coded([(group,) for group in table.groups or [""] * len(table.stub)]),
+        Axis.ROW: _coded(_row_labels(table, rows_become_columns=rows_become_columns)),
+        Axis.OUTER_HEADING: _coded([column.spanners[n_shared:] for column in table.columns]),
+        Axis.HEADING: _coded([(column.heading,) for column in table.columns]),
     }
 
 
-def _parents(table: Table) -> dict[int, str]:
-    """The label of the row that each row which is set in belongs to."""
-    parents: dict[int, str] = {}
-    above = ""
-    for i, stub in enumerate(table.stub):
-        if i in table.indent:
-            parents[i] = above
-        else:
-            above = stub[-1]
-    return parents
+def _coded(labels: Sequence[_Label]) -> AxisLabels:
+    """Return labels as distinct ones with their positions."""
+    distinct = list(dict.fromkeys(labels))
+    return AxisLabels(distinct, [distinct.index(label) for label in labels])
+
+
+def _row_labels(table: Table, *, rows_become_columns: bool) -> list[_Label]:
+    """Return the label of each row, a level of a factor with its factor in front.
+
+    Where rows become columns, a factor's own row, which holds P of the factor, becomes a column "P" below
+    the name of the factor.
+    """
+    labels: list[_Label] = []
+    factor = ""
+    for row, stub in enumerate(table.stub):
+        if row in table.indent:
+            labels.append((factor, *stub))
+            continue
+        factor = stub[-1]
+        has_levels = row + 1 in table.indent
+        labels.append((factor, "P") if rows_become_columns and has_levels else ("", *stub))
+    return labels
+
+
+def _source_cells(
+    table: Table, arrangement: Arrangement, labels: Mapping[Axis, AxisLabels]
+) -> dict[tuple[_Position, _Position], _CellIndex] | None:
+    """Return the cell of a table that moves to each line and column, None where two move to one place."""
+    rows_stay = arrangement.rows == (Axis.ROW,)
+    sources: dict[tuple[_Position, _Position], _CellIndex] = {}
+    for row, column in product(range(len(table.cells)), range(len(table.columns))):
+        if not rows_stay and not any(table.cells[row]):
+            # an empty row is a heading of the rows below it, and is needed only above them
+            continue
+        line = _position(labels, (*arrangement.groups, *arrangement.rows), row, column)
+        new_column = _position(labels, arrangement.columns, row, column)
+        if (line, new_column) in sources:
+            return None
+        sources[line, new_column] = (row, column)
+    return sources
+
+
+def _position(labels: Mapping[Axis, AxisLabels], axes: Sequence[Axis], row: int, column: int) -> _Position:
+    """Return the positions of a cell's labels on some axes."""
+    position = []
+    for axis in axes:
+        is_of_rows = axis in (Axis.GROUP, Axis.ROW)
+        position.append(labels[axis].positions[row if is_of_rows else column])
+    return tuple(position)
+
+
+def _rows_by_line(
+    table: Table, sources: Mapping[tuple[_Position, _Position], _CellIndex], *, rows_stay: bool
+) -> dict[_Position, int]:
+    """Return each line that is not empty, or that was empty before, with the row that it comes from."""
+    rows = {}
+    for (line, _), (row, column) in sources.items():
+        is_heading = rows_stay and not any(table.cells[row])
+        if table.cells[row][column] or is_heading:
+            rows[line] = row
+    return rows
+
+
+def _texts(labels: Mapping[Axis, AxisLabels], axes: Sequence[Axis], position: _Position) -> _Label:
+    """Return the texts at a position, the outermost first, without empty ones."""
+    texts: list[str] = []
+    for axis, index in zip(axes, position, strict=True):
+        texts += [text for text in labels[axis].distinct[index] if text]
+    return tuple(texts)
+
+
+def _stubhead(table: Table, labels: Mapping[Axis, AxisLabels], axes: Sequence[Axis]) -> _Label:
+    """Return the headings of row labels that were groups or headings of columns, for axes that have texts."""
+    group_name, heading_name = table.axes
+    names = {Axis.GROUP: group_name, Axis.HEADING: heading_name}
+    return tuple(names[axis] for axis in axes if axis in names and any(map(any, labels[axis].distinct)))
+
+
+def _columns(
+    table: Table,
+    arrangement: Arrangement,
+    labels: Mapping[Axis, AxisLabels],
+    sources: Mapping[tuple[_Position, _Position], _CellIndex],
+    shared_headings: Sequence[str],
+) -> list[Column]:
+    """Return the new columns, aligned as the column that their first cell comes from."""
+    first_columns: dict[_Position, Column] = {}
+    for (_, position), (_, column) in sources.items():
+        first_columns.setdefault(position, table.columns[column])
+    foot_positions = {labels[Axis.ROW].positions[row] for row in table.foot}
+    columns = []
+    for position in sorted(first_columns):
+        *outer, heading = _texts(labels, arrangement.columns, position)
+        is_foot = arrangement.columns == (Axis.ROW,) and position[0] in foot_positions
+        # numbers of the foot are no estimates: headings above all estimates do not stand above them
+        spanners = () if is_foot else (*shared_headings, *outer)
+        columns.append(Column(heading, spanners, first_columns[position].align))
+    return columns
+
+
+def _cell_text(table: Table, cell: _CellIndex | None) -> str:
+    """Return the text of a cell, "" of no cell."""
+    if cell is None:
+        return ""
+    row, column = cell
+    return table.cells[row][column]
+
+
+def _moved_cells(
+    cells: Collection[_CellIndex], grid: Sequence[Sequence[_CellIndex | None]]
+) -> set[_CellIndex]:
+    """Return where cells stand in a grid of cells."""
+    moved = set()
+    for row, line in enumerate(grid):
+        moved |= {(row, column) for column, cell in enumerate(line) if cell in cells}
+    return moved
+
+
+def _moved_rows(rows: Collection[int], source_rows: Sequence[int]) -> set[int]:
+    """Return the new rows that come from some of the old ones."""
+    return {new_row for new_row, row in enumerate(source_rows) if row in rows}

@@ -8,15 +8,15 @@ import pandas as pd
 
 from salstats.checks import check_choice, check_count
 from salstats.display.estimates import Estimates, read_estimates
-from salstats.display.tables.placement import Slots
+from salstats.display.tables.placement import CellGrid
 from salstats.display.tables.record import Column, Table
 from salstats.display.text.format import MISSING, STYLES, decimals_of, interval_text, limits_text
 from salstats.display.text.labels import Labels
 
-#: A variance below it is one of rounding.
-_NOTHING = 1e-8
-#: Decimals of a slope at most: one of areas in pixels is that small.
-_MOST = 12
+#: A smaller variance is one of rounding.
+_SMALLEST_VARIANCE = 1e-8
+#: Most decimals of a coefficient: one of areas in pixels is that small.
+_MAX_DECIMALS = 12
 
 
 def check_display(
@@ -30,39 +30,88 @@ def check_display(
 
 
 def interval_texts(estimates: Estimates, digits: int, style: str, stars: Sequence[str] = ()) -> list[str]:
-    """Return each estimate with its interval and stars; small variances with `digits` significant digits.
+    """Return each estimate with its interval and stars.
 
-    A coefficient's decimals are no fewer than tell its interval, in the rows of all models.
+    Small variances have `digits` significant digits. Coefficients of one term have the same decimals in all
+    models, as many as the narrowest of their intervals needs.
     """
     frame = estimates.frame
-    shown = np.transpose([estimates.numbers(c) for c in ("estimate", "conf_low", "conf_high")])
-    decimals = np.full(len(frame), digits)
     if "parameter" in frame.columns:
-        for row in np.flatnonzero(frame["parameter"].isin(("variance", "covariance"))):
-            sizes = [v for v in np.abs(shown[row]) if _NOTHING < v < np.inf]
-            decimals[row] = max(digits, decimals_of(sizes[0], digits)) if sizes else digits
+        decimals = _variance_decimals(estimates, digits)
     elif {"formula", "term"} <= set(frame.columns):
-        ratios = frame.get("exponentiated", pd.Series(False, frame.index)).astype("str").str.lower() == "true"
-        told = [
-            _telling(low - one, high - one, digits) for (_, low, high), one in zip(shown, ratios, strict=True)
-        ]
-        decimals = pd.Series(told).groupby(frame["term"].to_numpy(), dropna=False).transform("max").to_numpy()
-    rows = zip(shown, decimals, stars or [""] * len(frame), strict=True)
-    return [interval_text(value, low, high, own, style, star) for (value, low, high), own, star in rows]
+        decimals = _coefficient_decimals(estimates, digits)
+    else:
+        decimals = np.full(len(frame), digits)
+    rows = zip(
+        estimates.numbers("estimate"),
+        estimates.numbers("conf_low"),
+        estimates.numbers("conf_high"),
+        decimals,
+        stars or [""] * len(frame),
+        strict=True,
+    )
+    return [
+        interval_text(value, low, high, row_digits, style, row_stars)
+        for value, low, high, row_digits, row_stars in rows
+    ]
 
 
-def _telling(low: float, high: float, digits: int) -> int:
-    """Decimals that leave the width of limits two significant digits, and each on its side of 0."""
+def _variance_decimals(estimates: Estimates, digits: int) -> np.ndarray:
+    """Return decimals that leave each variance and covariance `digits` significant digits."""
+    decimals = np.full(len(estimates), digits)
+    columns = ("estimate", "conf_low", "conf_high")
+    numbers = np.transpose([np.abs(estimates.numbers(column)) for column in columns])
+    for row in np.flatnonzero(estimates.frame["parameter"].isin(("variance", "covariance"))):
+        sizes = [number for number in numbers[row] if _SMALLEST_VARIANCE < number < np.inf]
+        if sizes:
+            decimals[row] = max(digits, decimals_of(sizes[0], digits))
+    return decimals
+
+
+def _coefficient_decimals(estimates: Estimates, digits: int) -> np.ndarray:
+    """Return the decimals of coefficients, the same for one term in all models."""
+    frame = estimates.frame
+    if "exponentiated" in frame.columns:
+        is_ratio = frame["exponentiated"].astype("str").str.lower() == "true"
+    else:
+        is_ratio = pd.Series(False, frame.index)
+    # ratios are distinguished from 1, other coefficients from 0
+    null_values = is_ratio.to_numpy(dtype=np.int64)
+    lows = estimates.numbers("conf_low") - null_values
+    highs = estimates.numbers("conf_high") - null_values
+    decimals = [_limit_decimals(low, high, digits) for low, high in zip(lows, highs, strict=True)]
+    by_term = pd.Series(decimals).groupby(frame["term"].to_numpy(), dropna=False)
+    return np.asarray(by_term.transform("max").to_numpy())
+
+
+def _limit_decimals(low: float, high: float, digits: int) -> int:
+    """Return decimals that show two digits of the width of limits, and on which side of 0 each limit lies."""
     width = high - low
-    if not 10.0**-_MOST < width < np.inf:
+    if not 10.0**-_MAX_DECIMALS < width < np.inf:
         return digits
-    nearest = [abs(limit) for limit in (low, high) if width / 1000 < abs(limit) < 0.5 / 10**digits]
-    needed = [decimals_of(width, 2, _MOST), *(decimals_of(2 * limit, 1, _MOST) for limit in nearest)]
-    return max(digits, *needed)
+    decimals = [digits, decimals_of(width, 2, _MAX_DECIMALS)]
+    for limit in (abs(low), abs(high)):
+        is_rounded_to_zero = limit < 0.5 / 10**digits
+        # a limit that is tiny beside the width is 0 in effect
+        if is_rounded_to_zero and limit > width / 1000:
+            decimals.append(decimals_of(2 * limit, 1, _MAX_DECIMALS))
+    return max(decimals)
 
 
 class Value(NamedTuple):
-    """What a table gives of every row of a frame: heading, texts, side, and the rows that are marked."""
+    """Texts that a table shows for the rows of a frame.
+
+    Attributes
+    ----------
+    heading : str
+        Name of what is shown.
+    texts : sequence of str
+        One text for each row of the frame.
+    align : {"point", "left", "right"}
+        Alignment in the column.
+    bold, underline : collection of int
+        Rows of the frame that are marked.
+    """
 
     heading: str
     texts: Sequence[str]
@@ -75,61 +124,72 @@ def bounds_values(estimates: Estimates, digits: int, style: str) -> list[Value]:
     """Return the bounds of a frame of `missing_bounds`, which no other frame has."""
     if "bound_low" not in estimates.frame.columns:
         return []
-    both = zip(estimates.numbers("bound_low"), estimates.numbers("bound_high"), strict=True)
-    return [Value("Bounds", [limits_text(low, high, digits, style) for low, high in both])]
+    bounds = zip(estimates.numbers("bound_low"), estimates.numbers("bound_high"), strict=True)
+    return [Value("Bounds", [limits_text(low, high, digits, style) for low, high in bounds])]
 
 
-def fill(slots: Slots, values: Sequence[Value], labels: Labels, front: Sequence[Value] = ()) -> Table:
-    """A table of the values in each cell of a frame laid out; `front` ones stand once before each row.
+def value_table(
+    grid: CellGrid, values: Sequence[Value], labels: Labels, row_values: Sequence[Value] = ()
+) -> Table:
+    """Return a table of values in the cells of a grid.
 
-    One value alone is the heading above all columns, several stand below each column's own.
+    `row_values`, which are the same in all cells of a row, stand once in front of the other columns. The
+    heading of a single value stands above all columns, headings of several below each column's own.
     """
-    columns = [Column(value.heading, align=value.align) for value in front]
-    for above in slots.columns:
-        for heading, _, align, *_ in values:
-            if above and len(values) == 1:
-                columns.append(Column(above[-1], (heading, *above[:-1]), align))
-            else:
-                columns.append(Column(heading or above[-1], above, align))
-    cells = [
-        [
-            *(next(value.texts[i] for i in row if i >= 0) for value in front),
-            *(value.texts[i] if i >= 0 else MISSING for i in row for value in values),
-        ]
-        for row in slots.index.tolist()
-    ]
-    bold, underline = (
-        {
-            (i, len(front) + j * len(values) + k)
-            for (i, j), row in np.ndenumerate(slots.index)
-            for k, value in enumerate(values)
-            if row in getattr(value, mark)
-        }
-        for mark in ("bold", "underline")
-    )
-
-    def named(columns: Sequence[str]) -> str:
-        return ", ".join(_stub_heading(c, labels) for c in columns)
-
+    placement = grid.placement
+    cells = []
+    bold = set()
+    underline = set()
+    for row, frame_rows in enumerate(grid.frame_rows.tolist()):
+        first_frame_row = next(frame_row for frame_row in frame_rows if frame_row >= 0)
+        texts = [value.texts[first_frame_row] for value in row_values]
+        for frame_row in frame_rows:
+            for value in values:
+                if frame_row in value.bold:
+                    bold.add((row, len(texts)))
+                if frame_row in value.underline:
+                    underline.add((row, len(texts)))
+                texts.append(value.texts[frame_row] if frame_row >= 0 else MISSING)
+        cells.append(texts)
+    groups_heading = ", ".join(_stub_heading(column, labels) for column in placement.groups)
+    columns_heading = ", ".join(_stub_heading(column, labels) for column in placement.columns[-1:])
     return Table(
-        stubhead=tuple(_stub_heading(c, labels) for c in slots.placement.rows) or ("",),
-        stub=[row or ("All",) for row in slots.rows],
-        columns=columns,
+        stubhead=tuple(_stub_heading(column, labels) for column in placement.rows) or ("",),
+        stub=[row_labels or ("All",) for row_labels in grid.row_labels],
+        columns=_value_columns(grid, values, row_values),
         cells=cells,
-        groups=[", ".join(group) for group in slots.groups] if slots.placement.groups else [],
+        groups=[", ".join(group) for group in grid.group_labels] if placement.groups else [],
         bold=bold,
         underline=underline,
-        # the first average or pooled row of each group that has others
-        apart={
-            i
-            for i in range(1, len(slots.rows))
-            if slots.last[i] and not slots.last[i - 1] and slots.groups[i] == slots.groups[i - 1]
-        },
+        apart=_first_closing_rows(grid),
         turns=True,
-        axes=(named(slots.placement.groups), named(slots.placement.columns[-1:])),
+        axes=(groups_heading, columns_heading),
     )
+
+
+def _value_columns(grid: CellGrid, values: Sequence[Value], row_values: Sequence[Value]) -> list[Column]:
+    """Return the columns of a table of values."""
+    columns = [Column(value.heading, align=value.align) for value in row_values]
+    for headings in grid.column_labels:
+        for value in values:
+            if headings and len(values) == 1:
+                *outer, innermost = headings
+                columns.append(Column(innermost, (value.heading, *outer), value.align))
+            else:
+                columns.append(Column(value.heading or headings[-1], headings, value.align))
+    return columns
+
+
+def _first_closing_rows(grid: CellGrid) -> set[int]:
+    """Return the first average or pooled row of each group that has other rows before it."""
+    rows = set()
+    for row in range(1, len(grid.row_labels)):
+        begins_group = grid.group_labels[row] != grid.group_labels[row - 1]
+        if grid.closing[row] and not grid.closing[row - 1] and not begins_group:
+            rows.add(row)
+    return rows
 
 
 def _stub_heading(column: str, labels: Labels) -> str:
-    """The heading of row labels."""
+    """Return the heading of the row labels that a column gives."""
     return "Variable" if column in ("x", "y") else labels.column(column)

@@ -1,4 +1,4 @@
-"""P values of a regression table: of each term, and of a factor as a whole."""
+"""P values of a regression table: of each term, and of a factor with all of its levels."""
 
 import numpy as np
 
@@ -8,36 +8,45 @@ from salstats.display.facts import adjustment_text
 from salstats.display.tables.models import Frames, combine, model_columns
 from salstats.display.tables.placement import key_of
 from salstats.display.text.format import row_p_text
-from salstats.display.text.terms import factor_of
+from salstats.display.text.terms import factors_of_rows
 
 
 def factor_tests(
     estimates: Estimates, joint: Frames | None, style: str, *, named: bool
 ) -> tuple[list[str], str]:
-    """Return P of the factor or interaction that each row is a level of, "" where unknown, and a note."""
+    """Return P of the factor or interaction that each row is a level of, "" where unknown, and a note.
+
+    With `named` each text begins with "P".
+    """
     frame = estimates.frame
     if joint is None:
         return [""] * len(frame), ""
     tests = combine(joint, ("term", "p_value"), "joint")
-    models = [c for c in model_columns(estimates) if c in tests.frame.columns]
-    texts = [row_p_text(row, style, named=named) for row in tests.frame.to_dict("records")]
-    of = {}
-    for i, term in enumerate(tests.frame["term"]):
-        of[key_of(tests.frame, i, models), str(term)] = texts[i]
-    found = [of.get((key_of(frame, i, models), name), "") for i, name in enumerate(factor_of(frame))]
-    if not any(found):
+    models = [column for column in model_columns(estimates) if column in tests.frame.columns]
+    text_of_factor = {}
+    for row, test in enumerate(tests.frame.to_dict("records")):
+        model = key_of(tests.frame, row, models)
+        text_of_factor[model, str(test["term"])] = row_p_text(test, style, named=named)
+    texts = []
+    for row, factor in enumerate(factors_of_rows(frame)):
+        texts.append(text_of_factor.get((key_of(frame, row, models), factor), ""))
+    if not any(texts):
         raise SalstatsError(
             "joint has no test of a factor of these models; give fit.joint(each=True) of the same fit"
         )
     adjusted = f"adjusted ({adjustment_text(tests)})" if tests.is_adjusted else "not adjusted"
-    note = f"P beside a factor: joint {_wald(estimates)}test of all its levels, {adjusted}."
-    terms = {str(term) for term in tests.values("term")}
-    if any(":" in term and terms & set(term.split(":")) for term in terms):
+    note = f"P beside a factor: joint {_wald_prefix(estimates)}test of all its levels, {adjusted}."
+    if _has_factor_and_interaction({str(term) for term in tests.values("term")}):
         note += (
             " Of a factor in an interaction it is a type III test on sum contrasts: on average over the "
             "levels of other factors, and where numbers are 0."
         )
-    return found, note
+    return texts, note
+
+
+def _has_factor_and_interaction(terms: set[str]) -> bool:
+    """Return whether terms include an interaction together with one of its variables."""
+    return any(":" in term and not terms.isdisjoint(term.split(":")) for term in terms)
 
 
 def p_texts(estimates: Estimates, style: str) -> list[str]:
@@ -50,7 +59,7 @@ def p_note(estimates: Estimates, *, in_column: bool) -> str:
     """Name the test behind the stars; behind P values in a column also what they were adjusted by."""
     if "df" not in estimates.frame.columns:
         return ""
-    text = f"P values: two-sided {_wald(estimates)}{_kind(estimates)}"
+    text = f"P values: two-sided {_wald_prefix(estimates)}{_test_kind(estimates)}"
     if not in_column:
         return f"{text}."
     if estimates.is_adjusted:
@@ -58,14 +67,14 @@ def p_note(estimates: Estimates, *, in_column: bool) -> str:
     return f"{text}; not adjusted for multiple tests."
 
 
-def _wald(estimates: Estimates) -> str:
-    """Return the word before tests that compare estimates with their standard errors."""
-    return "" if _by_rank_scores(estimates) else "Wald "
+def _wald_prefix(estimates: Estimates) -> str:
+    """Return "Wald " for tests that compare estimates with their standard errors, else ""."""
+    return "" if _has_rank_score_tests(estimates) else "Wald "
 
 
-def _kind(estimates: Estimates) -> str:
-    """Return which tests there are of single terms."""
-    if _by_rank_scores(estimates):
+def _test_kind(estimates: Estimates) -> str:
+    """Return the kind of test of single terms: "t tests"."""
+    if _has_rank_score_tests(estimates):
         return "rank-score tests"
     is_tested = ~np.isnan(estimates.numbers("p_value"))
     is_normal = np.isnan(estimates.numbers("df"))[is_tested]
@@ -74,6 +83,6 @@ def _kind(estimates: Estimates) -> str:
     return "t or z tests" if is_normal.any() else "t tests"
 
 
-def _by_rank_scores(estimates: Estimates) -> bool:
+def _has_rank_score_tests(estimates: Estimates) -> bool:
     """Return whether all limits, and so the tests, are those of rank scores."""
     return estimates.values("interval") == ["rank_score"]

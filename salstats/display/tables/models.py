@@ -1,6 +1,6 @@
-"""Which column of a regression table each model stands in, what it is called, and the rows at its foot."""
+"""Models in the columns of a regression table: their headings, and the statistics at the foot."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -26,143 +26,218 @@ from salstats.stats.models.families import FAMILIES
 from salstats.stats.models.linear import GAUSSIAN
 
 Frames: TypeAlias = pd.DataFrame | Sequence[pd.DataFrame] | Mapping[str, pd.DataFrame]
-#: A group of rows and a column of the table.
-Place: TypeAlias = tuple[Key, int]
 #: Column with the names of frames that were given by name.
 NAME = "_name"
-#: Statistics of a fit, with their headings and whether they are of the likelihood: these are shown where
-#: there is no R² only, with one decimal.
 _RESIDUAL_SD = "Residual SD"
+
+
+class ModelCell(NamedTuple):
+    """The position of a model in a table: key of its group of rows, and its column."""
+
+    group: Key
+    column: int
+
+
+#: Rows at the foot: texts by heading and by the model's cell.
+FootRows: TypeAlias = dict[str, dict[ModelCell, str]]
+
+
+class Statistic(NamedTuple):
+    """A column of `fit_statistics` that is shown at the foot.
+
+    Statistics of the likelihood have one decimal, and are shown only of models without R².
+    """
+
+    column: str
+    heading: str
+    of_likelihood: bool = False
+
+
 _STATISTICS = (
-    ("r_squared", "R²", False),
-    ("adj_r_squared", "Adjusted R²", False),
-    ("sigma", _RESIDUAL_SD, False),
-    ("alpha", "Correlation within units", False),
-    ("scale", "Scale", False),
-    ("precision", "Precision", False),
-    ("log_lik", "Log-likelihood", True),
-    ("aic", "AIC", True),
+    Statistic("r_squared", "R²"),
+    Statistic("adj_r_squared", "Adjusted R²"),
+    Statistic("sigma", _RESIDUAL_SD),
+    Statistic("alpha", "Correlation within units"),
+    Statistic("scale", "Scale"),
+    Statistic("precision", "Precision"),
+    Statistic("log_lik", "Log-likelihood", of_likelihood=True),
+    Statistic("aic", "AIC", of_likelihood=True),
 )
 
 
 def combine(frames: Frames, needed: Sequence[str], name: str) -> Estimates:
-    """Read frames one below the other, with their names, if they have any, in a column in front."""
+    """Read frames and join their rows, the names of frames, if they have any, in a column in front."""
+    readings: list[Estimates] = []
     if isinstance(frames, Mapping):
-        parts = [read_estimates(frame, name, needed) for frame in frames.values()]
-        labelled = [part.frame.assign(**{NAME: str(key)}) for key, part in zip(frames, parts, strict=True)]
-        parts = [part.with_frame(frame) for part, frame in zip(parts, labelled, strict=True)]
+        for key, frame in frames.items():
+            reading = read_estimates(frame, name, needed)
+            readings.append(reading.with_frame(reading.frame.assign(**{NAME: str(key)})))
     elif isinstance(frames, pd.DataFrame):
-        parts = [read_estimates(frames, name, needed)]
+        readings.append(read_estimates(frames, name, needed))
     elif isinstance(frames, Sequence) and not isinstance(frames, str):
-        parts = [read_estimates(frame, name, needed) for frame in frames]
+        readings += [read_estimates(frame, name, needed) for frame in frames]
     else:
         raise SalstatsError(
             f"{name} must be a frame, a list of frames or a mapping from names to frames, "
             f"not {type(frames).__name__}"
         )
-    if not parts:
+    if not readings:
         raise SalstatsError(f"{name} holds no frame")
-    whole = pd.concat([part.frame for part in parts], ignore_index=True)
-    named = [NAME] if NAME in whole.columns else []
-    keys = [key for part in parts for key in part.keys if key != "reference"]
-    return parts[0].with_frame(whole[list(dict.fromkeys([*named, *keys, *whole.columns]))])
+    joined_frame = pd.concat([reading.frame for reading in readings], ignore_index=True)
+    first_columns = [NAME] if NAME in joined_frame.columns else []
+    for reading in readings:
+        first_columns += [key for key in reading.keys if key != "reference"]
+    columns = list(dict.fromkeys([*first_columns, *joined_frame.columns]))
+    return readings[0].with_frame(joined_frame[columns])
 
 
 def terms_shown(frame: pd.DataFrame, keep: Sequence[str] | None, intercept: bool) -> list[str]:
-    """The terms that are shown, in the frame's order or that of `keep`."""
-    terms = [str(t) for t in dict.fromkeys(frame["term"])]
+    """Return the terms that a table shows, in the frame's order or that of `keep`."""
+    terms = [str(term) for term in dict.fromkeys(frame["term"])]
     if keep is None:
-        return [t for t in terms if t != INTERCEPT or intercept]
-    wanted = [keep] if isinstance(keep, str) else list(keep)
-    unknown = [t for t in wanted if t not in terms]
+        return [term for term in terms if term != INTERCEPT or intercept]
+    selection = [keep] if isinstance(keep, str) else list(keep)
+    unknown = [term for term in selection if term not in terms]
     if unknown:
         raise ColumnError(f"keep names {unknown[0]!r}, which is no term of the models: {quoted(terms)}")
-    return wanted
+    return selection
 
 
 def model_columns(estimates: Estimates) -> list[str]:
     """Return the columns that tell models apart."""
-    columns = estimates.frame.columns
-    further = [c for c in ("reference", "formula") if c in columns and c not in estimates.keys]
-    return [*estimates.keys, *further]
+    columns = list(estimates.keys)
+    for column in ("reference", "formula"):
+        if column in estimates.frame.columns and column not in columns:
+            columns.append(column)
+    return columns
 
 
 def hidden_variables(frame: pd.DataFrame) -> dict[str, Key]:
-    """The variables of each formula that none of its rows is a term of."""
+    """Return the variables of each formula that none of its rows is a term of."""
+    if "formula" not in frame.columns:
+        return {}
     hidden = {}
-    for formula, rows in frame.groupby("formula", sort=False) if "formula" in frame.columns else ():
+    for formula, rows in frame.groupby("formula", sort=False):
         shown = variables_in(str(formula), rows["term"].astype(str).tolist())
-        hidden[str(formula)] = tuple(c for c in variables_in(str(formula)) if c not in shown)
+        variables = variables_in(str(formula))
+        hidden[str(formula)] = tuple(variable for variable in variables if variable not in shown)
     return hidden
 
 
-def gaps(frame: pd.DataFrame) -> np.ndarray:
-    """Which rows are of models of the gap reference - method."""
-    has_reference = "reference" in frame.columns
-    return np.asarray(frame["reference"].notna()) if has_reference else np.zeros(len(frame), dtype=bool)
+def is_gap(frame: pd.DataFrame) -> np.ndarray:
+    """Return, for each row, whether it is of a model of the gap between a reference and a method."""
+    if "reference" not in frame.columns:
+        return np.zeros(len(frame), dtype=bool)
+    return np.asarray(frame["reference"].notna())
 
 
 class ModelColumns(NamedTuple):
-    """The column of each row of a frame of terms, and the headings of each column from the outermost."""
+    """The columns of a regression table that models stand in.
 
-    of: list[int]
+    Attributes
+    ----------
+    column_of_row : list of int
+        The column of each row of a frame of terms.
+    headings : list of tuple of str
+        The headings of each column from the outermost.
+    formulas : list of str
+        The right side of "Model 1" and so on, empty where formulas are no headings.
+    """
+
+    column_of_row: list[int]
     headings: list[Key]
     formulas: list[str]
 
 
 def arrange(frame: pd.DataFrame, shown: Sequence[str], groups: Sequence[str], labels: Labels) -> ModelColumns:
-    """The column of each row: by name, outcome, `shown` grouping columns and gap, then formula.
+    """Return the columns of models: by name, outcome, `shown` grouping columns and gap, then formula.
 
     The formula only counts where two models would have the same term in one cell: models of one
     outcome with one term each share a column.
     """
-    levels = _levels(frame, shown, labels)
-    within = [key_of(frame, i, [*groups, "term"]) for i in range(len(frame))]
-    places = list(zip(*levels.values(), strict=True))
+    levels = _heading_levels(frame, shown, labels)
+    rows_of_table = [key_of(frame, row, [*groups, "term"]) for row in range(len(frame))]
+    headings = _combinations(levels)
     formulas: list[str] = []
-    if len(set(zip(places, within, strict=True))) < len(frame) and "formula" in frame.columns:
-        right = [side_text(str(f), labels) for f in frame["formula"]]
-        formulas = list(dict.fromkeys(right))
-        levels["formula"] = [f"Model {formulas.index(r) + 1}" for r in right]
-        places = list(zip(*levels.values(), strict=True))
-    seen: dict[Any, int] = {}
-    for i, cell in enumerate(zip(places, within, strict=True)):
-        if seen.setdefault(cell, i) != i:
-            said = ", ".join(part for part in (*cell[0], *cell[1])[1:] if part)
-            raise SalstatsError(
-                f"two estimates in one cell: term {frame['term'].iloc[i]!r} of rows {seen[cell]} and {i} "
-                f"({said}); keep one of them, or name the frames as in {{'Model 1': terms, ...}}"
-            )
-    # methods as labels have them, the gap behind, all else as it comes
-    ranks, is_gap = [labels.categorical(frame, c).codes for c in shown], gaps(frame)
-    ordered = sorted(range(len(frame)), key=lambda i: (is_gap[i], *(rank[i] for rank in ranks)))
+    n_cells = len(set(zip(headings, rows_of_table, strict=True)))
+    if n_cells < len(frame) and "formula" in frame.columns:
+        right_sides = [side_text(str(formula), labels) for formula in frame["formula"]]
+        formulas = list(dict.fromkeys(right_sides))
+        levels["formula"] = [f"Model {formulas.index(side) + 1}" for side in right_sides]
+        headings = _combinations(levels)
+    _check_cells(frame, headings, rows_of_table)
+
     order = {level: list(dict.fromkeys(texts)) for level, texts in levels.items()}
-    order["source"] = list(dict.fromkeys(levels["source"][i] for i in ordered))
-    columns = sorted(
-        set(places), key=lambda p: [order[level].index(text) for level, text in zip(levels, p, strict=True)]
-    )
-    said_levels = [_is_said(frame, level, levels) for level in levels]
-    headings = [tuple(t for t, said in zip(p, said_levels, strict=True) if said) for p in columns]
-    return ModelColumns([columns.index(p) for p in places], headings, formulas)
+    order["source"] = _source_order(frame, levels["source"], shown, labels)
+
+    def positions(heading: Key) -> list[int]:
+        return [order[level].index(text) for level, text in zip(levels, heading, strict=True)]
+
+    columns = sorted(set(headings), key=positions)
+    in_heading = [_stands_in_heading(frame, level, levels) for level in levels]
+    shown_headings = []
+    for heading in columns:
+        texts = zip(heading, in_heading, strict=True)
+        shown_headings.append(tuple(text for text, is_shown in texts if is_shown))
+    return ModelColumns([columns.index(heading) for heading in headings], shown_headings, formulas)
 
 
-def _levels(frame: pd.DataFrame, shown: Sequence[str], labels: Labels) -> dict[str, list[str]]:
-    """Each level of the headings with its text for each row, the outermost first."""
-    levels = {"kind": [_kind(row) for row in frame.to_dict("records")]}
+def _combinations(levels: Mapping[str, list[str]]) -> list[Key]:
+    """Return the texts of all levels for each row."""
+    return list(zip(*levels.values(), strict=True))
+
+
+def _check_cells(frame: pd.DataFrame, headings: Sequence[Key], rows_of_table: Sequence[Key]) -> None:
+    """Raise SalstatsError where two estimates would stand in one cell."""
+    first_rows: dict[Hashable, int] = {}
+    for row, cell in enumerate(zip(headings, rows_of_table, strict=True)):
+        first_row = first_rows.setdefault(cell, row)
+        if first_row == row:
+            continue
+        heading, row_of_table = cell
+        # the first text of a heading is the kind of estimate
+        description = ", ".join(text for text in (*heading[1:], *row_of_table) if text)
+        raise SalstatsError(
+            f"two estimates in one cell: term {frame['term'].iloc[row]!r} of rows {first_row} and {row} "
+            f"({description}); keep one of them, or name the frames as in {{'Model 1': terms, ...}}"
+        )
+
+
+def _source_order(
+    frame: pd.DataFrame, sources: Sequence[str], shown: Sequence[str], labels: Labels
+) -> list[str]:
+    """Return the texts of sources with methods in the order of labels, gaps behind."""
+    ranks = [labels.categorical(frame, column).codes for column in shown]
+    of_gap = is_gap(frame)
+    rows = sorted(range(len(frame)), key=lambda row: (of_gap[row], *(rank[row] for rank in ranks)))
+    return list(dict.fromkeys(sources[row] for row in rows))
+
+
+def _heading_levels(frame: pd.DataFrame, shown: Sequence[str], labels: Labels) -> dict[str, list[str]]:
+    """Return the levels of headings with the text of each for each row, the outermost first.
+
+    Levels are the "kind" of estimate, the "name" of a frame, the "outcome" and the "source", which are the
+    values of the `shown` grouping columns.
+    """
+    rows = frame.to_dict("records")
+    levels = {"kind": [_kind(row) for row in rows]}
     if NAME in frame.columns:
-        levels["name"] = [str(v) for v in frame[NAME]]
+        levels["name"] = [str(name) for name in frame[NAME]]
     if "formula" in frame.columns:
-        levels["outcome"] = [labels.term(str(f).partition("~")[0].strip()) for f in frame["formula"]]
-    if len(set(levels["kind"])) == 1 == len(set(levels.get("outcome", []))):
-        # one outcome is said once, with what the estimates are
-        outcome, kind = levels.pop("outcome")[0], levels["kind"][0]
+        outcomes = [str(formula).partition("~")[0].strip() for formula in frame["formula"]]
+        levels["outcome"] = [labels.term(outcome) for outcome in outcomes]
+    has_one_kind = len(set(levels["kind"])) == 1
+    if has_one_kind and len(set(levels.get("outcome", []))) == 1:
+        # a single outcome stands in front of what the estimates are
+        outcome = levels.pop("outcome")[0]
+        kind = levels["kind"][0]
         levels["kind"] = [f"{outcome}, {kind[0].lower()}{kind[1:]}"] * len(frame)
-    levels["source"] = [_source(row, shown, labels) for row in frame.to_dict("records")]
+    levels["source"] = [_source(row, shown, labels) for row in rows]
     return levels
 
 
 def _kind(row: Mapping[Any, Any]) -> str:
-    """What an estimate of a row is."""
+    """Return the kind of estimate in a row: "Coefficient", "Odds ratio"."""
     if isinstance(row.get("average"), str):
         return "Average marginal effect"
     link = FAMILIES.get(str(row.get("family")), GAUSSIAN).link
@@ -170,151 +245,209 @@ def _kind(row: Mapping[Any, Any]) -> str:
 
 
 def _source(row: Mapping[Any, Any], shown: Sequence[str], labels: Labels) -> str:
-    """The values of the columns shown, a method with a reference as their difference."""
-    texts = {c: labels.value(c, row[c]) for c in shown if row[c] is not None and row[c] == row[c]}
+    """Return the values of grouping columns in a row, a method with a reference as their difference."""
+    texts = {}
+    for column in shown:
+        value = row[column]
+        if not _is_missing(value):
+            texts[column] = labels.value(column, value)
     reference = row.get("reference")
-    if "method" in texts and reference is not None and reference == reference:
+    if "method" in texts and not _is_missing(reference):
         texts["method"] = f"{labels.value('reference', reference)} {MINUS} {texts['method']}"
     return ", ".join(texts.values())
 
 
-def _is_said(frame: pd.DataFrame, level: str, levels: Mapping[str, list[str]]) -> bool:
-    """Whether a level stands in the headings: what tells columns apart, and the outcome."""
+def _is_missing(value: Any) -> bool:
+    """Return whether a value is None or NaN."""
+    return value is None or value != value
+
+
+def _stands_in_heading(frame: pd.DataFrame, level: str, levels: Mapping[str, list[str]]) -> bool:
+    """Return whether a level is a heading: those that tell columns apart, and the outcome.
+
+    An outcome that follows from the name of its frame is none.
+    """
     texts = levels[level]
     if level == "outcome" and "name" in levels:
-        return len(set(zip(levels["name"], texts, strict=True))) > len(set(levels["name"]))
-    return level != "source" or len(set(texts)) > 1 or bool(gaps(frame).any())
+        names = levels["name"]
+        return len(set(zip(names, texts, strict=True))) > len(set(names))
+    if level == "source":
+        return len(set(texts)) > 1 or bool(is_gap(frame).any())
+    return True
 
 
-def models_by_place(
-    estimates: Estimates, column_of: Sequence[int], groups: Sequence[str]
-) -> dict[Place, list[int]]:
+def models_by_cell(
+    estimates: Estimates, column_of_row: Sequence[int], groups: Sequence[str]
+) -> dict[ModelCell, list[int]]:
     """Return one row of each model that stands in a group and column."""
-    frame, columns = estimates.frame, model_columns(estimates)
-    found: dict[Place, dict[Key, int]] = {}
-    for row, column in enumerate(column_of):
-        models = found.setdefault((key_of(frame, row, groups), column), {})
-        models.setdefault(key_of(frame, row, columns), row)
-    return {place: list(rows.values()) for place, rows in found.items()}
+    frame = estimates.frame
+    columns = model_columns(estimates)
+    first_rows: dict[ModelCell, dict[Key, int]] = {}
+    for row, column in enumerate(column_of_row):
+        cell = ModelCell(key_of(frame, row, groups), column)
+        model = key_of(frame, row, columns)
+        first_rows.setdefault(cell, {}).setdefault(model, row)
+    return {cell: list(rows.values()) for cell, rows in first_rows.items()}
 
 
 def fit_rows(
     estimates: Estimates,
-    models: Mapping[Place, Sequence[int]],
+    models: Mapping[ModelCell, Sequence[int]],
     fit: Frames | None,
     parameters: Estimates,
     components: Estimates | None,
     labels: Labels,
     digits: int,
     style: str,
-) -> list[tuple[str, dict[Place, str]]]:
-    """The rows at the foot: heading, and text by group and column, of columns with one model only."""
-    single = {place: rows[0] for place, rows in models.items() if len(rows) == 1}
-    rows = _parameters(estimates, parameters, single, labels, digits)
+) -> FootRows:
+    """Return the rows at the foot, which have texts in columns with one model only.
+
+    Parameters
+    ----------
+    estimates : Estimates
+        The terms.
+    models : Mapping of ModelCell to sequence of int
+        One row of `estimates` for each model in a cell.
+    fit : DataFrame, list of DataFrame or dict of str to DataFrame, optional
+        Frames of `fit_statistics`.
+    parameters : Estimates
+        Rows of `tidy` that are no coefficients, such as variances.
+    components : Estimates, optional
+        Rows of `variance_components`.
+    labels, digits, style
+        See `table_regression`.
+    """
+    # a column with several models has no statistics
+    model_rows = {cell: rows[0] for cell, rows in models.items() if len(rows) == 1}
+    foot = _parameter_rows(estimates, parameters, model_rows, labels, digits)
     if components is not None:
-        rows |= _components(estimates, components, single, labels, digits, style)
-    n_heading, unit = labels.column("n"), estimates.single("unit")
-    n, n_units = estimates.numbers("n"), estimates.numbers("n_units")
-    rows[n_heading] = {place: count_text(n[row]) for place, row in single.items()}
+        foot |= _component_rows(estimates, components, model_rows, labels, digits, style)
+    n_heading = labels.column("n")
+    n = estimates.numbers("n")
+    foot[n_heading] = {cell: count_text(n[row]) for cell, row in model_rows.items()}
+    unit = estimates.single("unit")
+    n_units = estimates.numbers("n_units")
     if unit is not None and (n_units < n).any():
-        rows[plural(str(unit)).capitalize()] = {p: count_text(n_units[row]) for p, row in single.items()}
+        unit_heading = plural(str(unit)).capitalize()
+        foot[unit_heading] = {cell: count_text(n_units[row]) for cell, row in model_rows.items()}
     if fit is not None:
-        whole = combine(fit, (), "fit")
-        statistics = _statistics(whole, _fit_of(estimates, whole, single), n_heading, digits)
-        # with components the residual SD has limits
-        rows |= {
-            heading: t for heading, t in statistics.items() if heading not in rows or heading == n_heading
-        }
-    return [(heading, texts) for heading, texts in rows.items() if set(texts.values()) - {MISSING, ""}]
+        statistics = _statistic_rows(estimates, combine(fit, (), "fit"), model_rows, n_heading, digits)
+        for heading, texts in statistics.items():
+            # the residual SD of components has limits and stays; n of the fit counts all of its rows
+            if heading not in foot or heading == n_heading:
+                foot[heading] = texts
+    return {heading: texts for heading, texts in foot.items() if set(texts.values()) - {MISSING, ""}}
 
 
-def _parameters(
-    estimates: Estimates, parameters: Estimates, single: Mapping[Place, int], labels: Labels, digits: int
-) -> dict[str, dict[Place, str]]:
-    """Variances and the like by term; they may be small, so that `digits` of them are significant."""
+def _parameter_rows(
+    estimates: Estimates,
+    parameters: Estimates,
+    model_rows: Mapping[ModelCell, int],
+    labels: Labels,
+    digits: int,
+) -> FootRows:
+    """Return variances and other parameters by term; they may be small, so that `digits` are significant."""
     # broom.mixed's `group` is of variances alone and tells no models apart
-    columns = [c for c in model_columns(estimates) if estimates.values(c)]
-    own = [key for key in estimates.keys if key not in columns]
-    places = {key_of(estimates.frame, row, columns): place for place, row in single.items()}
-    estimate = parameters.numbers("estimate")
-    rows: dict[str, dict[Place, str]] = {}
-    for i, term in enumerate(parameters.frame["term"]):
-        place = places.get(key_of(parameters.frame, i, columns))
-        if place is not None:
-            named = [*key_of(parameters.frame, i, own), labels.value("term", term).replace("__", " ")]
-            text = number_text(estimate[i], digits).replace("-", MINUS)
-            rows.setdefault(", ".join(filter(None, named)), {})[place] = text
-    return rows
+    columns = [column for column in model_columns(estimates) if estimates.values(column)]
+    parameter_keys = [key for key in estimates.keys if key not in columns]
+    cells = {key_of(estimates.frame, row, columns): cell for cell, row in model_rows.items()}
+    values = parameters.numbers("estimate")
+    foot: FootRows = {}
+    for row, term in enumerate(parameters.frame["term"]):
+        cell = cells.get(key_of(parameters.frame, row, columns))
+        if cell is None:
+            continue
+        names = [*key_of(parameters.frame, row, parameter_keys)]
+        names.append(labels.value("term", term).replace("__", " "))
+        heading = ", ".join(name for name in names if name)
+        foot.setdefault(heading, {})[cell] = number_text(values[row], digits).replace("-", MINUS)
+    return foot
 
 
-def _components(
+def _component_rows(
     estimates: Estimates,
     components: Estimates,
-    single: Mapping[Place, int],
+    model_rows: Mapping[ModelCell, int],
     labels: Labels,
     digits: int,
     style: str,
-) -> dict[str, dict[Place, str]]:
-    """SDs and shares of random effects with their limits, then the numbers of groups."""
-    columns = [c for c in model_columns(estimates) if c in components.frame.columns]
-    places = {key_of(estimates.frame, row, columns): place for place, row in single.items()}
-    said = {row.term: row.whole for row in term_rows(estimates.frame, labels)}
-    found: list[dict[str, dict[Place, str]]] = [{}, {}, {}]
-    for i, row in enumerate(components.frame.to_dict("records")):
-        place = places.get(key_of(components.frame, i, columns))
-        if place is None:
+) -> FootRows:
+    """Return SDs and shares of random effects with their limits, then the numbers of groups."""
+    columns = [column for column in model_columns(estimates) if column in components.frame.columns]
+    cells = {key_of(estimates.frame, row, columns): cell for cell, row in model_rows.items()}
+    term_labels = {row.term: row.whole for row in term_rows(estimates.frame, labels)}
+    deviations: FootRows = {}
+    residual_deviations: dict[ModelCell, str] = {}
+    shares: FootRows = {}
+    group_counts: FootRows = {}
+    for row_number, row in enumerate(components.frame.to_dict("records")):
+        cell = cells.get(key_of(components.frame, row_number, columns))
+        if cell is None:
             continue
-        residual = row["group"] == RESIDUAL
         group = group_text(str(row["group"]).split(":"), labels)
-        own = (
-            [] if row["term"] in (INTERCEPT, None) or row["term"] != row["term"] else row["term"].split(", ")
-        )
-        term = f", {' and '.join(said.get(t, labels.term(t)) for t in own)}" if own else ""
-        if row["parameter"] == "variance":
-            low, high = (np.sqrt(row[c]) for c in ("conf_low", "conf_high"))
-            heading, value = _RESIDUAL_SD if residual else f"SD, {group}{term}", row["std_dev"]
+        effect = group + _random_slope_text(row["term"], term_labels, labels)
+        if row["parameter"] != "variance":
+            text = interval_text(row["estimate"], row["conf_low"], row["conf_high"], digits, style)
+            deviations.setdefault(f"Correlation, {effect}", {})[cell] = text
         else:
-            heading, value = f"Correlation, {group}{term}", row["estimate"]
-            low, high = row["conf_low"], row["conf_high"]
-        found[0].setdefault(heading, {})[place] = interval_text(value, low, high, digits, style)
-        if not residual and row["share"] == row["share"]:
-            share = interval_text(row["share"], row["share_low"], row["share_high"], digits, style)
-            found[1].setdefault(f"Share of variance (ICC), {group}", {})[place] = share
-        if not residual:
-            found[2].setdefault(f"n, {group}", {})[place] = count_text(row["n_groups"])
-    residuals = found[0].pop(_RESIDUAL_SD, {})
-    return found[0] | {_RESIDUAL_SD: residuals} | found[1] | found[2]
+            low = np.sqrt(row["conf_low"])
+            high = np.sqrt(row["conf_high"])
+            text = interval_text(row["std_dev"], low, high, digits, style)
+            if row["group"] == RESIDUAL:
+                residual_deviations[cell] = text
+            else:
+                deviations.setdefault(f"SD, {effect}", {})[cell] = text
+        if row["group"] == RESIDUAL:
+            continue
+        if not _is_missing(row["share"]):
+            text = interval_text(row["share"], row["share_low"], row["share_high"], digits, style)
+            shares.setdefault(f"Share of variance (ICC), {group}", {})[cell] = text
+        group_counts.setdefault(f"n, {group}", {})[cell] = count_text(row["n_groups"])
+    return deviations | {_RESIDUAL_SD: residual_deviations} | shares | group_counts
 
 
-def _fit_of(estimates: Estimates, fit: Estimates, single: Mapping[Place, int]) -> dict[Place, int | None]:
-    """Return the row of `fit` of each model."""
-    shared = [c for c in model_columns(estimates) if c in fit.frame.columns]
-    rows = {key_of(fit.frame, i, shared): i for i in range(len(fit))}
+def _random_slope_text(term: Any, term_labels: Mapping[str | None, str], labels: Labels) -> str:
+    """Return the terms of a random slope behind its group, "" of an intercept: ", Area and Task"."""
+    if _is_missing(term) or term == INTERCEPT:
+        return ""
+    texts = [term_labels.get(name, labels.term(name)) for name in term.split(", ")]
+    return f", {' and '.join(texts)}"
+
+
+def _statistic_rows(
+    estimates: Estimates, fit: Estimates, model_rows: Mapping[ModelCell, int], n_heading: str, digits: int
+) -> FootRows:
+    """Return the statistics of each model, n among them; a dash where `fit` has no row of a model."""
+    fit_row_of = _matching_fit_rows(estimates, fit, model_rows)
+    is_linear = ~np.isnan(fit.numbers("r_squared"))
+
+    def texts_by_cell(texts: Sequence[str]) -> dict[ModelCell, str]:
+        return {cell: MISSING if row is None else texts[row] for cell, row in fit_row_of.items()}
+
+    foot = {n_heading: texts_by_cell([count_text(n) for n in fit.numbers("nobs")])}
+    for statistic in _STATISTICS:
+        decimals = 1 if statistic.of_likelihood else digits
+        texts = []
+        for value, linear in zip(fit.numbers(statistic.column), is_linear, strict=True):
+            is_hidden = np.isnan(value) or (statistic.of_likelihood and linear)
+            texts.append("" if is_hidden else fixed_text(value, decimals))
+        foot[statistic.heading] = texts_by_cell(texts)
+    return foot
+
+
+def _matching_fit_rows(
+    estimates: Estimates, fit: Estimates, model_rows: Mapping[ModelCell, int]
+) -> dict[ModelCell, int | None]:
+    """Return the row of `fit` of each model, None where it has none."""
+    shared = [column for column in model_columns(estimates) if column in fit.frame.columns]
+    rows = {key_of(fit.frame, row, shared): row for row in range(len(fit))}
     if len(rows) < len(fit):
         raise SalstatsError(
             "fit has two rows for one model; give the frame of fit_statistics of these models"
         )
-    found = {place: rows.get(key_of(estimates.frame, row, shared)) for place, row in single.items()}
-    if single and not any(row is not None for row in found.values()):
+    matches = {cell: rows.get(key_of(estimates.frame, row, shared)) for cell, row in model_rows.items()}
+    if model_rows and not any(row is not None for row in matches.values()):
         raise SalstatsError(
             "fit has no row of these models; call fit_statistics with the same arguments as regress"
         )
-    return found
-
-
-def _statistics(
-    fit: Estimates, found: Mapping[Place, int | None], n_heading: str, digits: int
-) -> dict[str, dict[Place, str]]:
-    """Return the statistics of each model, n among them."""
-    n, linear = fit.numbers("nobs"), ~np.isnan(fit.numbers("r_squared"))
-    rows = {n_heading: {p: MISSING if row is None else count_text(n[row]) for p, row in found.items()}}
-    for name, heading, of_likelihood in _STATISTICS:
-        values = fit.numbers(name)
-        texts = [
-            ""
-            if np.isnan(v) or (of_likelihood and linear[i])
-            else fixed_text(v, 1 if of_likelihood else digits)
-            for i, v in enumerate(values)
-        ]
-        rows[heading] = {p: MISSING if row is None else texts[row] for p, row in found.items()}
-    return rows
+    return matches

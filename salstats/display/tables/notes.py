@@ -1,4 +1,4 @@
-"""What stands below a table: sentences made from the columns of the frame it shows."""
+"""Notes below a table: sentences made from the columns of the frame that it shows."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -45,14 +45,15 @@ def equal_note(estimates: Estimates, labels: Labels, style: str) -> str:
     rows = estimates.where(estimates.frame["term"] == "equal")
     for row in rows.frame.to_dict("records"):
         text = f"{_statistic_text(row)}, {p_text(row['p_value'], style, named=True)}"
-        of = ", ".join(labels.value(key, row[key]) for key in keys)
-        texts.append(f"{text} ({of})" if of else text)
+        group = ", ".join(labels.value(key, row[key]) for key in keys)
+        texts.append(f"{text} ({group})" if group else text)
     return f"All equal: {'; '.join(texts)}."
 
 
 def _statistic_text(row: Mapping[Any, Any]) -> str:
     """Return a statistic with its degrees of freedom: "F(1, 15.3) = 4.46"."""
-    df, residual_df = count_text(row["df"]), row["df_residual"]
+    df = count_text(row["df"])
+    residual_df = row["df_residual"]
     if np.isnan(residual_df):
         distribution = f"χ²({df})"
     elif residual_df < 100:
@@ -63,7 +64,7 @@ def _statistic_text(row: Mapping[Any, Any]) -> str:
 
 
 def last_note(estimates: Estimates) -> str:
-    """Say what an average and a pooled row are."""
+    """Say of what rows "Overall" and "Average" are."""
     sentences = []
     for key in estimates.keys:
         values = estimates.values(key)
@@ -76,51 +77,64 @@ def last_note(estimates: Estimates) -> str:
 
 
 def _average_text(averages: Estimates) -> str:
-    """Return what was averaged, which for a percentage decrease can be one of two things."""
+    """Return the kind of average: "unweighted mean".
+
+    A percentage decrease can be that of averaged means, or an average of decreases.
+    """
     weights = averages.single("weights")
     shares = "" if weights is None else str(weights).partition(MEMBERS)[2]
-    how = "weighted" if shares else "unweighted"
-    by = f" (weights {shares})" if shares else ""
+    kind = "weighted" if shares else "unweighted"
+    shares_text = f" (weights {shares})" if shares else ""
     if averages.term != "percent_decrease" or not averages.values("reference_mean"):
-        return f"{how} mean{by}"
-    reference, method = averages.numbers("reference_mean"), averages.numbers("method_mean")
+        return f"{kind} mean{shares_text}"
+    reference = averages.numbers("reference_mean")
+    method = averages.numbers("method_mean")
     with np.errstate(divide="ignore", invalid="ignore"):
-        of_means = 100 * (reference - method) / reference
-    # as a study printed it, to three digits, it is the same too
-    is_same = np.isclose(of_means, averages.numbers("estimate"), rtol=1e-9, atol=5e-4, equal_nan=True)
-    return f"decrease of the {how} means{by}" if is_same.all() else f"{how} mean{by} of the decreases"
+        decrease_of_means = 100 * (reference - method) / reference
+    # the tolerance admits decreases that a study printed with three digits
+    is_decrease_of_means = np.isclose(
+        decrease_of_means, averages.numbers("estimate"), rtol=1e-9, atol=5e-4, equal_nan=True
+    )
+    if is_decrease_of_means.all():
+        return f"decrease of the {kind} means{shares_text}"
+    return f"{kind} mean{shares_text} of the decreases"
 
 
 def best_note(best: Best, over: Sequence[str], exclude: Sequence[str], labels: Labels) -> str:
-    """What bold means, or nothing where nothing is bold."""
-    unknown = joined([labels.value("metric", m) for m in best.unknown]) if best.unknown else ""
-    untold = f"Which {unknown} is better is not known, so none is bold." if unknown else ""
+    """Say what bold means, and of which metrics no estimate can be bold."""
+    unknown_note = ""
+    if best.unknown:
+        metrics = joined([labels.value("metric", metric) for metric in best.unknown])
+        unknown_note = f"Which {metrics} is better is not known, so none is bold."
     if not best.rows:
-        return untold
-    per = joined([_noun(c, labels) for c in best.within])
-    text = f"Bold: best estimate{f' per {per}' if per else ''}"
+        return unknown_note
+    text = "Bold: best estimate"
+    if best.within:
+        text += f" per {joined([_noun(column, labels) for column in best.within])}"
     if best.smaller:
-        text += f" (the smallest for {joined([labels.value('metric', m) for m in best.smaller])})"
+        metrics = joined([labels.value("metric", metric) for metric in best.smaller])
+        text += f" (the smallest for {metrics})"
     if exclude:
-        text += f", {joined([labels.value(over[0], e) for e in exclude])} not competing"
-    return f"{text}. {untold}".strip()
+        text += f", {joined([labels.value(over[0], value) for value in exclude])} not competing"
+    return f"{text}. {unknown_note}".strip()
 
 
 def _noun(column: str, labels: Labels) -> str:
-    """A column's heading inside a sentence."""
+    """Return a column's heading as it stands inside a sentence: "Task" as "task", "IoU" as it is."""
     heading = labels.column(column)
-    return heading[:1].lower() + heading[1:] if heading[1:2].islower() else heading
+    is_word = heading[1:2].islower()
+    return heading[:1].lower() + heading[1:] if is_word else heading
 
 
-def underline_note(differences: Estimates, n_marked: int, untested: int, labels: Labels) -> str:
+def underline_note(differences: Estimates, n_marked: int, n_untested: int, labels: Labels) -> str:
     """Say what underlined means, or that nothing is: against what, at which level, by which correction."""
     reference = in_sentence(labels.value("reference", differences.frame["reference"].iloc[0]))
-    when = significance(differences, adjustment_text(differences))
-    same = " on the same cases" if is_paired(differences) else ""
+    criterion = significance(differences, adjustment_text(differences))
+    comparison = f"{reference} on the same cases" if is_paired(differences) else reference
     if not n_marked:
-        return f"No difference from {reference}{same} was shown (it would be underlined: {when})."
-    text = f"Underlined: differs from {reference}{same} ({when})"
-    return f"{text}; {untested} estimates were not compared." if untested else f"{text}."
+        return f"No difference from {comparison} was shown (it would be underlined: {criterion})."
+    text = f"Underlined: differs from {comparison} ({criterion})"
+    return f"{text}; {n_untested} estimates were not compared." if n_untested else f"{text}."
 
 
 def is_paired(estimates: Estimates) -> bool:
@@ -129,52 +143,61 @@ def is_paired(estimates: Estimates) -> bool:
 
 
 def significance(differences: Estimates, correction: str = "") -> str:
-    """Return when a verdict is reached."""
-    rules = []
+    """Return the criterion by which a verdict is significant: "95% CI of the difference excludes 0"."""
+    criteria = []
     interval = interval_name(differences)
     if interval:
-        rules.append(f"{interval} of the {_contrast_noun(differences)} excludes 0")
+        criteria.append(f"{interval} of the {_contrast_noun(differences)} excludes 0")
     if differences.is_adjusted:
+        criterion = f"adjusted P ({correction}) is significant" if correction else "adjusted P is significant"
         level = differences.single("family_level") or differences.single("conf_level")
-        rule = f"adjusted P{f' ({correction})' if correction else ''} is significant"
-        rules.append(rule if level is None else f"{rule} at the {short_level_text(1 - float(level))}% level")
-    return " and ".join(rules) or "as its verdict says"
+        if level is not None:
+            criterion += f" at the {short_level_text(1 - float(level))}% level"
+        criteria.append(criterion)
+    return " and ".join(criteria) or "as its verdict says"
 
 
 def _contrast_noun(differences: Estimates) -> str:
-    """Return what a contrast is called: "paired difference"."""
+    """Return the noun for contrasts: "paired difference"."""
     if differences.term == "percent_decrease":
         return "decrease"
     return "paired difference" if is_paired(differences) else "difference"
 
 
-def dash_note(cells: Iterable[Iterable[str]], references: int = 0) -> str:
-    """What a dash means where there is one; `references` of them are reference levels."""
-    dashes = sum(MISSING in text for row in cells for text in row)
-    meanings = ["reference level"] * bool(references) + ["not available"] * (dashes > references)
+def dash_note(cells: Iterable[Iterable[str]], n_references: int = 0) -> str:
+    """Say what a dash means where there is one; `n_references` dashes are of reference levels."""
+    n_dashes = sum(MISSING in text for row in cells for text in row)
+    meanings = []
+    if n_references:
+        meanings.append("reference level")
+    if n_dashes > n_references:
+        meanings.append("not available")
     return f"{MISSING}, {' or '.join(meanings)}." if meanings else ""
 
 
 def constant_note(estimates: Estimates, columns: Iterable[str], labels: Labels) -> str:
     """Name the grouping columns that have one value only, and it."""
-    parts = []
+    texts = []
     for column in columns:
         values = estimates.values(column)
         if values:
-            parts.append(f"{labels.column(column)}: {labels.value(column, values[0])}")
-    return f"{'; '.join(parts)}." if parts else ""
+            texts.append(f"{labels.column(column)}: {labels.value(column, values[0])}")
+    return f"{'; '.join(texts)}." if texts else ""
 
 
 def metric_note(frame: pd.DataFrame) -> str:
-    """Say what must be said of a metric wherever it stands: as a value, or in a formula."""
-    columns = [frame[c] for c in frame.columns if frame[c].dtype.kind not in "iufb"]
-    texts = [str(text) for column in columns for text in column.unique()]
+    """Return the notes of metrics that are values of a frame or stand in its formulas."""
+    texts: list[str] = []
+    for column in frame.columns:
+        is_numeric = frame[column].dtype.kind in "iufb"
+        if not is_numeric:
+            texts += map(str, frame[column].unique())
     words = set(re.findall(r"\w+", " ".join(texts)))
-    return " ".join(m.note for m in METRICS.values() if m.note and m.name in words)
+    return " ".join(metric.note for metric in METRICS.values() if metric.note and metric.name in words)
 
 
-#: Columns that say how scores were made, and the sentence about each.
-_HOW = {
+#: Columns that say how scores were computed, and the sentence about each.
+_SCORING_SENTENCES = {
     "distance_options": "{metrics}: {value}.",
     "pdc_options": "{metrics}: {value}.",
     "metric_options": "{metrics}: {value}.",
@@ -185,54 +208,64 @@ _HOW = {
     "floor": "{metrics}: {value} of a map's maximum added to every pixel.",
     "truth_rule": "{metrics}: the truth is the {value} of several readers' masks.",
 }
-_HOW_VALUES = {"others": "the other", "staple": "STAPLE consensus"}
+#: Words for values of these columns.
+_SCORING_WORDS = {"others": "the other", "staple": "STAPLE consensus"}
 
 
 def how_note(estimates: Estimates, labels: Labels) -> str:
-    """Say how the scores of the metrics shown were made, where the frame says it."""
+    """Say how the scores of the metrics shown were computed, where the frame has such columns."""
     sentences = []
-    for column, sentence in _HOW.items():
+    for column in _SCORING_SENTENCES:
         for value in estimates.values(column):
             rows = estimates.where(estimates.frame[column] == value)
             ordered = labels.order("metric", rows.values("metric"))
             metrics = joined([labels.value("metric", metric) for metric in ordered])
-            if not metrics:
-                continue
-            if value == SEVERAL:
-                sentences.append(f"{metrics}: scored in several ways ({column.replace('_', ' ')}).")
-            elif column == "floor" and value == 0:
-                sentences.append(f"{metrics}: undefined where a map is 0 at a fixation.")
-            else:
-                text = f"{value:g}" if isinstance(value, float) else _HOW_VALUES.get(str(value), str(value))
-                sentences.append(sentence.format(metrics=metrics, value=text))
+            if metrics:
+                sentences.append(_scoring_sentence(metrics, column, value))
     return " ".join(sentences)
 
 
+def _scoring_sentence(metrics: str, column: str, value: Any) -> str:
+    """Say how the scores of some metrics were computed, from one value of one column."""
+    if value == SEVERAL:
+        return f"{metrics}: scored in several ways ({column.replace('_', ' ')})."
+    if column == "floor" and value == 0:
+        return f"{metrics}: undefined where a map is 0 at a fixation."
+    text = _SCORING_WORDS.get(str(value), str(value))
+    if isinstance(value, float):
+        text = f"{value:g}"
+    return _SCORING_SENTENCES[column].format(metrics=metrics, value=text)
+
+
 def abbreviation_note(texts: Iterable[str]) -> str:
-    """The abbreviations that occur in the texts, spelled out in alphabetical order."""
+    """Return the abbreviations that occur in some texts, spelled out in alphabetical order."""
     # the longer first: "Insertion AUC" is no AUC
-    shorts = "|".join(sorted(ABBREVIATIONS, key=len, reverse=True))
-    found = set(re.findall(rf"\b(?:{shorts})\b", " ".join(texts)))
-    known = [f"{short}, {long}" for short, long in ABBREVIATIONS.items() if short in found]
-    return f"{'; '.join(sorted(known, key=str.casefold))}." if known else ""
+    pattern = "|".join(sorted(ABBREVIATIONS, key=len, reverse=True))
+    used = set(re.findall(rf"\b(?:{pattern})\b", " ".join(texts)))
+    entries = [f"{short}, {full}" for short, full in ABBREVIATIONS.items() if short in used]
+    return f"{'; '.join(sorted(entries, key=str.casefold))}." if entries else ""
 
 
 def estimates_note(
-    estimates: Estimates, labels: Labels, constant: Iterable[str], nouns: tuple[str, str], also: str = ""
+    estimates: Estimates, labels: Labels, constant: Iterable[str], nouns: tuple[str, str], about: str = ""
 ) -> tuple[str, str]:
-    """Say what estimates are of, then how their intervals were made and what they rest on."""
-    of = paragraph(
+    """Return two paragraphs: on what estimates are of, and on their intervals and the data behind them.
+
+    `constant` are grouping columns with one value; `nouns` are the word for what n counts and the words for
+    those that are missing; `about` is a further sentence on what estimates are of.
+    """
+    general = paragraph(
         constant_note(estimates, constant, labels),
-        also,
+        about,
         last_note(estimates),
         how_note(estimates, labels),
         metric_note(estimates.frame),
     )
-    what, missing = nouns
-    rests = paragraph(
+    counted_noun, missing_words = nouns
+    statistics = paragraph(
         interval_note(estimates),
-        count_sentence(estimates, what, missing),
+        count_sentence(estimates, counted_noun, missing_words),
         undefined_sentence(estimates),
         weights_sentence(estimates),
     )
-    return of, rests
+    return general, statistics

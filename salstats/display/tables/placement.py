@@ -1,8 +1,8 @@
-"""Which grouping column goes where in a table, and which row of a frame stands in which cell."""
+"""Grouping columns of a frame as rows, columns and groups of a table, and the frame's row in each cell."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -11,15 +11,17 @@ from salstats.checks import ColumnError, SalstatsError, quoted
 from salstats.display.estimates import Estimates
 from salstats.display.text.labels import LAST, Labels
 
-Key = tuple[str, ...]
-#: One column, several, or what goes by itself.
-Columns = str | Sequence[str] | None
-#: Which column gives the rows, where nobody says: the first of these that varies.
-_ROWS = ("y", "pair", "task", "method")
+Key: TypeAlias = tuple[str, ...]
+#: Values of columns as positions in the order of their labels.
+Ranks: TypeAlias = tuple[int, ...]
+#: An option that names one column or several, or leaves the choice to the table.
+Columns: TypeAlias = str | Sequence[str] | None
+#: The first of these columns that varies gives the rows by default.
+_DEFAULT_ROWS = ("y", "pair", "task", "method")
 
 
 class Placement(NamedTuple):
-    """Grouping columns by where they stand; `constant` ones are said in a note."""
+    """Grouping columns by where they stand in a table; `constant` ones stand in a note."""
 
     rows: Key
     columns: Key
@@ -27,60 +29,96 @@ class Placement(NamedTuple):
     constant: Key = ()
 
     @property
-    def placed(self) -> Key:
+    def shown_columns(self) -> Key:
         """All columns that stand in the table."""
         return (*self.groups, *self.rows, *self.columns)
 
 
-def place(
+def choose_placement(
     estimates: Estimates,
     keys: Sequence[str],
     rows: Columns = None,
     columns: Columns = None,
     groups: Columns = None,
 ) -> Placement:
-    """Where each grouping column stands: as asked for, the rest by what varies.
+    """Return where each grouping column stands: as options name them, the others by what varies.
 
     Rows are what was correlated with, else tasks, else methods. Methods stand in columns where they are
     not the rows, else metrics do. Metrics that have no place then, and tasks, make groups of rows. What
-    else varies stands above the columns; beside the rows where some rows have no value of it.
+    else varies stands above the columns, or as a further label of rows where some rows have no value of it.
     """
-    down, across = named_columns(keys, rows, "rows"), named_columns(keys, columns, "columns")
-    apart = named_columns(keys, groups, "groups")
-    asked = [*(down or ()), *(across or ()), *(apart or ())]
-    if len(set(asked)) < len(asked):
-        raise ColumnError(f"rows, columns and groups name a column twice: {quoted(asked)}")
+    row_columns = named_columns(keys, rows, "rows")
+    heading_columns = named_columns(keys, columns, "columns")
+    group_columns = named_columns(keys, groups, "groups")
+    named = [*(row_columns or ()), *(heading_columns or ()), *(group_columns or ())]
+    if len(set(named)) < len(named):
+        raise ColumnError(f"rows, columns and groups name a column twice: {quoted(named)}")
     frame = estimates.frame
-    free = [c for c in keys if estimates.varies(c) and c not in asked]
-    if down is None:
-        # metrics only where there is nothing else
-        left = free or [c for c in keys if c not in asked]
-        first = [*(c for c in _ROWS if c in left), *sorted(left, key=lambda c: c == "metric")][:1]
-        nested = [c for c in free if c not in (*_ROWS, "metric", *first) and frame[c].isna().any()]
-        down = [*first, *nested]
-        free = [c for c in free if c not in down]
-    if across is None:
-        inner = [c for c in ("method", "metric") if c in free][:1]
-        above = [c for c in free if c not in (*inner, "task") and (c != "metric" or apart is not None)]
-        across = [*above, *inner] if inner == ["method"] else [*inner, *above]
-        free = [c for c in free if c not in across]
-    if apart is None:
-        apart, free = sorted(free, key=lambda c: c != "metric"), []
+    free = [column for column in keys if estimates.varies(column) and column not in named]
+    if row_columns is None:
+        row_columns = _default_rows(frame, free, [column for column in keys if column not in named])
+        free = [column for column in free if column not in row_columns]
+    if heading_columns is None:
+        heading_columns = _default_headings(free, has_groups=group_columns is not None)
+        free = [column for column in free if column not in heading_columns]
+    if group_columns is None:
+        group_columns = sorted(free, key=lambda column: column != "metric")
+        free = []
     if free:
         raise ColumnError(
             f"grouping column {free[0]!r} has {frame[free[0]].nunique(dropna=False)} values and no place; "
             "add it to rows, columns or groups, or keep the rows of one value"
         )
-    constant = tuple(c for c in keys if c not in (*down, *across, *apart))
-    return Placement(tuple(down), tuple(across), tuple(apart), constant)
+    in_table = (*row_columns, *heading_columns, *group_columns)
+    constant = tuple(column for column in keys if column not in in_table)
+    return Placement(tuple(row_columns), tuple(heading_columns), tuple(group_columns), constant)
+
+
+def _default_rows(frame: pd.DataFrame, varying: Sequence[str], unnamed: Sequence[str]) -> list[str]:
+    """Return the columns that label rows by default.
+
+    `varying` are the columns without a place that vary; where there are none, one of all `unnamed` columns
+    labels the rows.
+    """
+    candidates = varying or unnamed
+    preferred = [column for column in _DEFAULT_ROWS if column in candidates]
+    # metrics only where there is nothing else
+    preferred += sorted(candidates, key=lambda column: column == "metric")
+    rows = preferred[:1]
+    for column in varying:
+        is_further = column not in (*_DEFAULT_ROWS, "metric", *rows)
+        if is_further and frame[column].isna().any():
+            rows.append(column)
+    return rows
+
+
+def _default_headings(varying: Sequence[str], *, has_groups: bool) -> list[str]:
+    """Return the columns that give headings of columns by default, the outermost first.
+
+    Metrics without a place make groups of rows, unless other columns were named for these (`has_groups`).
+    """
+    if "method" in varying:
+        innermost = "method"
+    elif "metric" in varying:
+        innermost = "metric"
+    else:
+        innermost = ""
+    further = []
+    for column in varying:
+        makes_groups = column == "task" or (column == "metric" and not has_groups)
+        if column != innermost and not makes_groups:
+            further.append(column)
+    if innermost == "method":
+        return [*further, "method"]
+    return ["metric", *further] if innermost else further
 
 
 def named_columns(keys: Sequence[str], value: Columns, option: str) -> list[str] | None:
-    """The grouping columns that an option names."""
+    """Return the grouping columns that an option names."""
     if value is None:
         return None
     names = [value] if isinstance(value, str) else list(value)
-    unknown = [c for c in names if c not in keys]
+    unknown = [name for name in names if name not in keys]
     if unknown:
         raise ColumnError(
             f"{option} names {unknown[0]!r}, which is no grouping column of the frame "
@@ -90,59 +128,93 @@ def named_columns(keys: Sequence[str], value: Columns, option: str) -> list[str]
 
 
 @dataclass(frozen=True)
-class Slots:
-    """A frame laid out: labels of each row's group, of the row and of each column from the outermost heading.
+class CellGrid:
+    """The rows of a frame in the cells of a table.
 
-    `index` is the row of the frame in each cell, -1 where there is none; `last` says which rows are averages
-    or pooled. Where nothing stands in columns there is one without a label.
+    Attributes
+    ----------
+    placement : Placement
+        Where the grouping columns stand.
+    group_labels, row_labels : list of tuple of str
+        Labels of the group of each row, and of the row.
+    column_labels : list of tuple of str
+        Headings of each column from the outermost, one column without headings where nothing stands there.
+    frame_rows : array of int, shape (n_rows, n_columns)
+        The frame's row in each cell, -1 where there is none.
+    closing : list of bool
+        Whether each row is an average or all others pooled.
     """
 
     placement: Placement
-    groups: list[Key]
-    rows: list[Key]
-    columns: list[Key]
-    index: np.ndarray
-    last: list[bool]
+    group_labels: list[Key]
+    row_labels: list[Key]
+    column_labels: list[Key]
+    frame_rows: np.ndarray
+    closing: list[bool]
 
 
-def lay_out(frame: pd.DataFrame, placement: Placement, labels: Labels) -> Slots:
-    """Which row of the frame stands in which cell, rows and columns in the order of labels."""
-    ranks = {c: labels.categorical(frame, c).codes for c in placement.placed}
-    texts = {c: [labels.value(c, v) for v in frame[c]] for c in placement.placed}
-    down, across = (
-        [tuple(int(ranks[c][i]) for c in part) for i in range(len(frame))]
-        for part in ((*placement.groups, *placement.rows), placement.columns)
-    )
-    row_of, column_of = ({key: j for j, key in enumerate(sorted(set(keys)))} for keys in (down, across))
-    index = np.full((len(row_of), len(column_of)), -1)
-    for i, cell in enumerate((row_of[d], column_of[a]) for d, a in zip(down, across, strict=True)):
-        if index[cell] >= 0:
-            named = ", ".join(f"{c} {texts[c][i]}" for c in placement.placed) or "the table"
+def lay_out(frame: pd.DataFrame, placement: Placement, labels: Labels) -> CellGrid:
+    """Return the frame's row in each cell of a table, rows and columns in the order of labels."""
+    texts = {}
+    for column in placement.shown_columns:
+        texts[column] = [labels.value(column, value) for value in frame[column]]
+    row_ranks = _ranks(frame, (*placement.groups, *placement.rows), labels)
+    column_ranks = _ranks(frame, placement.columns, labels)
+    rows = {ranks: position for position, ranks in enumerate(sorted(set(row_ranks)))}
+    columns = {ranks: position for position, ranks in enumerate(sorted(set(column_ranks)))}
+    frame_rows = np.full((len(rows), len(columns)), -1)
+    for frame_row, ranks in enumerate(zip(row_ranks, column_ranks, strict=True)):
+        cell = rows[ranks[0]], columns[ranks[1]]
+        if frame_rows[cell] >= 0:
+            name = ", ".join(f"{column} {texts[column][frame_row]}" for column in placement.shown_columns)
             raise SalstatsError(
-                f"{named} has two estimates in one cell (rows {index[cell]} and {i} of the frame); keep one "
-                "of them, or add the column they differ in to the grouping columns"
+                f"{name or 'the table'} has two estimates in one cell (rows {frame_rows[cell]} and "
+                f"{frame_row} of the frame); keep one of them, or add the column they differ in to the "
+                "grouping columns"
             )
-        index[cell] = i
+        frame_rows[cell] = frame_row
 
-    def of(columns: Key, keys: Sequence[tuple[int, ...]]) -> list[Key]:
-        return [tuple(texts[c][keys.index(key)] for c in columns) for key in sorted(set(keys))]
+    first_rows = [row_ranks.index(ranks) for ranks in rows]
+    first_rows_of_columns = [column_ranks.index(ranks) for ranks in columns]
 
-    last = [any(frame[c].iloc[down.index(key)] in LAST for c in placement.rows) for key in row_of]
-    groups, rows = of(placement.groups, down), of(placement.rows, down)
-    return Slots(placement, groups, rows, of(placement.columns, across), index, last)
+    def labels_of(label_columns: Key, positions: Sequence[int]) -> list[Key]:
+        return [tuple(texts[column][position] for column in label_columns) for position in positions]
+
+    closing = []
+    for row in first_rows:
+        closing.append(any(frame[column].iloc[row] in LAST for column in placement.rows))
+    return CellGrid(
+        placement,
+        group_labels=labels_of(placement.groups, first_rows),
+        row_labels=labels_of(placement.rows, first_rows),
+        column_labels=labels_of(placement.columns, first_rows_of_columns),
+        frame_rows=frame_rows,
+        closing=closing,
+    )
+
+
+def _ranks(frame: pd.DataFrame, columns: Key, labels: Labels) -> list[Ranks]:
+    """Return the values of some columns in each row of a frame as positions in the order of labels."""
+    codes = [labels.categorical(frame, column).codes.tolist() for column in columns]
+    if not codes:
+        return [()] * len(frame)
+    return list(zip(*codes, strict=True))
 
 
 def key_of(frame: pd.DataFrame, row: int, columns: Sequence[str]) -> Key:
-    """A row's values of some columns as text, missing ones empty."""
-    values = (frame[c].iloc[row] for c in columns)
-    return tuple("" if v is None or v != v else str(v) for v in values)
+    """Return a row's values of some columns as text, missing ones empty."""
+    values = [frame[column].iloc[row] for column in columns]
+    return tuple("" if value is None or value != value else str(value) for value in values)
 
 
 def ordered_groups(frame: pd.DataFrame, columns: Sequence[str], labels: Labels) -> dict[Key, str]:
-    """The label of each combination of some columns' values, in the order of labels."""
+    """Return the label of each combination of some columns' values, in the order of labels."""
     if not columns:
         return {(): ""}
-    first = frame.drop_duplicates(list(columns)).reset_index(drop=True)
-    slots = lay_out(first, Placement(tuple(columns), (), ()), labels)
-    places = slots.index[:, 0].tolist()
-    return {key_of(first, i, columns): ", ".join(row) for row, i in zip(slots.rows, places, strict=True)}
+    combinations = frame.drop_duplicates(list(columns)).reset_index(drop=True)
+    grid = lay_out(combinations, Placement(rows=tuple(columns), columns=(), groups=()), labels)
+    frame_rows = grid.frame_rows[:, 0].tolist()
+    groups = {}
+    for row_labels, frame_row in zip(grid.row_labels, frame_rows, strict=True):
+        groups[key_of(combinations, frame_row, columns)] = ", ".join(row_labels)
+    return groups

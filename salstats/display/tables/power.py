@@ -1,4 +1,4 @@
-"""Power by number of cases, as a table."""
+"""Table of the power by number of cases."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -8,9 +8,9 @@ import pandas as pd
 from great_tables import GT
 
 from salstats.display.facts import paragraph
-from salstats.display.tables.grid import Value, check_display, fill
+from salstats.display.tables.grid import Value, check_display, value_table
 from salstats.display.tables.layout import build
-from salstats.display.tables.placement import lay_out, place
+from salstats.display.tables.placement import choose_placement, lay_out
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import count_text, fixed_text, interval_text, level_text, plural
 from salstats.display.text.labels import Labels
@@ -73,35 +73,46 @@ def table_power(
     curve = pd.Series("", index=frame.index)
     for rows in curves_of(frame):
         curve[rows.index] = curve_text(rows, frame)
-    keys = [c for c in grouping_of(frame) if frame[c].nunique() > 1]
-    apart = [*keys, *(["curve"] if curve.nunique() > 1 else [])]
-    order = pd.Categorical(curve, list(dict.fromkeys(curve)), ordered=True)
-    shown = frame.assign(curve=order, cases=pd.Categorical(frame["n_cases"], ordered=True))
-    placement = place(planned.with_frame(shown), [*apart, "cases"], ["cases"], [], apart)
-    table = fill(lay_out(shown, placement, names), _values(frame, digits, style), names)
-    below = [paragraph(power_sentence(frame, labels=names), caution_note(frame))]
-    return build(replace(table, notes=below, title=title), "salstats-power")
+    groups = [column for column in grouping_of(frame) if frame[column].nunique() > 1]
+    if curve.nunique() > 1:
+        groups.append("curve")
+    shown = frame.assign(
+        curve=pd.Categorical(curve, list(dict.fromkeys(curve)), ordered=True),
+        cases=pd.Categorical(frame["n_cases"], ordered=True),
+    )
+    placement = choose_placement(
+        planned.with_frame(shown), [*groups, "cases"], rows=["cases"], columns=[], groups=groups
+    )
+    table = value_table(lay_out(shown, placement, names), _values(frame, digits, style), names)
+    note = paragraph(power_sentence(frame, labels=names), caution_note(frame))
+    return build(replace(table, notes=[note], title=title), "salstats-power")
 
 
 def _values(frame: pd.DataFrame, digits: int, style: str) -> list[Value]:
-    """Units, power and width of each row."""
-    simulated = bool(frame["conf_low"].notna().any())
-    ends = [100 * frame[c] if simulated else [None] * len(frame) for c in ("conf_low", "conf_high")]
-    power = [
-        interval_text(value, low, high, 1, style)
-        for value, low, high in zip(100 * frame["power"], *ends, strict=True)
-    ]
-    level = level_text(frame["conf_level"].iloc[0]) if simulated else ""
-    first, width = frame.iloc[0], f"{level_text(frame['level'].iloc[0])}% CI"
-    unit, what = str(first.get("unit", "case")), "Power"
-    if first["goal"] == "width":
-        what = f"Studies with a {width} no wider than {effect_text(first['widest'], first['term'])}"
-    values = [
-        Value(f"{what}, %{f' ({level}% CI)' if simulated else ''}", power),
-        Value(f"Width of the {width}", [fixed_text(w, digits) for w in frame["width"]]),
-    ]
+    """Return units, power, width and test of each row."""
+    values = []
+    first = frame.iloc[0]
+    unit = str(first.get("unit", "case"))
+    if unit != "case":
+        n_units = [count_text(n) for n in frame["n_units"]]
+        values.append(Value(plural(unit).capitalize(), n_units, "right"))
+    interval = f"{level_text(first['level'])}% CI"
+    widths = [fixed_text(width, digits) for width in frame["width"]]
+    values += [_power_value(frame, interval, style), Value(f"Width of the {interval}", widths)]
     if has_several_tests(frame):
         values.append(Value("Test", [label_of_test(test) for test in frame["test"]], "left"))
-    if unit == "case":
-        return values
-    return [Value(plural(unit).capitalize(), [count_text(n) for n in frame["n_units"]], "right"), *values]
+    return values
+
+
+def _power_value(frame: pd.DataFrame, interval: str, style: str) -> Value:
+    """Return the power in percent, of simulations with the limits of its Monte-Carlo error."""
+    first = frame.iloc[0]
+    name = "Power"
+    if first["goal"] == "width":
+        name = f"Studies with a {interval} no wider than {effect_text(first['widest'], first['term'])}"
+    percents = 100 * frame["power"]
+    if not frame["conf_low"].notna().any():
+        return Value(f"{name}, %", [interval_text(percent, None, None, 1, style) for percent in percents])
+    limits = zip(percents, 100 * frame["conf_low"], 100 * frame["conf_high"], strict=True)
+    texts = [interval_text(percent, low, high, 1, style) for percent, low, high in limits]
+    return Value(f"{name}, % ({level_text(first['conf_level'])}% CI)", texts)

@@ -1,4 +1,4 @@
-"""A table as a record of its texts and marks, which every format is written from."""
+"""A table as a record of its texts and marks, which files of every format are written from."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -6,69 +6,118 @@ from typing import Literal
 
 from salstats.display.text.format import MINUS
 
-#: What may stand before a number.
+#: Signs that may stand before a number.
 _SIGNS = f"<>{MINUS}"
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of cells."""
+    """A column of cells.
+
+    Attributes
+    ----------
+    heading : str
+        Text above the cells.
+    spanners : tuple of str
+        Headings above it that it shares with its neighbours, from the outermost; "" stands for none.
+    align : {"point", "left", "right"}
+        "point" puts the decimal points of leading numbers below each other.
+    """
 
     heading: str
-    # headings above it that it shares with its neighbours, from the outermost; empty text is none
     spanners: tuple[str, ...] = ()
-    # `point` puts the decimal points of leading numbers below each other
     align: Literal["point", "left", "right"] = "point"
 
 
 @dataclass(frozen=True)
 class Table:
-    """What a table says, in the order it says it; every format is written from this."""
+    """The texts and marks of a table, which files of every format are written from.
 
-    stubhead: tuple[str, ...]  # heading of each column of row labels
-    # labels of each row; equal ones below each other are merged, but for the last column
+    Attributes
+    ----------
+    stubhead : tuple of str
+        Heading of each column of row labels.
+    stub : list of tuple of str
+        Labels of each row. Equal labels below each other are merged, except in the last column of labels.
+    columns : list of Column
+        Columns of cells.
+    cells : list of list of str
+        Texts by row and column.
+    groups : list of str
+        Label of each row's group, empty where rows are not grouped.
+    bold, underline : set of tuple of int
+        Row and column of each marked cell.
+    apart : set of int
+        Rows with a thin rule above.
+    indent : set of int
+        Rows whose label is set in, such as the levels of a factor.
+    foot : set of int
+        Rows of other numbers than those above, which are aligned at their first digit.
+    notes : sequence of str
+        Paragraphs below the table; empty ones are left out.
+    marks : str
+        Note on what bold and underlined mean, which text without such marks leaves out.
+    symbols : str
+        Note on stars, daggers and dashes, which stands below the abbreviations.
+    title, subtitle : str or None
+        Heading of the table.
+    turns : bool
+        Whether rows, columns and groups may change places where the table is wider than a page, see
+        `on_page`; its notes then have to name outcomes and methods, not rows and columns.
+    axes : tuple of str
+        What groups of rows and headings of columns are values of, such as "Task" and "Method": the heading
+        where they become labels of rows.
+    """
+
+    stubhead: tuple[str, ...]
     stub: list[tuple[str, ...]]
     columns: list[Column]
-    cells: list[list[str]]  # texts by row and column
-    # label of each row's group, or empty where rows are not grouped
+    cells: list[list[str]]
     groups: list[str] = field(default_factory=list)
-    # bold, underline: row and column of marked cells
     bold: set[tuple[int, int]] = field(default_factory=set)
     underline: set[tuple[int, int]] = field(default_factory=set)
-    apart: set[int] = field(default_factory=set)  # rows with a thin rule above
-    # rows whose label is set in from that of the row above them
+    apart: set[int] = field(default_factory=set)
     indent: set[int] = field(default_factory=set)
-    # rows of other numbers than those above, which begin below each other
     foot: set[int] = field(default_factory=set)
-    # paragraphs below the table, what is said of all of it before statistics; empty ones are left out
     notes: Sequence[str] = ()
-    # what bold and underlined mean, which text without such marks leaves out
     marks: str = ""
-    symbols: str = ""  # what stars, daggers and dashes mean, said below the abbreviations
-    # title, subtitle: heading of the table
+    symbols: str = ""
     title: str | None = None
     subtitle: str | None = None
-    # rows, columns and groups may change places where the table is wider than a page, see `on_page`; notes
-    # then name outcomes and methods, not rows and columns
     turns: bool = False
-    # what groups and headings are values of, which heads them where they become row labels
     axes: tuple[str, str] = ("", "")
 
 
-def point_pads(table: Table, column: int) -> list[str]:
-    """What each text of a column lacks in front to have its decimal point below the others'."""
-    whole = [row[column].split(" ", 1)[0].rstrip("*%†").split(".", 1)[0] for row in table.cells]
+def decimal_point_pads(table: Table, column: int) -> list[str]:
+    """Return the digits that each text of a column lacks in front for its decimal point to be aligned.
+
+    The pads are invisible in print: only their width matters. Rows of the foot are aligned at their first
+    digit, so that they lack a sign at most.
+    """
     if table.columns[column].align != "point":
-        return [""] * len(whole)
-    signs = [own[: own[:1] in _SIGNS] for own in whole]
-    widest = max((own for i, own in enumerate(whole) if i not in table.foot), key=len, default="")
-    sign = max(signs, key=len, default="")
-    return [
-        "" if not row[column] else sign[len(mark) :] if i in table.foot else widest[: len(widest) - len(own)]
-        for i, (row, own, mark) in enumerate(zip(table.cells, whole, signs, strict=True))
-    ]
+        return [""] * len(table.cells)
+    integer_parts = [_integer_part(row[column]) for row in table.cells]
+    signs = [part[:1] if part.startswith(tuple(_SIGNS)) else "" for part in integer_parts]
+    widest_sign = max(signs, key=len, default="")
+    above_foot = [part for row, part in enumerate(integer_parts) if row not in table.foot]
+    widest = max(above_foot, key=len, default="")
+    pads = []
+    for row, texts in enumerate(table.cells):
+        if not texts[column]:
+            pads.append("")
+        elif row in table.foot:
+            pads.append(widest_sign[len(signs[row]) :])
+        else:
+            pads.append(widest[: len(widest) - len(integer_parts[row])])
+    return pads
 
 
-def is_counted(table: Table) -> bool:
-    """Whether all labels of rows are numbers, which stand at the right."""
-    return all(label.replace(",", "").isdecimal() for row in table.stub for label in row)
+def _integer_part(text: str) -> str:
+    """Return what stands before the decimal point of the number with which a text begins, with its sign."""
+    number = text.split(" ", 1)[0].rstrip("*%†")
+    return number.split(".", 1)[0]
+
+
+def has_counts_as_labels(table: Table) -> bool:
+    """Return whether all labels of rows are whole numbers, which are aligned at the right."""
+    return all(label.replace(",", "").isdecimal() for labels in table.stub for label in labels)

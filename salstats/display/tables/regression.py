@@ -1,9 +1,9 @@
-"""Regressions as a table: outcomes beside each other, terms below each other, the fit at the foot."""
+"""Table of regressions: outcomes side by side, terms below each other, the fit at the foot."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -25,16 +25,17 @@ from salstats.display.tables.marks import stars_of
 from salstats.display.tables.model_tests import factor_tests, p_note, p_texts
 from salstats.display.tables.models import (
     NAME,
+    FootRows,
     Frames,
+    ModelCell,
     ModelColumns,
-    Place,
     arrange,
     combine,
     fit_rows,
-    gaps,
     hidden_variables,
+    is_gap,
     model_columns,
-    models_by_place,
+    models_by_cell,
     terms_shown,
 )
 from salstats.display.tables.placement import (
@@ -56,10 +57,20 @@ from salstats.display.text.terms import (
 from salstats.stats.adjust import INTERCEPT
 from salstats.stats.models.tidying import is_coefficient
 
-#: What is said of models with random effects that the data do not bear.
+#: Note on models with more random effects than the data can estimate.
 _SINGULAR = "Singular fit: a variance of random effects is 0, or two are correlated by 1 or \N{MINUS SIGN}1."
-#: Texts of each group of rows, term and model: the estimate, and P where it has a column.
-Texts: TypeAlias = Mapping[tuple[Key, str, int], list[str]]
+
+
+class TermCell(NamedTuple):
+    """The position of an estimate in a table: key of its group of rows, its term, and its model's column."""
+
+    group: Key
+    term: str
+    model: int
+
+
+#: Texts of each cell: the estimate, and P where it has a column.
+Texts: TypeAlias = Mapping[TermCell, list[str]]
 
 
 def table_regression(
@@ -143,197 +154,282 @@ def table_regression(
     """
     check_count(digits, "digits", 0)
     check_choice(style, tuple(STYLES), "style")
-    given_rows = combine(terms, ("term", "estimate"), "terms").adjusted_by(adjust)
-    names = Labels(labels, given_rows.frame)
-    is_term = is_coefficient(given_rows.frame)
-    whole, others = given_rows.where(is_term), given_rows.where(~is_term)
-    shown = terms_shown(whole.frame, keep, intercept)
-    estimates = whole.where(whole.frame["term"].isin(shown))
+    all_rows = combine(terms, ("term", "estimate"), "terms").adjusted_by(adjust)
+    names = Labels(labels, all_rows.frame)
+    is_term = is_coefficient(all_rows.frame)
+    coefficients = all_rows.where(is_term)
+    parameters = all_rows.where(~is_term)
+    shown = terms_shown(coefficients.frame, keep, intercept)
+    estimates = coefficients.where(coefficients.frame["term"].isin(shown))
     keys = [key for key in estimates.keys if key not in (NAME, "reference")]
-    beside = named_columns(keys, columns, "columns")
-    beside = [c for c in keys if c == "method"] if beside is None else beside
-    groups = [c for c in keys if c not in beside and estimates.varies(c)]
-    at_foot = None if components is None else combine(components, ("group",), "components")
-    in_heading = bool(groups) and len(shown) == 1 and fit is None and at_foot is None and not len(others)
+    column_keys = named_columns(keys, columns, "columns")
+    if column_keys is None:
+        column_keys = [key for key in keys if key == "method"]
+    groups = [key for key in keys if key not in column_keys and estimates.varies(key)]
+    random_effects = None if components is None else combine(components, ("group",), "components")
+
+    has_foot = fit is not None or random_effects is not None or len(parameters) > 0
+    has_one_term = bool(groups) and len(shown) == 1 and not has_foot
     n_references = 0
-    if not in_heading:
+    if not has_one_term:
         with_references = with_reference_rows(estimates.frame, model_columns(estimates))
         n_references = len(with_references) - len(estimates)
         estimates = estimates.with_frame(with_references)
     frame = estimates.frame
-    arranged = arrange(frame, beside, groups, names)
-    given = stars_of(estimates, not p_values if stars is None else stars, n_tests)
-    models = models_by_place(estimates, arranged.of, groups)
-    places = [(key_of(frame, i, groups), str(term), arranged.of[i]) for i, term in enumerate(frame["term"])]
-    cells = [[text] for text in interval_texts(estimates, digits, style, given.texts)]
+    arranged = arrange(frame, column_keys, groups, names)
+    has_stars = not p_values if stars is None else stars
+    star_texts = stars_of(estimates, has_stars, n_tests)
+    cells = [
+        TermCell(key_of(frame, row, groups), str(term), arranged.column_of_row[row])
+        for row, term in enumerate(frame["term"])
+    ]
+    estimate_texts = interval_texts(estimates, digits, style, star_texts.texts)
+    texts = {cell: [text] for cell, text in zip(cells, estimate_texts, strict=True)}
     if p_values:
-        cells = [[*own, p] for own, p in zip(cells, p_texts(estimates, style), strict=True)]
-    texts = dict(zip(places, cells, strict=True))
-    of_factors, joint_note = factor_tests(estimates, joint, style, named=not p_values)
-    heads = _headings(arranged, estimates, p_values, _one_term(estimates, names) if in_heading else "")
-    if in_heading:
-        table = _one_term_table(frame, heads, groups, names, texts)
+        for cell, text in zip(cells, p_texts(estimates, style), strict=True):
+            texts[cell].append(text)
+    factor_p_texts, joint_note = factor_tests(estimates, joint, style, named=not p_values)
+    models = models_by_cell(estimates, arranged.column_of_row, groups)
+    if has_one_term:
+        headings = _headings(arranged, estimates, p_values, _one_term_text(estimates, names))
+        table = _one_term_table(frame, headings, groups, names, texts)
     else:
-        foot = fit_rows(estimates, models, fit, others, at_foot, names, digits, style)
-        whole_p = dict(zip(places, of_factors, strict=True))
-        table = _terms_table(frame, heads, groups, names, texts, whole_p, foot)
-    has_gap = bool(gaps(frame).any())
-    constant = [c for c in keys if not estimates.varies(c) and (c not in beside or not has_gap)]
-    one_row_of_each = np.isin(np.arange(len(frame)), [row for rows in models.values() for row in rows])
-    below = (
-        paragraph(
-            _model_note(whole, models.values(), _adjusted_for(frame, arranged, names), names),
-            notes.constant_note(estimates, constant, names),
-            _formula_note(frame, arranged, names),
-            f"A {MINUS} B: the difference of the two scores of a case is the outcome." if has_gap else "",
-            normalized_note(frame, names),
-            notes.metric_note(whole.frame),
-        ),
-        paragraph(
-            interval_note(estimates),
-            weights_sentence(estimates),
-            count_sentence(estimates.where(one_row_of_each), "observation", "incomplete and left out"),
-            "" if at_foot is None else _components_note(at_foot),
-            p_note(estimates, in_column=p_values) if given.note or p_values else "",
-            joint_note,
-        ),
+        headings = _headings(arranged, estimates, p_values)
+        foot = fit_rows(estimates, models, fit, parameters, random_effects, names, digits, style)
+        factor_p = dict(zip(cells, factor_p_texts, strict=True))
+        table = _terms_table(frame, headings, groups, names, texts, factor_p, foot)
+
+    has_gap = bool(is_gap(frame).any())
+    constant = [key for key in keys if not estimates.varies(key)]
+    if has_gap:
+        # the headings of a gap name the method
+        constant = [key for key in constant if key not in column_keys]
+    general = paragraph(
+        _model_note(coefficients, models.values(), _adjusted_for(frame, arranged, names), names),
+        notes.constant_note(estimates, constant, names),
+        _formula_note(frame, arranged, names),
+        f"A {MINUS} B: the difference of the two scores of a case is the outcome." if has_gap else "",
+        normalized_note(frame, names),
+        notes.metric_note(coefficients.frame),
     )
-    symbols = paragraph(given.note, notes.dash_note(table.cells, n_references))
-    over, across = (", ".join(names.column(c) for c in part) for part in (groups, beside))
-    table = replace(table, turns=True, axes=(over, "" if p_values else across))
-    return build(replace(table, notes=below, symbols=symbols, title=title), "salstats-regression")
+    first_rows = [row for rows in models.values() for row in rows]
+    one_row_of_each = estimates.where(np.isin(np.arange(len(frame)), first_rows))
+    statistics = paragraph(
+        interval_note(estimates),
+        weights_sentence(estimates),
+        count_sentence(one_row_of_each, "observation", "incomplete and left out"),
+        "" if random_effects is None else _components_note(random_effects),
+        p_note(estimates, in_column=p_values) if star_texts.note or p_values else "",
+        joint_note,
+    )
+    groups_heading = ", ".join(names.column(key) for key in groups)
+    columns_heading = ", ".join(names.column(key) for key in column_keys)
+    table = replace(
+        table,
+        notes=(general, statistics),
+        symbols=paragraph(star_texts.note, notes.dash_note(table.cells, n_references)),
+        title=title,
+        turns=True,
+        axes=(groups_heading, "" if p_values else columns_heading),
+    )
+    return build(table, "salstats-regression")
 
 
 def _components_note(components: Estimates) -> str:
     """Say how random effects were estimated, and what their limits are."""
     is_restricted = components.single("reml")
-    how = ""
+    estimation = ""
     if is_restricted is not None:
-        how = f"{'restricted ' if is_restricted else ''}maximum likelihood, limits by "
-    return f"SDs and shares of random effects: {how}profile likelihood."
+        estimation = f"{'restricted ' if is_restricted else ''}maximum likelihood, limits by "
+    return f"SDs and shares of random effects: {estimation}profile likelihood."
+
+
+class _TermRows:
+    """Rows of a table of terms, added one below the other.
+
+    `n_models` models stand side by side, each in `n_cells` columns.
+    """
+
+    def __init__(self, n_models: int, n_cells: int) -> None:
+        self.n_models = n_models
+        self.n_cells = n_cells
+        self.stub: list[Key] = []
+        self.cells: list[list[str]] = []
+        self.first_foot_rows: set[int] = set()
+        self.level_rows: set[int] = set()
+        self.foot_rows: set[int] = set()
+
+    def __len__(self) -> int:
+        """Return the number of rows so far."""
+        return len(self.stub)
+
+    def add(self, label: str, texts_of_models: Sequence[Sequence[str]]) -> None:
+        """Add a row with the texts of each model."""
+        self.stub.append((label,))
+        self.cells.append([text for texts in texts_of_models for text in texts])
+
+    def add_heading(self, label: str) -> None:
+        """Add the row of a factor, whose levels are added next."""
+        self.add(label, [[""] * self.n_cells] * self.n_models)
+
+    def add_factor_p(self, row: int, model: int, text: str) -> None:
+        """Set P of a factor in its row unless it is there already, in the last of a model's columns."""
+        column = (model + 1) * self.n_cells - 1
+        if not self.cells[row][column]:
+            self.cells[row][column] = text
+
+    def add_foot(self, group: Key, foot: FootRows) -> None:
+        """Add the statistics of the models of a group, in the first of each model's columns."""
+        if foot:
+            self.first_foot_rows.add(len(self))
+        blanks = [""] * (self.n_cells - 1)
+        for heading, texts in foot.items():
+            self.foot_rows.add(len(self))
+            texts_of_models = []
+            for model in range(self.n_models):
+                texts_of_models.append([texts.get(ModelCell(group, model), ""), *blanks])
+            self.add(heading, texts_of_models)
 
 
 def _terms_table(
     frame: pd.DataFrame,
-    heads: Sequence[Column],
+    headings: Sequence[Column],
     groups: Sequence[str],
     labels: Labels,
     texts: Texts,
-    whole_p: Mapping[tuple[Key, str, int], str],
-    foot: Sequence[tuple[str, dict[Place, str]]],
+    factor_p: Mapping[TermCell, str],
+    foot: FootRows,
 ) -> Table:
-    """The terms of each group in the order of labels, levels below their factor, and the foot."""
-    n_models, per_model = _shape(heads, texts)
-    rows = term_rows(frame, labels)
-    stub: list[Key] = []
-    cells: list[list[str]] = []
-    labels_of_groups: list[str] = []
-    apart, indent, at_foot = set(), set(), set()
-
-    def add(label: str, own: Sequence[Sequence[str]]) -> None:
-        stub.append((label,))
-        cells.append([text for texts in own for text in texts])
-
-    for group, label in ordered_groups(frame, groups, labels).items():
-        start, heading, at_heading = len(stub), "", -1
-        for row in rows:
-            own = [texts.get((group, row.term or "", j), [""] * per_model) for j in range(n_models)]
-            if row.term is None:
-                heading = row.text
-            elif any(map(any, own)):
-                if row.level and heading:
-                    at_heading = len(stub)
-                    add(heading, [[""] * per_model] * n_models)
-                    heading = ""
-                if row.level:
-                    indent.add(len(stub))
-                    for j in range(n_models):
-                        # P of the whole factor stands last of a model's cells
-                        at = (j + 1) * per_model - 1
-                        cells[at_heading][at] = cells[at_heading][at] or whole_p.get((group, row.term, j), "")
-                add(row.text, own)
-        apart |= {len(stub)} if foot else set()
-        for heading, statistics in foot:
-            at_foot.add(len(stub))
-            beside = [""] * (per_model - 1)
-            add(heading, [[statistics.get((group, j), ""), *beside] for j in range(n_models)])
-        labels_of_groups += [label] * (len(stub) - start) if groups else []
+    """Return the terms of each group in the order of labels, levels below their factor, and the foot."""
+    n_models, n_cells = _shape(headings, texts)
+    rows = _TermRows(n_models, n_cells)
+    group_labels: list[str] = []
+    for group, group_label in ordered_groups(frame, groups, labels).items():
+        n_rows_before = len(rows)
+        factor = ""
+        factor_row = -1
+        for term_row in term_rows(frame, labels):
+            if term_row.term is None:
+                # the heading is added with the first of its levels that this group has
+                factor = term_row.text
+                continue
+            cells = [TermCell(group, term_row.term, model) for model in range(n_models)]
+            texts_of_models = [texts.get(cell, [""] * n_cells) for cell in cells]
+            if not any(map(any, texts_of_models)):
+                continue
+            if term_row.level:
+                if factor:
+                    factor_row = len(rows)
+                    rows.add_heading(factor)
+                    factor = ""
+                rows.level_rows.add(len(rows))
+                for model, cell in enumerate(cells):
+                    rows.add_factor_p(factor_row, model, factor_p.get(cell, ""))
+            rows.add(term_row.text, texts_of_models)
+        rows.add_foot(group, foot)
+        if groups:
+            group_labels += [group_label] * (len(rows) - n_rows_before)
     return Table(
-        ("Term",), stub, list(heads), cells, labels_of_groups, apart=apart, indent=indent, foot=at_foot
+        stubhead=("Term",),
+        stub=rows.stub,
+        columns=list(headings),
+        cells=rows.cells,
+        groups=group_labels,
+        apart=rows.first_foot_rows,
+        indent=rows.level_rows,
+        foot=rows.foot_rows,
     )
 
 
-def _shape(heads: Sequence[Column], texts: Texts) -> tuple[int, int]:
-    """How many models stand beside each other, and how many columns each of them has."""
-    per_model = len(next(iter(texts.values()), [""]))
-    return len(heads) // per_model, per_model
+def _shape(headings: Sequence[Column], texts: Texts) -> tuple[int, int]:
+    """Return how many models stand side by side, and how many columns each of them has."""
+    n_cells = len(next(iter(texts.values()), [""]))
+    return len(headings) // n_cells, n_cells
 
 
-def _one_term(estimates: Estimates, labels: Labels) -> str:
+def _one_term_text(estimates: Estimates, labels: Labels) -> str:
     """Return the one term of a table as its heading has it: " of Task: Edema vs Atelectasis"."""
     term = str(estimates.frame["term"].iloc[0])
-    rows = term_rows(with_reference_rows(estimates.frame, model_columns(estimates)), labels)
-    named = {row.term: row for row in rows}
-    against = [row.text for key, row in named.items() if key not in (term, None)]
-    return f" of {' vs '.join([named[term].whole, *against])}"
+    with_references = with_reference_rows(estimates.frame, model_columns(estimates))
+    names = []
+    references = []
+    for row in term_rows(with_references, labels):
+        if row.term == term:
+            names.append(row.whole)
+        elif row.term is not None:
+            references.append(row.text)
+    return f" of {' vs '.join([*names, *references])}"
 
 
 def _one_term_table(
-    frame: pd.DataFrame, heads: Sequence[Column], groups: Sequence[str], labels: Labels, texts: Texts
+    frame: pd.DataFrame, headings: Sequence[Column], groups: Sequence[str], labels: Labels, texts: Texts
 ) -> Table:
-    """A row per group, where there is one term: it moves into the heading."""
+    """Return a table with a row per group, of one term that stands in the heading."""
     term = str(frame["term"].iloc[0])
-    n_models, per_model = _shape(heads, texts)
-    rows = ordered_groups(frame, groups, labels)
-    pooled = [i for i, group in enumerate(rows) if any(value in LAST for value in group)]
-    cells = [
-        [text for j in range(n_models) for text in texts.get((group, term, j), [""] * per_model)]
-        for group in rows
-    ]
+    n_models, n_cells = _shape(headings, texts)
+    group_labels = ordered_groups(frame, groups, labels)
+    cells = []
+    for group in group_labels:
+        row: list[str] = []
+        for model in range(n_models):
+            row += texts.get(TermCell(group, term, model), [""] * n_cells)
+        cells.append(row)
+    closing = [row for row, group in enumerate(group_labels) if any(value in LAST for value in group)]
+    has_rows_before = bool(closing) and closing[0] > 0
     return Table(
-        stubhead=(", ".join(labels.column(c) for c in groups),),
-        stub=[(label,) for label in rows.values()],
-        columns=list(heads),
+        stubhead=(", ".join(labels.column(column) for column in groups),),
+        stub=[(label,) for label in group_labels.values()],
+        columns=list(headings),
         cells=cells,
-        apart={i for i in pooled[:1] if i > 0},
+        apart={closing[0]} if has_rows_before else set(),
     )
 
 
-def _headings(arranged: ModelColumns, estimates: Estimates, p_values: bool, of_term: str) -> list[Column]:
-    """Return the columns with what their estimates are above them, or beside P in a column of its own."""
+def _headings(
+    arranged: ModelColumns, estimates: Estimates, p_values: bool, term_text: str = ""
+) -> list[Column]:
+    """Return the columns of a table, the kind of estimates above all others.
+
+    With `p_values` each model has a column of its estimates and one of P.
+    """
     columns = []
-    for j, (kind, *others) in enumerate(arranged.headings):
-        rows = estimates.where([column == j for column in arranged.of])
-        what = with_interval(f"{kind}{of_term}", rows)
+    for column, (kind, *inner_headings) in enumerate(arranged.headings):
+        rows = estimates.where([own_column == column for own_column in arranged.column_of_row])
+        estimate_heading = with_interval(f"{kind}{term_text}", rows)
         if p_values:
-            columns += [Column(what, tuple(others)), Column("P", tuple(others))]
+            columns += [Column(estimate_heading, tuple(inner_headings)), Column("P", tuple(inner_headings))]
         else:
-            *above, own = what, *others
-            columns.append(Column(own, tuple(above)))
+            *outer, innermost = [estimate_heading, *inner_headings]
+            columns.append(Column(innermost, tuple(outer)))
     return columns
 
 
-def _model_note(whole: Estimates, models: Iterable[Sequence[int]], adjusted_for: str, labels: Labels) -> str:
-    """Say which kind of model it is, how many terms each has, what else is in it, and its standard errors."""
-    text = kind_text(whole, labels)
-    terms = whole.where(whole.frame["term"] != INTERCEPT).frame
-    columns = model_columns(whole)
-    sizes = Counter(key_of(terms, i, columns) for i in range(len(terms)))
-    if sizes and max(sizes.values()) == 1:
+def _model_note(
+    coefficients: Estimates, models: Iterable[Sequence[int]], adjusted_for: str, labels: Labels
+) -> str:
+    """Say which kind of model it is, how many terms each has, its further variables, and standard errors.
+
+    `models` holds the rows of each cell's models, `adjusted_for` the text on variables without a row.
+    """
+    text = kind_text(coefficients, labels)
+    terms = coefficients.where(coefficients.frame["term"] != INTERCEPT).frame
+    columns = model_columns(coefficients)
+    n_terms = Counter(key_of(terms, row, columns) for row in range(len(terms)))
+    if n_terms and max(n_terms.values()) == 1:
         text += ", one model for each term"
     elif all(len(rows) == 1 for rows in models):
         text += ", all terms in one model"
     text += adjusted_for
-    if whole.values("average"):
+    if coefficients.values("average"):
         text += "; effects on the mean, averaged over the rows of the model"
-    text += errors_text(whole)
-    if True in whole.values("singular"):
+    text += errors_text(coefficients)
+    if True in coefficients.values("singular"):
         text += f" {_SINGULAR}"
     return text
 
 
 def _adjusted_for(frame: pd.DataFrame, arranged: ModelColumns, labels: Labels) -> str:
-    """What is in every model but in no row, nothing where the formulas are given."""
+    """Return the variables that all models have and no row shows, "" where a note gives the formulas."""
     hidden = hidden_variables(frame)
     if arranged.formulas or len(set(hidden.values())) != 1:
         return ""
@@ -342,11 +438,11 @@ def _adjusted_for(frame: pd.DataFrame, arranged: ModelColumns, labels: Labels) -
 
 
 def _formula_note(frame: pd.DataFrame, arranged: ModelColumns, labels: Labels) -> str:
-    """What Model 1 and so on are; all models where they are adjusted for different things."""
+    """Give the formulas of Model 1 and so on, or of all models where they adjust for different variables."""
     if arranged.formulas:
-        parts = [f"Model {i + 1}: {formula}" for i, formula in enumerate(arranged.formulas)]
-        return f"{'; '.join(parts)}."
+        models = [f"Model {number}: {formula}" for number, formula in enumerate(arranged.formulas, start=1)]
+        return f"{'; '.join(models)}."
     hidden = hidden_variables(frame)
     if len(set(hidden.values())) < 2:
         return ""
-    return f"Models: {'; '.join(dict.fromkeys(side_text(f, labels) for f in hidden))}."
+    return f"Models: {'; '.join(dict.fromkeys(side_text(formula, labels) for formula in hidden))}."

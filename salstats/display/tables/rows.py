@@ -1,4 +1,7 @@
-"""A table's record as rows of cells, what spans several of them once: what every writer of a table reads."""
+"""A table's record as rows of cells, in which a text that spans several cells stands once.
+
+All writers of files read tables in this form.
+"""
 
 import re
 import textwrap
@@ -7,46 +10,79 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Literal
 
-from salstats.display.tables.record import Table, is_counted, point_pads
+from salstats.display.tables.record import Table, decimal_point_pads, has_counts_as_labels
 from salstats.display.text.format import unbroken
 from salstats.display.text.markup import UNPRINTABLE
 
 Align = Literal["left", "center", "right"]
-#: Space that a label may hold and no format shows; a non-breaking space is none of it.
+#: White space in a label becomes one blank in print, except non-breaking spaces.
 _SPACE = re.compile("[ \t\n\r\f]+")
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell, its side, the columns and rows it spans, and its marks.
+    """One cell of a table.
 
-    It spans no rows where a cell above reaches down to it. `names` says that it heads a row or column,
-    `pad` what its number lacks in front to have its decimal point below the others'.
+    Attributes
+    ----------
+    text : str
+        Text on one line.
+    align : {"left", "center", "right"}
+        Side at which the text stands.
+    n_columns, n_rows : int
+        Numbers of columns and rows that it spans; 0 rows where a cell above reaches down over it.
+    bold, underline, indent : bool
+        Marks; `indent` sets the text in.
+    is_heading : bool
+        Whether it is the label of a row, a column or a group.
+    pad : str
+        Digits that its number lacks in front to have its decimal point below the others'.
     """
 
     text: str = ""
     align: Align = "left"
-    columns: int = 1
-    rows: int = 1
+    n_columns: int = 1
+    n_rows: int = 1
     bold: bool = False
     underline: bool = False
     indent: bool = False
-    names: bool = False
+    is_heading: bool = False
     pad: str = ""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One row of the body: a group's label or cells; `apart` where a rule stands above it."""
+    """One row of the body, which is the label of a group (`is_group`) or has cells for all columns.
+
+    A thin rule stands above it where `rule_above` is set.
+    """
 
     cells: tuple[Cell, ...]
     is_group: bool = False
-    apart: bool = False
+    rule_above: bool = False
 
 
 @dataclass(frozen=True)
 class Rows:
-    """A table to write: `head` ends with the headings of columns, `n_stub` of which are labels of rows."""
+    """A table as rows of cells.
+
+    Attributes
+    ----------
+    title, subtitle : str
+        Heading of the table, "" for none.
+    head : tuple of tuple of Cell
+        Rows of headings; the last one has a heading for each column.
+    body : tuple of Row
+        Labels of groups and rows of cells.
+    notes : tuple of str
+        Paragraphs below the table.
+    aligns : tuple of str
+        Side of each column.
+    n_stub : int
+        Number of columns, at the left, that hold labels of rows.
+    marks : str
+        The note that says what bold and underlined mean.
+    """
 
     title: str
     subtitle: str
@@ -55,41 +91,46 @@ class Rows:
     notes: tuple[str, ...]
     aligns: tuple[Align, ...]
     n_stub: int = 1
-    marks: str = ""  # the note that says what bold and underlined mean
+    marks: str = ""
 
 
 def rows_of(table: Table) -> Rows:
-    """A table's record as rows of cells, its texts as any file can hold them."""
-    stub: list[Align] = ["right" if is_counted(table) else "left"] * len(table.stubhead)
-    aligns: list[Align] = [*stub, *("right" if c.align == "right" else "left" for c in table.columns)]
+    """Return a table's record as rows of cells, its texts as any file can hold them."""
+    stub_align: Align = "right" if has_counts_as_labels(table) else "left"
+    aligns = [stub_align] * len(table.stubhead)
+    for column in table.columns:
+        aligns.append("right" if column.align == "right" else "left")
     return Rows(
-        title=_printed(table.title or ""),
-        subtitle=_printed(table.subtitle or ""),
+        title=_printable(table.title or ""),
+        subtitle=_printable(table.subtitle or ""),
         head=tuple(_head(table, aligns)),
         body=tuple(_body(table, aligns)),
-        notes=tuple(_printed(note) for note in table.notes if note),
+        notes=tuple(_printable(note) for note in table.notes if note),
         aligns=tuple(aligns),
-        n_stub=len(stub),
-        marks=_printed(table.marks),
+        n_stub=len(table.stubhead),
+        marks=_printable(table.marks),
     )
 
 
-def cut(rows: Rows, start: int, stop: int) -> Rows:
-    """The labels of rows and some of the other columns of a table, without title and notes."""
+def with_columns(rows: Rows, start: int, stop: int) -> Rows:
+    """Return the labels of rows and the columns from `start` to `stop`, without title and notes."""
 
-    def kept(cells: Sequence[Cell]) -> Iterator[Cell]:
-        for column, cell in placed(cells):
-            end = column + cell.columns
-            n = max(0, min(end, rows.n_stub) - column) + max(0, min(end, stop) - max(column, start))
-            if n:
-                yield replace(cell, columns=n)
+    def cells_of(cells: Sequence[Cell]) -> tuple[Cell, ...]:
+        narrowed = []
+        for column, cell in cells_by_column(cells):
+            end = column + cell.n_columns
+            n_stub_columns = max(0, min(end, rows.n_stub) - column)
+            n_body_columns = max(0, min(end, stop) - max(column, start))
+            if n_stub_columns + n_body_columns:
+                narrowed.append(replace(cell, n_columns=n_stub_columns + n_body_columns))
+        return tuple(narrowed)
 
     return replace(
         rows,
         title="",
         subtitle="",
-        head=tuple(tuple(kept(cells)) for cells in rows.head),
-        body=tuple(replace(row, cells=tuple(kept(row.cells))) for row in rows.body),
+        head=tuple(cells_of(cells) for cells in rows.head),
+        body=tuple(replace(row, cells=cells_of(row.cells)) for row in rows.body),
         notes=(),
         aligns=(*rows.aligns[: rows.n_stub], *rows.aligns[start:stop]),
     )
@@ -98,114 +139,155 @@ def cut(rows: Rows, start: int, stop: int) -> Rows:
 def text_of(rows: Rows, width: int | None = None, *, escapes: bool = False) -> str:
     """Return a table as text: its title, its cells below their headings, its notes, on lines of a width.
 
-    Cells are bold and underlined by `escapes`, which terminals know; without them no note speaks of it.
+    With `escapes`, which terminals know, cells are bold and underlined; without them the note on these marks
+    is left out.
     """
-    lines: list[list[str]] = []
-    codes: dict[tuple[int, int], str] = {}
-    for cells in (*rows.head, *(row.cells for row in rows.body)):
-        line = [""] * len(rows.aligns)
-        for column, cell in placed(cells):
-            line[column] = " " * len(cell.pad) + cell.text if cell.rows else ""
-            if escapes and cell.rows:
-                codes[len(lines), column] = _escapes(cell)
-        lines.append(line)
-    groups = [False] * len(rows.head) + [row.is_group for row in rows.body]
-    told = [line for line, is_group in zip(lines, groups, strict=True) if not is_group]
-    widest = [max(map(len, column)) for column in zip(*told, strict=True)]
-    ends = [str.rjust if align == "right" else str.ljust for align in rows.aligns]
-    texts = []
-    for i, line in enumerate(lines):
-        padded = [end(text, most) for end, text, most in zip(ends, line, widest, strict=True)]
-        marked = [_marked(text, codes.get((i, j), "")) for j, text in enumerate(padded)]
-        texts.append("  ".join(marked).rstrip())
-    shown = [note for note in rows.notes if escapes or note != rows.marks]
-    notes = [line for note in shown for line in (textwrap.wrap(note, width) if width else [note])]
-    above = [text for text in (rows.title, rows.subtitle) if text]
-    return "\n".join([*above, *texts, *notes])
+    grid = [_text_line(cells, rows) for cells in rows.head]
+    codes = [_escape_codes(cells, rows) for cells in rows.head]
+    is_group = [False] * len(rows.head)
+    for row in rows.body:
+        grid.append(_text_line(row.cells, rows))
+        codes.append(_escape_codes(row.cells, rows))
+        is_group.append(row.is_group)
+    # the label of a group may be longer than the column that it begins in
+    measured = [line for line, group in zip(grid, is_group, strict=True) if not group]
+    widths = [max(map(len, column)) for column in zip(*measured, strict=True)]
+    lines = []
+    for texts, line_codes in zip(grid, codes, strict=True):
+        padded = [_padded(*cell) for cell in zip(texts, widths, rows.aligns, strict=True)]
+        if escapes:
+            padded = [_escaped(text, code) for text, code in zip(padded, line_codes, strict=True)]
+        lines.append("  ".join(padded).rstrip())
+    notes: list[str] = []
+    for note in rows.notes:
+        if note == rows.marks and not escapes:
+            continue
+        notes += textwrap.wrap(note, width) if width else [note]
+    title_lines = [text for text in (rows.title, rows.subtitle) if text]
+    return "\n".join([*title_lines, *lines, *notes])
 
 
-def _escapes(cell: Cell) -> str:
-    """Return the numbers of the terminal's escapes for a cell's marks: "1;4" is bold and underlined."""
-    codes = ["1"] if cell.bold and not cell.names else []
-    if cell.underline:
-        codes.append("4")
-    return ";".join(codes)
+def _text_line(cells: Sequence[Cell], rows: Rows) -> list[str]:
+    """Return the text of each column in a row, "" where a cell reaches over several columns or rows."""
+    texts = [""] * len(rows.aligns)
+    for column, cell in cells_by_column(cells):
+        if cell.n_rows:
+            texts[column] = " " * len(cell.pad) + cell.text
+    return texts
 
 
-def _marked(padded: str, codes: str) -> str:
-    """Return a padded text with its escapes, the blanks around it without."""
+def _padded(text: str, width: int, align: Align) -> str:
+    """Return a text with blanks up to a width."""
+    return text.rjust(width) if align == "right" else text.ljust(width)
+
+
+def _escape_codes(cells: Sequence[Cell], rows: Rows) -> list[str]:
+    """Return the numbers of the terminal's escapes in each column: "1;4" is bold and underlined."""
+    codes = [""] * len(rows.aligns)
+    for column, cell in cells_by_column(cells):
+        if not cell.n_rows:
+            continue
+        numbers = []
+        if cell.bold and not cell.is_heading:
+            numbers.append("1")
+        if cell.underline:
+            numbers.append("4")
+        codes[column] = ";".join(numbers)
+    return codes
+
+
+def _escaped(padded: str, codes: str) -> str:
+    """Return a padded text with its escapes, which do not reach over the blanks around it."""
     text = padded.strip()
     if not codes or not text:
         return padded
     return padded.replace(text, f"\x1b[{codes}m{text}\x1b[0m", 1)
 
 
-def placed(cells: Sequence[Cell]) -> Iterator[tuple[int, Cell]]:
-    """The cells of a row, each with its first column."""
+def cells_by_column(cells: Sequence[Cell]) -> Iterator[tuple[int, Cell]]:
+    """Yield the cells of a row, each after the number of its first column."""
     column = 0
     for cell in cells:
         yield column, cell
-        column += cell.columns
+        column += cell.n_columns
 
 
-def _printed(text: str) -> str:
-    """A text on one line, kept together where no line ends, what no file can hold replaced."""
-    return unbroken(UNPRINTABLE.sub("\ufffd", _SPACE.sub(" ", text)).strip(" "))
+def _printable(text: str) -> str:
+    """Return a text on one line, what belongs together kept on it, without signs that no file can hold."""
+    one_line = _SPACE.sub(" ", text)
+    return unbroken(UNPRINTABLE.sub("\ufffd", one_line).strip(" "))
 
 
 def _head(table: Table, aligns: Sequence[Align]) -> Iterator[tuple[Cell, ...]]:
-    """The rows of headings, the outermost first."""
-    for level in range(max((len(c.spanners) for c in table.columns), default=0)):
-        over = [Cell()] * len(table.stubhead)
-        for spanners, run in groupby(table.columns, key=lambda column: column.spanners[: level + 1]):
-            n_columns = len(list(run))
-            text = _printed(spanners[level]) if len(spanners) > level else ""
-            over += [Cell(text, "center", n_columns, names=True)] if text else [Cell()] * n_columns
-        yield tuple(over)
+    """Yield the rows of headings, the outermost first."""
+    n_levels = max((len(column.spanners) for column in table.columns), default=0)
+    for level in range(n_levels):
+        yield _spanner_cells(table, level)
     headings = (*table.stubhead, *(column.heading for column in table.columns))
-    yield tuple(Cell(_printed(text), align, names=True) for text, align in zip(headings, aligns, strict=True))
+    yield tuple(
+        Cell(_printable(text), align, is_heading=True) for text, align in zip(headings, aligns, strict=True)
+    )
+
+
+def _spanner_cells(table: Table, level: int) -> tuple[Cell, ...]:
+    """Return one row of headings that columns share; neighbours share it if they share all above it, too."""
+    cells = [Cell()] * len(table.stubhead)
+    for spanners, run in groupby(table.columns, key=lambda column: column.spanners[: level + 1]):
+        n_columns = len(list(run))
+        text = _printable(spanners[level]) if len(spanners) > level else ""
+        if text:
+            cells.append(Cell(text, "center", n_columns, is_heading=True))
+        else:
+            cells += [Cell()] * n_columns
+    return tuple(cells)
 
 
 def _body(table: Table, aligns: Sequence[Align]) -> Iterator[Row]:
-    """The rows of the body, groups in the order in which they come."""
-    pads = [point_pads(table, j) for j in range(len(table.columns))]
+    """Yield the rows of the body, groups in the order in which they come."""
+    pads = [decimal_point_pads(table, column) for column in range(len(table.columns))]
     groups = table.groups or [""] * len(table.stub)
     for group in dict.fromkeys(groups):
-        members = [i for i, own in enumerate(groups) if own == group]
         if group:
-            yield Row((Cell(_printed(group), columns=len(aligns), bold=True, names=True),), is_group=True)
-        for i, spans in zip(members, _spans([table.stub[i] for i in members]), strict=True):
-            *outer, _ = range(len(spans))
-            stub = [
-                Cell(
-                    _printed(text),
-                    aligns[level],
-                    rows=rows,
-                    names=True,
-                    indent=i in table.indent and level not in outer,
-                )
-                for level, (text, rows) in enumerate(zip(table.stub[i], spans, strict=True))
-            ]
+            label = Cell(_printable(group), n_columns=len(aligns), bold=True, is_heading=True)
+            yield Row((label,), is_group=True)
+        members = [row for row, label_of_row in enumerate(groups) if label_of_row == group]
+        spans = _row_spans([table.stub[row] for row in members])
+        for row, row_spans in zip(members, spans, strict=True):
+            stub = _stub_cells(table, row, row_spans, aligns)
             cells = [
                 Cell(
-                    _printed(text),
-                    aligns[len(stub) + j],
-                    bold=(i, j) in table.bold,
-                    underline=(i, j) in table.underline,
-                    pad=pads[j][i],
+                    _printable(text),
+                    aligns[len(stub) + column],
+                    bold=(row, column) in table.bold,
+                    underline=(row, column) in table.underline,
+                    pad=pads[column][row],
                 )
-                for j, text in enumerate(table.cells[i])
+                for column, text in enumerate(table.cells[row])
             ]
-            yield Row((*stub, *cells), apart=i in table.apart)
+            yield Row((*stub, *cells), rule_above=row in table.apart)
 
 
-def _spans(labels: Sequence[tuple[str, ...]]) -> list[list[int]]:
-    """Rows that each label reaches down over: equal ones below each other are one, but for the last."""
-    spans = [[1] * len(own) for own in labels]
+def _stub_cells(table: Table, row: int, spans: Sequence[int], aligns: Sequence[Align]) -> list[Cell]:
+    """Return the labels of a row as cells; only the last label is set in."""
+    labels = table.stub[row]
+    cells = []
+    for level, (text, span) in enumerate(zip(labels, spans, strict=True)):
+        is_last = level == len(labels) - 1
+        indent = is_last and row in table.indent
+        cells.append(Cell(_printable(text), aligns[level], n_rows=span, is_heading=True, indent=indent))
+    return cells
+
+
+def _row_spans(labels: Sequence[tuple[str, ...]]) -> list[list[int]]:
+    """Return how many rows each label of each row spans, 0 where the label above reaches down over it.
+
+    Equal labels below each other become one, except the last label of each row.
+    """
+    spans = [[1] * len(row_labels) for row_labels in labels]
     for level in range(len(labels[0]) - 1):
-        for _, run in groupby(range(len(labels)), key=lambda i: labels[i][: level + 1]):
+        for _, run in groupby(range(len(labels)), key=lambda row: labels[row][: level + 1]):
             first, *below = run
             spans[first][level] += len(below)
-            for i in below:
-                spans[i][level] = 0
+            for row in below:
+                spans[row][level] = 0
     return spans

@@ -8,13 +8,15 @@ from salstats.stats.engine.cautions import DIFFERENT_CASES, rows_by_caution
 
 
 def caution_note(estimates: pd.DataFrame) -> str:
-    """Write what makes rows doubtful: "Caution (3 of 12 estimates): ..."; "" where nothing does."""
+    """Return what makes estimates doubtful: "Caution (3 of 12 estimates): ..."; "" where nothing does."""
     sentences = []
     for caution, rows in rows_by_caution(estimates).items():
-        concerned = f"{count_text(rows.sum())} of {counted(len(rows), 'estimate')}"
-        if rows.all():
-            concerned = "every estimate" if len(rows) > 1 else ""
-        heading = f"Caution ({concerned})" if concerned else "Caution"
+        if not rows.all():
+            heading = f"Caution ({count_text(rows.sum())} of {counted(len(rows), 'estimate')})"
+        elif len(rows) > 1:
+            heading = "Caution (every estimate)"
+        else:
+            heading = "Caution"
         sentences.append(f"{heading}: {caution.note}")
         if caution is DIFFERENT_CASES and "n_shared" in estimates.columns:
             n_shared = estimates.loc[rows, "n_shared"].dropna().to_numpy(dtype=np.int64)

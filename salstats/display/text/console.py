@@ -11,115 +11,154 @@ from salstats.checks import printable
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import column_text, number_text, p_text
 
-#: Settings rather than results: said once above the table where they do not vary.
+#: Settings rather than results, which stand once above the table where they do not vary.
 _SETTINGS = (
     "term", "reference", "formula", "x", "y", "predictor", "response", "conf_level", "family_level",
     "interval", "unit", "margin_low", "margin_high", "test", "n_replicates", "n_tests", "procedure", "family",
     "errors", "exponentiated", "n_undefined", "n_missing",
 )  # fmt: skip
-#: Columns of p-values, and those that say where one is only a bound.
+#: Columns of P values, and the columns of the smallest P values that their replicates allow.
 _FLOORS = {"p_value": "p_floor", "p_adjusted": "p_adjusted_floor"}
-#: An estimate and its limits have the same decimals, and no limit is shown without the other.
 _LIMITS = ("conf_low", "conf_high")
-_TOGETHER = ("estimate", *_LIMITS)
-#: What is shown first of estimates that are wider than the terminal, after what tells their rows apart.
+#: An estimate and its limits have the same decimals.
+_SAME_DECIMALS = ("estimate", *_LIMITS)
+#: Columns that follow the grouping columns and the estimate where a terminal has no room for all.
 _FIRST = (*_LIMITS, "p_adjusted", "p_value", "n", "verdict", "std_error")
-#: Rows that a terminal gets of a longer frame, and how many of them are its last, where averages stand.
-ROWS, _LAST = 60, 10
+#: Rows that a terminal gets of a longer frame.
+ROWS = 60
+#: How many of these rows are the last of the frame, where averages stand.
+_LAST_ROWS = 10
 _GAP = "  "
 
 
-def _setting(value: Any) -> str:
-    """A setting as it was given: 0.95, not 0.9500."""
-    return f"{float(value):g}" if hasattr(value, "is_integer") and value == value else number_text(value)
-
-
 def print_frame(frame: pd.DataFrame, *, whole: bool = False, option: str = "") -> None:
-    """Print a frame as the terminal has room for it; to a file or another program, or if asked for, whole."""
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() and not whole else None
+    """Print a frame, in a terminal with as many columns as it has room for unless `whole` is set."""
+    width = None
+    if sys.stdout.isatty() and not whole:
+        width = shutil.get_terminal_size().columns
     print(console_table(frame, width, option))
 
 
 def console_table(frame: pd.DataFrame, width: int | None = None, option: str = "") -> str:
-    """A frame, usually of estimates, as text: aligned columns, numbers rounded, what never varies once above.
+    """Return a frame, usually of estimates, as text: aligned columns, rounded numbers, settings above.
 
-    Of a table that is wider than `width` characters the columns are shown that fit, the others named below;
-    of one longer than `ROWS` the first and the last rows. `option` is what shows all of them. Without a width
-    all are shown.
+    Settings that are the same in all rows stand once above the table. Of a table that is wider than `width`
+    characters the columns are shown that fit, the others named below; of one longer than `ROWS` the first
+    and the last rows. `option` is the option of a command that shows all of them. Without a width all are
+    shown.
     """
-    constant = [c for c in _SETTINGS if c in frame.columns and frame[c].nunique(dropna=False) == 1]
-    if "family_level" in constant:
+    settings = [column for column in _SETTINGS if column in frame.columns and _is_constant(frame, column)]
+    if "family_level" in settings:
         # the level of a single row is a step on the way to that of the family
         frame = frame.drop(columns="conf_level", errors="ignore")
-        constant = [c for c in constant if c != "conf_level"]
-    settings = ", ".join(printable(f"{c}: {_setting(frame[c].iloc[0])}") for c in constant)
-    # its p-value says "<"
-    shown = frame.drop(columns=[*constant, *(c for c in _FLOORS.values() if c in frame.columns)])
-    columns = {str(name): _cells(frame, name) for name in shown.columns}
-    left_out: list[str] = []
+        settings = [column for column in settings if column != "conf_level"]
+    setting_texts = [printable(f"{column}: {_setting_text(frame[column].iloc[0])}") for column in settings]
+    # floors are shown by the "<" of their P values
+    floors = [column for column in _FLOORS.values() if column in frame.columns]
+    columns = {str(name): _cells(frame, name) for name in frame.columns.drop([*settings, *floors])}
+    hidden: list[str] = []
     if width is not None:
-        columns, left_out = _fitting(columns, width)
+        columns, hidden = _fitting(columns, width)
     lines = [_GAP.join(row).rstrip() for row in zip(*columns.values(), strict=True)]
-    how = f" ({option} shows them)" if option else ""
+    hint = f" ({option} shows them)" if option else ""
     if width is not None and len(frame) > ROWS:
-        lines[1 + ROWS - _LAST : -_LAST] = [f"... {len(frame) - ROWS} more rows{how}"]
-    below = f"also: {', '.join(left_out)}{how}" if left_out else ""
-    cautions = caution_note(frame)
+        # the first line holds the headings
+        lines[1 + ROWS - _LAST_ROWS : -_LAST_ROWS] = [f"... {len(frame) - ROWS} more rows{hint}"]
+    hidden_note = f"also: {', '.join(hidden)}{hint}" if hidden else ""
     return "\n".join(
-        [*_wrapped(settings, width), *lines, *_wrapped(below, width), *_wrapped(cautions, width)]
+        [
+            *_wrapped(", ".join(setting_texts), width),
+            *lines,
+            *_wrapped(hidden_note, width),
+            *_wrapped(caution_note(frame), width),
+        ]
     )
 
 
+def _is_constant(frame: pd.DataFrame, column: str) -> bool:
+    """Return whether a column has the same value in all rows."""
+    return bool(frame[column].nunique(dropna=False) == 1)
+
+
+def _setting_text(value: Any) -> str:
+    """Return a setting as a user wrote it: 0.95, not 0.9500."""
+    is_number = hasattr(value, "is_integer") and value == value
+    return f"{float(value):g}" if is_number else number_text(value)
+
+
 def _cells(frame: pd.DataFrame, name: Any) -> list[str]:
-    """Heading and texts of a column, all as wide as the widest."""
+    """Return the heading and the texts of a column, all as wide as the widest."""
     values: Any = frame[name]
-    numeric = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
-    if numeric:
-        # whole numbers that may be missing are no floats yet
-        values = values.to_numpy(dtype="float64", na_value=float("nan"))
-    if numeric and str(name).startswith("p_"):
-        floors = frame[_FLOORS[name]] if _FLOORS.get(name) in frame.columns else [None] * len(frame)
-        text = [p_text(v, floor=floor) for v, floor in zip(values, floors, strict=True)]
+    is_numeric = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
+    if not is_numeric:
+        texts = list(map(number_text, values))
     else:
-        along = [c for c in _TOGETHER if name in _TOGETHER and c in frame.columns]
-        others = [v for c in along for v in frame[c]]
-        text = column_text([*values, *others])[: len(values)] if numeric else list(map(number_text, values))
-    cells = [printable(cell) for cell in (str(name), *text)]
+        # whole numbers that may be missing are no floats yet
+        texts = _number_texts(frame, name, values.to_numpy(dtype="float64", na_value=float("nan")))
+    cells = [printable(cell) for cell in (str(name), *texts)]
     widest = max(map(len, cells))
-    return [c.rjust(widest) if numeric else c.ljust(widest) for c in cells]
+    return [cell.rjust(widest) if is_numeric else cell.ljust(widest) for cell in cells]
+
+
+def _number_texts(frame: pd.DataFrame, name: Any, values: Any) -> list[str]:
+    """Return the numbers of a column: P values as such, others with the same decimals."""
+    if str(name).startswith("p_"):
+        has_floors = _FLOORS.get(name) in frame.columns
+        floors = frame[_FLOORS[name]] if has_floors else [None] * len(frame)
+        return [p_text(value, floor=floor) for value, floor in zip(values, floors, strict=True)]
+    numbers = list(values)
+    if name in _SAME_DECIMALS:
+        for column in _SAME_DECIMALS:
+            if column in frame.columns:
+                numbers += list(frame[column])
+    return column_text(numbers)[: len(values)]
 
 
 def _fitting(columns: dict[str, list[str]], width: int) -> tuple[dict[str, list[str]], list[str]]:
-    """The columns that a width has room for, what tells rows apart first, and the names of the others."""
+    """Return the columns that a width has room for, grouping columns first, and the names of the others."""
 
-    def room(names: list[str]) -> int:
-        return sum(len(columns[c][0]) + len(_GAP) for c in names) - len(_GAP)
+    def table_width(names: list[str]) -> int:
+        return sum(len(columns[name][0]) + len(_GAP) for name in names) - len(_GAP)
 
     names = list(columns)
-    if room(names) <= width:
+    if table_width(names) <= width:
         return columns, []
     # the name of a case or a task may take a third of the line
-    columns = {name: _cut(cells, max(width // 3, len(name))) for name, cells in columns.items()}
-    estimates = "estimate" in names
-    fitting = names[: names.index("estimate") + 1] if estimates else names[:1]
-    for name in dict.fromkeys([*(c for c in _FIRST if estimates and c in names), *names]):
-        own = [c for c in names if c in _LIMITS] if name in _LIMITS else [name]
-        if name not in fitting and room([*fitting, *own]) <= width:
-            fitting += own
-    return {c: columns[c] for c in names if c in fitting}, [c for c in names if c not in fitting]
+    columns = {name: _shortened(cells, max(width // 3, len(name))) for name, cells in columns.items()}
+    if "estimate" in names:
+        fitting = names[: names.index("estimate") + 1]
+        candidates = [*(name for name in _FIRST if name in names), *names]
+    else:
+        fitting = names[:1]
+        candidates = names
+    for name in dict.fromkeys(candidates):
+        # no limit is shown without the other
+        new_names = [limit for limit in _LIMITS if limit in names] if name in _LIMITS else [name]
+        if name not in fitting and table_width([*fitting, *new_names]) <= width:
+            fitting += new_names
+    shown = {name: columns[name] for name in names if name in fitting}
+    return shown, [name for name in names if name not in fitting]
 
 
-def _cut(cells: list[str], most: int) -> list[str]:
-    """Cells of a column without their middle, where they are longer than so many characters."""
-    if len(cells[0]) <= most:
+def _shortened(cells: list[str], max_length: int) -> list[str]:
+    """Return the cells of a column with "…" in place of their middle where they are too long."""
+    if len(cells[0]) <= max_length:
         return cells
-    end = most // 2
-    texts = [cell.rstrip() for cell in cells]
-    return [(t if len(t) <= most else f"{t[: most - end - 1]}…{t[-end:]}").ljust(most) for t in texts]
+    n_end = max_length // 2
+    n_start = max_length - n_end - 1
+    shortened = []
+    for cell in cells:
+        text = cell.rstrip()
+        if len(text) > max_length:
+            text = f"{text[:n_start]}…{text[-n_end:]}"
+        shortened.append(text.ljust(max_length))
+    return shortened
 
 
 def _wrapped(text: str, width: int | None) -> list[str]:
-    """Text on lines of a width."""
-    if width is None or not text:
-        return [text] if text else []
+    """Return a text as lines of a width, no line of an empty text."""
+    if not text:
+        return []
+    if width is None:
+        return [text]
     return textwrap.wrap(text, width, subsequent_indent=_GAP, break_long_words=False, break_on_hyphens=False)

@@ -7,19 +7,16 @@ from salstats.display.text.labels import Labels
 
 
 def covariates_note(frame: pd.DataFrame, labels: Labels) -> str:
-    """Say which covariates were taken out of correlations, and of which of both variables."""
+    """Say which covariates correlations were adjusted for, and in which of the two variables."""
     if "covariates" not in frame.columns:
         return ""
-    kinds = (
-        frame[["covariates", "covariates_of", "x", "y"]]
-        .dropna()
-        .drop_duplicates(["covariates", "covariates_of"])
-    )
-    return " ".join(_sentence(row, labels) for row in kinds.to_dict("records"))
+    rows = frame[["covariates", "covariates_of", "x", "y"]].dropna()
+    distinct = rows.drop_duplicates(["covariates", "covariates_of"])
+    return " ".join(_sentence(row, labels) for row in distinct.to_dict("records"))
 
 
 def _sentence(row: dict[str, str], labels: Labels) -> str:
-    """Say what was taken out of one kind of correlation."""
+    """Say what one kind of correlation was adjusted for."""
     names = joined([labels.term(name) for name in row["covariates"].split(", ")])
     if row["covariates_of"] == "both":
         return f"Partial correlation, given {names}."

@@ -1,9 +1,9 @@
-"""Numbers to text: the only place that rounds, and the only place that gives stars."""
+"""Numbers as text. Rounding and stars of P values are made here only."""
 
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,25 +13,44 @@ from salstats.checks import check_choice, check_columns, check_count, check_fram
 from salstats.display.text.vocabulary import limits_name
 from salstats.stats.engine.monte_carlo import ROUNDING
 
-#: What stands for a missing value.
+#: Text of a missing value.
 MISSING = "—"
 #: The minus sign of print; a hyphen is too short and breaks at the end of a line.
 MINUS = "\u2212"
 #: Levels of one, two and three stars, before any correction.
 STAR_LEVELS = (0.05, 0.01, 0.001)
-#: Spaces where no line ends, also in HTML: inside "P < 0.001", "n = 12", "F(7, 133)" and "95% CI".
-_TOGETHER = re.compile(
+#: Most decimals of a number that is not written in powers of ten.
+_MAX_DECIMALS = 8
+#: P values below this are written as "<0.001".
+_SMALLEST_P = 0.001
+#: P values below this have three decimals at least.
+_SMALL_P = 0.01
+#: Blanks where a line must not end, also in HTML: inside "P < 0.001", "n = 12", "F(7, 133)" and "95% CI".
+_UNBROKEN_BLANK = re.compile(
     r"\b[Pn] (?:[<=>≤≥]|&[lg]t;) (?=[\d.])|(?<=%) (?=CIs?\b)|(?<=—,) |(?<=\d) of (?=\d)|\bF\(\d+, (?=\d)"
 )
 
 
 @dataclass(frozen=True)
 class Style:
-    """How a journal writes numbers.
+    """The way in which a journal writes numbers.
 
-    `p_zero` puts a zero before the decimal point of a p-value, `p_digits` are its decimals where it is not
-    small; `between` stands between the limits of an interval, `brackets` around it in running text, behind
-    `ci` with `{level}` in percent, and `cell` around it in a table's cell.
+    Attributes
+    ----------
+    name : str
+        Name of the style as an option.
+    p_zero : bool
+        Whether a zero stands before the decimal point of a P value.
+    p_digits : int
+        Decimals of a P value that is not small.
+    between : str
+        Text between the limits of an interval.
+    brackets : str
+        Opening and closing bracket around an interval in running text.
+    ci : str
+        Text before an interval in running text, with `{level}` for the level in percent.
+    cell : str
+        Opening and closing bracket around an interval in a table's cell.
     """
 
     name: str
@@ -43,30 +62,26 @@ class Style:
     cell: str = "()"
 
 
-#: Nature portfolio; Radiology (RSNA); AMA Manual of Style (11th edition), as JAMA has it; and as nature
-#: with square brackets in tables, too, which keep limits with a sign apart from it.
-STYLES = {
-    style.name: style
-    for style in (
-        Style("nature", True, 3, ", ", "[]", "{level}% CI "),
-        Style("radiology", False, 2, ", ", "()", "{level}% CI: "),
-        Style("ama", False, 2, " to ", "()", "{level}% CI, "),
-        Style("brackets", True, 3, ", ", "[]", "{level}% CI ", cell="[]"),
-    )
-}
+_NATURE = Style("nature", p_zero=True, p_digits=3, between=", ", brackets="[]", ci="{level}% CI ")
+_RADIOLOGY = Style("radiology", p_zero=False, p_digits=2, between=", ", brackets="()", ci="{level}% CI: ")
+_AMA = Style("ama", p_zero=False, p_digits=2, between=" to ", brackets="()", ci="{level}% CI, ")
+#: As nature, with square brackets in tables, too: they stay legible around limits with a minus sign.
+_BRACKETS = replace(_NATURE, name="brackets", cell="[]")
+#: Styles of Nature portfolio, Radiology (RSNA) and the AMA Manual of Style (11th edition, as JAMA has it).
+STYLES = {style.name: style for style in (_NATURE, _RADIOLOGY, _AMA, _BRACKETS)}
 
 
 def unbroken(text: str, space: str = "\u00a0") -> str:
-    r"""A text with other spaces where no line ends.
+    r"""Return a text with another space, by default a no-break space, where a line must not end.
 
     >>> unbroken("Mean (95% CI), F(7, 133), P < 0.001")
     'Mean (95%\xa0CI), F(7,\xa0133), P\xa0<\xa00.001'
     """
-    return _TOGETHER.sub(lambda found: found[0].replace(" ", space), text)
+    return _UNBROKEN_BLANK.sub(lambda match: match[0].replace(" ", space), text)
 
 
 def number_text(value: Any, digits: int = 4) -> str:
-    """A number with `digits` significant digits, whole numbers whole, missing as a dash.
+    """Return a number with `digits` significant digits, whole numbers whole, missing as a dash.
 
     >>> number_text(0.123456), number_text(1234567.0), number_text(3), number_text(float("nan"))
     ('0.1235', '1234567', '3', '—')
@@ -83,32 +98,37 @@ def number_text(value: Any, digits: int = 4) -> str:
     if number == 0:
         return "0"
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(number))))
-    return f"{number:.{decimals}f}" if decimals <= 8 else f"{number:.{digits - 1}e}"
+    return f"{number:.{decimals}f}" if decimals <= _MAX_DECIMALS else f"{number:.{digits - 1}e}"
 
 
 def column_text(values: Iterable[float], digits: int = 4) -> list[str]:
-    """Numbers of one column with the same decimals: `digits` significant ones of the largest.
+    """Return numbers of one column with the same decimals, which leave the largest `digits` significant ones.
 
     >>> column_text([0.12345, 12.5, float("nan")]), column_text([3.0, 139.0])
     (['0.12', '12.50', '—'], ['3', '139'])
     """
-    numbers = [float(v) for v in values]
-    finite = [abs(v) for v in numbers if math.isfinite(v)]
-    decimals = 0 if all(v.is_integer() for v in finite) else decimals_of(max(finite), digits)
-    return [f"{v:.{decimals}f}" if math.isfinite(v) else number_text(v) for v in numbers]
+    numbers = [float(value) for value in values]
+    sizes = [abs(number) for number in numbers if math.isfinite(number)]
+    has_whole_numbers = all(size.is_integer() for size in sizes)
+    decimals = 0 if has_whole_numbers else decimals_of(max(sizes), digits)
+    texts = []
+    for number in numbers:
+        texts.append(f"{number:.{decimals}f}" if math.isfinite(number) else number_text(number))
+    return texts
 
 
-def decimals_of(number: float, digits: int, most: int = 8) -> int:
-    """Decimals that leave a number above 0 `digits` significant ones, at `most` so many.
+def decimals_of(number: float, digits: int, most: int = _MAX_DECIMALS) -> int:
+    """Return the decimals that leave a number above 0 `digits` significant ones, at `most` so many.
 
     >>> decimals_of(0.000347, 3), decimals_of(123.4, 3)
     (6, 0)
     """
-    return min(max(0, digits - 1 - math.floor(math.log10(number))), most)
+    exponent = math.floor(math.log10(number))
+    return min(max(0, digits - 1 - exponent), most)
 
 
 def fixed_text(value: Any, digits: int = 3) -> str:
-    """A number with `digits` decimals for print: a true minus, no negative zero, commas between thousands.
+    """Return a number with `digits` decimals for print: true minus, no negative zero, commas at thousands.
 
     >>> fixed_text(0.56649), fixed_text(-1906.425, 1), fixed_text(-0.0001), fixed_text(float("nan"))
     ('0.566', '−1,906.4', '0.000', '—')
@@ -118,43 +138,51 @@ def fixed_text(value: Any, digits: int = 3) -> str:
     if math.isinf(value):
         return "∞" if value > 0 else f"{MINUS}∞"
     text = f"{abs(float(value)):,.{digits}f}"
-    return f"{MINUS}{text}" if value < 0 and text.strip("0.") else text
+    is_rounded_to_zero = not text.strip("0.")
+    return f"{MINUS}{text}" if value < 0 and not is_rounded_to_zero else text
 
 
 def count_text(value: Any) -> str:
-    """A whole number with thousands set apart by a comma, missing as a dash.
+    """Return a whole number with thousands set apart by a comma, missing as a dash.
 
     >>> count_text(668), count_text(100000.0), count_text(float("nan"))
     ('668', '100,000', '—')
     """
-    return MISSING if value is None or value != value else f"{round(value):,}".replace("-", MINUS)
+    if value is None or value != value:
+        return MISSING
+    return f"{round(value):,}".replace("-", MINUS)
 
 
 def count_range(values: Iterable[float]) -> str:
-    """A count, or the smallest and the largest where they differ; a dash where none is known.
+    """Return a count, or the smallest and the largest where they differ; a dash where all are missing.
 
     >>> count_range([668, 668]), count_range([137, 1300, float("nan")]), count_range([float("nan")])
     ('668', '137 to 1,300', '—')
     """
-    known = [v for v in values if v == v]
-    if not known:
+    counts = [value for value in values if value == value]
+    if not counts:
         return MISSING
-    low, high = count_text(min(known)), count_text(max(known))
+    low = count_text(min(counts))
+    high = count_text(max(counts))
     return low if low == high else f"{low} to {high}"
 
 
 def noun(column: str) -> str:
-    """What a column names, one of; several columns name a cluster.
+    """Return the singular noun for the values of a column; several columns name a cluster.
 
     >>> noun("patient"), noun("patient_id"), noun("PatientID"), noun("exam_day"), noun("site, patient")
     ('patient', 'patient', 'Patient', 'exam day', 'site and patient cluster')
     """
-    names = (re.sub(r"(?<=\w)(?:[ .-]?id|ID)$", "", name.replace("_", " ")) for name in column.split(", "))
-    return f"{word} cluster" if " and " in (word := " and ".join(names)) else word
+    nouns = []
+    for name in column.split(", "):
+        words = name.replace("_", " ")
+        nouns.append(re.sub(r"(?<=\w)(?:[ .-]?id|ID)$", "", words))
+    text = " and ".join(nouns)
+    return f"{text} cluster" if " and " in text else text
 
 
 def plural(word: str) -> str:
-    """The plural of a noun or of a column's name.
+    """Return the plural of a noun or of a column's name.
 
     >>> plural("patient"), plural("study_id"), plural("class"), plural("exam_day")
     ('patients', 'studies', 'classes', 'exam days')
@@ -162,30 +190,35 @@ def plural(word: str) -> str:
     word = noun(word)
     if re.search("[^aeiou]y$", word):
         return f"{word[:-1]}ies"
-    return f"{word}es" if re.search("(s|x|z|ch|sh)$", word) else f"{word}s"
+    if re.search("(s|x|z|ch|sh)$", word):
+        return f"{word}es"
+    return f"{word}s"
 
 
 def counted(n: float, word: str, many: str = "") -> str:
-    """A count with its noun; `many` is the plural of words that do not end in a noun.
+    """Return a count with its noun; `many` is the plural of words that do not end in a noun.
 
     >>> counted(1, "task"), counted(1200, "study"), counted(2, "slope rests", "slopes rest")
     ('1 task', '1,200 studies', '2 slopes rest')
     """
-    return f"{count_text(n)} {noun(word) if n == 1 else many or plural(word)}"
+    if n == 1:
+        return f"{count_text(n)} {noun(word)}"
+    return f"{count_text(n)} {many or plural(word)}"
 
 
 def counted_range(values: Iterable[float], word: str) -> str:
-    """A count or its range with its noun.
+    """Return a count or a range of counts with its noun.
 
     >>> counted_range([1, 1], "case"), counted_range([1, 3], "case")
     ('1 case', '1 to 3 cases')
     """
-    known = list(values)
-    return f"{count_range(known)} {word.replace('_', ' ') if max(known) == 1 else plural(word)}"
+    counts = list(values)
+    noun_text = word.replace("_", " ") if max(counts) == 1 else plural(word)
+    return f"{count_range(counts)} {noun_text}"
 
 
 def percent_text(value: Any, digits: int = 1) -> str:
-    """A number that is in percent already, with its sign.
+    """Return a number that is in percent already, with its sign.
 
     >>> percent_text(24.04), percent_text(-128.13), percent_text(None)
     ('24.0%', '−128.1%', '—')
@@ -195,11 +228,11 @@ def percent_text(value: Any, digits: int = 1) -> str:
 
 
 def p_text(value: Any, style: str = "nature", *, named: bool = False, floor: Any = None) -> str:
-    """A p-value as a style writes it, with "P = " or "P " before it if `named`.
+    """Return a P value as a style writes it, with "P = " or "P " before it if `named`.
 
     Three decimals with a leading zero, or (radiology, ama) two without, three below .01 and where two would
-    hide on which side of .05 it lies. `floor` is the smallest value that replicates allow: one that is no
-    larger is only a bound, and is rounded up.
+    hide on which side of .05 it lies. `floor` is the smallest value that replicates allow: a P value that is
+    no larger is only an upper bound, and is rounded up.
 
     >>> p_text(0.0444, floor=0.0444), p_text(0.05, floor=0.05), p_text(0.0312, floor=0.002)
     ('<0.045', '≤0.050', '0.031')
@@ -208,108 +241,133 @@ def p_text(value: Any, style: str = "nature", *, named: bool = False, floor: Any
     """
     if value is None or value != value:
         return MISSING
-    how = STYLES[style]
-    if value < 0.001:
-        text = "<0.001"
+    journal = STYLES[style]
+    if value < _SMALLEST_P:
+        text = f"<{_SMALLEST_P}"
     elif floor is not None and value <= floor * (1 + ROUNDING):
-        digits = max(how.p_digits, 3) if value < 0.01 else how.p_digits
-        # at .05 itself nothing is below it
-        sign = "≤" if abs(value / STAR_LEVELS[0] - 1) <= ROUNDING else "<"
-        text = f"{sign}{np.ceil(value * 10**digits * (1 - ROUNDING)) / 10**digits:.{digits}f}"
+        text = _p_bound_text(float(value), journal.p_digits)
     else:
-        text = _p_decimals(float(value), how.p_digits)
-        if float(text) >= 1:
-            text = f">{1 - 10.0**-how.p_digits:.{how.p_digits}f}"
-    if not how.p_zero:
+        text = _p_value_text(float(value), journal.p_digits)
+    if not journal.p_zero:
         text = text.replace("0.", ".", 1)
     if not named:
         return text
-    return f"P {text[0]} {text[1:]}" if text[0] in "<>≤" else f"P = {text}"
+    if text[0] in "<>≤":
+        return f"P {text[0]} {text[1:]}"
+    return f"P = {text}"
 
 
-def _p_decimals(value: float, digits: int) -> str:
-    """A p-value with as many decimals as it takes to see its size and its side of 0.05."""
-    digits = max(digits, 3) if value < 0.01 else digits
-    text = f"{value:.{digits}f}"
-    while float(text) == STAR_LEVELS[0] and value < STAR_LEVELS[0] and digits < 8:
-        digits += 1
-        text = f"{value:.{digits}f}"
+def _p_bound_text(bound: float, digits: int) -> str:
+    """Return an upper bound of a P value, rounded up."""
+    digits = max(digits, 3) if bound < _SMALL_P else digits
+    # a bound of 0.05 does not say that P is below 0.05
+    is_star_level = abs(bound / STAR_LEVELS[0] - 1) <= ROUNDING
+    sign = "≤" if is_star_level else "<"
+    scale = 10**digits
+    rounded_up = np.ceil(bound * scale * (1 - ROUNDING)) / scale
+    return f"{sign}{rounded_up:.{digits}f}"
+
+
+def _p_value_text(value: float, digits: int) -> str:
+    """Return a P value with the decimals that show its size and its side of 0.05; ">0.99" of 1."""
+    p_digits = max(digits, 3) if value < _SMALL_P else digits
+    text = f"{value:.{p_digits}f}"
+    while float(text) == STAR_LEVELS[0] and value < STAR_LEVELS[0] and p_digits < _MAX_DECIMALS:
+        p_digits += 1
+        text = f"{value:.{p_digits}f}"
+    if float(text) >= 1:
+        return f">{1 - 10.0**-digits:.{digits}f}"
     return text
 
 
 def limits_text(low: Any, high: Any, digits: int = 3, style: str = "nature") -> str:
-    """The limits of an interval without brackets; a dash where both are missing.
+    """Return the limits of an interval without brackets; a dash where both are missing.
 
     >>> limits_text(0.526, 0.606), limits_text(-0.497, -0.354, style="ama"), limits_text(None, None)
     ('0.526, 0.606', '−0.497 to −0.354', '—')
     """
-    texts = fixed_text(low, digits), fixed_text(high, digits)
-    return MISSING if texts == (MISSING, MISSING) else STYLES[style].between.join(texts)
+    low_text = fixed_text(low, digits)
+    high_text = fixed_text(high, digits)
+    if low_text == MISSING and high_text == MISSING:
+        return MISSING
+    return f"{low_text}{STYLES[style].between}{high_text}"
 
 
 def interval_text(
     estimate: Any, low: Any, high: Any, digits: int = 3, style: str = "nature", stars: str = ""
 ) -> str:
-    """An estimate with its limits and stars for a table's cell; what is missing is left out, or a dash.
+    """Return an estimate with its limits and stars for a table's cell.
+
+    Missing limits are left out; a missing estimate is a dash.
 
     >>> interval_text(0.566, 0.526, 0.606, stars="***"), interval_text(1.5, None, None, 1)
     ('0.566 (0.526, 0.606)***', '1.5')
     """
     text = fixed_text(estimate, digits)
     limits = limits_text(low, high, digits, style)
-    cell = STYLES[style].cell
-    return text + stars if MISSING in (text, limits) else f"{text} {cell[0]}{limits}{cell[1]}{stars}"
+    if MISSING in (text, limits):
+        return text + stars
+    brackets = STYLES[style].cell
+    return f"{text} {brackets[0]}{limits}{brackets[1]}{stars}"
 
 
 def star_text(p_value: Any, n_tests: int = 1) -> str:
-    """Three stars, two, one or none for a p-value, at levels divided by the size of its family (Bonferroni).
+    """Return three stars, two, one or none for a P value, at levels divided by the number of tests.
 
     >>> star_text(0.0004), star_text(0.0004, n_tests=4), star_text(0.05), star_text(float("nan"))
     ('***', '**', '', '')
     """
-    family = check_count(n_tests, "n_tests")
-    return "*" * sum(p_value < level / family for level in STAR_LEVELS) if p_value == p_value else ""
+    family_size = check_count(n_tests, "n_tests")
+    if p_value != p_value:
+        return ""
+    n_stars = sum(p_value < level / family_size for level in STAR_LEVELS)
+    return "*" * n_stars
 
 
 def star_note(n_tests: int = 1, adjusted: str | None = None, *, shown: bool = True) -> str:
-    """The footnote that says what the stars mean, or that none is `shown`.
+    """Return the footnote that says what the stars mean, or that none is `shown`.
 
-    `adjusted` is what the p-values were adjusted by.
+    `adjusted` is the procedure by which P values were adjusted.
 
     >>> star_note(4)
     '*P < 0.05/4; **P < 0.01/4; ***P < 0.001/4 (Bonferroni, 4 tests).'
     >>> star_note(adjusted="Holm, 24 tests")
     '*P < 0.05; **P < 0.01; ***P < 0.001; P values adjusted (Holm, 24 tests).'
     """
-    over = f"/{n_tests}" if n_tests > 1 else ""
-    levels = "; ".join(f"{'*' * (i + 1)}P < {level}{over}" for i, level in enumerate(STAR_LEVELS))
-    levels = levels if shown else f"No star: no P < {STAR_LEVELS[0]}{over}"
+    divisor = f"/{n_tests}" if n_tests > 1 else ""
+    if shown:
+        stars = ("*", "**", "***")
+        levels = "; ".join(
+            f"{star}P < {level}{divisor}" for star, level in zip(stars, STAR_LEVELS, strict=True)
+        )
+    else:
+        levels = f"No star: no P < {STAR_LEVELS[0]}{divisor}"
     if adjusted is not None:
         return f"{levels}; P values adjusted ({adjusted})."
-    if over:
+    if divisor:
         return f"{levels} (Bonferroni, {n_tests} tests)."
     return f"{levels}; not corrected for multiplicity."
 
 
 def level_text(level: float) -> str:
-    """A confidence level in percent without its sign: 95, 99.9."""
+    """Return a confidence level in percent without its sign: 95, 99.9."""
     return f"{100 * level:.6g}"
 
 
 def family_level(rows: pd.DataFrame) -> float | None:
-    """Level at which the limits of rows hold together, None where they hold singly."""
+    """Return the level at which all limits of a family hold together, None where each holds on its own."""
     if not {"family_level", "conf_level"} <= set(rows.columns):
         return None
-    together = rows["family_level"].to_numpy(dtype=np.float64, na_value=np.nan)
-    singly = rows["conf_level"].to_numpy(dtype=np.float64, na_value=np.nan)
-    levels = np.unique(together[~np.isnan(together)])
-    # a family of one test holds as its only row does
-    wider = (singly > together + 1e-9).any()
-    return float(levels[0]) if len(levels) == 1 and wider else None
+    family_levels = rows["family_level"].to_numpy(dtype=np.float64, na_value=np.nan)
+    levels = rows["conf_level"].to_numpy(dtype=np.float64, na_value=np.nan)
+    distinct = np.unique(family_levels[~np.isnan(family_levels)])
+    # in a family of one test both levels are the same
+    is_simultaneous = (levels > family_levels + 1e-9).any()
+    return float(distinct[0]) if len(distinct) == 1 and is_simultaneous else None
 
 
 def short_level_text(level: float) -> str:
-    """A level in percent; one that was adjusted has many digits and gets two decimals."""
+    """Return a level in percent, with two decimals where it was adjusted and has many digits."""
     text = level_text(level)
     return text if len(text) <= 5 else fixed_text(100 * level, 2)
 
@@ -317,7 +375,7 @@ def short_level_text(level: float) -> str:
 def inline_text(
     estimates: pd.DataFrame, *, digits: int = 3, style: str = "nature", p_values: bool = False
 ) -> list[str]:
-    """Estimates as they stand in running text, one text per row.
+    """Return estimates as they stand in running text, one text per row.
 
     Parameters
     ----------
@@ -353,35 +411,46 @@ def inline_text(
     ['0.57 (95% CI: 0.53, 0.61; P < .001)']
     """
     check_columns(check_frame(estimates, "estimates"), ["estimate"], "estimates")
-    how = STYLES[check_choice(style, tuple(STYLES), "style")]
+    check_choice(style, tuple(STYLES), "style")
     check_count(digits, "digits", 0)
-    texts = []
-    for row in estimates.to_dict("records"):
-        percent = "%" if row.get("term") == "percent_decrease" else ""
-        text = fixed_text(row["estimate"], digits)
-        if text == MISSING:
-            texts.append(text)
-            continue
-        inside = []
-        limits = limits_text(row.get("conf_low"), row.get("conf_high"), digits, style)
-        if limits != MISSING:
-            said = how.ci.replace("CI", limits_name([row.get("term")]))
-            level = row.get("conf_level", 0.95)
-            together = family_level(pd.DataFrame([row]))
-            if together is not None:
-                said = f"simultaneous {said}"
-                level = together
-            inside.append(said.format(level=level_text(level)) + limits)
-        if p_values:
-            inside += [row_p_text(row, style, named=True)] if p_used(row) == p_used(row) else []
-        separator = ", " if how.brackets == "[]" else "; "
-        around = f" {how.brackets[0]}{separator.join(inside)}{how.brackets[1]}" if inside else ""
-        texts.append(f"{text}{percent}{around}")
-    return texts
+    rows = estimates.to_dict("records")
+    return [_inline_row_text(row, digits, style, p_values=p_values) for row in rows]
+
+
+def _inline_row_text(row: Any, digits: int, style: str, *, p_values: bool) -> str:
+    """Return the estimate of one row as it stands in running text."""
+    text = fixed_text(row["estimate"], digits)
+    if text == MISSING:
+        return MISSING
+    if row.get("term") == "percent_decrease":
+        text += "%"
+    journal = STYLES[style]
+    details = []
+    limits = limits_text(row.get("conf_low"), row.get("conf_high"), digits, style)
+    if limits != MISSING:
+        details.append(_inline_interval_name(row, journal) + limits)
+    if p_values and not math.isnan(p_used(row)):
+        details.append(row_p_text(row, style, named=True))
+    if not details:
+        return text
+    # limits in round brackets are divided from P by a semicolon
+    separator = ", " if journal.brackets == "[]" else "; "
+    return f"{text} {journal.brackets[0]}{separator.join(details)}{journal.brackets[1]}"
+
+
+def _inline_interval_name(row: Any, journal: Style) -> str:
+    """Return the name of an interval before its limits: "95% CI "."""
+    name = journal.ci.replace("CI", limits_name([row.get("term")]))
+    level = row.get("conf_level", 0.95)
+    simultaneous_level = family_level(pd.DataFrame([row]))
+    if simultaneous_level is not None:
+        name = f"simultaneous {name}"
+        level = simultaneous_level
+    return name.format(level=level_text(level))
 
 
 def row_p_text(row: Any, style: str = "nature", *, named: bool = False) -> str:
-    """What `p_used` gives as text, "<" where it is only a bound."""
+    """Return a row's adjusted P value, else its P value, as text; "<" where it is only a bound."""
     adjusted = row.get("p_adjusted")
     is_adjusted = adjusted is not None and adjusted == adjusted
     floor = row.get("p_adjusted_floor" if is_adjusted else "p_floor")
@@ -389,7 +458,7 @@ def row_p_text(row: Any, style: str = "nature", *, named: bool = False) -> str:
 
 
 def p_used(row: Any) -> float:
-    """A row's adjusted p-value, else its p-value, else NaN."""
+    """Return a row's adjusted P value, else its P value, else NaN."""
     for name in ("p_adjusted", "p_value"):
         value = row.get(name, np.nan)
         if value is not None and value == value:
@@ -398,6 +467,8 @@ def p_used(row: Any) -> float:
 
 
 def joined(words: Sequence[str], last: str = "and") -> str:
-    """Words as a list in a sentence: "a, b and c"."""
+    """Return words as a list in a sentence: "a, b and c"; `last` is the word before the last of them."""
     words = list(words)
-    return f" {last} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} {last} {words[-1]}"

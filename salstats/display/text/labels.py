@@ -1,4 +1,4 @@
-"""What columns and their values are called in print, and in which order they stand."""
+"""Names of columns and their values in print, and the order in which they stand."""
 
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ from salstats.study import HUMAN
 
 #: Between the variables of an interaction.
 TIMES = " \u00d7 "
-#: Rows that close a table, whatever the order of the others.
+#: Rows that stand last in a table.
 LAST = (OVERALL, AVERAGE)
 #: Names of columns in print; others are made from the name itself.
 _COLUMNS = {
@@ -33,8 +33,8 @@ _COLUMNS = {
     "label": "Finding present",
     "(Intercept)": "Intercept",
 }
-#: Parts of a model of scores with lumps at 0 and 1.
-_PARTS = {
+#: Parts of a model of scores of which many are exactly 0 or 1.
+_MODEL_PARTS = {
     "mean": "Scores in between",
     "zero": "Zeros over scores in between",
     "one": "Ones over scores in between",
@@ -70,12 +70,12 @@ METHODS = {
     "inputxgradient": "Input x Gradient",
     "attentionrollout": "Attention rollout",
 }
-#: Key of what a user gives that holds colours, not labels.
-_COLOURS = "colours"
+#: Key under which users give colours, not labels.
+_COLOURS_KEY = "colours"
 
 
 class Labels:
-    """Labels and order of columns' values, from what a user gave and the house's own.
+    """Labels and order of columns' values: those that a user gave, else those of the package.
 
     `given` is any mix of raw text -> label, for column names, methods, tasks and terms alike, and of
     column -> mapping or list, for one column's values in the order they should stand
@@ -92,7 +92,9 @@ class Labels:
     def __init__(
         self, given: "Mapping[str, Any] | Labels | None" = None, frame: pd.DataFrame | None = None
     ) -> None:
+        #: Labels that a user gave for names and values in any column.
         self._flat: dict[str, str] = {}
+        #: Labels that a user gave for the values of one column.
         self._columns: dict[str, dict[str, str]] = {}
         self.colours: dict[str, str] = {}
         self._units = _units(frame)
@@ -100,17 +102,32 @@ class Labels:
         #: Methods that share the colours of a figure: those named, then those of the frame.
         self._methods = _methods_of(frame)
         self._other_label = _is_other_label(frame)
-        self._ranks = {} if frame is None else {str(c): _ranks(frame[c]) for c in frame.columns}
+        #: Positions of values by column, of columns that are Categoricals.
+        self._ranks: dict[str, dict[str, int]] = {}
+        if frame is not None:
+            self._ranks = {str(column): _ranks(frame[column]) for column in frame.columns}
         if isinstance(given, Labels):
-            self._flat, self._columns = given._flat, given._columns
-            self._units = given._units | self._units
-            self._human = given._human or self._human
-            self._methods = tuple(dict.fromkeys((*given._methods, *self._methods)))
-            self._shared = _shared_spellings(self._methods)
-            self._other_label = given._other_label or self._other_label
-            self.colours = given.colours
-            self._ranks = given._ranks | {c: ranks for c, ranks in self._ranks.items() if ranks}
-            return
+            self._add_ready(given)
+        else:
+            self._add_mapping(given)
+            if given and frame is not None:
+                values = [value for labels in self._columns.values() for value in labels]
+                _warn_of_unknown([*self._flat, *self._columns, *values, *self.colours], frame)
+
+    def _add_ready(self, ready: "Labels") -> None:
+        """Take over labels that were made before; the frame at hand outweighs theirs."""
+        self._flat = ready._flat
+        self._columns = ready._columns
+        self.colours = ready.colours
+        self._units = ready._units | self._units
+        self._human = ready._human or self._human
+        self._methods = tuple(dict.fromkeys((*ready._methods, *self._methods)))
+        self._shared = _shared_spellings(self._methods)
+        self._other_label = ready._other_label or self._other_label
+        self._ranks = ready._ranks | {column: ranks for column, ranks in self._ranks.items() if ranks}
+
+    def _add_mapping(self, given: Mapping[str, Any] | None) -> None:
+        """Sort what a user gave into labels of one column, labels of any column, and colours."""
         if given is not None and not isinstance(given, Mapping):
             raise SalstatsError(
                 "labels must be a mapping, such as {'gradcam': 'Grad-CAM'} or "
@@ -118,7 +135,7 @@ class Labels:
             )
         lists = {}
         for key, value in (given or {}).items():
-            if key == _COLOURS:
+            if key == _COLOURS_KEY:
                 self.colours = _colours(value)
             elif isinstance(value, Mapping):
                 self._columns[str(key)] = {str(k): str(v) for k, v in value.items()}
@@ -129,40 +146,38 @@ class Labels:
         self._shared = _shared_spellings(self._methods)
         # a list orders values that another entry, before or after it, may rename
         for column, values in lists.items():
-            self._columns[column] = {str(v): self.value(column, v) for v in values}
+            self._columns[column] = {str(value): self.value(column, value) for value in values}
         self._methods = tuple(dict.fromkeys((*self.named("method"), *self._methods)))
         self._shared = _shared_spellings(self._methods)
-        if given and frame is not None:
-            named = [value for own in self._columns.values() for value in own]
-            _warn_of_unknown([*self._flat, *self._columns, *named, *self.colours], frame)
 
     def column(self, name: str) -> str:
-        """The heading of a column, a covariate or a metric used as one."""
+        """Return the heading of a column, a covariate or a metric used as one."""
         if name in self._flat:
             return self._flat[name]
         if name == HUMAN and self._human:
             return self._human
-        known = known_metric(name)
-        if known is not None:
-            return known.label
+        metric = known_metric(name)
+        if metric is not None:
+            return metric.label
         if name == "label" and self._other_label:
             return _sentence(name)
         return _COLUMNS.get(name) or _sentence(name)
 
     def value(self, column: str, value: Hashable) -> str:
-        """The label of one value of a column."""
+        """Return the label of one value of a column."""
         if value is None or value != value:
             return MISSING
         text = str(value)
-        for known in (self._columns.get(column, {}), self._flat):
-            if text in known:
-                return known[text]
+        if text in self._columns.get(column, {}):
+            return self._columns[column][text]
+        if text in self._flat:
+            return self._flat[text]
         if column == "metric":
             metric = known_metric(text)
             label = text if metric is None else metric.label
             return f"{label} ({self._units[text]})" if text in self._units else label
-        if column == "part" and text in _PARTS:
-            return _PARTS[text]
+        if column == "part" and text in _MODEL_PARTS:
+            return _MODEL_PARTS[text]
         if column in ("method", "reference", "reference_level"):
             if text == HUMAN and self._human:
                 return self._human
@@ -173,43 +188,49 @@ class Labels:
         return text
 
     def term(self, name: str) -> str:
-        """The label of a term: of agreement, or a regression's `I(age^2)` and `a:b` by their parts."""
+        """Return the label of a term: a coefficient of agreement, or a term of a regression such as `a:b`."""
         if name in self._flat:
             return self._flat[name]
         if name in AGREEMENT:
             return AGREEMENT[name]
-        if len(parts := re.split(":(?! )", name)) > 1 and "(" not in name:
-            return TIMES.join(map(self.term, parts))
+        variables = re.split(":(?! )", name)
+        if len(variables) > 1 and "(" not in name:
+            return TIMES.join(map(self.term, variables))
         if name == "(Intercept)" or re.fullmatch(r"\w+", name):
             return self.column(name)
         return name
 
     def named(self, column: str) -> tuple[str, ...]:
-        """The values of a column that were given by name."""
+        """Return the values of a column that a user named."""
         return tuple(self._columns.get(column, {}))
 
     def order(self, column: str, values: Iterable[Hashable]) -> list[Any]:
-        """The distinct values in the order they stand: those named first, "Average" last.
+        """Return the distinct values in the order in which they stand: named ones first, "Average" last.
 
-        A Categorical has its order from itself, as far as it is one here or was in the frame.
+        The others have the order of their categories if they are a Categorical, here or in the frame.
         """
         ranks = _ranks(values) or self._ranks.get(column, {})
-        distinct = list(dict.fromkeys(v for v in values if v is not None and v == v))
-        named = {text: i for i, text in enumerate(self._columns.get(column, {}))}
-        metrics = {name: i for i, name in enumerate(METRICS)} if column in _METRIC_COLUMNS else {}
+        distinct = list(dict.fromkeys(value for value in values if value is not None and value == value))
+        named = {text: position for position, text in enumerate(self.named(column))}
+        metrics = {}
+        if column in _METRIC_COLUMNS:
+            metrics = {name: position for position, name in enumerate(METRICS)}
 
-        def place(value: Any) -> tuple[bool, int, int, int]:
+        def sort_key(value: Any) -> tuple[int, int, int, int]:
             text = str(value)
-            last = LAST.index(text) + 1 if text in LAST and text not in named else 0
-            rank = ranks.get(text, len(ranks))
-            return last > 0, named.get(text, len(named) + last), rank, metrics.get(text, len(metrics))
+            closing = 0
+            if text in LAST and text not in named:
+                closing = 1 + LAST.index(text)
+            named_position = named.get(text, len(named))
+            return closing, named_position, ranks.get(text, len(ranks)), metrics.get(text, len(metrics))
 
-        if all(isinstance(v, str) for v in distinct) and column not in ("term", *_METRIC_COLUMNS):
-            distinct.sort(key=lambda v: by_numbers(self.value(column, v)))
-        return sorted(distinct, key=place)
+        are_texts = all(isinstance(value, str) for value in distinct)
+        if are_texts and column not in ("term", *_METRIC_COLUMNS):
+            distinct.sort(key=lambda value: by_numbers(self.value(column, value)))
+        return sorted(distinct, key=sort_key)
 
     def methods(self, shown: Iterable[str]) -> list[str]:
-        """The methods that share colours with those that a figure shows, in the order they stand."""
+        """Return the methods that share colours with those that a figure shows, in the order of labels."""
         shown = list(shown)
         if set(shown).isdisjoint(self._methods):
             # tasks, models, or lines that have other names
@@ -217,24 +238,29 @@ class Labels:
         return self.order("method", list(dict.fromkeys((*self._methods, *shown))))
 
     def texts(self, column: str, values: Iterable[Hashable]) -> dict[Any, str]:
-        """The label of each distinct value, in the order they stand; SalstatsError where two are the same."""
-        texts = {v: self.value(column, v) for v in self.order(column, values)}
+        """Return the label of each distinct value in order; SalstatsError where two values have the same."""
+        texts = {value: self.value(column, value) for value in self.order(column, values)}
         if len(set(texts.values())) < len(texts):
             raise SalstatsError(f"labels give two values of column {column!r} the same label")
         return texts
 
     def categorical(self, frame: pd.DataFrame, column: str, reverse: bool = False) -> pd.Categorical:
-        """A column as labels, a Categorical in the order they stand."""
+        """Return a column as labels, a Categorical in the order in which they stand."""
         texts = self.texts(column, frame[column])
         categories = list(texts.values())
-        labels = [texts.get(v) for v in frame[column]]
-        return pd.Categorical(labels, categories=categories[::-1] if reverse else categories, ordered=True)
+        if reverse:
+            categories.reverse()
+        labels = [texts.get(value) for value in frame[column]]
+        return pd.Categorical(labels, categories=categories, ordered=True)
 
 
 def by_numbers(text: str) -> list[tuple[float, str]]:
-    """Key by which texts are sorted: whatever their case, and numbers by their size ("Task 2", "Task 10")."""
-    parts = re.split(r"(\d+)", text.casefold())
-    return [(float(part), "") if i % 2 else (-1.0, part) for i, part in enumerate(parts)]
+    """Return a sort key that ignores case and sorts numbers by their size: "Task 2" before "Task 10"."""
+    key = []
+    for piece in re.split(r"(\d+)", text.casefold()):
+        # words stand before numbers
+        key.append((float(piece), "") if piece.isdecimal() else (-1.0, piece))
+    return key
 
 
 def known_method(name: str) -> str | None:
@@ -249,103 +275,129 @@ def known_method(name: str) -> str | None:
 def _shared_spellings(methods: Iterable[str]) -> set[str]:
     """Return spellings that several methods have in common: these methods keep the names that they have."""
     spellings = [known_method(method) for method in methods]
-    return {known for known in spellings if known is not None and spellings.count(known) > 1}
+    return {spelling for spelling in spellings if spelling is not None and spellings.count(spelling) > 1}
 
 
 def _is_other_label(frame: pd.DataFrame | None) -> bool:
-    """Return whether a frame's column `label` holds something else than 0 for absent and 1 for present."""
+    """Return whether a frame's column `label` has other values than 0 for absent and 1 for present."""
     if frame is None or "label" not in frame.columns:
         return False
     return not frame["label"].dropna().isin([0, 1]).all()
 
 
 def _colours(given: object) -> dict[str, str]:
-    """Colours that a user gave, as Matplotlib writes them."""
-    # only who chooses colours waits for it
+    """Return colours that a user gave, as Matplotlib writes them."""
+    # imported late: Matplotlib takes a while to load, and few users choose colours
     from matplotlib.colors import is_color_like, to_hex
 
     if not isinstance(given, Mapping):
         raise SalstatsError(
-            f"labels[{_COLOURS!r}] must be a mapping, such as {{'gradcam': '#004488'}}, not "
+            f"labels[{_COLOURS_KEY!r}] must be a mapping, such as {{'gradcam': '#004488'}}, not "
             f"{type(given).__name__}"
         )
     for name, colour in given.items():
         if not is_color_like(colour):
             raise SalstatsError(
-                f"labels[{_COLOURS!r}] gives {name!r} {colour!r}, which is no colour such as '#004488'"
+                f"labels[{_COLOURS_KEY!r}] gives {name!r} {colour!r}, which is no colour such as '#004488'"
             )
     return {str(name): to_hex(colour) for name, colour in given.items()}
 
 
 def _methods_of(frame: pd.DataFrame | None) -> tuple[str, ...]:
-    """The methods of a frame, and what they are compared with."""
+    """Return the methods of a frame, and the references that they are compared with."""
     if frame is None:
         return ()
-    columns = [c for c in ("method", "reference") if c in frame.columns]
-    return tuple(dict.fromkeys(str(v) for c in columns for v in frame[c].dropna().unique()))
+    names: dict[str, None] = {}
+    for column in ("method", "reference"):
+        if column in frame.columns:
+            names |= dict.fromkeys(str(value) for value in frame[column].dropna().unique())
+    return tuple(names)
 
 
 def _warn_of_unknown(keys: Sequence[str], frame: pd.DataFrame) -> None:
-    """Warn of labels that look like slips of what is shown, and where none of them names any of it."""
-    house = {*_COLUMNS, *METHODS, *METRICS, *LAST, *map(str, frame.columns)}
-    unknown = [key for key in keys if key not in house]
+    """Warn of labels that look like misspelled names of a frame, and where none of them names any of it."""
+    column_names = {str(column) for column in frame.columns}
+    package_names = {*_COLUMNS, *METHODS, *METRICS, *LAST}
+    unknown = [key for key in keys if key not in package_names and key not in column_names]
     if not unknown:
+        # the values of a large frame are not searched in vain
         return
-    values = {str(v) for c in frame.columns if not _is_measured(frame[c]) for v in frame[c].dropna().unique()}
-    shown = {*map(str, frame.columns), *values, *_in_terms(frame)}
-    unknown = [key for key in unknown if key not in shown]
-    # one mapping may serve many tables: what is absent here is no slip unless it resembles what is not named
-    spelled = {name.casefold(): name for name in shown.difference(keys)}
-    close = {key: get_close_matches(key.casefold(), spelled, n=1, cutoff=0.8) for key in unknown}
-    slips = [f"{key!r} (did you mean {spelled[found[0]]!r}?)" for key, found in close.items() if found]
-    if slips or (unknown and len(unknown) == len(keys)):
-        warn(f"labels= names {', '.join(slips) or quoted(unknown)}: no column and no value of what is shown")
+    frame_names = column_names | _names_in_terms(frame)
+    for column in frame.columns:
+        if not _is_measured(frame[column]):
+            frame_names |= {str(value) for value in frame[column].dropna().unique()}
+    unknown = [key for key in unknown if key not in frame_names]
+    # one mapping may serve many tables: a name that is absent here is no misspelling unless it resembles a
+    # name of the frame that no label is given for
+    spellings = {name.casefold(): name for name in frame_names.difference(keys)}
+    misspelled = []
+    for key in unknown:
+        matches = get_close_matches(key.casefold(), spellings, n=1, cutoff=0.8)
+        if matches:
+            misspelled.append(f"{key!r} (did you mean {spellings[matches[0]]!r}?)")
+    are_all_unknown = bool(unknown) and len(unknown) == len(keys)
+    if misspelled or are_all_unknown:
+        names = ", ".join(misspelled) or quoted(unknown)
+        warn(f"labels= names {names}: no column and no value of what is shown")
 
 
-def _in_terms(frame: pd.DataFrame) -> set[str]:
-    """What terms are made of, columns and levels (`area_ratio:taskEdema`), and formulas' variables."""
-    terms, formulas, factors = (
-        frame[c].dropna().unique() if c in frame.columns else () for c in ("term", "formula", "factor")
-    )
-    pieces = {p for t in terms for p in (*re.findall(r"\w+", str(t)), *str(t).split(":"))}
-    names = {str(name) for name in factors}
-    for text in formulas:
+def _names_in_terms(frame: pd.DataFrame) -> set[str]:
+    """Return columns and levels in the terms of a frame (`area_ratio:taskEdema`), and formulas' variables."""
+    pieces: set[str] = set()
+    for term in _distinct(frame, "term"):
+        pieces |= {*re.findall(r"\w+", str(term)), *str(term).split(":")}
+    variables = {str(factor) for factor in _distinct(frame, "factor")}
+    for text in _distinct(frame, "formula"):
         # the column may hold another package's model
         with suppress(FormulaError):
             formula = parse_formula(text)
-            names |= {*formula.columns, *(f.name for term in formula.terms for f in term)}
-    levels = {piece.removeprefix(name) for name in names for piece in pieces if piece.startswith(name)}
-    return (pieces | names | levels) - {""}
+            variables |= set(formula.columns)
+            for factors in formula.terms:
+                variables |= {factor.name for factor in factors}
+    levels = set()
+    for variable in variables:
+        levels |= {piece.removeprefix(variable) for piece in pieces if piece.startswith(variable)}
+    return (pieces | variables | levels) - {""}
+
+
+def _distinct(frame: pd.DataFrame, column: str) -> Sequence[Any]:
+    """Return the distinct values of a column, none where the frame does not have it."""
+    return list(frame[column].dropna().unique()) if column in frame.columns else []
 
 
 def _is_measured(column: pd.Series) -> bool:
-    """Whether a column holds measurements, which have no labels."""
+    """Return whether a column holds measurements, which have no labels."""
     return bool(pd.api.types.is_float_dtype(column))
 
 
 def _ranks(values: object) -> dict[str, int]:
-    """The place of each category of a Categorical, nothing for other values."""
-    categories = getattr(getattr(values, "dtype", None), "categories", ())
-    return {str(value): i for i, value in enumerate(categories)}
+    """Return the position of each category of a Categorical, nothing for other values."""
+    dtype = getattr(values, "dtype", None)
+    categories = getattr(dtype, "categories", ())
+    return {str(category): position for position, category in enumerate(categories)}
 
 
 def _units(frame: pd.DataFrame | None) -> dict[str, str]:
-    """The unit of each metric of a frame that has one only."""
+    """Return the unit of each metric of a frame that has one only."""
     if frame is None or not {"metric", "distance_unit"} <= set(frame.columns):
         return {}
-    said = frame.loc[frame["distance_unit"].notna(), ["metric", "distance_unit"]].drop_duplicates()
-    said = said[~said["metric"].duplicated(keep=False) & (said["distance_unit"] != SEVERAL)]
-    return {str(m): str(unit) for m, unit in zip(said["metric"], said["distance_unit"], strict=True)}
+    pairs = frame.loc[frame["distance_unit"].notna(), ["metric", "distance_unit"]].drop_duplicates()
+    has_several_units = pairs["metric"].duplicated(keep=False) | (pairs["distance_unit"] == SEVERAL)
+    pairs = pairs[~has_several_units]
+    return {
+        str(metric): str(unit) for metric, unit in zip(pairs["metric"], pairs["distance_unit"], strict=True)
+    }
 
 
 def _human(frame: pd.DataFrame | None) -> str | None:
-    """What `human` is called in a frame that says it."""
+    """Return the name of the method `human` in a frame that has one name for it."""
     if frame is None or "human_label" not in frame.columns:
         return None
-    said = frame["human_label"].dropna().unique()
-    return str(said[0]) if len(said) == 1 else None
+    names = frame["human_label"].dropna().unique()
+    return str(names[0]) if len(names) == 1 else None
 
 
 def _sentence(name: str) -> str:
-    """A column's name as words: `std_error` -> "Std error"; names that are not snake case stay."""
-    return name.replace("_", " ").capitalize() if re.fullmatch(r"[a-z][a-z0-9_]*", name) else name
+    """Return a column's name as words: `std_error` -> "Std error"; names that are not snake case stay."""
+    is_snake_case = re.fullmatch(r"[a-z][a-z0-9_]*", name)
+    return name.replace("_", " ").capitalize() if is_snake_case else name

@@ -1,4 +1,4 @@
-"""Margins in print: the mark of estimates inside theirs, the sentence on it, and what a margin is called."""
+"""Margins in print: the mark of estimates inside their margin, the note on it, and the text of a margin."""
 
 import numpy as np
 import pandas as pd
@@ -27,7 +27,7 @@ def margin_marks(estimates: Estimates) -> list[str]:
 
 
 def margin_text(estimates: Estimates, labels: Labels) -> str:
-    """Return "within −0.05 to 0.05" or "above −0.05", with the metrics where their margins differ."""
+    """Return margins as text: "within −0.05 to 0.05" or "above −0.05", by metric where these differ."""
     percent = "%" if "percent_decrease" in estimates.values("term") else ""
     rows = estimates.where(~np.isnan(estimates.numbers("p_margin")))
     bounds = rows.frame[["margin_low", "margin_high"]]
@@ -43,39 +43,44 @@ def margin_text(estimates: Estimates, labels: Labels) -> str:
 
 
 def span_text(low: float, high: float, percent: str) -> str:
-    """Return the text of one margin."""
-    below, above = (f"{v:g}".replace("-", MINUS) for v in (low, high))
+    """Return the text of one margin, its numbers followed by `percent`: "within −0.05 to 0.05"."""
+    low_text = f"{low:g}".replace("-", MINUS)
+    high_text = f"{high:g}".replace("-", MINUS)
     if np.isinf(high):
-        return f"above {below}{percent}"
-    return f"below {above}{percent}" if np.isinf(low) else f"within {below} to {above}{percent}"
+        return f"above {low_text}{percent}"
+    if np.isinf(low):
+        return f"below {high_text}{percent}"
+    return f"within {low_text} to {high_text}{percent}"
 
 
 def margin_note(estimates: Estimates, labels: Labels, style: str) -> str:
-    """Say what the mark means, or that nothing has it; "" where there is no margin."""
+    """Say what the mark means, or that no estimate has it; "" where there is no margin."""
     if not has_margins(estimates):
         return ""
-    claimed = split_verdicts(estimates.frame["verdict"])[1]
     # limits of several rows together are wider, their tests are not
-    levels = estimates.numbers("family_level" if estimates.values("family_level") else "conf_level")
-    level = f"{1 - np.nanmin(levels):.10g}"
+    level_column = "family_level" if estimates.values("family_level") else "conf_level"
+    alpha = f"{1 - np.nanmin(estimates.numbers(level_column)):.10g}"
     if not STYLES[style].p_zero:
-        level = level.removeprefix("0")
+        alpha = alpha.removeprefix("0")
     p_value = "adjusted P" if estimates.values("p_margin_adjusted") else "P"
-    tests = "two one-sided tests" if _two_sided(estimates).any() else "one-sided test"
-    shown = f"shown to lie {margin_text(estimates, labels)} ({tests}, {p_value} < {level})"
-    claims = joined([claim for claim in CLAIMS if claim in claimed], "or")
-    return f"{MARK}{claims[0].upper()}{claims[1:]}: {shown}." if claims else f"None was {shown}."
+    tests = "two one-sided tests" if _is_two_sided(estimates).any() else "one-sided test"
+    result = f"shown to lie {margin_text(estimates, labels)} ({tests}, {p_value} < {alpha})"
+    claims_of_rows = split_verdicts(estimates.frame["verdict"])[1]
+    claims = joined([claim for claim in CLAIMS if claim in claims_of_rows], "or")
+    if not claims:
+        return f"None was {result}."
+    return f"{MARK}{claims[0].upper()}{claims[1:]}: {result}."
 
 
-def _two_sided(estimates: Estimates) -> np.ndarray:
-    """Return which margins have two bounds."""
+def _is_two_sided(estimates: Estimates) -> np.ndarray:
+    """Return, for each row with a margin, whether the margin has two bounds."""
     rows = estimates.where(~np.isnan(estimates.numbers("p_margin")))
     return np.isfinite(rows.numbers("margin_low")) & np.isfinite(rows.numbers("margin_high"))
 
 
 def margin_heading(estimates: Estimates) -> str:
     """Return the heading of the P values of margins."""
-    return "P, equivalence" if _two_sided(estimates).all() else "P, margin"
+    return "P, equivalence" if _is_two_sided(estimates).all() else "P, margin"
 
 
 def pairs_as_methods(estimates: Estimates, labels: Labels) -> Estimates:
@@ -86,15 +91,18 @@ def pairs_as_methods(estimates: Estimates, labels: Labels) -> Estimates:
     terms = estimates.values("term")
     if len(estimates.values("reference")) < 2 or not terms or not set(terms) <= set(CONTRASTS):
         return estimates
-    between = "vs" if "percent_decrease" in terms else MINUS
+    sign = "vs" if "percent_decrease" in terms else MINUS
 
-    def text(method: object, reference: object) -> str:
-        return f"{labels.value('method', method)} {between} {labels.value('reference', reference)}"
+    def pair_text(method: object, reference: object) -> str:
+        return f"{labels.value('method', method)} {sign} {labels.value('reference', reference)}"
 
     frame = estimates.frame
-    texts = [text(m, r) for m, r in zip(frame["method"], frame["reference"], strict=True)]
+    pairs = [pair_text(*pair) for pair in zip(frame["method"], frame["reference"], strict=True)]
     methods = labels.order("method", frame["method"])
-    ordered = [text(m, r) for r in labels.order("reference", frame["reference"]) for m in methods]
-    kept = [pair for pair in dict.fromkeys(ordered) if pair in set(texts)]
-    paired = frame.assign(method=pd.Categorical(texts, kept, ordered=True)).drop(columns="reference")
-    return estimates.with_frame(paired)
+    # all pairs in the order of references, then of methods; most of them are not in the frame
+    ordered: list[str] = []
+    for reference in labels.order("reference", frame["reference"]):
+        ordered += [pair_text(method, reference) for method in methods]
+    categories = [pair for pair in dict.fromkeys(ordered) if pair in set(pairs)]
+    methods_of_rows = pd.Categorical(pairs, categories, ordered=True)
+    return estimates.with_frame(frame.assign(method=methods_of_rows).drop(columns="reference"))

@@ -1,4 +1,4 @@
-"""HTML that cannot be broken by what a user named things: every text is escaped when it is put in."""
+"""HTML from texts of users, each of which is escaped when it is put in."""
 
 import html
 import re
@@ -7,7 +7,7 @@ from typing import Any
 
 #: Elements without content or end tag.
 _VOID = {"br", "hr", "img", "link", "meta"}
-#: What HTML, XML or UTF-8 cannot hold: control characters, halves of surrogate pairs, non-characters.
+#: Signs that HTML, XML or UTF-8 cannot hold: control characters, halves of surrogate pairs, non-characters.
 UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
 
@@ -17,12 +17,12 @@ class Markup(str):
     __slots__ = ()
 
 
-#: What an element may hold: text, finished HTML, nothing, or several of these.
+#: Content of an element: text, finished HTML, nothing, or several of these.
 Child = str | None | Iterable["Child"]
 
 
 def escaped(text: str) -> Markup:
-    """Text as HTML, for content and attribute values alike.
+    """Return text as HTML, for content and attribute values alike.
 
     >>> print(escaped('<b> & "quotes"'))
     &lt;b&gt; &amp; &quot;quotes&quot;
@@ -31,7 +31,7 @@ def escaped(text: str) -> Markup:
 
 
 def joined(children: Child) -> Markup:
-    """Children in a row; text among them is escaped."""
+    """Return children one behind the other; text among them is escaped."""
     if children is None:
         return Markup()
     if isinstance(children, Markup):
@@ -42,7 +42,7 @@ def joined(children: Child) -> Markup:
 
 
 def element(tag: str, *children: Child, **attributes: Any) -> Markup:
-    """An element; `class_` and `for_` lose their underscore, `aria_label` becomes `aria-label`.
+    """Return an element; `class_` and `for_` lose their underscore, `aria_label` becomes `aria-label`.
 
     An attribute that is None or False is left out, one that is True has no value.
 
@@ -58,9 +58,11 @@ def element(tag: str, *children: Child, **attributes: Any) -> Markup:
             start += f" {name}"
         elif value is not None and value is not False:
             start += f' {name}="{escaped(str(value))}"'
-    return Markup(f"<{start}>" if tag in _VOID else f"<{start}>{joined(children)}</{tag}>")
+    if tag in _VOID:
+        return Markup(f"<{start}>")
+    return Markup(f"<{start}>{joined(children)}</{tag}>")
 
 
 def lines(*blocks: Child) -> Markup:
-    """Blocks of a page, each on its own line; empty ones are left out."""
+    """Return blocks of a page, each on its own line; empty ones are left out."""
     return Markup("\n".join(block for block in map(joined, blocks) if block))

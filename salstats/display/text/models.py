@@ -1,4 +1,4 @@
-"""What models are in the notes of tables: their kind, their standard errors, and what is averaged over."""
+"""Models in the notes of tables: their kind, their standard errors, and the average of marginal means."""
 
 from collections.abc import Sequence
 
@@ -20,8 +20,8 @@ from salstats.stats.adjust import INTERCEPT
 from salstats.stats.models.errors import ERRORS
 from salstats.stats.models.families import FAMILIES
 
-#: What marginal means are averaged over, see `fit`.
-_OVER = {
+#: Sentences on what marginal means are averaged over, see `fit`.
+_AVERAGES = {
     "grid": "levels of other factors count alike, numbers are held at their mean",
     "rows": "averaged over the rows of the model",
 }
@@ -30,23 +30,34 @@ _OVER = {
 def kind_text(estimates: Estimates, labels: Labels) -> str:
     """Return the kind of models: "Linear mixed regression with random effects of case"."""
     families = [str(family) for family in estimates.values("family")]
-    kinds = joined([FAMILIES[f].label if f in FAMILIES else f for f in families])
-    groups = dict.fromkeys(g for f in estimates.values("formula") for g in random_groups(str(f)))
-    text = f"{kinds} {'mixed ' if groups else ''}regression".strip()
+    family_labels = [FAMILIES[family].label if family in FAMILIES else family for family in families]
+    groups: dict[tuple[str, ...], None] = {}
+    for formula in estimates.values("formula"):
+        groups |= dict.fromkeys(random_groups(str(formula)))
+    mixed = "mixed " if groups else ""
+    text = f"{joined(family_labels)} {mixed}regression".strip()
     if groups:
         text += f" with random effects of {joined([group_text(columns, labels) for columns in groups])}"
     for correlation in estimates.values("correlation"):
         text += f" by generalised estimating equations with an {correlation} working correlation"
+    return _capitalized(text)
+
+
+def _capitalized(text: str) -> str:
+    """Return a text with a capital first letter."""
     return f"{text[0].upper()}{text[1:]}"
 
 
 def errors_text(estimates: Estimates) -> str:
-    """Return the standard errors of models, behind what else is said: "; classical standard errors."."""
+    """Return the standard errors of models as the end of a sentence: "; classical standard errors."."""
     unit = joined([str(unit) for unit in estimates.values("unit")]) or "unit"
     texts = []
     for errors in estimates.values("errors"):
         record = ERRORS.get(str(errors))
-        texts.append(str(errors) if record is None else record.label.format(unit=unit.replace("_", " ")))
+        if record is None:
+            texts.append(str(errors))
+        else:
+            texts.append(record.label.format(unit=unit.replace("_", " ")))
     return f"; {joined(texts, 'or')}." if texts else "."
 
 
@@ -62,20 +73,24 @@ def is_marginal(estimates: Estimates) -> bool:
 
 
 def marginal_text(estimates: Estimates, labels: Labels) -> str:
-    """Return what marginal estimates are, as a heading begins: "IoU, difference"."""
-    terms = estimates.values("term")
-    against = [str(level) for level in estimates.values("reference_level")]
-    what = "difference" if against else "mean"
-    if len(against) == 1:
-        what += f" from {in_sentence(labels.value('reference_level', against[0]))}"
-    if terms:
-        what = "marginal effect"
-        if len(terms) == 1:
-            what += f" of {labels.term(str(terms[0]))}"
+    """Return the name of marginal estimates as a heading begins: "IoU, difference"."""
+    name = _marginal_name(estimates, labels)
     # where the metric varies the outcome is the score
     outcome = "" if estimates.values("metric") else outcome_text(estimates, labels)
-    text = f"{outcome}, {what}" if outcome else what
-    return f"{text[0].upper()}{text[1:]}"
+    return _capitalized(f"{outcome}, {name}" if outcome else name)
+
+
+def _marginal_name(estimates: Estimates, labels: Labels) -> str:
+    """Return the kind of marginal estimates: "mean", "difference from Edema", "marginal effect of Age"."""
+    terms = estimates.values("term")
+    if len(terms) == 1:
+        return f"marginal effect of {labels.term(str(terms[0]))}"
+    if terms:
+        return "marginal effect"
+    reference_levels = [str(level) for level in estimates.values("reference_level")]
+    if len(reference_levels) == 1:
+        return f"difference from {in_sentence(labels.value('reference_level', reference_levels[0]))}"
+    return "difference" if reference_levels else "mean"
 
 
 def as_deviations(estimates: Estimates, labels: Labels) -> Estimates:
@@ -85,50 +100,69 @@ def as_deviations(estimates: Estimates, labels: Labels) -> Estimates:
         return estimates
     rows = frame[frame["parameter"] == "variance"].reset_index(drop=True)
     rows["term"] = rows["term"].fillna(INTERCEPT)
-    whole = {row.term: f", {row.whole}" for row in term_rows(rows, labels)} | {INTERCEPT: ""}
-    groups = [group_text(str(group).split(":"), labels) for group in rows["group"]]
-    named = [f"{g[0].upper()}{g[1:]}{whole[t]}" for g, t in zip(groups, rows["term"], strict=True)]
-    outcome = [formula.partition("~")[0].strip() for formula in rows["formula"]]
-    keys = list(frame.columns[: frame.columns.get_loc("formula")])
-    limits = {c: np.sqrt(rows[c]) for c in ("conf_low", "conf_high")}
-    made = rows.assign(
-        metric=outcome, group=named, term="SD", estimate=rows["std_dev"], n=rows["n_groups"], **limits
+    slope_labels = {row.term: f", {row.whole}" for row in term_rows(rows, labels)}
+    slope_labels[INTERCEPT] = ""
+    names = []
+    for group, term in zip(rows["group"], rows["term"], strict=True):
+        text = group_text(str(group).split(":"), labels)
+        names.append(f"{_capitalized(text)}{slope_labels[term]}")
+    deviations = rows.assign(
+        metric=[formula.partition("~")[0].strip() for formula in rows["formula"]],
+        group=names,
+        term="SD",
+        estimate=rows["std_dev"],
+        n=rows["n_groups"],
+        conf_low=np.sqrt(rows["conf_low"]),
+        conf_high=np.sqrt(rows["conf_high"]),
     )
-    order = dict.fromkeys([*keys, "metric", "group", *frame.columns.drop(["formula", "parameter"])])
-    return estimates.with_frame(made[list(order)])
+    # grouping columns stand in front
+    keys = list(frame.columns[: frame.columns.get_loc("formula")])
+    columns = dict.fromkeys([*keys, "metric", "group", *frame.columns.drop(["formula", "parameter"])])
+    return estimates.with_frame(deviations[list(columns)])
 
 
 def term_names(
     frame: pd.DataFrame, models: Sequence[str], labels: Labels
 ) -> tuple[dict[str, tuple[str, str]], str]:
-    """The variable and level of each term ("" of a number) in the order they stand, and what they compare."""
-    names, references, heading, drawn = {}, [], "", set(frame["term"])
+    """Return the variable and level of each term in the order of labels, and a note on reference levels.
+
+    The level of a number is "".
+    """
+    names = {}
+    references = []
+    factor = ""
+    terms = set(frame["term"])
     for row in term_rows(with_reference_rows(frame, models), labels):
         if row.term is None:
-            heading = row.text
-        elif row.term in drawn:
-            names[row.term] = (heading, row.text) if row.level else (row.text, "")
+            factor = row.text
+        elif row.term not in terms:
+            references.append(f"{row.text} ({factor})")
+        elif row.level:
+            names[row.term] = (factor, row.text)
         else:
-            references.append(f"{row.text} ({heading})")
+            names[row.term] = (row.text, "")
     return names, f"Reference level: {joined(references)}." if references else ""
 
 
-def model_note(estimates: Estimates, labels: Labels, over: str = "") -> str:
-    """Say which models estimates are of: "Linear regression, on Elongation; classical standard errors."."""
+def model_note(estimates: Estimates, labels: Labels, average: str = "") -> str:
+    """Say which models estimates are of: "Linear regression, on Elongation; classical standard errors.".
+
+    `average` is a clause on what estimates are averaged over.
+    """
     formulas = estimates.values("formula")
     if not formulas:
         return ""
     sides = dict.fromkeys(side_text(str(formula), labels, random=False) for formula in formulas)
-    what = kind_text(estimates, labels)
+    text = kind_text(estimates, labels)
     right_sides = joined(list(sides), "or")
     if right_sides:
-        what += f", on {right_sides}"
-    return f"{what}{over}{errors_text(estimates)}"
+        text += f", on {right_sides}"
+    return f"{text}{average}{errors_text(estimates)}"
 
 
 def marginal_note(estimates: Estimates, labels: Labels) -> str:
     """Say which models marginal estimates are of."""
     if not is_marginal(estimates):
         return ""
-    over = joined([_OVER.get(str(a), str(a)) for a in estimates.values("average")], "or")
-    return model_note(estimates, labels, f"; {over}")
+    averages = [_AVERAGES.get(str(average), str(average)) for average in estimates.values("average")]
+    return model_note(estimates, labels, f"; {joined(averages, 'or')}")

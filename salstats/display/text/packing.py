@@ -1,19 +1,21 @@
-"""What fits beside or below each other: rows on pages, pictures in stacks, columns in parts of a table."""
+"""Packing of items into pages, stacks or parts: rows of panels, pictures, columns of a table."""
 
 from collections.abc import Sequence
 
 
 def packed(sizes: Sequence[float], room: float) -> list[int]:
-    """How many in a row share each part of so much `room`, in order; what is larger has a part of its own.
+    """Return the number of items in each part, filled in order; an item larger than `room` has its own part.
 
     >>> packed([4, 5, 3, 12, 1], room=10)
     [2, 1, 1, 1]
     """
-    counts, left = [0], room
+    counts = [0]
+    free = room
     for size in sizes:
-        if counts[-1] and size > left + 1e-6:
+        # the tolerance is for sums of sizes that are not exact
+        if counts[-1] and size > free + 1e-6:
             counts.append(0)
-            left = room
+            free = room
         counts[-1] += 1
-        left -= size
+        free -= size
     return counts

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,17 +14,31 @@ from salstats.display.text.format import joined
 from salstats.display.text.labels import TIMES, Labels
 from salstats.stats.models.formulas import Factor, Formula, parse_formula
 
-#: What a reference level has none of.
+#: Columns without values in the row of a reference level.
 _ESTIMATED = ("estimate", "std_error", "statistic", "df", "p_value", "p_adjusted", "conf_low", "conf_high")
-#: A variable of a term as the term spells it, and its level, "" of a number.
-Part = tuple[str, str]
+
+
+class TermVariable(NamedTuple):
+    """A variable of a term as the term spells it, and its level, "" of a number."""
+
+    name: str
+    level: str
 
 
 @dataclass(frozen=True)
 class TermRow:
-    """A row for a term, or without one for the heading of a factor.
+    """A row of a table of terms.
 
-    `text` stands in the row, which may be a `level` below a heading; `whole` is its name without one.
+    Attributes
+    ----------
+    term : str or None
+        The term, None in the row that is the heading of a factor.
+    text : str
+        Text of the row.
+    whole : str
+        Name of the term where it stands without a heading: "Task: Edema".
+    level : bool
+        Whether the row is a level below a heading.
     """
 
     term: str | None
@@ -34,7 +49,7 @@ class TermRow:
 
 @lru_cache(maxsize=512)
 def _parsed(formula: str) -> Formula | None:
-    """A formula, if it is one of ours."""
+    """Return a parsed formula, None where it is written in the syntax of another package."""
     try:
         return parse_formula(formula)
     except FormulaError:
@@ -42,128 +57,188 @@ def _parsed(formula: str) -> Formula | None:
 
 
 def factors_of(formula: str) -> tuple[tuple[Factor, ...], ...]:
-    """The factors of each term of a formula, none where it is not one of ours."""
+    """Return the factors of each term of a formula, none where it cannot be parsed."""
     parsed = _parsed(formula)
     return parsed.terms if parsed else ()
 
 
 def random_groups(formula: str) -> list[tuple[str, ...]]:
-    """The columns of each of a formula's random effects."""
+    """Return the columns that group each of a formula's random effects."""
     parsed = _parsed(formula)
-    return list(dict.fromkeys(effect.groups for effect in parsed.random)) if parsed else []
+    if not parsed:
+        return []
+    return list(dict.fromkeys(effect.groups for effect in parsed.random))
 
 
 def group_text(groups: Sequence[str], labels: Labels) -> str:
-    """What the groups of a random effect are: "reader × case"."""
+    """Return the name of the groups of a random effect: "reader × case"."""
     return TIMES.join(labels.column(column).lower() for column in groups)
 
 
 def variables_in(formula: str, terms: Sequence[str] | None = None) -> list[str]:
-    """The columns on a formula's right side, or those that some of its terms are made of."""
-    factors = {f.name: f.columns for term in factors_of(formula) for f in term}
-    if terms is not None:
-        names = {name for term in terms for name, _ in parts_of(term, formula)}
-        factors = {name: columns for name, columns in factors.items() if name in names}
-    return list(dict.fromkeys(c for columns in factors.values() for c in columns))
-
-
-def parts_of(term: str, formula: str, known: Mapping[str, Part] | None = None) -> tuple[Part, ...]:
-    """The variables of a term with their levels, as its formula or `known` levels tell them apart."""
-    known = known or {}
-    if term in known:
-        return (known[term],)
-    found: list[tuple[Part, ...]] = []
+    """Return the columns on a formula's right side, or those that some of its terms are made of."""
+    columns_of_factor = {}
     for factors in factors_of(formula):
-        names = [f.name for f in factors]
-        match = re.fullmatch(":".join(f"{re.escape(name)}(.*)" for name in names), term, re.DOTALL)
+        for factor in factors:
+            columns_of_factor[factor.name] = factor.columns
+    names = set(columns_of_factor)
+    if terms is not None:
+        names = {variable.name for term in terms for variable in term_variables(term, formula)}
+    columns: dict[str, None] = {}
+    for name, factor_columns in columns_of_factor.items():
+        if name in names:
+            columns |= dict.fromkeys(factor_columns)
+    return list(columns)
+
+
+def term_variables(
+    term: str, formula: str, factor_levels: Mapping[str, TermVariable] | None = None
+) -> tuple[TermVariable, ...]:
+    """Return the variables of a term with their levels.
+
+    `factor_levels` are terms whose factor a frame states; other terms are compared with the terms of their
+    formula, and, if it cannot be parsed, divided at colons.
+    """
+    factor_levels = factor_levels or {}
+    if term in factor_levels:
+        return (factor_levels[term],)
+    matches: list[tuple[TermVariable, ...]] = []
+    for factors in factors_of(formula):
+        names = [factor.name for factor in factors]
+        # a level follows the name of its factor: "taskEdema:prob"
+        pattern = ":".join(f"{re.escape(name)}(.*)" for name in names)
+        match = re.fullmatch(pattern, term, re.DOTALL)
         if match:
-            found.append(tuple(zip(names, match.groups(), strict=True)))
-    if found:
+            matches.append(tuple(map(TermVariable, names, match.groups())))
+    if matches:
         # of `task` and `task_size` the longer one is meant
-        return max(found, key=lambda parts: sum(len(name) for name, _ in parts))
-    pieces = re.split(r":(?![^()]*\))", term)
-    coded = [re.fullmatch(r"(C\(\w+[^()]*\))(.+)", piece) for piece in pieces]
-    return tuple(
-        known.get(piece) or ((m[1], m[2]) if m else (piece, ""))
-        for m, piece in zip(coded, pieces, strict=True)
-    )
+        return max(matches, key=lambda variables: sum(len(variable.name) for variable in variables))
+    variables = []
+    for piece in re.split(r":(?![^()]*\))", term):
+        coded = re.fullmatch(r"(C\(\w+[^()]*\))(.+)", piece)
+        if piece in factor_levels:
+            variables.append(factor_levels[piece])
+        elif coded:
+            variables.append(TermVariable(coded[1], coded[2]))
+        else:
+            variables.append(TermVariable(piece, ""))
+    return tuple(variables)
 
 
 def variable_text(name: str, labels: Labels) -> str:
-    """The label of a variable as a formula spells it: `C(task)` is the task, `scale(prob)` per SD."""
+    """Return the label of a variable as a formula spells it: `C(task)` is the task, `scale(prob)` per SD."""
     scaled = re.fullmatch(r"scale\((\w+)\)", name)
-    return f"{labels.column(scaled[1])}, per SD" if scaled else labels.term(_column(name))
+    if scaled:
+        return f"{labels.column(scaled[1])}, per SD"
+    return labels.term(_column(name))
 
 
 def side_text(formula: str, labels: Labels, *, random: bool = True) -> str:
-    """The right side of a formula in labels, with its random effects or without, as it is if not of ours."""
-    terms = [TIMES.join(variable_text(f.name, labels) for f in term) for term in factors_of(formula)]
-    groups = [group_text(columns, labels) for columns in random_groups(formula) if random]
-    terms += [f"random effects of {joined(groups)}"] if terms and groups else []
-    return " + ".join(terms) or formula.partition("~")[2].strip()
+    """Return the right side of a formula in labels, as it is where it cannot be parsed.
+
+    Random effects are named unless `random` is False.
+    """
+    texts = []
+    for factors in factors_of(formula):
+        texts.append(TIMES.join(variable_text(factor.name, labels) for factor in factors))
+    groups = [group_text(columns, labels) for columns in random_groups(formula)]
+    if random and texts and groups:
+        texts.append(f"random effects of {joined(groups)}")
+    return " + ".join(texts) or formula.partition("~")[2].strip()
 
 
 def model_text(formula: str, outcome: str, labels: Labels) -> str:
-    """A formula in labels, of a named outcome: "IoU ~ Relative size"."""
+    """Return a formula in labels, of a named outcome: "IoU ~ Relative size"."""
     return f"{outcome} ~ {side_text(formula, labels)}"
 
 
 def with_reference_rows(frame: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
-    """A frame of terms with a row without numbers for each reference level, before its levels."""
+    """Return a frame of terms with a row without numbers for each reference level, before its levels."""
     if "reference_level" not in frame.columns or not frame["reference_level"].notna().any():
         return frame
     levels = frame[frame["reference_level"].notna()]
-    known = _levels(frame)
-    parts = [parts_of(str(t), f, known)[0] for t, f in zip(levels["term"], _formulas(levels), strict=True)]
-    terms = [f"{name}{level}" for (name, _), level in zip(parts, levels["reference_level"], strict=True)]
+    factor_levels = _factor_levels(frame)
+    variables = []
+    for term, formula in zip(levels["term"], _formulas(levels), strict=True):
+        variables.append(term_variables(str(term), formula, factor_levels)[0])
+    reference_levels = zip(variables, levels["reference_level"], strict=True)
+    terms = [f"{variable.name}{level}" for variable, level in reference_levels]
     rows = levels.assign(term=terms, reference_level=None)
-    # where nothing says what of a term is the level, there is no telling what the reference is called
-    rows = rows[[level != "" for _, level in parts]].drop_duplicates([*models, "term"])
-    rows[[c for c in _ESTIMATED if c in rows.columns]] = np.nan
-    # a row and the reference before it have one index
+    # where the level in a term is not known, neither is the name of the factor
+    has_level = [variable.level != "" for variable in variables]
+    rows = rows[has_level].drop_duplicates([*models, "term"])
+    rows[[column for column in _ESTIMATED if column in rows.columns]] = np.nan
+    # a row and the reference before it have one index, and a stable sort keeps their order
     return pd.concat([rows, frame]).sort_index(kind="stable").reset_index(drop=True)
 
 
 def term_rows(frame: pd.DataFrame, labels: Labels) -> list[TermRow]:
-    """The rows of terms in the order they stand: as labels have them, levels below their factor."""
-    of = dict(reversed(list(zip(frame["term"].astype(str), _formulas(frame), strict=True))))
-    levels_of = _levels(frame)
-    below: dict[str, list[TermRow]] = {}
-    levels: dict[str, dict[str, TermRow]] = {}
-    for term in labels.order("term", list(dict.fromkeys(frame["term"].astype(str)))):
-        parts = parts_of(term, of[term], levels_of)
-        heading, text = _texts(term, parts, labels)
-        alone = heading and len(parts) == 1
-        row = TermRow(term, text, f"{heading}: {text}" if alone else text, bool(heading))
-        below.setdefault(heading or f"\n{term}", []).append(row)
-        if alone:
-            levels.setdefault(_column(parts[0][0]), {})[parts[0][1]] = row
-    places: dict[str | None, int] = {}
+    """Return the rows of terms in the order of labels, levels below their factor."""
+    formula_of: dict[str, str] = {}
+    for term, formula in zip(frame["term"].astype(str), _formulas(frame), strict=True):
+        formula_of.setdefault(term, formula)
+    factor_levels = _factor_levels(frame)
+    rows_by_heading: dict[str, list[TermRow]] = {}
+    rows_by_column: dict[str, dict[str, TermRow]] = {}
+    for term in labels.order("term", list(formula_of)):
+        variables = term_variables(term, formula_of[term], factor_levels)
+        heading, text = _texts(term, variables, labels)
+        if not heading:
+            # a key that is no heading: rows without one are not put together
+            rows_by_heading[f"\n{term}"] = [TermRow(term, text, whole=text)]
+            continue
+        is_interaction = len(variables) > 1
+        row = TermRow(term, text, whole=text if is_interaction else f"{heading}: {text}", level=True)
+        rows_by_heading.setdefault(heading, []).append(row)
+        if not is_interaction:
+            variable = variables[0]
+            rows_by_column.setdefault(_column(variable.name), {})[variable.level] = row
+    # a reference level has no estimate in any row
     references = set(frame["term"]) - set(frame.loc[frame["estimate"].notna(), "term"])
-    for column, known in levels.items():
-        # an order that is not the alphabet's was chosen
-        chosen = list(known) != sorted(known)
-        order = labels.order(column, pd.Categorical(list(known), list(known)) if chosen else list(known))
-        # what others are compared with stands first, unless it is given a place
-        first = [v for v in order if known[v].term in references and v not in labels.named(column)]
-        order = [*first, *(v for v in order if v not in first)]
-        places |= {known[level].term: place for place, level in enumerate(order)}
+    positions: dict[str | None, int] = {}
+    for column, level_rows in rows_by_column.items():
+        ordered_levels = _ordered_levels(column, level_rows, references, labels)
+        for position, level in enumerate(ordered_levels):
+            positions[level_rows[level].term] = position
     rows: list[TermRow] = []
-    for heading, members in below.items():
-        rows += [TermRow(None, heading, heading)] if members[0].level else []
-        rows += sorted(members, key=lambda row: places.get(row.term, 0))
+    for heading, members in rows_by_heading.items():
+        if members[0].level:
+            rows.append(TermRow(None, heading, whole=heading))
+        rows += sorted(members, key=lambda row: positions.get(row.term, 0))
     return rows
 
 
-def factor_of(frame: pd.DataFrame) -> list[str]:
-    """The factor that each row of a frame of terms is a level of, as its formula spells it, "" of numbers."""
-    known = _levels(frame)
-    parts = [parts_of(str(t), f, known) for t, f in zip(frame["term"], _formulas(frame), strict=True)]
-    return [":".join(name for name, _ in own) if any(level for _, level in own) else "" for own in parts]
+def _ordered_levels(
+    column: str, rows: Mapping[str, TermRow], references: set[str], labels: Labels
+) -> list[str]:
+    """Return the levels of a column in the order of labels, references first unless labels name them."""
+    levels: list[str] = list(rows)
+    if levels == sorted(levels):
+        ordered = labels.order(column, levels)
+    else:
+        # an order that is not that of the alphabet was chosen by who made the frame
+        ordered = labels.order(column, pd.Categorical(levels, levels))
+    named = labels.named(column)
+    reference_levels = [level for level in ordered if rows[level].term in references and level not in named]
+    return [*reference_levels, *(level for level in ordered if level not in reference_levels)]
+
+
+def factors_of_rows(frame: pd.DataFrame) -> list[str]:
+    """Return the factor that each row of a frame of terms is a level of, "" of numbers.
+
+    Factors and interactions are spelled as in their formula.
+    """
+    factor_levels = _factor_levels(frame)
+    factors = []
+    for term, formula in zip(frame["term"], _formulas(frame), strict=True):
+        variables = term_variables(str(term), formula, factor_levels)
+        has_level = any(variable.level for variable in variables)
+        factors.append(":".join(variable.name for variable in variables) if has_level else "")
+    return factors
 
 
 def normalized_note(frame: pd.DataFrame, labels: Labels) -> str:
-    """Which covariates run from 0 to 1, on which their coefficients depend."""
+    """Name the covariates that run from 0 to 1, on which their coefficients depend."""
     if "normalized" not in frame.columns:
         return ""
     names = [row.whole for row in term_rows(frame[frame["normalized"].eq(True)], labels)]
@@ -171,35 +246,42 @@ def normalized_note(frame: pd.DataFrame, labels: Labels) -> str:
 
 
 def _formulas(frame: pd.DataFrame) -> list[str]:
-    """The formula of each row, "" where there is none."""
-    return list(frame["formula"].fillna("").astype(str)) if "formula" in frame.columns else [""] * len(frame)
+    """Return the formula of each row, "" where there is none."""
+    if "formula" not in frame.columns:
+        return [""] * len(frame)
+    return list(frame["formula"].fillna("").astype(str))
 
 
-def _levels(frame: pd.DataFrame) -> dict[str, Part]:
-    """The terms of which the frame says the factor, each with its factor and its level."""
+def _factor_levels(frame: pd.DataFrame) -> dict[str, TermVariable]:
+    """Return the factor and the level of each term whose factor the frame states."""
     if "factor" not in frame.columns:
         return {}
-    said = frame.loc[frame["factor"].notna(), ["term", "factor"]].astype(str)
-    pairs = zip(said["term"], said["factor"], strict=True)
-    return {term: (name, term[len(name) :]) for term, name in pairs if term.startswith(name)}
+    rows = frame.loc[frame["factor"].notna(), ["term", "factor"]].astype(str)
+    variables = {}
+    for term, factor in zip(rows["term"], rows["factor"], strict=True):
+        if term.startswith(factor):
+            variables[term] = TermVariable(factor, term.removeprefix(factor))
+    return variables
 
 
 def _column(name: str) -> str:
-    """The column of a factor: `C(task)` and `C(task, Sum)` are of tasks."""
+    """Return the column of a factor: `C(task)` and `C(task, Sum)` are of tasks."""
     coded = re.fullmatch(r"C\(([^(),]+)(?:,.*)?\)", name)
     return coded[1] if coded else name
 
 
-def _texts(term: str, parts: Sequence[Part], labels: Labels) -> tuple[str, str]:
-    """The heading above a term, "" without a factor, and its text; a label of its own comes first."""
-    given = labels.value("term", term)
-    if given != Labels().value("term", term):
-        return "", given
-    names = [variable_text(name, labels) for name, _ in parts]
-    if not any(level for _, level in parts):
+def _texts(term: str, variables: Sequence[TermVariable], labels: Labels) -> tuple[str, str]:
+    """Return the heading above a term, "" without a factor, and its text.
+
+    A label that a user gave to the term replaces both.
+    """
+    label = labels.value("term", term)
+    if label != Labels().value("term", term):
+        return "", label
+    names = [variable_text(variable.name, labels) for variable in variables]
+    if not any(variable.level for variable in variables):
         return "", TIMES.join(names)
-    levels = [
-        labels.value(_column(part[0]), part[1]) if part[1] else name
-        for part, name in zip(parts, names, strict=True)
-    ]
+    levels = []
+    for variable, name in zip(variables, names, strict=True):
+        levels.append(labels.value(_column(variable.name), variable.level) if variable.level else name)
     return TIMES.join(names), TIMES.join(levels)

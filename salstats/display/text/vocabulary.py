@@ -1,4 +1,4 @@
-"""What estimates and abbreviations are called in print.
+"""Names of estimates in print, and abbreviations.
 
 Intervals, tests, coefficients and procedures have their names in their records in `salstats.stats`.
 """
@@ -11,7 +11,7 @@ import pandas as pd
 from salstats.metrics.registry import METRICS
 from salstats.stats.engine.fixed_factors import FIXED, READERS, TRAININGS, fixed_nouns, in_general, these
 
-#: Estimates whose limits say where replicates lie and are no interval for a true value; see `rank_stability`.
+#: Estimates whose limits hold replicates and are no interval for a true value; see `rank_stability`.
 _OF_REPLICATES = {"rank"}
 NO_INTERVAL = "how far the ranking moves over replicates, no confidence interval for a true rank"
 
@@ -22,7 +22,7 @@ def _fixed_text(nouns: Sequence[str]) -> str:
     return f"{text.capitalize()} are fixed: intervals speak of {these(nouns)}, not of {text} in general."
 
 
-#: Whom estimates speak of, by their column `inference_to`.
+#: Sentences on the populations that intervals hold for, by the column `inference_to`.
 INFERENCE = {
     **{value: _fixed_text(nouns) for value, nouns in FIXED.items()},
     **{
@@ -32,7 +32,7 @@ INFERENCE = {
     "these cases": "Cases are fixed: intervals speak of these cases, and of readers in general.",
 }
 
-#: Labels of methods that are no names.
+#: Labels of methods that are common nouns, which begin with a small letter inside a sentence.
 _COMMON_NOUNS = (
     "Human benchmark", "Saliency method", "Simulated annotator", "Radiologists", "Interobserver", "Occlusion",
 )  # fmt: skip
@@ -40,9 +40,18 @@ _COMMON_NOUNS = (
 
 @dataclass(frozen=True)
 class Term:
-    """What an estimate of one term is called inside a heading, with the decimals that a figure gives it.
+    """The names of one kind of estimate.
 
-    `noun` and `nouns` are what a `contrast` of a method with a reference, and several, are in a sentence.
+    Attributes
+    ----------
+    name : str
+        Name inside a heading.
+    digits : int
+        Decimals in figures.
+    contrast : bool
+        Whether it compares a method with a reference.
+    noun, nouns : str
+        Singular and plural of a contrast in a sentence.
     """
 
     name: str
@@ -53,7 +62,7 @@ class Term:
 
     @property
     def heading(self) -> str:
-        """Its name where a heading begins with it: "Decrease, %"."""
+        """Name where a heading begins with it: "Decrease, %"."""
         return f"{self.name[0].upper()}{self.name[1:]}"
 
 
@@ -76,13 +85,13 @@ TERMS = {
     "median": Term("median"),
     "quantile": Term("quantile"),
     **{
-        f"{what}_difference": Term(
-            f"difference of {what}s",
+        f"{statistic}_difference": Term(
+            f"difference of {statistic}s",
             contrast=True,
-            noun=f"difference of {what}s",
-            nouns=f"differences of {what}s",
+            noun=f"difference of {statistic}s",
+            nouns=f"differences of {statistic}s",
         )
-        for what in ("median", "quantile")
+        for statistic in ("median", "quantile")
     },
 }
 #: The terms that compare a method with a reference.
@@ -105,29 +114,29 @@ ABBREVIATIONS = {
     "Q1": "first quartile",
     "Q3": "third quartile",
     "SD": "standard deviation",
-    **{m.label: m.full for m in METRICS.values() if m.full and m.label.isalpha()},
+    **{metric.label: metric.full for metric in METRICS.values() if metric.full and metric.label.isalpha()},
 }
 
 
 def limits_name(terms: Iterable[object]) -> str:
-    """What stands behind "95%" of limits: "CI", or "of replicates"."""
-    return "of replicates" if {str(t) for t in terms} <= _OF_REPLICATES else "CI"
+    """Return the name of limits behind their level: "CI", or "of replicates"."""
+    return "of replicates" if {str(term) for term in terms} <= _OF_REPLICATES else "CI"
 
 
 def inference_text(values: Iterable[object]) -> str:
-    """Say whom estimates speak of, from the values of their column `inference_to`.
+    """Say for which population intervals hold, from the values of the column `inference_to`.
 
-    Nothing is said where some estimates speak of readers in general and others do not.
+    "" where some estimates speak of readers in general and others do not.
     """
-    known = [str(value) for value in dict.fromkeys(values) if not pd.isna(value)]
-    if len(known) == 1:
-        return INFERENCE.get(known[0], "")
-    nouns = fixed_nouns(known)
-    if nouns and all(value in FIXED for value in known):
+    populations = [str(value) for value in dict.fromkeys(values) if not pd.isna(value)]
+    if len(populations) == 1:
+        return INFERENCE.get(populations[0], "")
+    nouns = fixed_nouns(populations)
+    if nouns and all(population in FIXED for population in populations):
         return INFERENCE[these(nouns)]
     return ""
 
 
 def in_sentence(label: str) -> str:
-    """Method's label as it stands inside a sentence."""
+    """Return a method's label as it stands inside a sentence."""
     return label.lower() if label in _COMMON_NOUNS else label

@@ -48,7 +48,7 @@ def test_tables_of_every_shape_are_written_in_the_format_of_the_ending_and_the_s
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_rows_say_what_the_html_says(name):
     rows = table_rows(EXAMPLES[name]())
-    cells = [cell for line in (*rows.head, *(row.cells for row in rows.body)) for cell in line if cell.rows]
+    cells = [cell for line in (*rows.head, *(row.cells for row in rows.body)) for cell in line if cell.n_rows]
     texts = [rows.title, rows.subtitle, *(cell.text for cell in cells), *rows.notes]
     assert sorted(" ".join(texts).split()) == sorted(visible_words(EXAMPLES[name]()))
 

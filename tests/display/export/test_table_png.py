@@ -26,7 +26,7 @@ def small():
 def test_without_a_browser_a_picture_says_what_to_do(small, tmp_path, monkeypatch):
     monkeypatch.delenv(table_png.VARIABLE, raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(table_png, "_PLACES", ())
+    monkeypatch.setattr(table_png, "_BROWSERS", ())
     with pytest.raises(SalstatsError, match=r"install one .*SALSTATS_CHROME.* or write \.html"):
         ss.save_table(small, tmp_path / "t.png")
     monkeypatch.setenv(table_png.VARIABLE, "/no/such/chrome")
@@ -60,10 +60,10 @@ def test_a_browser_that_fails_is_said_to(small, tmp_path, monkeypatch, script, m
 def test_a_picture_that_is_cut_off_is_refused():
     picture = Image.new("RGB", (60, 60), "white")
     picture.paste("black", (20, 20, 40, 40))
-    assert table_png._cut(picture, 5).size == (30, 30)
+    assert table_png._cropped(picture, 5).size == (30, 30)
     picture.paste("black", (20, 20, 40, 60))
     with pytest.raises(SalstatsError, match="too long for one picture"):
-        table_png._cut(picture, 5)
+        table_png._cropped(picture, 5)
 
 
 @pytest.mark.browser

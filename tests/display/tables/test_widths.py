@@ -4,23 +4,30 @@ import pytest
 from display.table_examples import LONG, estimates, long_names, one_cell
 
 from salstats.display.export.table_files import table_rows
-from salstats.display.export.table_widths import Paper, lines_of, parts_of, plan_of, text_width, widths_of
 from salstats.display.tables.layout import build
 from salstats.display.tables.record import Column, Table
+from salstats.display.tables.widths import (
+    Paper,
+    column_widths,
+    number_lines,
+    page_layout,
+    table_parts,
+    text_width,
+)
 
 #: Widths of Helvetica in ems are met within this.
 NEAR = 0.1
 
 
-def of_columns(headings, *rows, breaks=0):
+def of_columns(headings, *rows, n_breaks=0):
     """What the columns of a table want and need."""
     table = Table(("",), [("t",)] * len(rows), [Column(h) for h in headings], [list(row) for row in rows])
-    natural, least = widths_of(table_rows(build(table, "t")), breaks)
+    natural, least = column_widths(table_rows(build(table, "t")), n_breaks)
     return natural[1:], least[1:]
 
 
 def plan(table, upright, turned=600.0):
-    return plan_of(table_rows(table), Paper((upright, turned), dict.fromkeys((9, 8, 7), 4.0), 1.0))
+    return page_layout(table_rows(table), Paper((upright, turned), dict.fromkeys((9, 8, 7), 4.0), 1.0))
 
 
 def test_widths_are_about_those_of_helvetica():
@@ -34,14 +41,14 @@ def test_widths_are_about_those_of_helvetica():
 @pytest.mark.parametrize("limits", ["(0.526, 0.606)***", "(−0.497 to −0.354)", "[—, 0.5]", "(28.8%)"])
 def test_an_interval_goes_below_its_estimate_in_one_piece_unless_there_is_no_room(limits):
     whole = limits.replace(" ", "\u00a0")
-    assert lines_of(f"0.5 {limits}", 0) == [f"0.5 {whole}"]
-    assert lines_of(f"0.5 {limits}", 1) == ["0.5", whole]
-    assert lines_of(f"0.5 {limits}", 2) == ["0.5", *limits.split(" ")]
+    assert number_lines(f"0.5 {limits}", 0) == [f"0.5 {whole}"]
+    assert number_lines(f"0.5 {limits}", 1) == ["0.5", whole]
+    assert number_lines(f"0.5 {limits}", 2) == ["0.5", *limits.split(" ")]
 
 
 @pytest.mark.parametrize("text", ["Lung (upper, left)", "a (b) c", "2 of 3 methods (both)"])
 def test_words_in_brackets_are_no_interval(text):
-    assert lines_of(text, 2) == [text]
+    assert number_lines(text, 2) == [text]
 
 
 def test_numbers_need_less_broken_before_their_interval_and_text_at_spaces():
@@ -49,8 +56,8 @@ def test_numbers_need_less_broken_before_their_interval_and_text_at_spaces():
     (number, text), (needed, wrapped) = of_columns(["v", "w"], cells)
     assert number == needed
     assert wrapped < text
-    assert of_columns(["v", "w"], cells, breaks=2)[1][0] < of_columns(["v", "w"], cells, breaks=1)[1][0]
-    assert of_columns(["v", "w"], cells, breaks=1)[1][0] < needed
+    assert of_columns(["v", "w"], cells, n_breaks=2)[1][0] < of_columns(["v", "w"], cells, n_breaks=1)[1][0]
+    assert of_columns(["v", "w"], cells, n_breaks=1)[1][0] < needed
 
 
 def test_headings_are_wrapped_over_numbers():
@@ -59,8 +66,8 @@ def test_headings_are_wrapped_over_numbers():
 
 
 def test_a_spanner_has_room_where_it_is_short_and_labels_of_groups_take_none():
-    assert widths_of(table_rows(long_names()), 0)[0][-1] < text_width(LONG) / 3
-    natural, _ = widths_of(table_rows(estimates(3, 2)), 0)
+    assert column_widths(table_rows(long_names()), 0)[0][-1] < text_width(LONG) / 3
+    natural, _ = column_widths(table_rows(estimates(3, 2)), 0)
     assert len(natural) == 5
     assert sum(natural[1:3]) >= text_width("Method 0")
 
@@ -69,18 +76,22 @@ def test_the_first_setting_that_fits_is_taken_and_its_columns_fit_the_line():
     settings = []
     for line in (700, 575, 450, 350, 300):
         found = plan(estimates(), line, turned=1.2 * line)
-        settings.append((found.points, found.turned, found.breaks))
-        assert sum(found.widths) * found.em + 2 * found.gap * len(found.widths) <= found.line * (1 + 1e-9)
+        settings.append((found.points, found.turned, found.n_breaks))
+        assert sum(found.column_widths) * found.em + 2 * found.gap * len(
+            found.column_widths
+        ) <= found.line_width * (1 + 1e-9)
     assert settings == [(9, False, 0), (8, False, 0), (8, False, 1), (8, True, 1), (7, True, 1)]
 
 
 @pytest.mark.parametrize(("n_methods", "sizes"), [(3, [6]), (8, [4, 6, 6]), (9, [6, 6, 6])])
-def test_parts_of_a_table_that_fits_nowhere_fit_with_their_labels(n_methods, sizes):
+def test_table_parts_a_table_that_fits_nowhere_fit_with_their_labels(n_methods, sizes):
     rows = table_rows(estimates(3, n_methods))
-    parts = parts_of(rows, Paper((400.0, 600.0), dict.fromkeys((9, 8, 7), 4.0), 1.0))
+    parts = table_parts(rows, Paper((400.0, 600.0), dict.fromkeys((9, 8, 7), 4.0), 1.0))
     assert [len(part.aligns) - 1 for part, _ in parts] == sizes
     for part, found in parts:
-        assert sum(found.widths) * found.em + 2 * found.gap * len(found.widths) <= found.line * (1 + 1e-9)
+        assert sum(found.column_widths) * found.em + 2 * found.gap * len(
+            found.column_widths
+        ) <= found.line_width * (1 + 1e-9)
         assert [row.cells[0] for row in part.body] == [row.cells[0] for row in rows.body]
     cells = [cell.text for i in range(3) for part, _ in parts for cell in part.body[i].cells[1:]]
     assert cells == [cell.text for row in rows.body for cell in row.cells[1:]]
@@ -90,4 +101,4 @@ def test_parts_of_a_table_that_fits_nowhere_fit_with_their_labels(n_methods, siz
 
 
 def test_columns_that_fit_have_their_natural_width():
-    assert plan(one_cell(), 400).widths == widths_of(table_rows(one_cell()), 0)[0]
+    assert plan(one_cell(), 400).column_widths == column_widths(table_rows(one_cell()), 0)[0]

@@ -1,0 +1,347 @@
+"""Widths of a table's columns, and the type, page and line breaks with which they fit on paper."""
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from math import ceil
+from typing import NamedTuple
+
+from salstats.display.tables.rows import Cell, Rows, cells_by_column, with_columns
+from salstats.display.text.packing import packed
+
+#: Widths of Helvetica's narrow and wide signs, and of its other signs, in ems.
+_NARROW_EM = 0.3
+_WIDE_EM = 0.74
+_REGULAR_EM = 0.556
+_NARROW_SIGNS = " !'(),-./:;I[]fijlrt|\u00a0"
+_WIDE_SIGNS = "%&+<=>@Mmw\u2212\u2014\u00d7"
+#: Bold text is wider than regular text by this factor.
+_BOLD_SCALE = 1.08
+#: How far a label is set in from the label of the row above it, in ems.
+INDENT = 1.0
+#: Columns of text are not made narrower than this, in ems.
+_NARROWEST_TEXT_EM = 9.0
+#: Headings of more than this width are wrapped and do not widen their column, in ems.
+_WIDEST_HEADING_EM = 16.0
+#: Tolerance of a comparison of widths, in ems.
+_TOLERANCE_EM = 1e-6
+#: A cell with a number and nothing but its interval or share behind it.
+_NUMBER = re.compile("([<>≤≥]? ?[-+\u2212\u2013]?\\.?\\d[^ ()]*|\u2014)(?: ([(\\[].*))?")
+#: A word of more signs may also be broken behind one that joins its pieces.
+_LONG_WORD = 20
+_WORD_PIECES = re.compile(r"[^_/\-.:;=+]*[_/\-.:;=+]?")
+_NO_BREAK_SPACE = "\u00a0"
+
+
+class Setting(NamedTuple):
+    """Type, page and line breaks of a table.
+
+    Attributes
+    ----------
+    points : int
+        Size of type.
+    turned : bool
+        Whether the page lies on its side.
+    n_breaks : int
+        How often a number with its interval is broken: 0 not at all, 1 before the interval, 2 also between
+        the limits of the interval.
+    """
+
+    points: int
+    turned: bool
+    n_breaks: int
+
+
+#: Settings in order of preference.
+_SETTINGS = (
+    Setting(9, turned=False, n_breaks=0),
+    Setting(8, turned=False, n_breaks=0),
+    Setting(8, turned=False, n_breaks=1),
+    Setting(9, turned=True, n_breaks=0),
+    Setting(8, turned=True, n_breaks=0),
+    Setting(8, turned=True, n_breaks=1),
+    Setting(7, turned=True, n_breaks=1),
+)
+#: Settings of the parts of a table that fits in none of the settings, in order of preference.
+_PART_SETTINGS = (Setting(8, turned=True, n_breaks=1), Setting(7, turned=True, n_breaks=1))
+
+
+class ColumnWidths(NamedTuple):
+    """Widths of columns in ems: `natural` without line breaks in text, and the `minimal` ones."""
+
+    natural: list[float]
+    minimal: list[float]
+
+
+class Paper(NamedTuple):
+    """Room for a table on a page.
+
+    Attributes
+    ----------
+    line_widths : tuple of float
+        Width of a line on an upright and on a turned page, in points.
+    gaps : Mapping of int to float
+        Space at each side of a column by size of type, both in points.
+    type_scale : float
+        Width of the type of a format relative to the widths that this module assumes.
+    """
+
+    line_widths: tuple[float, float]
+    gaps: Mapping[int, float]
+    type_scale: float
+
+    def line_width(self, *, turned: bool) -> float:
+        """Return the width of a line in points."""
+        upright_width, turned_width = self.line_widths
+        return turned_width if turned else upright_width
+
+    def column_points(self, widths: Sequence[float], points: int) -> list[float]:
+        """Return the room that columns take with the space at their sides, in points, from widths in ems."""
+        return [width * points * self.type_scale + 2 * self.gaps[points] for width in widths]
+
+    def fits(self, rows: Rows, setting: Setting) -> bool:
+        """Return whether a table fits in a setting, its columns as narrow as they can be."""
+        minimal_widths = column_widths(rows, setting.n_breaks).minimal
+        needed = sum(self.column_points(minimal_widths, setting.points))
+        return needed <= self.line_width(turned=setting.turned)
+
+
+class PageLayout(NamedTuple):
+    """The setting of a table on a page with the widths of its columns.
+
+    Attributes
+    ----------
+    points, turned, n_breaks
+        See `Setting`.
+    line_width : float
+        Width of the line in points.
+    gap : float
+        Space at each side of a column in points.
+    em : float
+        Points per em of `column_widths`.
+    column_widths : list of float
+        Width of each column in ems, without the space at its sides.
+    """
+
+    points: int
+    turned: bool
+    n_breaks: int
+    line_width: float
+    gap: float
+    em: float
+    column_widths: list[float]
+
+    def width_of(self, column: int, n_columns: int = 1) -> float:
+        """Return the width of columns side by side with the space between them, in points."""
+        widths = self.column_widths[column : column + n_columns]
+        return sum(widths) * self.em + 2 * self.gap * (n_columns - 1)
+
+    def cell_lines(self, cell: Cell) -> list[str]:
+        """Return the lines of a cell's text; each of them may be wrapped further at its spaces."""
+        return number_lines(cell.text, self.n_breaks)
+
+    def n_lines(self, cells: Sequence[Cell]) -> int:
+        """Return the approximate number of lines of a row."""
+        counts = [1]
+        for column, cell in cells_by_column(cells):
+            room = self._room_em(cell, column)
+            counts.append(
+                sum(max(1, ceil(cell_text_width(cell, line) / room)) for line in self.cell_lines(cell))
+            )
+        return max(counts)
+
+    def wraps(self, cell: Cell, column: int) -> bool:
+        """Return whether a cell whose first column is given takes more than one line."""
+        if len(self.cell_lines(cell)) > 1:
+            return True
+        return cell_text_width(cell, cell.text) > self._room_em(cell, column)
+
+    def _room_em(self, cell: Cell, column: int) -> float:
+        """Return the width of a cell in ems, with a tolerance."""
+        return self.width_of(column, cell.n_columns) / self.em + _TOLERANCE_EM
+
+
+def table_parts(rows: Rows, paper: Paper) -> list[tuple[Rows, PageLayout]]:
+    """Return a table, or where it fits in no setting its parts side by side, each with its layout.
+
+    Every part has the labels of rows. Parts are cut between outer headings where these have room, and are
+    about as wide as each other; the title stands above the first, the notes below the last.
+    """
+    has_one_column = len(rows.aligns) < rows.n_stub + 2
+    if has_one_column or any(paper.fits(rows, setting) for setting in _SETTINGS):
+        return [(rows, page_layout(rows, paper))]
+    setting = _PART_SETTINGS[0]
+    widths = paper.column_points(column_widths(rows, setting.n_breaks).minimal, setting.points)
+    room = paper.line_width(turned=setting.turned) - sum(widths[: rows.n_stub])
+    starts = _block_starts(rows)
+    block_widths = [sum(widths[start:stop]) for start, stop in pairwise(starts)]
+    if max(block_widths) > room:
+        # a block is too wide: the table is cut between any two columns
+        starts = list(range(rows.n_stub, len(widths) + 1))
+        block_widths = widths[rows.n_stub :]
+    parts = []
+    block = 0
+    for n_blocks in _balanced_parts(block_widths, room):
+        parts.append(with_columns(rows, starts[block], starts[block + n_blocks]))
+        block += n_blocks
+    parts[0] = replace(parts[0], title=rows.title, subtitle=rows.subtitle)
+    parts[-1] = replace(parts[-1], notes=rows.notes)
+    return [(part, page_layout(part, paper, _PART_SETTINGS)) for part in parts]
+
+
+def _balanced_parts(widths: Sequence[float], room: float) -> list[int]:
+    """Return the number of blocks in each part: as few parts as possible, about as wide as each other."""
+    n_parts = len(packed(widths, room))
+    mean_width = sum(widths) / n_parts
+    for step in range(20):
+        limit = min(mean_width + step / 20 * room, room)
+        counts = packed(widths, limit)
+        if len(counts) == n_parts:
+            return counts
+    return packed(widths, room)
+
+
+def _block_starts(rows: Rows) -> list[int]:
+    """Return the first column below each of the outermost headings that differ, then the end."""
+    for cells in rows.head:
+        starts = [column for column, _ in cells_by_column(cells) if column >= rows.n_stub]
+        if len(starts) > 1:
+            break
+    return [*starts, len(rows.aligns)]
+
+
+def page_layout(rows: Rows, paper: Paper, settings: Sequence[Setting] = _SETTINGS) -> PageLayout:
+    """Return the layout in the first setting in which a table fits.
+
+    Where it fits in none, the last setting is taken with columns narrower than their words.
+    """
+    setting = next((candidate for candidate in settings if paper.fits(rows, candidate)), settings[-1])
+    line_width = paper.line_width(turned=setting.turned)
+    gap = paper.gaps[setting.points]
+    em = setting.points * paper.type_scale
+    natural, minimal = column_widths(rows, setting.n_breaks)
+    room = (line_width - 2 * gap * len(natural)) / em
+    return PageLayout(*setting, line_width, gap, em, _shared_room(natural, minimal, room))
+
+
+def _shared_room(natural: Sequence[float], minimal: Sequence[float], room: float) -> list[float]:
+    """Return widths of columns that fill a room in ems, at most the natural widths.
+
+    What is left beyond the minimal widths is shared in proportion to what each column lacks.
+    """
+    spare = room - sum(minimal)
+    if spare < 0:
+        return [width * room / sum(minimal) for width in minimal]
+    lacking_width = sum(natural) - sum(minimal)
+    share = min(1.0, spare / lacking_width) if lacking_width else 1.0
+    return [low + share * (high - low) for low, high in zip(minimal, natural, strict=True)]
+
+
+def column_widths(rows: Rows, n_breaks: int) -> ColumnWidths:
+    """Return the natural and the minimal widths of columns in ems."""
+    headings = rows.head[-1]
+    body = [row.cells for row in rows.body if not row.is_group]
+    natural = []
+    minimal = []
+    for column in range(len(rows.aligns)):
+        widths = [_heading_widths(headings[column], n_breaks)]
+        widths += [_cell_widths(cells[column], n_breaks) for cells in body]
+        natural.append(max(width for width, _ in widths))
+        minimal.append(max(width for _, width in widths))
+    for cells in rows.head[:-1]:
+        for start, cell in cells_by_column(cells):
+            stop = start + cell.n_columns
+            missing_width = _heading_widths(cell, n_breaks)[0] - sum(natural[start:stop])
+            widening = max(0.0, missing_width) / cell.n_columns
+            natural[start:stop] = [width + widening for width in natural[start:stop]]
+    return ColumnWidths(natural, minimal)
+
+
+def _heading_widths(cell: Cell, n_breaks: int) -> tuple[float, float]:
+    """Return the natural and the minimal width of a heading, which is wrapped where it is long."""
+    if _NUMBER.fullmatch(cell.text):
+        return _cell_widths(cell, n_breaks)
+    word_width = _longest_word_width(cell)
+    width = cell_text_width(cell, cell.pad + cell.text)
+    return max(word_width, min(width, _WIDEST_HEADING_EM)), word_width
+
+
+def _cell_widths(cell: Cell, n_breaks: int) -> tuple[float, float]:
+    """Return the natural and the minimal width of a cell of the body, which for numbers are the same."""
+    if _NUMBER.fullmatch(cell.text):
+        first_line, *further_lines = number_lines(cell.text, n_breaks)
+        line_widths = [cell_text_width(cell, line) for line in further_lines]
+        width = max(cell_text_width(cell, cell.pad + first_line), *line_widths, 0.0)
+        return width, width
+    width = cell_text_width(cell, cell.pad + cell.text)
+    word_width = _longest_word_width(cell)
+    if n_breaks:
+        return width, word_width
+    return width, min(width, max(word_width, _NARROWEST_TEXT_EM))
+
+
+def _longest_word_width(cell: Cell) -> float:
+    """Return the width of the widest piece of a cell's text between two possible ends of a line."""
+    return max(cell_text_width(cell, piece) for word in cell.text.split(" ") for piece in word_pieces(word))
+
+
+def cell_text_width(cell: Cell, text: str) -> float:
+    """Return the width of a text in the type of a cell, in ems."""
+    width = text_width(text)
+    if cell.bold:
+        width *= _BOLD_SCALE
+    if cell.indent:
+        width += INDENT
+    return width
+
+
+def text_width(text: str) -> float:
+    """Return the approximate width of a line of text in a sans serif, in ems."""
+    return sum(map(_sign_width, text))
+
+
+def _sign_width(sign: str) -> float:
+    """Return the width of one sign in ems: none for accents, full for East Asian ones."""
+    if unicodedata.combining(sign):
+        return 0.0
+    if unicodedata.east_asian_width(sign) in "WF":
+        return 1.0
+    if sign in _NARROW_SIGNS:
+        return _NARROW_EM
+    if sign in _WIDE_SIGNS or sign.isupper():
+        return _WIDE_EM
+    return _REGULAR_EM
+
+
+def number_lines(text: str, n_breaks: int) -> list[str]:
+    r"""Return the lines of a number with its interval, broken `n_breaks` times; other text is one line.
+
+    Examples
+    --------
+    >>> number_lines("0.5 (0.4, 0.6)", 0), number_lines("0.5 (0.4, 0.6)", 1)
+    (['0.5 (0.4,\xa00.6)'], ['0.5', '(0.4,\xa00.6)'])
+    """
+    match = _NUMBER.fullmatch(text)
+    if not match:
+        return [text]
+    lines = [group.replace(" ", _NO_BREAK_SPACE) for group in match.groups() if group]
+    if n_breaks == 0:
+        return [" ".join(lines)]
+    if n_breaks == 1:
+        return lines
+    return [piece for line in lines for piece in line.split(_NO_BREAK_SPACE)]
+
+
+def word_pieces(word: str) -> list[str]:
+    """Return the pieces of a word between which a line may end: one, unless the word is long.
+
+    Examples
+    --------
+    >>> word_pieces("a_name"), word_pieces("a_name_of_more_than_twenty")
+    (['a_name'], ['a_', 'name_', 'of_', 'more_', 'than_', 'twenty'])
+    """
+    if len(word) <= _LONG_WORD:
+        return [word]
+    return [piece for piece in _WORD_PIECES.findall(word) if piece]
