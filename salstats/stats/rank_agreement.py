@@ -101,7 +101,7 @@ def rank_agreement(
     if over == "method":
         raise ColumnError("over='method' is what is ranked; name a column such as 'task'")
     options = check_options("rank", "percentile", level, n_replicates, rng, draws)
-    ranking_options = Asked(by, unit, pairs, directions, scheme, ties="average", also=over)
+    ranking_options = Asked(by, unit, pairs, directions, scheme, ties="average", last_group=over)
     rankings = rank_methods(scores, ranking_options, options)
     orders = None
     if scheme == "mean" and rankings.n_units.min() > 1:

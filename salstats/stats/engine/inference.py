@@ -641,10 +641,10 @@ def _ratio_contrast(cells: Cells, estimand: Estimand) -> Contrast:
     # the reference must be positive: a ratio stays the same if both means change their signs
     sign = np.where(reference_means < 0, -1.0, 1.0)
     return Contrast(
-        own=sign * method_means,
-        other=sign * reference_means,
-        own_parts=sign * method.influence,
-        other_parts=sign * reference.influence,
+        numerator=sign * method_means,
+        denominator=sign * reference_means,
+        numerator_influence=sign * method.influence,
+        denominator_influence=sign * reference.influence,
         leverage=leverage,
     )
 
@@ -657,10 +657,10 @@ def _linear_contrast(cells: Cells, estimand: Estimand) -> Contrast:
     influence = np.where(np.sqrt(robust.variance) <= rounding, 0.0, robust.units.influence)
     estimate = estimand.value(means)
     return Contrast(
-        own=np.where(np.abs(estimate) <= rounding, 0.0, estimate),
-        other=np.ones(estimand.n_rows),
-        own_parts=influence,
-        other_parts=np.zeros_like(influence),
+        numerator=np.where(np.abs(estimate) <= rounding, 0.0, estimate),
+        denominator=np.ones(estimand.n_rows),
+        numerator_influence=influence,
+        denominator_influence=np.zeros_like(influence),
         leverage=robust.units.leverage,
     )
 
