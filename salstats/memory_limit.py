@@ -36,7 +36,7 @@ def limit(file_bytes: float = 0) -> float:
 
     Examples
     --------
-    >>> from salstats.checks import limit
+    >>> from salstats.memory_limit import limit
     >>> limit() <= 2**30
     True
     >>> limit(file_bytes=2**24) >= limit()
