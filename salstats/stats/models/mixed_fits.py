@@ -57,7 +57,7 @@ class MixedInference:
         """Number of variances and covariances of random effects."""
         return len(self.solution.theta)
 
-    def spreads(self, units: np.ndarray) -> bool:
+    def spans_groups(self, units: np.ndarray) -> bool:
         """Return True if, for every random effect, some unit has rows in several groups."""
         n_units = len(np.unique(units))
         for grouped in self.grouped:

@@ -57,7 +57,7 @@ def predictions(
     check_level(level)
     if random and fitted.reml is None:
         raise ValueRangeError("random=True is for models with random effects, such as 'iou ~ 1 + (1|case)'")
-    notes: Notes = fitted.doubts.copy()
+    notes: Notes = fitted.inference_notes.copy()
     means: list[dict[str, Any]] = []
     variables: list[pd.DataFrame] = []
     rows = _value_rows(at)
@@ -416,7 +416,7 @@ def fit_line(
     check_count(n_points, "n_points", 2)
     options = Asked(by=by, family=family, errors=errors, unit=unit, reference=reference, overall=overall)
     fitted = fit_models(data, formula, options)
-    notes: Notes = fitted.doubts.copy()
+    notes: Notes = fitted.inference_notes.copy()
     means = []
     lines = []
     held_variables = []
