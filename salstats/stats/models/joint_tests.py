@@ -27,7 +27,7 @@ from salstats.stats.models.models import (
     model_options,
     warn_of,
 )
-from salstats.stats.models.standard_errors import covariance, least_squares, note_few_clusters
+from salstats.stats.models.standard_errors import covariance, note_few_clusters, working_least_squares
 
 _NOT_DETERMINED = (
     "no joint test (NaN) of a term that the data do not tell from others, since combinations of levels have "
@@ -155,7 +155,7 @@ def joint_tests(
 ) -> pd.DataFrame:
     """Return the rows of `joint_test` for fitted models."""
     check_procedure(adjust, "adjust")
-    notes: Notes = fitted.doubts.copy()
+    notes: Notes = fitted.inference_notes.copy()
     term_names = []
     tests = []
     n_tests = []
@@ -258,7 +258,7 @@ def _wald_test(model: Model, solution: Solution, coefficient_contrasts: np.ndarr
         return WaldTest(statistic, float(q), np.nan, p_value)
     if power is not None:
         # q times the statistic is Hotelling's T^2 with eta degrees of freedom
-        problem = least_squares(model)
+        problem = working_least_squares(model)
         eta = hotelling_df(
             problem.rows,
             problem.bread,

@@ -33,7 +33,7 @@ from salstats.stats.models.predictions import (
     value_code,
 )
 from salstats.stats.models.predictors import linear_at, steepness_at
-from salstats.stats.models.standard_errors import inferred, of_combinations
+from salstats.stats.models.standard_errors import inference_columns, of_combinations
 
 #: What a mean is averaged over: a grid of all combinations of levels, or the rows of the model.
 AVERAGES = ("grid", "rows")
@@ -68,7 +68,7 @@ class _Population(NamedTuple):
 def marginal_means(fitted: Fitted, term: str, by: Sequence[str], average: str, level: float) -> pd.DataFrame:
     """Return the rows of `Fit.means`."""
     _check_options(average, level)
-    notes = fitted.doubts.copy()
+    notes = fitted.inference_notes.copy()
     margins = []
     for model in fitted.models:
         cells = _cells(model, [*by, term])
@@ -94,7 +94,7 @@ def marginal_contrasts(
     if _REFERENCE in (term, *by):
         raise ColumnError(f"{_REFERENCE!r} is a column of the result and of the model; rename it")
     compares_all = reference is None or (reference == ALL and not _has_level(fitted, term, ALL))
-    notes = fitted.doubts.copy()
+    notes = fitted.inference_notes.copy()
     margins = []
     for model in fitted.models:
         _check_factors(model, (*by, term))
@@ -182,7 +182,7 @@ def marginal_slopes(
 ) -> pd.DataFrame:
     """Return the rows of `Fit.slopes`."""
     _check_options(average, level, adjust)
-    notes = fitted.doubts.copy()
+    notes = fitted.inference_notes.copy()
     margins = []
     for model in fitted.models:
         numeric = right_side(model).numeric
@@ -204,7 +204,7 @@ def marginal_slopes(
 def marginal_effects(fitted: Fitted, level: float, adjust: str) -> pd.DataFrame:
     """Return the rows of `Fit.effects`."""
     _check_options("rows", level, adjust)
-    notes = fitted.doubts.copy()
+    notes = fitted.inference_notes.copy()
     margins = []
     term_names: list[str] = []
     reference_levels: list[str | None] = []
@@ -381,7 +381,7 @@ def _estimates(
             gradients = np.array([estimate.gradient for estimate in estimates])
             std_error, df = of_combinations(model, gradients, notes)
         values = np.array([estimate.value for estimate in estimates])
-        model_columns = inferred(values, std_error, df, level)
+        model_columns = inference_columns(values, std_error, df, level)
         # `prediction_frame` takes an infinite df for the normal distribution
         model_columns["df"] = df
         model_columns["conf_level"] = np.full(n, level)

@@ -57,7 +57,7 @@ class MixedInference:
         """Number of variances and covariances of random effects."""
         return len(self.solution.theta)
 
-    def spreads(self, units: np.ndarray) -> bool:
+    def spans_groups(self, units: np.ndarray) -> bool:
         """Return True if, for every random effect, some unit has rows in several groups."""
         n_units = len(np.unique(units))
         for grouped in self.grouped:
@@ -165,11 +165,11 @@ def _same_groups(first: RandomTerm, second: RandomTerm) -> bool:
 
 def _check_factors(formula: Formula, effect: RandomEffect, variables: Mapping[str, Variable]) -> None:
     """Raise FormulaError if the grouping factor is a term, too, or `||` is used with a factor."""
-    categorical_terms = [
-        term for term in formula.terms if all(is_categorical(factor, variables) for factor in term)
-    ]
-    groups = set(effect.groups)
-    is_term = any({factor.columns[0] for factor in term} == groups for term in categorical_terms)
+    groups_of_terms = []
+    for term in formula.terms:
+        if all(is_categorical(factor, variables) for factor in term):
+            groups_of_terms.append({factor.columns[0] for factor in term})
+    is_term = set(effect.groups) in groups_of_terms
     if effect.intercept and is_term:
         raise FormulaError(
             f"{formula.text!r} has {effect.name} as a term and as a random effect, which are one; keep the "

@@ -130,7 +130,7 @@ class Fitted:
     normalized: frozenset[str]
     #: Problems that concern inference, not estimates: rows of one unit treated as independent, reference
     #: levels that differ between groups, methods with different cases.
-    doubts: Notes
+    inference_notes: Notes
     #: Column of the sampling weights, or "unit"; None without weights.
     weights: str | None = None
 
@@ -170,7 +170,7 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: Asked)
 
     models: list[Model] = []
     notes: Notes = defaultdict(list)
-    doubts: Notes = defaultdict(list)
+    inference_notes: Notes = defaultdict(list)
     for parsed in formulas:
         formula_data = _formula_data(data, parsed, by, options, errors, notes, is_scores=is_scores)
         frame = formula_data.frame
@@ -180,14 +180,14 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: Asked)
             key = tuple(keys.iloc[group])
             group_texts = [f"{column} {value}" for column, value in zip(by, key, strict=True)]
             label = ", ".join([parsed.text, *group_texts])
-            model = _fit_group(formula_data, key, label, rows, family, options, notes, doubts)
+            model = _fit_group(formula_data, key, label, rows, family, options, notes, inference_notes)
             formula_models.append(model)
         used_rows = np.unique(np.concatenate([model.rows for model in formula_models]))
         if _note_pooled_tasks(frame.take(used_rows), parsed, options.by, by, notes):
             formula_models = [replace(model, tasks_pooled=True) for model in formula_models]
-        _note_references(formula_models, doubts)
+        _note_references(formula_models, inference_notes)
         has_no_finding = nothing_there(frame) & is_scores
-        models += _with_shared_cases(formula_models, groups, has_no_finding, by, data, doubts)
+        models += _with_shared_cases(formula_models, groups, has_no_finding, by, data, inference_notes)
     warn_of(notes)
 
     weights = options.weights
@@ -205,7 +205,7 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: Asked)
         correlation=options.correlation,
         reml=options.reml if errors in OF_MIXED else None,
         normalized=frozenset(str(column) for column in float_columns if _is_normalized(data[column])),
-        doubts=doubts,
+        inference_notes=inference_notes,
         weights=weights,
     )
 
@@ -290,7 +290,7 @@ def _fit_group(
     family: Family,
     options: Asked,
     notes: Notes,
-    doubts: Notes,
+    inference_notes: Notes,
 ) -> Model:
     """Fit the model of a formula to the rows of one group."""
     formula = formula_data.formula
@@ -309,7 +309,7 @@ def _fit_group(
     if units and formula_data.clustered_by:
         _, clusters = np.unique(units.codes[rows], return_inverse=True)
     elif units and not is_mixed:
-        _note_repeats(units, rows, label, doubts)
+        _note_repeats(units, rows, label, inference_notes)
 
     solve = family.solve
     if is_mixed:
@@ -320,7 +320,7 @@ def _fit_group(
         solve = partial(family.solve, sampling=sampling.model_weights(rows))
     solution = _solve(design, replace(family, solve=solve), label, notes)
     if units and solution is not None and isinstance(solution.inference, MixedInference):
-        _note_units_without_effect(units, solution.inference, rows, label, doubts)
+        _note_units_without_effect(units, solution.inference, rows, label, inference_notes)
     return Model(
         formula=formula,
         frame=formula_data.frame,
@@ -497,7 +497,7 @@ def _note_units_without_effect(
     """Note a mixed model without a random effect that the rows of a unit share."""
     codes = units.codes[rows]
     n_units = len(np.unique(codes))
-    if n_units < len(rows) and inference.spreads(codes):
+    if n_units < len(rows) and inference.spans_groups(codes):
         notes[f"rows of one {units.name} that share no random effect (add (1|{units.name}))"].append(
             f"{label}: {len(rows)} rows of {n_units} {units.name}s"
         )

@@ -57,7 +57,7 @@ def predictions(
     check_level(level)
     if random and fitted.reml is None:
         raise ValueRangeError("random=True is for models with random effects, such as 'iou ~ 1 + (1|case)'")
-    notes: Notes = fitted.doubts.copy()
+    notes: Notes = fitted.inference_notes.copy()
     means: list[dict[str, Any]] = []
     variables: list[pd.DataFrame] = []
     rows = _value_rows(at)
@@ -170,7 +170,10 @@ def display_values(model: Model, column: str, codes: np.ndarray) -> list[Any]:
     variable = model.variables[column]
     if variable.levels is None:
         return codes.tolist()
-    return [None if np.isnan(code) else variable.levels[int(code)] for code in codes]
+    levels: list[str | None] = []
+    for code in codes:
+        levels.append(None if np.isnan(code) else variable.levels[int(code)])
+    return levels
 
 
 def _check_columns(model: Model, columns: Sequence[str]) -> None:
@@ -413,7 +416,7 @@ def fit_line(
     check_count(n_points, "n_points", 2)
     options = Asked(by=by, family=family, errors=errors, unit=unit, reference=reference, overall=overall)
     fitted = fit_models(data, formula, options)
-    notes: Notes = fitted.doubts.copy()
+    notes: Notes = fitted.inference_notes.copy()
     means = []
     lines = []
     held_variables = []
@@ -425,12 +428,12 @@ def fit_line(
         codes[covariate] = line
         means.append(means_at(model, codes, level, notes))
         lines.append(pd.DataFrame({"covariate": covariate, "value": line}))
-        held = {
+        held_columns = {
             column: display_values(model, column, column_codes)
             for column, column_codes in codes.items()
             if column != covariate
         }
-        held_variables.append(pd.DataFrame(held))
+        held_variables.append(pd.DataFrame(held_columns))
     warn_of(notes)
     all_lines = pd.concat(lines, ignore_index=True)
     all_held_variables = pd.concat(held_variables, ignore_index=True)

@@ -15,7 +15,7 @@ from salstats.stats.models.choices import Asked
 from salstats.stats.models.design import INTERCEPT
 from salstats.stats.models.formulas import parse_formula
 from salstats.stats.models.models import Model, Notes, fit_models, model_counts, model_keys, warn_of
-from salstats.stats.models.regression import of_variables
+from salstats.stats.models.regression import variable_columns
 
 #: How often the distance from the estimate is doubled until it is beyond a limit.
 _MAX_DOUBLINGS = 40
@@ -227,7 +227,7 @@ def quantile_regress(
             )
     options = Asked(by=by, family="gaussian", errors="cr2", unit=unit, reference=reference, overall=overall)
     fitted = fit_models(data, formula, options)
-    notes: Notes = fitted.doubts.copy()
+    notes: Notes = fitted.inference_notes.copy()
     tables = [_coefficient_table(model, quantile, level, notes) for model in fitted.models]
     warn_of(notes)
     repeats = [len(table) for table in tables]
@@ -237,7 +237,7 @@ def quantile_regress(
     columns["interval"] = "rank_score"
     columns |= model_counts(fitted, repeats)
     family = "median" if quantile == 0.5 else f"quantile {quantile:g}"
-    variables = of_variables(fitted.models, fitted.normalized)
+    variables = variable_columns(fitted.models, fitted.normalized)
     result = estimates_frame(model_keys(fitted, repeats), columns, {"family": family} | variables)
     return adjusted_if_asked(result, adjust)
 

@@ -26,7 +26,7 @@ from salstats.stats.models.models import (
     model_options,
     warn_of,
 )
-from salstats.stats.models.standard_errors import covariance, inferred
+from salstats.stats.models.standard_errors import covariance, inference_columns
 
 EFFECTS = ("coefficients", "marginal")
 #: Transforms of the left side after which an exponentiated coefficient is a ratio.
@@ -306,7 +306,7 @@ def coefficients(
     check_procedure(adjust, "adjust")
     if exponentiate:
         _warn_of_scale(fitted)
-    notes: Notes = fitted.doubts.copy()
+    notes: Notes = fitted.inference_notes.copy()
     tables = []
     rows_by_caution: dict[Caution, list[int]] = {}
     n_rows = 0
@@ -321,7 +321,7 @@ def coefficients(
     estimate = np.concatenate([table.estimate for table in tables])
     std_error = np.concatenate([table.std_error for table in tables])
     df = np.concatenate([table.df for table in tables])
-    columns = inferred(estimate, std_error, df, level)
+    columns = inference_columns(estimate, std_error, df, level)
     if exponentiate:
         with np.errstate(over="ignore"):
             for column in ("estimate", "conf_low", "conf_high"):
@@ -337,7 +337,7 @@ def coefficients(
     if any(parts):
         keys.insert(len(fitted.by), "part", parts)
     columns |= model_counts(fitted, repeats)
-    result = estimates_frame(keys, columns, options | of_variables(fitted.models, fitted.normalized))
+    result = estimates_frame(keys, columns, options | variable_columns(fitted.models, fitted.normalized))
     for caution, rows in rows_by_caution.items():
         result = add_caution(result, caution, np.isin(np.arange(n_rows), rows))
     return adjusted_if_asked(result, adjust)
@@ -398,7 +398,7 @@ def _warn_of_scale(fitted: Fitted) -> None:
         )
 
 
-def of_variables(models: Sequence[Model], normalized: frozenset[str]) -> dict[str, Any]:
+def variable_columns(models: Sequence[Model], normalized: frozenset[str]) -> dict[str, Any]:
     """Return the columns `reference_level` and `normalized` of terms, unless they are empty.
 
     `normalized` names the columns of the data that range from 0 to 1.

@@ -102,7 +102,7 @@ def _sandwich(model: Model, solution: Solution, clusters: np.ndarray | None) -> 
         )
         return values, _model_df(model)
     if power is not None:
-        problem = least_squares(model)
+        problem = working_least_squares(model)
         return bias_reduced(
             problem.rows,
             problem.errors,
@@ -167,7 +167,7 @@ def of_combinations(model: Model, combinations: np.ndarray, notes: Notes) -> tup
     elif power is None:
         df[:] = parameter_df[0]
     elif is_defined.any():
-        problem = least_squares(model)
+        problem = working_least_squares(model)
         _, df[is_defined] = bias_reduced(
             problem.rows,
             problem.errors,
@@ -197,7 +197,7 @@ def _independent_rows(
     return rows, np.repeat(clusters, len(rows) // solution.n)
 
 
-def least_squares(model: Model) -> LeastSquares:
+def working_least_squares(model: Model) -> LeastSquares:
     """Return the least squares that CR2 of a model with clusters is computed from."""
     solution = model.solution
     clusters = model.clusters
@@ -225,7 +225,9 @@ def least_squares(model: Model) -> LeastSquares:
     )
 
 
-def inferred(estimate: np.ndarray, std_error: np.ndarray, df: np.ndarray, level: float) -> dict[str, Any]:
+def inference_columns(
+    estimate: np.ndarray, std_error: np.ndarray, df: np.ndarray, level: float
+) -> dict[str, Any]:
     """Return the columns of an estimates frame that follow from estimates, errors and their df.
 
     `df` is infinite for the normal distribution.

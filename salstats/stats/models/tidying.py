@@ -189,9 +189,11 @@ def _from_statsmodels(fit: Any, level: float) -> pd.DataFrame:
         additional_columns["effect"] = effect
     factors = _factors(fit)
     n_rows = len(frame)
-    row_factors = [factors.get(name) for name in names] + [None] * (n_rows - len(names))
-    reference_levels = [None if factor is None else factor.reference_level for factor in row_factors]
-    factor_names = [None if factor is None else factor.name for factor in row_factors]
+    no_factor = _FactorLevel(factor=None, reference_level=None)
+    row_factors = [factors.get(name, no_factor) for name in names]
+    row_factors += [no_factor] * (n_rows - len(names))
+    reference_levels = [row_factor.reference_level for row_factor in row_factors]
+    factor_names = [row_factor.factor for row_factor in row_factors]
     if any(reference_levels):
         additional_columns["reference_level"] = text_column(reference_levels)
     if any(factor_names):
@@ -259,9 +261,9 @@ def _with_variances(
 
 
 class _FactorLevel(NamedTuple):
-    """The factor of a parameter that belongs to one of its levels."""
+    """The factor of a parameter, and the level with which its level is compared; None if there is none."""
 
-    name: str
+    factor: str | None
     reference_level: str | None
 
 

@@ -332,9 +332,9 @@ def _perfect_correlation_excess(solution: MixedSolution, k: int, pair: tuple[int
     scaled = scale(solution.matrix, solution.response, terms, orthogonalize=False)
     is_variance = is_diagonal(terms)
     start = np.where(is_variance, 1.0, 0.0)
-    bounds: list[tuple[float | None, float | None]] = [
-        (0, None) if variance else (None, None) for variance in is_variance
-    ]
+    bounds: list[tuple[float | None, float | None]] = [(None, None)] * len(start)
+    for variance in np.flatnonzero(is_variance):
+        bounds[variance] = (0, None)
     # The second effect is a multiple of the first where, in the second row of Lambda, the first entry has the
     # sign of the correlation and the second entry is 0.
     first_entry = sum(term.n_parameters for term in terms[:k]) + 1
