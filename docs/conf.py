@@ -1,6 +1,7 @@
 """How the site is built: `make docs`, offline, with every warning an error."""
 
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -8,9 +9,10 @@ from typing import Any
 import salstats
 from salstats import metrics
 from salstats.cli.demo import run_demo
-from salstats.cli.signatures import named
 from salstats.metrics.registry import METRICS
 from salstats.readers.formats import FORMATS
+from salstats.stats.engine.intervals import names_of
+from salstats.stats.models import errors, families
 
 sys.path.insert(0, str(Path(__file__).parent))
 import commands
@@ -121,10 +123,22 @@ readers = [row for row in FORMATS.values() if row.reader not in salstats.__all__
 write_list("readers", "More readers", [f"readers.{row.module}.{row.reader}" for row in readers])
 
 
+def with_choices(text: str) -> str:
+    """Return a docstring in which the choices of a record stand in the place of the record's name."""
+    records = {"families.FAMILIES": families.FAMILIES, "errors.CHOICES": errors.CHOICES}
+    for name, choices in records.items():
+        text = text.replace(f"A name of `{name}`", f"One of {', '.join(choices)}")
+
+    def interval_names(reference: re.Match[str]) -> str:
+        return f"One of {', '.join(names_of(reference[1]))}"
+
+    return re.sub(r'A name of `intervals\.names_of\("(\w+)"\)`', interval_names, text)
+
+
 def setup(app: Any) -> None:
-    """Docstrings name the choices of a record as `--help` does."""
+    """Let docstrings list the choices of a record."""
 
-    def name_choices(*event: Any) -> None:
-        event[-1][:] = named("\n".join(event[-1])).split("\n")
+    def list_choices(*event: Any) -> None:
+        event[-1][:] = with_choices("\n".join(event[-1])).split("\n")
 
-    app.connect("autodoc-process-docstring", name_choices)
+    app.connect("autodoc-process-docstring", list_choices)
