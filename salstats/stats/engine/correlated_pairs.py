@@ -1,4 +1,4 @@
-"""The pairs that a correlation is of: its estimate, test and influences, whichever coefficient it is."""
+"""Pairs of two variables with their correlation, its test and its influences, for all coefficients."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,55 +13,63 @@ from salstats.stats.engine.repeated_measures import deviations_within, repeated_
 from salstats.stats.engine.robust_correlation import lumped_share, robust_coefficient
 from salstats.stats.engine.units import Units
 
-#: Coefficients of which there is no influence function in closed form, so that each unit is left out in turn.
+#: Coefficients without an influence function in closed form: influences are found by leaving out units.
 ROBUST = ("percbend", "bicor")
 
 
 @dataclass(frozen=True)
 class CorrelatedPairs:
-    """Two variables, what is taken out of them, and whose rows they are; NaN where a value is missing."""
+    """Two variables with their covariates and units; NaN where a value is missing."""
 
+    #: Name of the coefficient, a key of `coefficients.RECORDS`.
     test: str
-    #: Names of both variables and of the covariates.
+    #: Name of the first variable.
     x: str
+    #: Name of the second variable.
     y: str
     covariate_names: tuple[str, ...]
+    #: Variables that are adjusted for the covariates, of `COVARIATES_OF`.
     covariates_of: str
-    #: (n_rows,)
+    #: (n_rows,): Values of the first variable.
     first: np.ndarray
+    #: (n_rows,): Values of the second variable.
     second: np.ndarray
-    #: (n_rows, n_covariates)
+    #: (n_rows, n_covariates): Values of the covariates.
     covariates: np.ndarray
-    #: (n_rows,): Unit of each row, as codes.
+    #: (n_rows,): Unit of each row, as a code.
     units: np.ndarray
 
     @property
     def complete(self) -> np.ndarray:
-        """Rows that lack no value, shape (n_rows,)."""
+        """True for rows without missing values, shape (n_rows,)."""
         missing = np.isnan(self.first) | np.isnan(self.second) | np.isnan(self.covariates).any(axis=1)
         return np.asarray(~missing)
 
     def informative(self, rows: np.ndarray) -> np.ndarray:
-        """Rows that have a say: within units, those of a unit with several."""
+        """Return the rows that affect the correlation: within units, those of units with several rows."""
         if self.test != "rm":
             return rows
         return rows[repeated_units(self.units[rows])]
 
     def effective_n(self, rows: np.ndarray) -> int:
-        """Number of independent pairs that a plain correlation with as many degrees of freedom would have.
+        """Return the number of pairs of a simple correlation with the same degrees of freedom.
 
-        Every covariate takes one degree of freedom, and within units every unit but one does.
+        Each covariate takes one degree of freedom, and within units each unit but one.
         """
-        n = len(rows)
         if self.test == "rm":
-            return n - len(np.unique(self.units[rows])) + 1
-        return n - len(self.covariate_names)
+            n_units = len(np.unique(self.units[rows]))
+            return len(rows) - n_units + 1
+        return len(rows) - len(self.covariate_names)
 
     def coefficient(self, rows: np.ndarray) -> Coefficient:
-        """Correlation of some rows with its t or z test; undefined where `undefined_reason` says why."""
+        """Return the correlation of some rows with its t or z test.
+
+        It is undefined if `undefined_reason` gives a reason.
+        """
         if self.undefined_reason(rows):
             return UNDEFINED
-        first, second = self.first[rows], self.second[rows]
+        first = self.first[rows]
+        second = self.second[rows]
         if self.test == "rm":
             return within_coefficient(first, second, self.units[rows])
         if self.test in ROBUST:
@@ -71,10 +79,17 @@ class CorrelatedPairs:
         return coefficient(first, second, self.test)
 
     def influences(self, rows: np.ndarray) -> np.ndarray:
-        """Influence of each row on the correlation, shape (n,); of robust ones the share in its unit's."""
-        first, second, units = self.first[rows], self.second[rows], self.units[rows]
+        """Return the influence of each row on the correlation, shape (n,).
+
+        For robust coefficients it is a share of the influence of the row's unit.
+        """
+        first = self.first[rows]
+        second = self.second[rows]
+        units = self.units[rows]
         if self.test == "rm":
-            return influence.of_centred(deviations_within(first, units), deviations_within(second, units))
+            first_deviations = deviations_within(first, units)
+            second_deviations = deviations_within(second, units)
+            return influence.of_centred(first_deviations, second_deviations)
         if self.test in ROBUST:
             return influence.by_leaving_out(first, second, units, self.test)
         if self.covariate_names:
@@ -82,34 +97,37 @@ class CorrelatedPairs:
         return influence.influences(first, second, self.test)
 
     def undefined_reason(self, rows: np.ndarray) -> str:
-        """Say why there is no correlation of some rows; empty where there is one."""
+        """Return the reason why the correlation of some rows is undefined; "" if it is defined."""
         if self.effective_n(rows) < FEWEST_PAIRS:
-            return self._too_few(rows)
-        columns = [(self.x, self.first[rows]), (self.y, self.second[rows])]
-        columns += list(zip(self.covariate_names, self.covariates[rows].T, strict=True))
-        for name, values in columns:
+            return self._pairs_text(rows)
+        variables = {self.x: self.first[rows], self.y: self.second[rows]}
+        covariates = dict(zip(self.covariate_names, self.covariates[rows].T, strict=True))
+        for name, values in (variables | covariates).items():
             if np.ptp(values) == 0:
                 return f"{name} is constant"
-        for name, values in columns[:2]:
+        for name, values in variables.items():
             if self.test == "rm" and not deviations_within(values, self.units[rows]).any():
                 return f"{name} is constant within each unit"
-            if self.test in ROBUST and (share := lumped_share(values, self.test)):
-                return f"{share} of the values of {name} are equal"
+            if self.test in ROBUST:
+                equal_share = lumped_share(values, self.test)
+                if equal_share:
+                    return f"{equal_share} of the values of {name} are equal"
         if self.covariate_names:
             return self._residuals(rows).undefined_reason((self.x, self.y))
         return ""
 
-    def _too_few(self, rows: np.ndarray) -> str:
-        """Say how many pairs there are."""
+    def _pairs_text(self, rows: np.ndarray) -> str:
+        """Return the numbers of pairs, units and covariates in words."""
         pairs = f"{len(rows)} complete pairs"
         if self.test == "rm":
-            return f"{pairs} of {len(np.unique(self.units[rows]))} units with several"
+            n_units = len(np.unique(self.units[rows]))
+            return f"{pairs} of {n_units} units with several"
         if self.covariate_names:
             return f"{pairs} and {len(self.covariate_names)} covariates"
         return pairs
 
     def _residuals(self, rows: np.ndarray) -> Residuals:
-        """What the covariates leave of both variables."""
+        """Return the residuals of both variables on the covariates."""
         variables = np.column_stack([self.first[rows], self.second[rows], self.covariates[rows]])
         return residuals(variables, ranks=RECORDS[self.test].ranks, covariates_of=self.covariates_of)
 
@@ -117,7 +135,7 @@ class CorrelatedPairs:
 def check_covariates(
     test: str, x: str, y: str, covariates: str | Sequence[str] | None, covariates_of: str
 ) -> tuple[str, ...]:
-    """Names of the covariates, checked to go together with the test and both variables."""
+    """Return the names of the covariates; raise if they do not suit the coefficient or the variables."""
     check_choice(covariates_of, COVARIATES_OF, "covariates_of")
     if covariates is None:
         if covariates_of != "both":
@@ -132,13 +150,13 @@ def check_covariates(
     if len(set(names)) < len(names):
         raise ColumnError(f"covariates= names a column twice: {quoted(names)}")
     if names and not RECORDS[test].partial:
-        able = quoted([record.name for record in RECORDS.values() if record.partial])
-        raise ValueRangeError(f"covariates= is for test={able}, not for {test!r}")
+        choices = quoted([record.name for record in RECORDS.values() if record.partial])
+        raise ValueRangeError(f"covariates= is for test={choices}, not for {test!r}")
     return names
 
 
 def check_repeats(test: str, units: Units | None, complete: np.ndarray) -> None:
-    """Raise where within-unit correlations are asked for and no unit has two pairs."""
+    """Raise for a within-unit correlation if there are no units, or no unit has two `complete` pairs."""
     if test != "rm":
         return
     if units is None:

@@ -1,4 +1,4 @@
-"""Standardised sizes of paired differences, with limits that know units."""
+"""Standardised effect sizes of paired differences, with limits clustered by unit."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,18 +10,18 @@ from scipy import special
 from salstats.stats.engine.comparisons import Compared
 from salstats.stats.engine.cr2 import cr2
 
-#: Pairs below which there is no standard deviation worth the name.
+#: Pairs below which an effect size is undefined.
 _FEWEST_PAIRS = 3
-#: Units below which a variance of them says nothing.
+#: Units below which an effect size has no limits.
 _FEWEST_UNITS = 4
-#: Digits of the largest score beyond which differences are rounding.
+#: Decimals of scores, relative to the largest score, beyond which differences are rounding errors.
 _DIGITS = 12
-#: Share of the largest score below which a standard deviation of differences is rounding.
+#: Share of the largest score below which a standard deviation of differences is rounding error.
 _SMALLEST_SD = 1e-11
 
 
 class Effect(NamedTuple):
-    """An effect size of pairs, and the influence of each pair on it, shape (n_pairs,)."""
+    """An effect size of pairs, and the influence of each pair on it, shape (n_pairs,), with sum 0."""
 
     estimate: float
     influences: np.ndarray
@@ -29,87 +29,101 @@ class Effect(NamedTuple):
 
 @dataclass(frozen=True)
 class EffectSize:
-    """A standardised size of the difference between both scores of pairs."""
+    """An effect size of pairs of scores of a method and of the reference."""
 
-    #: What `effect_size=` takes.
+    #: Value of `effect_size=`.
     name: str
-    #: In print.
+    #: Name in tables and texts.
     label: str
-    #: Its definition, in words.
+    #: Definition in words.
     note: str
-    #: Takes the scores of the method and of the reference, shape (n_pairs,) each.
+    #: Function of the scores of the method and of the reference, shape (n_pairs,) each.
     kernel: Callable[[np.ndarray, np.ndarray], Effect]
-    #: Whether limits are made on the logit scale, as of a probability.
+    #: True if limits are made on the logit scale, as those of a probability.
     logit: bool = False
 
 
-def d_av(own: np.ndarray, other: np.ndarray) -> Effect:
-    """Mean difference by the root of the mean of both variances (Cumming 2012; pingouin's `cohen`)."""
-    variance = (own.var(ddof=1) + other.var(ddof=1)) / 2
-    difference = own - other
+def d_av(method: np.ndarray, reference: np.ndarray) -> Effect:
+    """Return Cohen's d_av (Cumming 2012; pingouin's `cohen`).
+
+    d_av = m / sqrt(v), with the mean difference m and the mean v of both variances. The influence of a pair
+    is that on m over sqrt(v), less d_av / (2 v) times that on v.
+    """
+    variance = (method.var(ddof=1) + reference.var(ddof=1)) / 2
+    difference = method - reference
     estimate = difference.mean() / np.sqrt(variance)
-    own_squares, other_squares = (own - own.mean()) ** 2, (other - other.mean()) ** 2
-    squares = (own_squares - own_squares.mean() + other_squares - other_squares.mean()) / 2
+    method_squares = (method - method.mean()) ** 2
+    reference_squares = (reference - reference.mean()) ** 2
+    influences_on_variance = (
+        method_squares - method_squares.mean() + reference_squares - reference_squares.mean()
+    ) / 2
     by_mean = (difference - difference.mean()) / np.sqrt(variance)
-    by_variance = -estimate / (2 * variance) * squares
+    by_variance = -estimate / (2 * variance) * influences_on_variance
     return Effect(float(estimate), by_mean + by_variance)
 
 
-def d_z(own: np.ndarray, other: np.ndarray) -> Effect:
-    """Mean difference by the standard deviation of the differences."""
-    difference = own - other
+def d_z(method: np.ndarray, reference: np.ndarray) -> Effect:
+    """Return Cohen's d_z, the mean difference over the standard deviation of the differences.
+
+    It is NaN if the differences vary by rounding errors only. The influence of a pair with the standardised
+    difference z is z - d_z / 2 * (z^2 - mean z^2), with z centred.
+    """
+    difference = method - reference
     sd = difference.std(ddof=1)
-    if sd <= _SMALLEST_SD * max(np.abs(own).max(), np.abs(other).max()):
-        return Effect(np.nan, np.full(len(own), np.nan))
+    largest = max(np.abs(method).max(), np.abs(reference).max())
+    if sd <= _SMALLEST_SD * largest:
+        return Effect(np.nan, np.full(len(method), np.nan))
     estimate = difference.mean() / sd
     standardized = (difference - difference.mean()) / sd
     squares = standardized**2
-    return Effect(float(estimate), standardized - estimate / 2 * (squares - squares.mean()))
+    influences = standardized - estimate / 2 * (squares - squares.mean())
+    return Effect(float(estimate), influences)
 
 
-def g_av(own: np.ndarray, other: np.ndarray) -> Effect:
-    """Cohen's d_av times 1 - 3 / (8 n - 9), n pairs (Lakens 2013; pingouin's `hedges`)."""
-    return _corrected(d_av(own, other), 1 - 3 / (8 * len(own) - 9))
+def g_av(method: np.ndarray, reference: np.ndarray) -> Effect:
+    """Return Cohen's d_av times 1 - 3 / (8 n - 9), with n pairs (Lakens 2013; pingouin's `hedges`)."""
+    factor = 1 - 3 / (8 * len(method) - 9)
+    return _scaled(d_av(method, reference), factor)
 
 
-def g_z(own: np.ndarray, other: np.ndarray) -> Effect:
-    """Cohen's d_z times Hedges' exact factor of n - 1 degrees of freedom (R's `hedges_g(paired = TRUE)`)."""
-    df = len(own) - 1
+def g_z(method: np.ndarray, reference: np.ndarray) -> Effect:
+    """Return Cohen's d_z times Hedges' exact factor for n - 1 degrees of freedom.
+
+    The factor is gamma(df / 2) / (gamma((df - 1) / 2) sqrt(df / 2)), as in R's `hedges_g(paired = TRUE)`.
+    """
+    df = len(method) - 1
     log_ratio = special.gammaln(df / 2) - special.gammaln((df - 1) / 2)
-    return _corrected(d_z(own, other), float(np.exp(log_ratio) / np.sqrt(df / 2)))
+    factor = float(np.exp(log_ratio) / np.sqrt(df / 2))
+    return _scaled(d_z(method, reference), factor)
 
 
-def cles(own: np.ndarray, other: np.ndarray) -> Effect:
-    """P(method > reference) + P(equal) / 2 of a score of each drawn apart, not of one case."""
-    own_above, other_below = _share_below(other, own), 1 - _share_below(own, other)
-    estimate = own_above.mean()
-    return Effect(float(estimate), own_above + other_below - 2 * estimate)
+def cles(method: np.ndarray, reference: np.ndarray) -> Effect:
+    """Return P(method > reference) + P(equal) / 2, for scores of two cases drawn independently."""
+    share_below_method = _share_below(reference, method)
+    share_above_reference = 1 - _share_below(method, reference)
+    estimate = share_below_method.mean()
+    return Effect(float(estimate), share_below_method + share_above_reference - 2 * estimate)
 
 
-def _corrected(effect: Effect, factor: float) -> Effect:
-    """An effect size times a factor."""
+def _scaled(effect: Effect, factor: float) -> Effect:
+    """Multiply an effect size and its influences by a factor."""
     return Effect(factor * effect.estimate, factor * effect.influences)
 
 
-def _without_rounding(own: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Scores by the largest of them, which changes no effect size, without the digits that are rounding."""
-    largest = max(np.abs(own).max(), np.abs(other).max())
+def _without_rounding_errors(method: np.ndarray, reference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Divide scores by the largest of them, which changes no effect size, and round them to 12 decimals."""
+    largest = max(np.abs(method).max(), np.abs(reference).max())
     if largest == 0:
-        return own, other
-    return _rounded(own / largest), _rounded(other / largest)
+        return method, reference
+    return np.round(method / largest, _DIGITS), np.round(reference / largest, _DIGITS)
 
 
-def _rounded(values: np.ndarray) -> np.ndarray:
-    """Values of at most 1 without the digits that are rounding."""
-    return np.asarray(np.round(values, _DIGITS))
-
-
-def _share_below(values: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """Share of `values` below each of `at`, equal ones counting half."""
+def _share_below(values: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+    """Return the share of `values` below each threshold, shape of `thresholds`; equal values count half."""
     ascending = np.sort(values)
-    below = np.searchsorted(ascending, at, side="left")
-    up_to = np.searchsorted(ascending, at, side="right")
-    return np.asarray((below + up_to) / (2 * len(values)))
+    n_below = np.searchsorted(ascending, thresholds, side="left")
+    n_below_or_equal = np.searchsorted(ascending, thresholds, side="right")
+    return np.asarray((n_below + n_below_or_equal) / (2 * len(values)))
 
 
 #: Every effect size by its name.
@@ -133,47 +147,50 @@ EFFECT_SIZES = tuple(RECORDS)
 
 
 def effect_columns(compared: Compared, name: str, level: float) -> dict[str, object]:
-    """Columns `effect_size`, `effect`, `effect_low` and `effect_high` of a frame of differences.
+    """Return the columns `effect_size`, `effect`, `effect_low` and `effect_high` of a frame of differences.
 
-    Of each row's complete pairs; NaN for averages over others, which are of no pairs of their own.
+    Effect sizes are those of the complete pairs of each row; averages of other rows have no pairs, and NaN.
     """
     record = RECORDS[name]
     n_rows = len(compared.target.keys)
-    found = np.full((n_rows, 3), np.nan)
-    for row, groups in enumerate(compared.members.T):
-        pairs = groups[compared.groups]
-        found[row] = _with_limits(
+    effect = np.full(n_rows, np.nan)
+    low = np.full(n_rows, np.nan)
+    high = np.full(n_rows, np.nan)
+    for row, is_member in enumerate(compared.members.T):
+        pairs = is_member[compared.groups]
+        effect[row], low[row], high[row] = _effect_with_limits(
             record, compared.own[pairs], compared.other[pairs], compared.units[pairs], level
         )
-    return {
-        "effect_size": name,
-        "effect": found[:, 0],
-        "effect_low": found[:, 1],
-        "effect_high": found[:, 2],
-    }
+    return {"effect_size": name, "effect": effect, "effect_low": low, "effect_high": high}
 
 
-def _with_limits(
-    record: EffectSize, own: np.ndarray, other: np.ndarray, units: np.ndarray, level: float
+def _effect_with_limits(
+    record: EffectSize, method: np.ndarray, reference: np.ndarray, units: np.ndarray, level: float
 ) -> tuple[float, float, float]:
-    """An effect size and its limits, clustered by unit."""
-    if len(own) < _FEWEST_PAIRS:
+    """Return an effect size with its lower and upper limit, clustered by unit; NaN where undefined."""
+    if len(method) < _FEWEST_PAIRS:
         return np.nan, np.nan, np.nan
-    own, other = _without_rounding(own, other)
+    method, reference = _without_rounding_errors(method, reference)
     with np.errstate(invalid="ignore", divide="ignore"):
-        estimate, influences = record.kernel(own, other)
+        estimate, influences = record.kernel(method, reference)
     if not np.isfinite(estimate):
         return np.nan, np.nan, np.nan
     codes = np.unique(units, return_inverse=True)[1]
     sizes = np.bincount(codes)[:, None].astype(np.float64)
     sums = np.bincount(codes, influences)[:, None]
-    robust = cr2(sums, sizes, np.ones((1, 1)))
+    # the variance of the effect size is that of the mean of the influences
+    robust = cr2(sums, sizes, slopes=np.ones((1, 1)))
     std_error = float(np.sqrt(robust.variance[0]))
     if len(sizes) < _FEWEST_UNITS or not std_error > 0:
         return estimate, np.nan, np.nan
     df = min(robust.df[0], robust.spread_df[0])
-    reach = float(special.stdtrit(df, (1 + level) / 2)) * std_error
+    quantile = float(special.stdtrit(df, (1 + level) / 2))
+    half_width = quantile * std_error
     if not record.logit:
-        return estimate, estimate - reach, estimate + reach
-    middle, reach = special.logit(estimate), reach / (estimate * (1 - estimate))
-    return estimate, float(special.expit(middle - reach)), float(special.expit(middle + reach))
+        return estimate, estimate - half_width, estimate + half_width
+    log_odds = special.logit(estimate)
+    # delta method: the derivative of the log odds of p is 1 / (p (1 - p))
+    half_width = half_width / (estimate * (1 - estimate))
+    low = float(special.expit(log_odds - half_width))
+    high = float(special.expit(log_odds + half_width))
+    return estimate, low, high

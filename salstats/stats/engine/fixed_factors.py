@@ -1,7 +1,7 @@
 """Factors that estimates take for fixed: readers, and the trainings (seeds, models) of a network.
 
-Drawing cases again says how an estimate varies over cases. It says nothing of other readers, or of the same
-network trained again, so the column `inference_to` names those whom estimates speak of.
+Resampling cases shows how an estimate varies over cases. It shows nothing about other readers, or about the
+same network trained again, so the column `inference_to` names the fixed readers and trainings.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -14,49 +14,52 @@ import pandas as pd
 from salstats.frames import text_column
 from salstats.stats.engine.design import AVERAGE, OVERALL
 
-READERS, TRAININGS = "readers", "trainings"
+READERS = "readers"
+TRAININGS = "trainings"
 
 
 @dataclass(frozen=True)
 class Factor:
-    """A column whose values stand for more than themselves, such as readers."""
+    """A column whose values are a sample from a population, such as readers."""
 
     column: str
-    #: What its values are in the column `inference_to`.
+    #: Noun for its values in the column `inference_to`.
     noun: str
-    #: Whether its values are things compared where results are by them or a formula holds them.
+    #: True if its values are compared, and not a sample, where it is a grouping column.
     compared: bool = False
 
 
-#: In the order in which `inference_to` names them.
+#: All factors, in the order in which `inference_to` names them.
 FACTORS = (Factor("reader", READERS), Factor("seed", TRAININGS), Factor("model", TRAININGS, compared=True))
-#: The factor that a column holds.
+#: Noun of each factor's column.
 NOUNS = {factor.column: factor.noun for factor in FACTORS}
 
 
 def these(nouns: Sequence[str]) -> str:
-    """Write whom estimates speak of that take some nouns for fixed: "these readers and trainings"."""
+    """Return the value of `inference_to` for fixed factors, such as "these readers and trainings"."""
     return f"these {' and '.join(nouns)}"
 
 
 def in_general(noun: str) -> str:
-    """Write whom estimates speak of that take a noun and cases for drawn: "readers and cases"."""
+    """Return the value of `inference_to` for a factor that is random, as cases are: "readers and cases"."""
     return f"{noun} and cases"
 
 
-#: Every value of `inference_to` that takes readers or trainings for fixed, with their nouns.
+#: Nouns of the fixed factors for each value of `inference_to` that has any.
 FIXED = {these(nouns): nouns for nouns in ((READERS,), (TRAININGS,), (READERS, TRAININGS))}
 THESE_READERS = these((READERS,))
 
 
 def fixed_nouns(values: Iterable[object]) -> list[str]:
-    """List the nouns that any value of `inference_to` takes for fixed, readers first."""
-    nouns = {noun for value in values for noun in FIXED.get(str(value), ())}
+    """List the nouns of the factors that are fixed in any value of `inference_to`, readers first."""
+    nouns: set[str] = set()
+    for value in values:
+        nouns.update(FIXED.get(str(value), ()))
     return [noun for noun in (READERS, TRAININGS) if noun in nouns]
 
 
 def inference_to(frame: pd.DataFrame, units: np.ndarray | None, keys: pd.DataFrame) -> dict[str, Any]:
-    """Column `inference_to` of an estimates frame: whom estimates speak of, if any factor is fixed.
+    """Return the column `inference_to` of an estimates frame, or nothing if no factor is fixed.
 
     Parameters
     ----------
@@ -67,23 +70,29 @@ def inference_to(frame: pd.DataFrame, units: np.ndarray | None, keys: pd.DataFra
     keys : DataFrame
         Grouping columns of the estimates.
     """
-    if not {"other_reader", *(factor.column for factor in FACTORS)}.intersection(frame.columns):
+    if not {"other_reader", *NOUNS}.intersection(frame.columns):
         return {}
+    # columns with "Average" or "Overall" do not separate all estimates
     groups = [c for c in keys.columns if c in frame.columns and not keys[c].isin([AVERAGE, OVERALL]).any()]
-    names = [c for c in ("method", "reference") if c in keys.columns and "method" in frame.columns]
+    method_columns: list[str] = []
+    if "method" in frame.columns:
+        method_columns = [c for c in ("method", "reference") if c in keys.columns]
     fixed = {noun: np.zeros(len(keys), dtype=bool) for noun in NOUNS.values()}
     for factor in FACTORS:
         rows = fixed_rows(frame, factor, units, groups)
-        if names:
+        if method_columns:
             methods = frame.loc[rows, "method"].unique()
-            fixed[factor.noun] |= keys[names].isin(methods).any(axis=1).to_numpy()
+            fixed[factor.noun] |= keys[method_columns].isin(methods).any(axis=1).to_numpy()
         else:
             fixed[factor.noun] |= rows.any()
     return inference_column(fixed)
 
 
 def inference_column(fixed: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    """Column `inference_to`, from which estimates take each noun for fixed; none where no estimate does."""
+    """Return the column `inference_to`, or nothing if no factor is fixed.
+
+    `fixed` has for each noun the estimates (bool, shape (n_estimates,)) in which the factor is fixed.
+    """
     n_estimates = len(next(iter(fixed.values())))
     values: list[str | None] = []
     for estimate in range(n_estimates):
@@ -97,29 +106,41 @@ def inference_column(fixed: Mapping[str, np.ndarray]) -> dict[str, Any]:
 def fixed_rows(
     frame: pd.DataFrame, factor: Factor, units: np.ndarray | None, groups: Collection[str] = ()
 ) -> np.ndarray:
-    """Find the rows whose readers, or trainings, are fixed: several, and not each drawn with one unit.
+    """Find the rows in which a factor is fixed: it has several levels, and some level has several units.
 
-    Trainings are several where some `groups` (grouping columns of the estimates) hold more than one, so that
-    a model for each method, or task, is none of several.
+    A factor whose levels have one unit each, as a reader of one patient only, is drawn with the units.
+    Trainings count as several only within a group, so that a model for each method or task is not fixed.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The scores.
+    factor : Factor
+        The factor.
+    units : array of int, optional
+        Unit of each row, if units are drawn.
+    groups : collection of str
+        Grouping columns of the estimates.
     """
-    none = np.zeros(len(frame), dtype=bool)
+    no_rows = np.zeros(len(frame), dtype=bool)
     if factor.column == "reader" and "other_reader" in frame.columns:
-        # two readers of one case are never drawn with it
+        # a pair of readers scores several cases, so that it is never drawn with one
         return frame["other_reader"].notna().to_numpy()
     if factor.column not in frame.columns:
-        return none
+        return no_rows
     if factor.compared and factor.column in groups:
-        return none
+        return no_rows
     levels = frame[factor.column]
-    known = levels.notna().to_numpy()
-    several = np.full(len(frame), levels.nunique() > 1)
-    if factor.noun == TRAININGS and several.any():
-        others = [c for c in groups if c != factor.column]
-        if others:
-            of_groups = levels.groupby([frame[c] for c in others], dropna=False, observed=True)
-            several = of_groups.transform("nunique").to_numpy() > 1
-    fixed = known & several
-    if units is None or not fixed.any():
-        return fixed
-    units_of_level = pd.Series(units[fixed]).groupby(levels.to_numpy()[fixed]).nunique()
-    return fixed if units_of_level.max() > 1 else none
+    has_several_levels = np.full(len(frame), levels.nunique() > 1)
+    if factor.noun == TRAININGS and has_several_levels.any():
+        group_columns = [frame[c] for c in groups if c != factor.column]
+        if group_columns:
+            levels_of_groups = levels.groupby(group_columns, dropna=False, observed=True)
+            has_several_levels = levels_of_groups.transform("nunique").to_numpy() > 1
+    is_fixed = levels.notna().to_numpy() & has_several_levels
+    if units is None or not is_fixed.any():
+        return is_fixed
+    units_of_level = pd.Series(units[is_fixed]).groupby(levels.to_numpy()[is_fixed]).nunique()
+    if units_of_level.max() > 1:
+        return is_fixed
+    return no_rows
