@@ -100,12 +100,12 @@ class CorrelatedPairs:
         """Return the reason why the correlation of some rows is undefined; "" if it is defined."""
         if self.effective_n(rows) < FEWEST_PAIRS:
             return self._pairs_text(rows)
-        variables = {self.x: self.first[rows], self.y: self.second[rows]}
-        covariates = dict(zip(self.covariate_names, self.covariates[rows].T, strict=True))
-        for name, values in (variables | covariates).items():
+        variables = [(self.x, self.first[rows]), (self.y, self.second[rows])]
+        covariates = list(zip(self.covariate_names, self.covariates[rows].T, strict=True))
+        for name, values in variables + covariates:
             if np.ptp(values) == 0:
                 return f"{name} is constant"
-        for name, values in variables.items():
+        for name, values in variables:
             if self.test == "rm" and not deviations_within(values, self.units[rows]).any():
                 return f"{name} is constant within each unit"
             if self.test in ROBUST:
