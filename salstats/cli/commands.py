@@ -76,6 +76,8 @@ _TEXTS = {
     "report": {**STATISTICS, **DISPLAY},
     "reproduce": {},
 }
+#: Contrasts have two procedures that `adjust` lacks.
+_ADJUST_CONTRASTS = f"{STATISTICS['adjust'].rstrip('.')}, also by max-t or min-p."
 #: Options of tables of means and of gaps to a reference.
 _BOUNDS = (
     option(
@@ -298,6 +300,7 @@ COMMANDS = (
         summary="Estimate the percentage decrease of each method from a reference.",
         interval_of="percent_decrease",
         usual=("reference", "by", "unit", "average", "adjust", "margin"),
+        texts={"adjust": _ADJUST_CONTRASTS},
     ),
     Command(
         "difference",
@@ -310,6 +313,7 @@ COMMANDS = (
         summary="Estimate the mean difference of each method from a reference.",
         interval_of="difference",
         usual=("reference", "by", "unit", "average", "adjust", "margin"),
+        texts={"adjust": _ADJUST_CONTRASTS},
     ),
     Command(
         "median-difference",
