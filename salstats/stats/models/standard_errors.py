@@ -102,16 +102,7 @@ def _sandwich(model: Model, solution: Solution, clusters: np.ndarray | None) -> 
         )
         return values, _model_df(model)
     if power is not None:
-        problem = working_least_squares(model)
-        return bias_reduced(
-            problem.rows,
-            problem.errors,
-            problem.bread,
-            problem.clusters,
-            problem.weights,
-            problem.sampling,
-            power=power,
-        )
+        return _bias_reduced_covariance(model, power)
     is_corrected = errors == "cluster"
     values = cluster_robust(
         solution.scores, solution.bread, clusters, solution.df_residual, corrected=is_corrected
@@ -122,6 +113,23 @@ def _sandwich(model: Model, solution: Solution, clusters: np.ndarray | None) -> 
     elif df == 0:
         df = np.nan
     return values, np.full(len(solution.bread), df)
+
+
+def _bias_reduced_covariance(
+    model: Model, power: float, contrasts: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the bias-reduced covariance of a model's parameters, and degrees of freedom of combinations."""
+    problem = working_least_squares(model)
+    return bias_reduced(
+        problem.rows,
+        problem.errors,
+        problem.bread,
+        problem.clusters,
+        problem.weights,
+        problem.sampling,
+        contrasts=contrasts,
+        power=power,
+    )
 
 
 def _note_coefficients(model: Model, positions: Sequence[int], kind: str, notes: Notes) -> None:
@@ -167,17 +175,7 @@ def of_combinations(model: Model, combinations: np.ndarray, notes: Notes) -> tup
     elif power is None:
         df[:] = parameter_df[0]
     elif is_defined.any():
-        problem = working_least_squares(model)
-        _, df[is_defined] = bias_reduced(
-            problem.rows,
-            problem.errors,
-            problem.bread,
-            problem.clusters,
-            problem.weights,
-            problem.sampling,
-            contrasts=combinations[is_defined],
-            power=power,
-        )
+        _, df[is_defined] = _bias_reduced_covariance(model, power, combinations[is_defined])
     return np.sqrt(np.where(is_defined, variance, np.nan)), df
 
 
