@@ -22,8 +22,6 @@ from salstats.stats.planning.populations import Draw
 #: Approximate number of rows that are analysed in one call, and the most studies.
 _ROWS_AT_ONCE = 60_000
 _STUDIES_AT_ONCE = 250
-#: Results that a study can be planned for.
-GOALS = ("difference", "margin", "width")
 
 
 @dataclass(frozen=True)
