@@ -109,8 +109,11 @@ def caution_column(cautions: Mapping[Caution, np.ndarray]) -> dict[str, Any]:
     if not concerned:
         return {}
     n_rows = len(next(iter(concerned.values())))
-    names = [[c.name for c, rows in concerned.items() if rows[row]] for row in range(n_rows)]
-    return {"caution": text_column(_SEPARATOR.join(row) or None for row in names)}
+    texts: list[str | None] = []
+    for row in range(n_rows):
+        names = [caution.name for caution, rows in concerned.items() if rows[row]]
+        texts.append(_SEPARATOR.join(names) or None)
+    return {"caution": text_column(texts)}
 
 
 def add_caution(estimates: pd.DataFrame, caution: Caution, rows: np.ndarray) -> pd.DataFrame:
