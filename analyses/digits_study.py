@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from salstats.checks import SalstatsError
+from salstats.errors import SalstatsError
 
 
 def main(argv: Sequence[str] | None = None) -> int:

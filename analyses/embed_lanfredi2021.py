@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from salstats.checks import SalstatsError
+from salstats.errors import SalstatsError
 from salstats.readers.lanfredi2021 import (
     LABELS,
     METHODS,

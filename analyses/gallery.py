@@ -30,9 +30,9 @@ from matplotlib.transforms import Affine2D, Bbox
 from PIL import Image
 
 import salstats as ss
-from salstats.checks import SalstatsWarning
 from salstats.display.export.figure_files import save_figure_as, size_inches
 from salstats.display.plots.layout.figure import Figure
+from salstats.errors import SalstatsWarning
 
 WIDTHS_MM, DPI, MM_PER_INCH = (89, 183), 150, 25.4
 #: A journal's page, and what can be read in print.

@@ -14,8 +14,8 @@ from gallery import parser_of
 from PIL import Image
 
 import salstats as ss
-from salstats.checks import SalstatsError
 from salstats.display.text.labels import Labels
+from salstats.errors import SalstatsError
 from salstats.scoring.reports import examples_of
 
 WIDTH_MM, DPI = 183, 120

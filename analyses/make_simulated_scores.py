@@ -8,8 +8,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from salstats.checks import SalstatsError
 from salstats.datasets.simulation import simulate_scores
+from salstats.errors import SalstatsError
 from salstats.files.frame_files import write_frame
 
 #: Decimals that are stored: enough for every statistic, few enough to read.

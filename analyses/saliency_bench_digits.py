@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 import salstats as ss
-from salstats.checks import SalstatsError
+from salstats.errors import SalstatsError
 from salstats.studies.saliency_bench.printed import printed_tables
 
 DIGITS, WITHIN = 4, 1

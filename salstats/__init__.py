@@ -92,7 +92,7 @@ Style and text
 
 Explain: `ss.explain` makes saliency maps from networks. It needs torch and is not in `__all__`.
 Data sets: `ss.datasets` loads embedded, simulated and published data.
-Errors and warnings: `salstats.checks`.
+Errors and warnings: `salstats.errors`.
 """
 
 from importlib import import_module

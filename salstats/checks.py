@@ -1,72 +1,25 @@
-"""Exception classes and every argument check, called on the first lines of public functions."""
+"""Argument checks, called on the first lines of public functions, and names as messages write them."""
 
-import contextlib
-import os
 import re
-import sys
-import warnings
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-
-class SalstatsError(ValueError):
-    """Bad input: what was wrong, what came, and what would do."""
-
-
-class ColumnError(SalstatsError):
-    """A column is missing, of the wrong type, or holds a value it may not hold."""
-
-
-class ShapeError(SalstatsError):
-    """Two arrays do not fit together."""
-
-
-class ValueRangeError(SalstatsError):
-    """An option or a number lies outside what is allowed."""
-
-
-class FormulaError(SalstatsError):
-    """A formula that cannot be read, or that asks for something a formula may not do."""
-
-
-class InputFileError(SalstatsError):
-    """A file that is missing, unreadable, or not what its name says."""
-
-
-class SalstatsWarning(UserWarning):
-    """The result stands but deserves a look; the message says at what."""
-
-    def __init__(self, message: str, subject: object = None) -> None:
-        super().__init__(message)
-        #: What it is about, by default its own words: of several warnings about one thing, a command or a
-        #: report shows the first.
-        self.subject = message if subject is None else subject
-
-
-def distinct_warnings(caught: Iterable[warnings.WarningMessage]) -> dict[object, str]:
-    """Messages of our own warnings by their subjects, the first about each."""
-    messages: dict[object, str] = {}
-    for warning in caught:
-        if isinstance(warning.message, SalstatsWarning):
-            messages.setdefault(warning.message.subject, str(warning.message))
-    return messages
-
-
-#: Files whose frames are not the caller's: ours, and the decorators made of context managers.
-_NOT_THE_CALLER = (f"{Path(__file__).parent}{os.sep}", contextlib.__file__)
-
-
-def warn(message: str | Warning, category: type[Warning] = SalstatsWarning) -> None:
-    """Warn at the line that called the package, however deep in it we are; a Warning is its own category."""
-    frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_NOT_THE_CALLER):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level)
+# version 0.2 had errors here: code that imports them from here keeps working
+from salstats.errors import (
+    ColumnError,
+    FormulaError,  # noqa: F401
+    InputFileError,  # noqa: F401
+    Part,
+    SalstatsError,
+    SalstatsWarning,  # noqa: F401
+    Setting,
+    ShapeError,
+    ValueRangeError,
+)
 
 
 def quoted(names: Iterable[object]) -> str:
@@ -121,23 +74,33 @@ def check_frame(frame: object, name: str = "scores") -> pd.DataFrame:
     if not isinstance(frame, pd.DataFrame):
         reader = "read_scores" if name == "scores" else "read_data"
         raise SalstatsError(
-            f"{name} must be a pandas DataFrame, not {type(frame).__name__}; read a file with {reader}()"
+            f"{name} must be a pandas DataFrame, not {type(frame).__name__}",
+            hint=f"read a file with {reader}()",
+            option=name,
         )
     if frame.empty:
         raise SalstatsError(f"{name} has no rows")
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()]
-        raise ColumnError(f"{name} has column {quoted(twice[:1])} twice; rename one of them")
+        raise ColumnError(
+            f"{name} has column {quoted(twice[:1])} twice", hint="rename one of them", column=str(twice[0])
+        )
     return frame
 
 
-def check_columns(frame: pd.DataFrame, columns: Iterable[str], name: str = "scores", do: str = "") -> None:
-    """Raise ColumnError when a column is missing, with the closest name there is, or what to `do`."""
+def check_columns(
+    frame: pd.DataFrame, columns: Iterable[str], name: str = "scores", remedy: Part = ""
+) -> None:
+    """Raise ColumnError when a column is missing, with the closest name there is or the remedy."""
     for column in columns:
         if column not in frame.columns:
-            hint = "" if do else did_you_mean(column, frame.columns)
-            known, do = quoted(frame.columns), f"; {do}" if do else ""
-            raise ColumnError(f"{name} has no column {column!r}{hint} (columns: {known}){do}")
+            suggestion = "" if remedy else did_you_mean(column, frame.columns)
+            raise ColumnError(
+                f"{name} has no column {column!r}{suggestion} (columns: {quoted(frame.columns)})",
+                hint=remedy,
+                column=column,
+                choices=map(str, frame.columns),
+            )
 
 
 def check_numeric(frame: pd.DataFrame, column: str, name: str = "scores") -> np.ndarray:
@@ -153,14 +116,16 @@ def check_numeric(frame: pd.DataFrame, column: str, name: str = "scores") -> np.
                 if shown
                 else "it is empty"
             )
-        raise ColumnError(f"column {column!r} of {name} must be numeric; {hint}")
+        raise ColumnError(f"column {column!r} of {name} must be numeric", hint=hint, column=column)
     array: np.ndarray = values.to_numpy(dtype=np.float64, na_value=np.nan)
     if (np.abs(array) > LARGEST).any():
         row = int(np.flatnonzero(np.abs(array) > LARGEST)[0])
         what = "infinite" if np.isinf(array[row]) else f"beyond {LARGEST:g}"
         raise ColumnError(
-            f"column {column!r} of {name} is {what} in row {row}{_which_case(frame, row)}; "
-            "an undefined score is NaN"
+            f"column {column!r} of {name} is {what} in row {row}{_which_case(frame, row)}",
+            hint="an undefined score is NaN",
+            column=column,
+            rows=[row],
         )
     return array
 
@@ -179,14 +144,16 @@ def check_by(
         return [c for c in default if c in frame.columns]
     columns = [by] if isinstance(by, str) else list(by)
     if len(set(columns)) < len(columns):
-        raise ColumnError(f"by names a column twice: {quoted(columns)}")
+        raise ColumnError(Setting("by"), f" names a column twice: {quoted(columns)}")
     check_columns(frame, columns, name)
     for column in columns:
         if frame[column].isna().any():
             row = int(np.flatnonzero(frame[column].isna().to_numpy())[0])
             raise ColumnError(
-                f"grouping column {column!r} is empty in row {row}{_which_case(frame, row)}; "
-                "fill it or leave these rows out"
+                f"grouping column {column!r} is empty in row {row}{_which_case(frame, row)}",
+                hint="fill it or leave these rows out",
+                column=column,
+                rows=[row],
             )
     return columns
 
@@ -199,23 +166,34 @@ def check_choice(value: object, choices: Sequence[str], option: str) -> str:
         close = close or [
             c for c in choices if str(value).lower() == "".join(re.findall("(?<![a-z])[a-z]", c))
         ]
-        hint = f"did you mean {close[0]!r}? It is one of" if close else "choose one of"
-        raise ValueRangeError(f"{option}={value!r} is not known; {hint} {', '.join(choices)}")
+        suggestion = f"did you mean {close[0]!r}? It is one of" if close else "choose one of"
+        raise ValueRangeError(
+            Setting(option, value),
+            " is not known",
+            hint=f"{suggestion} {', '.join(choices)}",
+            choices=choices,
+        )
     return str(value)
 
 
 def check_level(level: float, option: str = "level") -> float:
     """A confidence level strictly between 0 and 1."""
     if isinstance(level, bool) or not isinstance(level, int | float | np.floating) or not 0 < level < 1:
-        usual = "; 0.95 is usual" if option == "level" else ""
-        raise ValueRangeError(f"{option} must lie strictly between 0 and 1, not {level!r}{usual}")
+        raise ValueRangeError(
+            Setting(option),
+            f" must lie strictly between 0 and 1, not {level!r}",
+            hint="0.95 is usual" if option == "level" else "",
+            value=level,
+        )
     return float(level)
 
 
 def check_count(value: int, option: str, low: int = 1) -> int:
     """A whole number of at least `low`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low:
-        raise ValueRangeError(f"{option} must be a whole number of at least {low}, not {value!r}")
+        raise ValueRangeError(
+            Setting(option), f" must be a whole number of at least {low}, not {value!r}", value=value
+        )
     return int(value)
 
 
@@ -230,7 +208,7 @@ def check_number(
     ):
         most = "" if high == np.inf else f" and {'below' if below else 'at most'} {high:g}"
         low = "above" if above else "of at least"
-        raise ValueRangeError(f"{option} must be a number {low} 0{most}, not {value!r}")
+        raise ValueRangeError(Setting(option), f" must be a number {low} 0{most}, not {value!r}", value=value)
     return float(value)
 
 
@@ -239,7 +217,9 @@ def check_generator(rng: int | np.random.Generator) -> np.random.Generator:
     if isinstance(rng, np.random.Generator):
         return rng
     if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
-        raise ValueRangeError(f"rng must be a non-negative int or a numpy.random.Generator, not {rng!r}")
+        raise ValueRangeError(
+            Setting("rng"), f" must be a non-negative int or a numpy.random.Generator, not {rng!r}", value=rng
+        )
     return np.random.default_rng(int(rng))
 
 
@@ -248,13 +228,15 @@ def check_draws(draws: Any, n_units: int) -> np.ndarray:
     array = np.asarray(draws)
     if array.ndim != 2 or array.shape[0] < 1 or array.shape[1] != n_units:
         raise ShapeError(
-            f"draws must have shape (n_replicates, {n_units}), one column per unit, not {array.shape}"
+            Setting("draws"),
+            f" must have shape (n_replicates, {n_units}), one column per unit, not {array.shape}",
         )
     if array.dtype.kind not in "iu":
-        raise ValueRangeError(f"draws must hold integers, not {array.dtype}")
+        raise ValueRangeError(Setting("draws"), f" must hold integers, not {array.dtype}")
     if array.min() < 0 or array.max() >= n_units:
         raise ValueRangeError(
-            f"draws must lie in 0 ... {n_units - 1}, not {array.min()} ... {array.max()}; "
-            "indices count the sorted units from 0 (an R index matrix counts from 1)"
+            Setting("draws"),
+            f" must lie in 0 ... {n_units - 1}, not {array.min()} ... {array.max()}",
+            hint="indices count the sorted units from 0 (an R index matrix counts from 1)",
         )
     return array

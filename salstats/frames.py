@@ -8,15 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from salstats.checks import (
-    ColumnError,
-    check_columns,
-    check_frame,
-    check_numeric,
-    did_you_mean,
-    quoted,
-)
+from salstats.checks import check_columns, check_frame, check_numeric, did_you_mean, quoted
 from salstats.coded_text import codes_and_values, is_coded
+from salstats.errors import ColumnError
 from salstats.score_checks import (
     Names,
     Place,

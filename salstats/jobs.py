@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from salstats.checks import SalstatsError, ValueRangeError, quoted
+from salstats.checks import quoted
+from salstats.errors import SalstatsError, ValueRangeError
 
 #: Pieces per job: enough to keep all jobs busy to the end, few enough that sending them costs nothing.
 _PIECES_PER_JOB = 8

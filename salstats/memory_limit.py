@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from salstats.checks import InputFileError, SalstatsError
+from salstats.errors import InputFileError, SalstatsError
 
 #: The environment variable that sets the limit.
 LIMIT = "SALSTATS_LIMIT_GB"

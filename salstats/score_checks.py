@@ -10,7 +10,8 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, SalstatsWarning, and_more, hidden, warn
+from salstats.checks import and_more, hidden
+from salstats.errors import ColumnError, warn
 from salstats.metrics.records import Metric
 from salstats.metrics.registry import known_metric
 
@@ -151,7 +152,7 @@ def _warn_of_range(scores: MetricScores, rows: np.ndarray, place: Place) -> None
         f"{place(int(rows[first]))}: {scores.name} {scores.values[first]:g} lies outside its range "
         f"{scores.range_text} ({len(outside)} of {len(rows)} scores do){consequence}; {scores.remedy()}"
     )
-    warn(SalstatsWarning(message, ("range", scores.name)))
+    warn(message, subject=("range", scores.name))
 
 
 @dataclass(frozen=True)
@@ -255,7 +256,7 @@ def warn_of_near_names(names: Names, place: Place, frame: str = "scores") -> Non
         f"({n_rows[often]}){and_more(pairs)}: misspelt? it is taken for another {column}; "
         f"{remedy} makes them one"
     )
-    warn(SalstatsWarning(message, ("names", column)))
+    warn(message, subject=("names", column))
 
 
 def _differ_in_capitals(names: Names) -> bool:

@@ -14,7 +14,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from salstats.checks import SalstatsError, ShapeError, check_choice, quoted, warn
+from salstats.checks import check_choice, quoted
+from salstats.errors import SalstatsError, ShapeError, warn
 from salstats.images import consensus
 from salstats.images.center_bias import Box
 from salstats.images.fixations import Fixations

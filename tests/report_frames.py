@@ -89,7 +89,7 @@ def said(key, table, settings=SETTINGS, labels=None):
 def simulated_frames():
     """The frames of a report on the embedded study."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ss.checks.SalstatsWarning)
+        warnings.simplefilter("ignore", ss.errors.SalstatsWarning)
         return frames_of(ss.datasets.load_simulated(), n_replicates=1000)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import salstats as ss
 from salstats import checks
-from salstats.checks import (
+from salstats.errors import (
     ColumnError,
     FormulaError,
     InputFileError,

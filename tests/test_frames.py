@@ -12,7 +12,7 @@ import pytest
 from tests_support import full_disk
 
 import salstats as ss
-from salstats.checks import ColumnError, InputFileError, SalstatsError, SalstatsWarning
+from salstats.errors import ColumnError, InputFileError, SalstatsError, SalstatsWarning
 from salstats.files.frame_files import WRITABLE_SUFFIXES, check_output
 from salstats.frames import ColumnCodes, check_scores, distinct_codes
 

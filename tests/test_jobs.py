@@ -14,7 +14,7 @@ import pytest
 import rich.progress
 from map_folders import write_map_folder
 
-from salstats.checks import SalstatsError
+from salstats.errors import SalstatsError
 from salstats.jobs import counting, in_pieces
 
 #: A command whose work takes minutes: python -c SCRIPT FOLDER.

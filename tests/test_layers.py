@@ -11,8 +11,20 @@ import salstats
 ROOT = Path(salstats.__file__).parent
 #: From the ground up: each imports itself and what stands before it.
 FLOORS = (
-    *("checks", "memory_limit", "jobs", "coded_text", "images", "metrics", "score_checks", "study", "frames"),
-    *("files", "readers", "datasets", "stats", "display", "scoring", "explain", "studies", "cli", "__main__"),
+    *("errors", "checks", "memory_limit", "jobs", "coded_text", "images", "metrics", "score_checks", "study"),
+    *(
+        "frames",
+        "files",
+        "readers",
+        "datasets",
+        "stats",
+        "display",
+        "scoring",
+        "explain",
+        "studies",
+        "cli",
+        "__main__",
+    ),
 )
 #: What a folder may not know although it stands lower, and libraries it does without.
 FORBIDDEN = {

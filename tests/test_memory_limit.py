@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from salstats import memory_limit
-from salstats.checks import InputFileError
+from salstats.errors import InputFileError
 
 
 def test_the_limit_of_memory_is_in_proportion_to_the_file_and_half_of_what_is_free(monkeypatch):

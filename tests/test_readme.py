@@ -183,7 +183,7 @@ def pages_with(code_of):
 
 
 # findings that are rare in a made-up study, a recording that is discarded
-@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 @pytest.mark.parametrize("page", pages_with(blocks_of))
 def test_every_block_prints_what_stands_below_it(page, tmp_path, monkeypatch, request):
     if any(mark.name == "torch" for mark in request.node.iter_markers()):
@@ -224,7 +224,7 @@ def test_calls_in_the_text_exist_with_these_arguments(page):
         meant(call)
 
 
-@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 def test_calls_for_designs_run_on_such_frames(designs):
     for call in calls_of(ROOT / "docs/explanation/designs.md"):
         if isinstance(call, ast.Call) and call.args:

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsWarning
 from salstats.cli.app import run
+from salstats.errors import ColumnError, SalstatsWarning
 from salstats.frames import coded_scores
 
 TASKS, METHODS, N_CASES = ("a", "b"), ("human", "gradcam", "ig"), 20

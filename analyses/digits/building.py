@@ -33,7 +33,7 @@ from digits.maps import (
 from digits.sets import CanvasSet, make_test_set, make_training_canvases
 from digits.training import Schedule, train, write_weights
 from salstats import __version__
-from salstats.checks import InputFileError, SalstatsWarning
+from salstats.errors import InputFileError, SalstatsWarning
 from salstats.explain.digits import ARCHITECTURES, WIDTHS, read_network
 from salstats.files.outputs import check_parent
 from salstats.jobs import ending_with_us

@@ -76,16 +76,17 @@ def run(arguments: list[str]) -> int:
                 f"not enough memory for this ({error or 'no more could be had'}); ask for less at a time"
             )
         except (OSError, ValueError) as error:
-            from salstats.checks import SalstatsError
+            from salstats.errors import SalstatsError
 
             if not isinstance(error, SalstatsError | OSError) and os.environ.get("SALSTATS_TRACEBACK"):
                 raise
-            return _fail(str(error), flags)
+            return _fail(_spelled(error, flags), flags)
     if caught:
         # only now: pandas comes with the checks, and `--help` must not wait for it
-        from salstats.checks import distinct_warnings
+        from salstats.errors import distinct_warnings
 
-        for text in dict.fromkeys(distinct_warnings(caught).values()):
+        texts = [_spelled(warning, flags) for warning in distinct_warnings(caught).values()]
+        for text in dict.fromkeys(texts):
             print(f"salstats: warning: {_line(text, flags)}", file=sys.stderr)
     return int(code)
 
@@ -95,6 +96,16 @@ def _typed(arguments: list[str]) -> list[str]:
     if "_SALSTATS_COMPLETE" not in os.environ:
         return arguments
     return (os.environ.get("_TYPER_COMPLETE_ARGS") or os.environ.get("COMP_WORDS", "")).split()[1:]
+
+
+def _spelled(problem: BaseException, flags: Mapping[str, str]) -> str:
+    """Write an error or a warning with the flags of the command that ran."""
+    from salstats.cli.flag_spelling import FlagSpelling
+    from salstats.errors import SalstatsError, SalstatsWarning
+
+    if isinstance(problem, SalstatsError | SalstatsWarning):
+        return problem.message.spelled(FlagSpelling(flags))
+    return str(problem)
 
 
 def _line(message: str, flags: Mapping[str, str]) -> str:

@@ -67,9 +67,9 @@ def _installed() -> Iterator[tuple[str, str]]:
 
 def _optional() -> Iterator[tuple[str, str]]:
     """What more can be had, and what brings it."""
-    from salstats.checks import SalstatsError
     from salstats.display.export.table_png import find_browser
     from salstats.display.plots.layout.theme import font
+    from salstats.errors import SalstatsError
 
     for extra in _EXTRAS:
         needed = _requirements(extra)

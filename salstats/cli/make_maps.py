@@ -163,7 +163,7 @@ def make_maps(
 
 def _explain() -> Any:
     """The torch side, or an error that says what brings it."""
-    from salstats.checks import SalstatsError
+    from salstats.errors import SalstatsError
 
     try:
         # only here: it needs the extra
@@ -192,7 +192,7 @@ def _tasks(given: Sequence[str] | None) -> list[str] | dict[str, int] | None:
 
 def _cases(folder: Path) -> dict[str, Path]:
     """The images in a folder, and below it, by case: `a/b.png` is a_b."""
-    from salstats.checks import InputFileError
+    from salstats.errors import InputFileError
 
     if not folder.is_dir():
         raise InputFileError(f"{folder}: no such folder of images")
@@ -212,7 +212,8 @@ def _cases(folder: Path) -> dict[str, Path]:
 
 def _called(path: str) -> Any:
     """What a Python function returns, or the network that bears the name."""
-    from salstats.checks import SalstatsError, did_you_mean
+    from salstats.checks import did_you_mean
+    from salstats.errors import SalstatsError
 
     file, _, name = path.partition(":")
     module = file.removesuffix(".py")

@@ -119,7 +119,7 @@ def _write(frame: "pd.DataFrame", listing: Path, run: Run) -> None:
 
 def _listings(run: Run, *names: str) -> list[Path | None]:
     """Files asked for beside the output; an error at once where one cannot be written, or two are one."""
-    from salstats.checks import SalstatsError
+    from salstats.errors import SalstatsError
     from salstats.files.frame_files import check_output
 
     listings = [run.options.pop(name, None) for name in names]

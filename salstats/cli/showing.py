@@ -69,7 +69,8 @@ class Shown:
 
     def kind_of(self, frame: "pd.DataFrame", path: Path) -> str:
         """What a frame is shown as, told by its columns; an error names what would do."""
-        from salstats.checks import SalstatsError, quoted
+        from salstats.checks import quoted
+        from salstats.errors import SalstatsError
 
         there = {str(name) for name in frame.columns}
         there |= {f"term:{term}" for term in frame["term"].unique()} if "term" in there else set()

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from salstats.checks import InputFileError, check_choice
+from salstats.checks import check_choice
+from salstats.errors import InputFileError
 from salstats.files.inputs import data_folder
 from salstats.readers import lanfredi2021
 from salstats.readers.scores import read_scores
@@ -465,7 +466,7 @@ def fetch_lanfredi2021(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     fetch_lanfredi2021(folder, base_url="http://127.0.0.1:9/")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    salstats.checks.InputFileError: cannot download joint_scores_table1_table2_etsaliencymaps.xlsx from ...
+    salstats.errors.InputFileError: cannot download joint_scores_table1_table2_etsaliencymaps.xlsx from ...
     """
     import pooch
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ValueRangeError, check_choice, check_count, check_generator, quoted
+from salstats.checks import check_choice, check_count, check_generator, quoted
+from salstats.errors import ValueRangeError
 from salstats.frames import check_scores
 
 #: Covariates that may drive a score: low + (high - low) * Beta(a, b), and 1 + Binomial(2, 1/4) instances.

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, SalstatsError, check_columns, check_frame
+from salstats.checks import check_columns, check_frame
 from salstats.display.text.format import family_level
 from salstats.display.text.labels import LAST
+from salstats.errors import ColumnError, SalstatsError
 from salstats.frames import ESTIMATE_COLUMNS, KEY_COLUMNS
 from salstats.stats.adjust import check_procedure
 

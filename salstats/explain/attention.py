@@ -8,15 +8,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from salstats.checks import (
-    SalstatsError,
-    ShapeError,
-    check_choice,
-    check_count,
-    check_number,
-    did_you_mean,
-    quoted,
-)
+from salstats.checks import check_choice, check_count, check_number, did_you_mean, quoted
+from salstats.errors import SalstatsError, ShapeError
 from salstats.explain.request import Request
 
 #: How the attention of several heads becomes one.

@@ -7,7 +7,8 @@ import torch
 from scipy.ndimage import gaussian_filter
 from torch.nn.functional import conv2d
 
-from salstats.checks import ShapeError, ValueRangeError, check_choice
+from salstats.checks import check_choice
+from salstats.errors import ShapeError, ValueRangeError
 from salstats.images.preparation import Preparation
 
 BASELINES = ("blur", "zero", "mean")

@@ -22,7 +22,8 @@ import numpy as np
 import torch
 from torch.nn.functional import interpolate
 
-from salstats.checks import SalstatsError, ShapeError, check_choice
+from salstats.checks import check_choice
+from salstats.errors import SalstatsError, ShapeError
 from salstats.explain.cam_formulas import (
     Formula,
     first_component,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from torch import nn
 
-from salstats.checks import SalstatsError, ShapeError
+from salstats.errors import SalstatsError, ShapeError
 from salstats.explain.forward import predict, ran_out_of_memory
 from salstats.explain.making import explain
 from salstats.explain.map_plans import Making, Plan, case_seed

@@ -10,7 +10,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from salstats.checks import InputFileError, SalstatsError, and_more, quoted
+from salstats.checks import and_more, quoted
+from salstats.errors import InputFileError, SalstatsError
 from salstats.files.paths import check_plain
 
 #: Under which a file of a training run keeps the weights, where they are not all it holds.

@@ -3,7 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from salstats.checks import SalstatsError, check_choice, check_columns, check_frame, check_numeric, warn
+from salstats.checks import check_choice, check_columns, check_frame, check_numeric
+from salstats.errors import SalstatsError, warn
 from salstats.frames import KEY_COLUMNS, combined_codes, text_column
 from salstats.stats.engine.cautions import BASELINE_SHOWS_MUCH, add_caution
 

@@ -9,8 +9,9 @@ import numpy as np
 import torch
 from torch import nn
 
-from salstats.checks import InputFileError, check_choice
+from salstats.checks import check_choice
 from salstats.datasets import digits_examples
+from salstats.errors import InputFileError
 from salstats.explain.networks import Network
 from salstats.images.preparation import Preparation
 

@@ -9,7 +9,6 @@ import pandas as pd
 import torch
 
 from salstats.checks import (
-    SalstatsError,
     check_choice,
     check_columns,
     check_count,
@@ -17,6 +16,7 @@ from salstats.checks import (
     check_generator,
     check_numeric,
 )
+from salstats.errors import SalstatsError
 from salstats.explain.forward import BATCH_SIZE, predict
 from salstats.explain.inputs import check_images
 from salstats.explain.making import explain

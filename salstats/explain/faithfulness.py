@@ -9,7 +9,8 @@ import pandas as pd
 import torch
 from torch import nn
 
-from salstats.checks import SalstatsError, check_choice, check_count
+from salstats.checks import check_choice, check_count
+from salstats.errors import SalstatsError
 from salstats.explain.baselines import BASELINES, KERNEL, SIGMA, black, check_baseline
 from salstats.explain.forward import BATCH_SIZE, PROBABILITIES, evaluating, resolved_probability
 from salstats.explain.inputs import check_images, check_targets

@@ -11,7 +11,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from salstats.checks import SalstatsError, check_choice, check_count, warn
+from salstats.checks import check_choice, check_count
+from salstats.errors import SalstatsError, warn
 from salstats.explain.inputs import check_images, check_outputs
 
 #: What turns outputs into probabilities: one class per image, or several that are independent.

@@ -12,7 +12,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from salstats.checks import ShapeError, ValueRangeError, check_count, check_number, warn
+from salstats.checks import check_count, check_number
+from salstats.errors import ShapeError, ValueRangeError, warn
 from salstats.explain.baselines import baselines_of
 from salstats.explain.multipliers import EXACT, NEARLY, Relevance, Rescale, check_sums, of_targets, pass_back
 from salstats.explain.request import Request
@@ -159,6 +160,6 @@ def run_lrp(request: Request) -> torch.Tensor:
 def separate_modules(model: nn.Module) -> nn.Module:
     """The network itself, with a DeprecationWarning: DeepLIFT and LRP take any network as it is."""
     warn(
-        "separate_modules() is no longer needed: DeepLIFT and LRP take a network as it is", DeprecationWarning
+        DeprecationWarning("separate_modules() is no longer needed: DeepLIFT and LRP take a network as it is")
     )
     return model

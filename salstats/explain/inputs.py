@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from salstats.checks import ShapeError, ValueRangeError
+from salstats.errors import ShapeError, ValueRangeError
 
 
 def check_images(images: Any) -> torch.Tensor:

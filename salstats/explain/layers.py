@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from salstats.checks import SalstatsError, ShapeError, check_count, did_you_mean
+from salstats.checks import check_count, did_you_mean
+from salstats.errors import SalstatsError, ShapeError
 from salstats.explain.forward import call, dtype_of, evaluating
 from salstats.explain.inputs import check_images
 from salstats.explain.request import Reshape

@@ -8,14 +8,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from salstats.checks import (
-    SalstatsError,
-    ShapeError,
-    ValueRangeError,
-    check_choice,
-    check_generator,
-    quoted,
-)
+from salstats.checks import check_choice, check_generator, quoted
+from salstats.errors import SalstatsError, ShapeError, ValueRangeError
 from salstats.explain.forward import (
     BATCH_SIZE,
     dtype_of,

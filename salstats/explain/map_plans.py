@@ -11,16 +11,8 @@ import numpy as np
 import pandas as pd
 from torch import nn
 
-from salstats.checks import (
-    InputFileError,
-    SalstatsError,
-    ValueRangeError,
-    check_choice,
-    check_columns,
-    check_count,
-    check_numeric,
-    quoted,
-)
+from salstats.checks import check_choice, check_columns, check_count, check_numeric, quoted
+from salstats.errors import InputFileError, SalstatsError, ValueRangeError
 from salstats.explain.ensembles import SCALES
 from salstats.explain.methods import Method, check_method, check_options
 from salstats.explain.networks import Network, network_outputs, said

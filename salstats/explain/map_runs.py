@@ -11,7 +11,8 @@ import pandas as pd
 import torch
 from torch import nn
 
-from salstats.checks import SalstatsError, check_count
+from salstats.checks import check_count
+from salstats.errors import SalstatsError
 from salstats.explain.case_images import Image, Shown, chunks, ready_image
 from salstats.explain.ensembles import added, scaled
 from salstats.explain.forward import BATCH_SIZE, evaluating

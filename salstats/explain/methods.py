@@ -7,7 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from salstats.checks import SalstatsError, check_choice, quoted
+from salstats.checks import check_choice, quoted
+from salstats.errors import SalstatsError
 
 #: What a method looks at.
 CAM, GRADIENT, PERTURBATION, ATTENTION, ACTIVATION = (

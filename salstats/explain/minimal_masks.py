@@ -10,7 +10,8 @@ import pandas as pd
 import torch
 from torch import nn
 
-from salstats.checks import SalstatsError, ShapeError, check_choice, check_count, check_level
+from salstats.checks import check_choice, check_count, check_level
+from salstats.errors import SalstatsError, ShapeError
 from salstats.explain.baselines import KERNEL, SIGMA, check_baseline
 from salstats.explain.forward import BATCH_SIZE, evaluating
 from salstats.explain.inputs import check_images, check_targets

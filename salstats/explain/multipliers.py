@@ -15,7 +15,8 @@ from torch import nn
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-from salstats.checks import SalstatsError, quoted, warn
+from salstats.checks import quoted
+from salstats.errors import SalstatsError, warn
 from salstats.explain.forward import without_parameter_gradients
 from salstats.explain.inputs import check_outputs
 

@@ -9,7 +9,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from salstats.checks import InputFileError, SalstatsError, ShapeError, ValueRangeError, quoted, warn
+from salstats.checks import quoted
+from salstats.errors import InputFileError, SalstatsError, ShapeError, ValueRangeError, warn
 from salstats.explain.case_images import ready_image
 from salstats.explain.inputs import check_images
 from salstats.explain.map_plans import check_made_by

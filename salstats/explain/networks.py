@@ -9,7 +9,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from salstats.checks import SalstatsError, check_choice, quoted
+from salstats.checks import check_choice, quoted
+from salstats.errors import SalstatsError
 from salstats.explain.forward import PROBABILITIES, PROBABILITY
 from salstats.explain.methods import ATTENTION, Method
 from salstats.explain.request import Reshape

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from salstats.checks import ValueRangeError, check_choice, check_count, check_number
+from salstats.checks import check_choice, check_count, check_number
+from salstats.errors import ValueRangeError
 from salstats.explain.forward import PROBABILITIES, recognised_probability, to_probabilities
 from salstats.explain.request import Request
 

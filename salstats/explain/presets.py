@@ -5,7 +5,8 @@ from typing import Any
 
 import pandas as pd
 
-from salstats.checks import ValueRangeError, check_choice, check_count, quoted
+from salstats.checks import check_choice, check_count, quoted
+from salstats.errors import ValueRangeError
 
 #: preset -> the paper.
 SOURCES = {

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 import numpy as np
 import torch
 
-from salstats.checks import warn
+from salstats.errors import warn
 from salstats.images.map_steps import box_filter, resize
 
 #: How the channels of a pixel become one number.

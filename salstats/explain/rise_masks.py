@@ -8,7 +8,8 @@ import pandas as pd
 import torch
 from torch import nn
 
-from salstats.checks import SalstatsError, ShapeError, ValueRangeError, check_choice, check_level
+from salstats.checks import check_choice, check_level
+from salstats.errors import SalstatsError, ShapeError, ValueRangeError
 from salstats.explain.baselines import check_baseline
 from salstats.explain.forward import (
     BATCH_SIZE,

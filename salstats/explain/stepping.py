@@ -8,7 +8,8 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 import torch
 
-from salstats.checks import ValueRangeError, check_count
+from salstats.checks import check_count
+from salstats.errors import ValueRangeError
 from salstats.explain.baselines import Baseline
 from salstats.explain.forward import Passes, dtype_of, to_probabilities
 from salstats.explain.inputs import equal_images

@@ -10,7 +10,8 @@ import numpy as np
 import torch
 from torch.nn.functional import cosine_similarity
 
-from salstats.checks import ShapeError, ValueRangeError, check_choice, check_count, check_number
+from salstats.checks import check_choice, check_count, check_number
+from salstats.errors import ShapeError, ValueRangeError
 from salstats.explain.request import Request
 
 #: Weight of the two samples that a KernelSHAP model must fit: captum's stand-in for infinity.

@@ -7,7 +7,8 @@ from typing import Any
 
 from torchvision import models
 
-from salstats.checks import SalstatsError, did_you_mean
+from salstats.checks import did_you_mean
+from salstats.errors import SalstatsError
 from salstats.explain.checkpoints import load_checkpoint
 from salstats.explain.networks import Network
 from salstats.images.preparation import IMAGENET, Preparation

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from salstats.checks import InputFileError
+from salstats.errors import InputFileError
 from salstats.files.frame_files import put_frame
 from salstats.files.outputs import remove_abandoned
 from salstats.files.paths import check_plain

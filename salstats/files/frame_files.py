@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from salstats.checks import ColumnError, InputFileError, SalstatsError, quoted
+from salstats.checks import quoted
+from salstats.errors import ColumnError, InputFileError, SalstatsError
 from salstats.files.outputs import check_target, replacing
 from salstats.files.workbooks import workbook
 

@@ -10,7 +10,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
-from salstats.checks import InputFileError
+from salstats.errors import InputFileError
 from salstats.files.paths import check_plain
 from salstats.memory_limit import limit, too_large
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import InputFileError, SalstatsError, ShapeError, check_choice
+from salstats.checks import check_choice
+from salstats.errors import InputFileError, SalstatsError, ShapeError
 from salstats.files.map_table import (
     COLUMNS,
     MADE,

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from salstats.checks import InputFileError, SalstatsError, ShapeError, ValueRangeError, hidden, quoted
+from salstats.checks import hidden, quoted
+from salstats.errors import InputFileError, SalstatsError, ShapeError, ValueRangeError
 from salstats.files.inputs import read_json
 from salstats.files.outputs import replacing
 from salstats.files.paths import check_plain
@@ -127,7 +128,7 @@ def file_inside(folder: Path, path: str, where: str) -> Path:
     >>> from salstats.files.map_table import file_inside
     >>> file_inside(pathlib.Path("study"), "../a.npy", "maps.csv, row 2")
     Traceback (most recent call last):
-    salstats.checks.InputFileError: maps.csv, row 2: path '../a.npy' leaves the folder; name a file in it
+    salstats.errors.InputFileError: maps.csv, row 2: path '../a.npy' leaves the folder; name a file in it
     """
     # a path of Windows is read as one everywhere: anchors and steps upwards are found in both spellings
     parts = PureWindowsPath(path).parts

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from salstats.checks import InputFileError
+from salstats.errors import InputFileError, Message, Setting
 from salstats.files.outputs import A_DAY, check_parent, mode_of
 from salstats.files.paths import check_path, mark_output
 
@@ -46,7 +46,10 @@ def checked_folder(
             )
         if not overwrite:
             raise InputFileError(
-                f"cannot write {folder}: it exists; pass overwrite=True (--overwrite) to replace it"
+                f"cannot write {folder}: it exists",
+                hint=Message("pass ", Setting("overwrite", True), " to replace it"),
+                option="overwrite",
+                path=folder,
             )
         for name in ours:
             mark_output(folder / name)

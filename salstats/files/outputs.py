@@ -12,7 +12,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from salstats.checks import InputFileError, warn
+from salstats.errors import InputFileError, Message, Setting, warn
 from salstats.files.paths import check_path, mark_output
 
 #: Seconds after which a temporary file is one that a killed run has left.
@@ -39,7 +39,10 @@ def check_target(path: str | os.PathLike[str], suffixes: Sequence[str], *, overw
         raise InputFileError(f"cannot write {target}: it is a pipe, a socket or a device; name a file")
     if os.path.lexists(target) and not overwrite:
         raise InputFileError(
-            f"cannot write {target}: the file exists; pass overwrite=True (--overwrite) to replace it"
+            f"cannot write {target}: the file exists",
+            hint=Message("pass ", Setting("overwrite", True), " to replace it"),
+            option="overwrite",
+            path=target,
         )
     mark_output(target)
     remove_abandoned(target.parent)

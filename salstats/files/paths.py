@@ -5,7 +5,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
-from salstats.checks import InputFileError, printable
+from salstats.checks import printable
+from salstats.errors import InputFileError
 
 #: Files that this run of a command is to replace, by device and number; None where no command runs.
 _OUTPUTS: ContextVar[dict[tuple[int, int], Path] | None] = ContextVar("outputs", default=None)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from salstats.checks import SalstatsError, ValueRangeError
+from salstats.errors import SalstatsError, ValueRangeError
 from salstats.images.axes import Axis
 from salstats.images.fixations import check_density
 from salstats.images.run_lengths import check_shape

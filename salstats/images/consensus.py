@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from salstats.checks import SalstatsError, ShapeError, check_choice
+from salstats.checks import check_choice
+from salstats.errors import SalstatsError, ShapeError
 from salstats.images import masks
 from salstats.images.masks import Rle
 from salstats.images.run_lengths import from_runs, pack

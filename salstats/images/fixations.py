@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import LARGEST, ShapeError, ValueRangeError
+from salstats.checks import LARGEST
+from salstats.errors import ShapeError, ValueRangeError
 from salstats.images.pixel_values import PixelValues
 from salstats.images.run_lengths import check_shape
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from salstats.checks import ValueRangeError
+from salstats.errors import ValueRangeError
 from salstats.images.maps import check_saliency
 from salstats.images.run_lengths import check_shape
 

@@ -21,7 +21,7 @@ import skimage
 from scipy import ndimage
 from scipy.spatial import ConvexHull
 
-from salstats.checks import ShapeError
+from salstats.errors import ShapeError
 from salstats.images.masks import check_mask
 from salstats.images.run_lengths import check_shape
 

@@ -7,7 +7,8 @@ from typing import Any
 import cv2
 import numpy as np
 
-from salstats.checks import LARGEST, ShapeError, ValueRangeError, check_choice, check_count, quoted
+from salstats.checks import LARGEST, check_choice, check_count, quoted
+from salstats.errors import ShapeError, ValueRangeError
 from salstats.images.map_steps import box_filter, float32_below, grey_levels, resize
 from salstats.images.masks import Rle, runs
 from salstats.images.otsu import jet_smoothed, refill

@@ -13,7 +13,7 @@ import cv2
 import numpy as np
 from pycocotools import mask as coco
 
-from salstats.checks import InputFileError, SalstatsError, ShapeError, ValueRangeError
+from salstats.errors import InputFileError, SalstatsError, ShapeError, ValueRangeError
 from salstats.images.run_lengths import (
     check_fill,
     check_shape,
@@ -47,7 +47,7 @@ class Rle:
     Rle(shape=(2, 3), counts=b'123')
     >>> Rle((2, 3), b"12")
     Traceback (most recent call last):
-    salstats.checks.ValueRangeError: counts add up to 3 pixels, the image has 6 (2 x 3)
+    salstats.errors.ValueRangeError: counts add up to 3 pixels, the image has 6 (2 x 3)
     """
 
     shape: tuple[int, int]

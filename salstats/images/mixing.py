@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import ShapeError, ValueRangeError, check_choice
+from salstats.checks import check_choice
+from salstats.errors import ShapeError, ValueRangeError
 
 #: How maps of classes are mixed.
 RULES = ("thresholded", "weighted", "uniform")

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw
 
-from salstats.checks import ValueRangeError
+from salstats.errors import ValueRangeError
 from salstats.images.masks import Rle, bounding_box, empty, encode_box
 from salstats.images.run_lengths import check_shape, short
 

@@ -7,7 +7,8 @@ import cv2
 import numpy as np
 from PIL import Image
 
-from salstats.checks import ShapeError, ValueRangeError, check_choice, check_count
+from salstats.checks import check_choice, check_count
+from salstats.errors import ShapeError, ValueRangeError
 from salstats.images.geometry import Geometry
 from salstats.images.run_lengths import check_shape
 from salstats.memory_limit import PIXEL, too_large

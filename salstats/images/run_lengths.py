@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from pycocotools import mask as coco
 
-from salstats.checks import ValueRangeError
+from salstats.errors import ValueRangeError
 from salstats.memory_limit import PIXEL, too_large
 
 #: pycocotools keeps positions in 32 bits.

@@ -6,7 +6,8 @@ import numpy as np
 import skimage
 from scipy import ndimage
 
-from salstats.checks import ShapeError, ValueRangeError, check_count, check_generator
+from salstats.checks import check_count, check_generator
+from salstats.errors import ShapeError, ValueRangeError
 from salstats.images.masks import bounding_box
 from salstats.images.run_lengths import check_shape
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import ShapeError, check_choice, check_number
+from salstats.checks import check_choice, check_number
+from salstats.errors import ShapeError
 from salstats.images.fixations import density_pixels
 from salstats.images.pixel_values import PRODUCT_BLOCK, PixelShares, PixelValues, pixel_blocks
 

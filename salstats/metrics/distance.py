@@ -23,7 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import ShapeError, ValueRangeError, check_choice, check_number
+from salstats.checks import check_choice, check_number
+from salstats.errors import ShapeError, ValueRangeError
 from salstats.images.boundaries import boundary, nearest
 from salstats.images.masks import Rle, bounding_box
 from salstats.metrics.overlap import mask_pair

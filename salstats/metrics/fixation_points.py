@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import ShapeError, ValueRangeError, check_choice
+from salstats.checks import check_choice
+from salstats.errors import ShapeError, ValueRangeError
 from salstats.images.fixations import density_pixels
 from salstats.images.maps import checked_pixels
 from salstats.images.pixel_values import PixelShares

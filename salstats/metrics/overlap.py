@@ -25,7 +25,8 @@ from typing import Any, NamedTuple
 import cv2
 import numpy as np
 
-from salstats.checks import ShapeError, check_number
+from salstats.checks import check_number
+from salstats.errors import ShapeError
 from salstats.images import masks
 from salstats.images.masks import Rle, check_mask
 from salstats.metrics.records import Metric

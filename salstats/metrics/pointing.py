@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import ShapeError, ValueRangeError
+from salstats.errors import ShapeError, ValueRangeError
 from salstats.images.maps import SaliencyOnImage
 from salstats.images.masks import Rle, area, contains, encode
 from salstats.metrics.records import Metric

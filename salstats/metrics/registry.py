@@ -7,7 +7,8 @@ from functools import cache
 from importlib import import_module
 
 import salstats.metrics
-from salstats.checks import ValueRangeError, quoted
+from salstats.checks import quoted
+from salstats.errors import ValueRangeError
 from salstats.images.thresholds import THRESHOLDS
 from salstats.metrics.records import NEEDS, Metric
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from salstats.checks import ShapeError, ValueRangeError
+from salstats.errors import ShapeError, ValueRangeError
 from salstats.metrics.records import Metric
 
 #: Pixels that are compared at a time, in float64: small enough for the processor's cache.

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import ShapeError, ValueRangeError
+from salstats.errors import ShapeError, ValueRangeError
 from salstats.images.map_steps import resize
 from salstats.metrics.records import Metric
 

@@ -5,7 +5,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from salstats.checks import InputFileError, and_more, warn
+from salstats.checks import and_more
+from salstats.errors import InputFileError, warn
 from salstats.files.paths import check_folder
 from salstats.images.masks import Rle
 from salstats.readers.cells import PathLike

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import SalstatsError, ShapeError, ValueRangeError, quoted
+from salstats.checks import quoted
+from salstats.errors import SalstatsError, ShapeError, ValueRangeError
 from salstats.images import masks
 from salstats.study import HUMAN, Case, Content, Prediction, Series, Study, Truth
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from salstats.checks import InputFileError, ValueRangeError
+from salstats.errors import InputFileError, ValueRangeError
 from salstats.files.inputs import opened, parse_json
 from salstats.images import masks
 from salstats.images.masks import Rle

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from salstats.checks import InputFileError, SalstatsError, ShapeError, ValueRangeError
+from salstats.errors import InputFileError, SalstatsError, ShapeError, ValueRangeError
 from salstats.images.pictures import grey_of, resized
 from salstats.readers.pictures import GREY, opened_image
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import InputFileError, SalstatsError, and_more, hidden, warn
+from salstats.checks import and_more, hidden
+from salstats.errors import InputFileError, SalstatsError, warn
 from salstats.files.inputs import read_json
 from salstats.images.polygons import vertices_of
 from salstats.images.run_lengths import check_shape, short

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from salstats.checks import ColumnError
+from salstats.errors import ColumnError
 from salstats.readers.cells import PathLike
 from salstats.readers.tables import read_known
 

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from salstats.checks import InputFileError, check_choice, hidden, warn
+from salstats.checks import check_choice, hidden
+from salstats.errors import InputFileError, warn
 from salstats.memory_limit import COLUMN, check_size
 
 PathLike = str | os.PathLike[str]

@@ -5,7 +5,8 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from salstats.checks import InputFileError, SalstatsError, check_choice, quoted
+from salstats.checks import check_choice, quoted
+from salstats.errors import InputFileError, SalstatsError
 from salstats.files.paths import check_folder
 from salstats.images.consensus import RULES
 from salstats.readers.case_json import check_name

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import InputFileError, SalstatsError
+from salstats.errors import InputFileError, SalstatsError
 from salstats.images.masks import Rle, empty
 from salstats.images.run_lengths import check_shape, short
 from salstats.readers.case_json import check_name

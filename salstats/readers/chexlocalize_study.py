@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from salstats.checks import ColumnError, InputFileError, quoted, warn
+from salstats.checks import quoted
+from salstats.errors import ColumnError, InputFileError, warn
 from salstats.images.masks import Rle, empty
 from salstats.images.polygons import polygons_rle
 from salstats.readers.answers import check_common

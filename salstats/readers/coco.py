@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from pycocotools import mask as coco
 
-from salstats.checks import InputFileError, SalstatsError, quoted
+from salstats.checks import quoted
+from salstats.errors import InputFileError, SalstatsError
 from salstats.files.inputs import read_json
 from salstats.images.masks import Rle, empty, union_of
 from salstats.images.run_lengths import check_shape, short

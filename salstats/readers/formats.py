@@ -8,7 +8,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from salstats.checks import InputFileError, SalstatsError, check_choice, quoted
+from salstats.checks import check_choice, quoted
+from salstats.errors import InputFileError, SalstatsError
 from salstats.files.paths import check_folder
 from salstats.study import Study
 
@@ -86,7 +87,7 @@ def read_study(path: str | os.PathLike[str], *, format: str | None = None, **opt
     >>> from salstats.readers.formats import read_study
     >>> read_study("elsewhere")
     Traceback (most recent call last):
-    salstats.checks.InputFileError: elsewhere: no such folder
+    salstats.errors.InputFileError: elsewhere: no such folder
     """
     folder = Path(path)
     if format is not None:

@@ -10,7 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from salstats.checks import InputFileError, check_count, quoted, warn
+from salstats.checks import check_count, quoted
+from salstats.errors import InputFileError, warn
 from salstats.readers.cells import PathLike
 from salstats.readers.gaze_files import (
     CHEST_BOX,

@@ -7,7 +7,8 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 import numpy as np
 import pandas as pd
 
-from salstats.checks import InputFileError, SalstatsError, quoted
+from salstats.checks import quoted
+from salstats.errors import InputFileError, SalstatsError
 from salstats.files.paths import check_folder
 from salstats.images.center_bias import Box
 from salstats.images.fixations import Fixations

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from salstats.checks import InputFileError, SalstatsError, check_choice, quoted, warn
+from salstats.checks import check_choice, quoted
+from salstats.errors import InputFileError, SalstatsError, warn
 from salstats.images.hulls import convex_hull, from_padded_square, inner_regions
 from salstats.images.map_steps import may_cover, resize_in_range
 from salstats.images.maps import is_finite

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from salstats.checks import ValueRangeError, check_generator
+from salstats.checks import check_generator
+from salstats.errors import ValueRangeError
 
 #: What the parts of a data set are called.
 PARTS = ("train", "validation", "test")

@@ -7,7 +7,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, SalstatsError, check_columns, check_frame, quoted, warn
+from salstats.checks import check_columns, check_frame, quoted
+from salstats.errors import ColumnError, SalstatsError, warn
 from salstats.frames import IDENTIFIER_COLUMNS, KEY_COLUMNS, combined_codes, first_repeat
 from salstats.readers.cells import PathLike, TableOptions
 from salstats.readers.shapes import Layout, combine_case, lacks_case

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from salstats.checks import InputFileError, check_choice
+from salstats.checks import check_choice
+from salstats.errors import InputFileError
 from salstats.frames import check_scores
 from salstats.readers.cells import TableOptions
 from salstats.readers.tables import read_table
@@ -108,7 +109,7 @@ def read_lanfredi2021(folder: str | os.PathLike[str], *, sheet: str = "threshold
 
     >>> read_lanfredi2021("elsewhere", sheet="uniform")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    salstats.checks.InputFileError: ...: no such file; salstats.datasets.fetch_lanfredi2021() downloads ...
+    salstats.errors.InputFileError: ...: no such file; salstats.datasets.fetch_lanfredi2021() downloads ...
     """
     check_choice(sheet, SHEETS, "sheet")
     return _read_sheet(workbook(folder, _SHEETS[sheet][0]), sheet)
@@ -188,7 +189,7 @@ def read_lanfredi2021_classification(folder: str | os.PathLike[str]) -> pd.DataF
 
     >>> read_lanfredi2021_classification("elsewhere")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    salstats.checks.InputFileError: ...: no such file; salstats.datasets.fetch_lanfredi2021() downloads ...
+    salstats.errors.InputFileError: ...: no such file; salstats.datasets.fetch_lanfredi2021() downloads ...
     """
     file = workbook(folder, CLASSIFICATION)
     values, names = _columns(file, "results_all_models", ["modeln", "auc"], "model")

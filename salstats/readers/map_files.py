@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from salstats.checks import InputFileError, SalstatsError, and_more, quoted, warn
+from salstats.checks import and_more, quoted
+from salstats.errors import InputFileError, SalstatsError, warn
 from salstats.files.inputs import opened, read_json
 from salstats.files.paths import check_folder
 from salstats.images import masks

@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from salstats.checks import InputFileError, SalstatsError, and_more, did_you_mean, quoted, warn
+from salstats.checks import and_more, did_you_mean, quoted
+from salstats.errors import InputFileError, SalstatsError, warn
 from salstats.files.map_table import TABLE
 from salstats.files.paths import check_path
 from salstats.images.consensus import RULES

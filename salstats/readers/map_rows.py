@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import InputFileError, SalstatsError, warn
+from salstats.errors import InputFileError, SalstatsError, warn
 from salstats.files.map_table import TABLE, UNKNOWN, MapKey, file_inside, read_rows
 from salstats.files.paths import check_folder
 from salstats.images.map_steps import may_cover

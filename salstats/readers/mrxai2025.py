@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from salstats.checks import InputFileError, and_more, warn
+from salstats.checks import and_more
+from salstats.errors import InputFileError, warn
 from salstats.files.inputs import read_json
 from salstats.images.masks import Rle, area
 from salstats.readers.answers import NAN, check_cases, files_in_folders, find_maps, prediction

@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from salstats.checks import ColumnError, InputFileError, SalstatsError
 from salstats.coded_text import at_once, sorted_dictionary, text_dtype
+from salstats.errors import ColumnError, InputFileError, SalstatsError
 from salstats.memory_limit import CELL, check_size, limit
 from salstats.readers.cells import check_header
 from salstats.readers.parquet_pages import PageSizes, page_sizes

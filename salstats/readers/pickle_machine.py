@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import InputFileError
+from salstats.errors import InputFileError
 from salstats.memory_limit import INSTRUCTION, limit, too_large
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import InputFileError
+from salstats.errors import InputFileError
 from salstats.files.inputs import read_bytes
 from salstats.readers.cells import PathLike
 from salstats.readers.pickle_machine import (

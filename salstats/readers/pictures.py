@@ -13,7 +13,7 @@ from PIL.JpegImagePlugin import JpegImageFile
 from PIL.PngImagePlugin import PngImageFile
 from PIL.TiffImagePlugin import TiffImageFile
 
-from salstats.checks import InputFileError
+from salstats.errors import InputFileError
 from salstats.files.inputs import opened
 from salstats.memory_limit import PIXEL, check_size
 

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from salstats.checks import SalstatsError, check_count, did_you_mean, quoted
+from salstats.checks import check_count, did_you_mean, quoted
+from salstats.errors import SalstatsError
 from salstats.frames import text_column, whole_column
 from salstats.study import Study, check_gaze
 

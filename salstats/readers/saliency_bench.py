@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from salstats.checks import InputFileError, and_more, check_choice, warn
+from salstats.checks import and_more, check_choice
+from salstats.errors import InputFileError, warn
 from salstats.images import masks
 from salstats.readers.answers import NAN, check_cases, files_in_folders, find_maps, prediction
 from salstats.readers.attention_tables import IMAGE, Annotation, draw_boxes, read_annotations, resize_truth

@@ -10,15 +10,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from salstats.checks import (
-    ColumnError,
-    InputFileError,
-    SalstatsError,
-    ValueRangeError,
-    and_more,
-    check_choice,
-)
+from salstats.checks import and_more, check_choice
 from salstats.coded_text import make_text_plain
+from salstats.errors import ColumnError, InputFileError, SalstatsError, ValueRangeError
 from salstats.frames import (
     KEY_COLUMNS,
     ColumnCodes,

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from salstats.checks import SalstatsError
+from salstats.errors import SalstatsError
 from salstats.readers.cells import PathLike
 from salstats.study import HUMAN, Series
 

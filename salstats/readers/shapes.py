@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, SalstatsError, quoted, warn
+from salstats.checks import quoted
 from salstats.coded_text import is_coded
+from salstats.errors import ColumnError, SalstatsError, warn
 from salstats.frames import IDENTIFIER_COLUMNS, SCORES_COLUMNS
 from salstats.readers.cells import covariate_text
 from salstats.readers.tables import REQUIRED_TEXT, Table

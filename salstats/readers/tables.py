@@ -9,16 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from salstats.checks import (
-    LARGEST,
-    ColumnError,
-    InputFileError,
-    SalstatsError,
-    did_you_mean,
-    hidden,
-    quoted,
-    warn,
-)
+from salstats.checks import LARGEST, did_you_mean, hidden, quoted
 from salstats.coded_text import (
     TEXT,
     coded_frame,
@@ -28,6 +19,7 @@ from salstats.coded_text import (
     plain_text,
     values_of,
 )
+from salstats.errors import ColumnError, InputFileError, SalstatsError, warn
 from salstats.files.inputs import opened
 from salstats.files.paths import check_plain
 from salstats.frames import IDENTIFIER_COLUMNS

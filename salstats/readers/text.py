@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from salstats.checks import InputFileError
+from salstats.errors import InputFileError
 from salstats.frames import IDENTIFIER_COLUMNS
 from salstats.memory_limit import CELL, check_size, too_large
 from salstats.readers.cells import TableOptions, check_header

@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, ValueRangeError, check_choice
+from salstats.checks import check_choice
+from salstats.errors import ColumnError, ValueRangeError
 from salstats.images.maps import LARGEST_BOX
 from salstats.readers.cells import PathLike
 from salstats.readers.chexlocalize_maps import task_name

@@ -12,7 +12,8 @@ from zipfile import ZipFile
 
 import pandas as pd
 
-from salstats.checks import InputFileError, quoted
+from salstats.checks import quoted
+from salstats.errors import InputFileError
 from salstats.memory_limit import SHEET_CELL, check_size
 from salstats.readers.cells import BEYOND_FLOATS, EXACT, TableOptions, check_header, is_date, name_of
 

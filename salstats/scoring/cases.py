@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import InputFileError
+from salstats.errors import InputFileError
 from salstats.images import masks
 from salstats.images.maps import is_finite
 from salstats.metrics import overlap

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import SalstatsError, ValueRangeError, check_choice, quoted
+from salstats.checks import check_choice, quoted
+from salstats.errors import SalstatsError, ValueRangeError
 from salstats.images.masks import encode
 from salstats.metrics.distance import surface_distances
 from salstats.metrics.overlap import counts

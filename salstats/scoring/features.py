@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from salstats.checks import SalstatsError
+from salstats.errors import SalstatsError
 from salstats.images import masks
 from salstats.images.shapes import shape_features
 from salstats.jobs import in_pieces

@@ -7,7 +7,6 @@ from typing import Any
 import pandas as pd
 import plotnine as p9
 
-from salstats.checks import SalstatsError
 from salstats.display.plots.gallery import (
     gallery,
     gallery_rows,
@@ -21,6 +20,7 @@ from salstats.display.plots.layout.gallery_plan import plan
 from salstats.display.plots.layout.theme import COLUMN_MM
 from salstats.display.plots.overlay import overlay, overlay_box
 from salstats.display.text.labels import Labels
+from salstats.errors import SalstatsError
 from salstats.readers.case_images import ImageSource, check_images
 from salstats.scoring.distances import Spacing, pixel_widths
 from salstats.scoring.masking import OTSU, Given, MaskRule, mask_rule

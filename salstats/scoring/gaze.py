@@ -8,13 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from salstats.checks import (
-    SalstatsError,
-    ValueRangeError,
-    check_choice,
-    check_count,
-    check_generator,
-)
+from salstats.checks import check_choice, check_count, check_generator
+from salstats.errors import SalstatsError, ValueRangeError
 from salstats.images.center_bias import CenterBias
 from salstats.jobs import in_pieces, one_blas_thread
 from salstats.metrics.registry import chosen_metrics

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from salstats.checks import InputFileError, SalstatsError, ValueRangeError
+from salstats.errors import InputFileError, SalstatsError, ValueRangeError
 from salstats.images.center_bias import CenterBias
 from salstats.images.fixations import Fixations, fixation_map
 from salstats.images.map_steps import resize_in_range

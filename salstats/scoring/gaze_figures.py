@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import plotnine as p9
 
-from salstats.checks import SalstatsError
 from salstats.display.plots.layout.figure import figures
 from salstats.display.plots.layout.theme import PAGE_MM
 from salstats.display.text.format import counted
 from salstats.display.text.labels import Labels
+from salstats.errors import SalstatsError
 from salstats.images.pictures import printed_shape
 from salstats.readers.case_images import ImageSource, check_images, read_grey
 from salstats.scoring.density_pictures import plot_pictures, share_per_pixel

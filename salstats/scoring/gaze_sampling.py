@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 import pandas as pd
 
-from salstats.checks import SalstatsError, check_choice, check_count, check_generator
+from salstats.checks import check_choice, check_count, check_generator
+from salstats.errors import SalstatsError
 from salstats.images.center_bias import CenterBias
 from salstats.metrics.ranks import RankedMap, auc_of_values
 from salstats.scoring.gaze import center_bias_of

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import SalstatsError, ValueRangeError, quoted
+from salstats.checks import quoted
+from salstats.errors import SalstatsError, ValueRangeError
 from salstats.images.maps import LARGEST_BOX, SaliencyOnImage
 from salstats.images.thresholds import OTSU, THRESHOLDS
 from salstats.study import HUMAN, Series, Study

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from salstats.checks import SalstatsError, quoted
+from salstats.checks import quoted
 from salstats.display.plots.layout.overlay_picture import Picture, mm_per_pixel
+from salstats.errors import SalstatsError
 from salstats.images.map_steps import rescale
 from salstats.images.maps import is_finite
 from salstats.images.masks import decode

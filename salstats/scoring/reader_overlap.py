@@ -9,7 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from salstats.checks import SalstatsError, quoted
+from salstats.checks import quoted
+from salstats.errors import SalstatsError
 from salstats.jobs import in_pieces
 from salstats.metrics.registry import METRICS, chosen_metrics
 from salstats.scoring import cases

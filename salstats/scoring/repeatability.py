@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from salstats.checks import SalstatsError, check_choice
+from salstats.checks import check_choice
+from salstats.errors import SalstatsError
 from salstats.images.map_steps import box_filter, rescale, resize
 from salstats.images.maps import is_finite
 from salstats.jobs import in_pieces

@@ -9,7 +9,8 @@ from typing import Any
 import pandas as pd
 
 from salstats import __version__
-from salstats.checks import SalstatsError, check_choice
+from salstats.checks import check_choice
+from salstats.errors import SalstatsError
 from salstats.files.checkpoints import checked_folder, kept
 from salstats.jobs import in_pieces
 from salstats.metrics.distance import RULES

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from salstats.checks import SalstatsError, quoted
+from salstats.checks import quoted
+from salstats.errors import SalstatsError
 from salstats.files.outputs import check_target, replacing
 from salstats.images import masks
 from salstats.images.maps import is_finite

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from salstats.checks import SalstatsError, ValueRangeError, check_choice
+from salstats.checks import check_choice
+from salstats.errors import SalstatsError, ValueRangeError
 from salstats.images import masks
 from salstats.images.maps import LARGEST_BOX, is_finite
 from salstats.jobs import in_pieces

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from salstats.checks import InputFileError, SalstatsError, check_choice
+from salstats.checks import check_choice
+from salstats.errors import InputFileError, SalstatsError
 from salstats.images import masks
 from salstats.metrics import xaibenchmark
 from salstats.scoring.cases import ABSENT, EMPTY, NO_MAP

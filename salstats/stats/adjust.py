@@ -9,9 +9,6 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import (
-    ColumnError,
-    SalstatsError,
-    ValueRangeError,
     check_by,
     check_choice,
     check_columns,
@@ -21,6 +18,7 @@ from salstats.checks import (
     check_numeric,
     quoted,
 )
+from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 from salstats.frames import ESTIMATE_COLUMNS, combined_codes
 from salstats.stats.engine.bonferroni import bonferroni_limits
 from salstats.stats.engine.design import summary_rows

@@ -7,15 +7,8 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from salstats.checks import (
-    SalstatsError,
-    ValueRangeError,
-    check_by,
-    check_frame,
-    check_level,
-    check_numeric,
-    warn,
-)
+from salstats.checks import check_by, check_frame, check_level, check_numeric
+from salstats.errors import SalstatsError, ValueRangeError, warn
 from salstats.frames import ColumnCodes, estimates_frame
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
 from salstats.stats.engine.carried import absent_column, absent_observations

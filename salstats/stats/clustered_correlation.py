@@ -6,7 +6,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from salstats.checks import SalstatsError, check_draws, warn
+from salstats.checks import check_draws
+from salstats.errors import SalstatsError, warn
 from salstats.frames import estimates_frame
 from salstats.stats.correlation import correlate, warn_pooled_pairs
 from salstats.stats.engine.advice import FEW_UNITS, UNDEFINED_SHARE

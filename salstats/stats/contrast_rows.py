@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from salstats.checks import SalstatsError, check_choice
+from salstats.checks import check_choice
+from salstats.errors import SalstatsError
 from salstats.frames import estimates_frame
 from salstats.stats.adjust import JOINT, SINGLE_STEP, adjusted_frame, check_procedure
 from salstats.stats.engine.advice import ROUNDING, UNDEFINED_SHARE, warn_beyond_range

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from salstats.checks import SalstatsError, ValueRangeError
+from salstats.errors import SalstatsError, ValueRangeError
 from salstats.metrics.registry import has_true_zero
 from salstats.stats.contrast_rows import HypothesisOptions, contrast
 from salstats.stats.engine.advice import ROUNDING

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from salstats.checks import ValueRangeError, check_choice, check_level, check_numeric, quoted, warn
+from salstats.checks import check_choice, check_level, check_numeric, quoted
+from salstats.errors import ValueRangeError, warn
 from salstats.frames import estimates_frame
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
 from salstats.stats.engine.carried import absent_column, absent_observations

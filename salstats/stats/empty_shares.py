@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, check_by, check_choice
+from salstats.checks import check_by, check_choice
+from salstats.errors import ColumnError
 from salstats.frames import KEY_COLUMNS, check_scores
 from salstats.metrics.registry import METRICS
 from salstats.stats.engine.carried import NOTHING_THERE

@@ -8,8 +8,6 @@ import pandas as pd
 from scipy.special import ndtri
 
 from salstats.checks import (
-    ColumnError,
-    SalstatsError,
     check_by,
     check_columns,
     check_count,
@@ -17,6 +15,7 @@ from salstats.checks import (
     check_level,
     check_numeric,
 )
+from salstats.errors import ColumnError, SalstatsError
 from salstats.frames import case_key, check_table
 from salstats.stats.engine.design import index_groups
 from salstats.stats.engine.wide import one_value

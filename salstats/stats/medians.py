@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from salstats.checks import check_draws, check_level, warn
+from salstats.checks import check_draws, check_level
+from salstats.errors import warn
 from salstats.frames import DEFAULT_BY, ColumnCodes, estimates_frame
 from salstats.metrics.registry import known_metric
 from salstats.stats.adjust import adjusted_if_asked, check_procedure

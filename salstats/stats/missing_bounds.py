@@ -6,15 +6,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from salstats.checks import (
-    SalstatsError,
-    ValueRangeError,
-    check_columns,
-    check_frame,
-    did_you_mean,
-    quoted,
-    warn,
-)
+from salstats.checks import check_columns, check_frame, did_you_mean, quoted
+from salstats.errors import SalstatsError, ValueRangeError, warn
 from salstats.frames import check_scores
 from salstats.metrics.registry import known_metric
 from salstats.stats.engine.advice import ROUNDING

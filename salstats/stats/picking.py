@@ -6,7 +6,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, SalstatsError, check_by, check_choice, quoted, warn
+from salstats.checks import check_by, check_choice, quoted
+from salstats.errors import ColumnError, SalstatsError, warn
 from salstats.frames import DEFAULT_BY, KEY_COLUMNS, ColumnCodes, case_key, check_scores
 from salstats.metrics.registry import direction
 from salstats.stats.engine.design import check_one_metric, group_label, group_list, row_groups

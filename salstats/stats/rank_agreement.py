@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, SalstatsWarning, check_columns, warn
+from salstats.checks import check_columns
+from salstats.errors import ColumnError, SalstatsWarning, warn
 from salstats.frames import ColumnCodes, estimates_frame
 from salstats.stats.engine.advice import warn_undefined
 from salstats.stats.engine.design import index_groups

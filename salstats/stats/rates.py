@@ -6,15 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from salstats.checks import (
-    ColumnError,
-    SalstatsError,
-    check_by,
-    check_choice,
-    check_columns,
-    check_numeric,
-    quoted,
-)
+from salstats.checks import check_by, check_choice, check_columns, check_numeric, quoted
+from salstats.errors import ColumnError, SalstatsError
 from salstats.frames import KEY_COLUMNS, ColumnCodes, coded_scores, estimates_frame
 from salstats.stats.engine.advice import ROUNDING
 from salstats.stats.engine.comparisons import one_sided_pairs, pair_rows, told_apart

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ValueRangeError, check_by, check_columns, check_frame, check_numeric
+from salstats.checks import check_by, check_columns, check_frame, check_numeric
+from salstats.errors import ValueRangeError
 from salstats.frames import check_table
 from salstats.stats.engine.carried import ABSENT, is_absent
 

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ValueRangeError, check_columns, check_frame, check_level, quoted
+from salstats.checks import check_columns, check_frame, check_level, quoted
+from salstats.errors import ValueRangeError
 from salstats.frames import coded_scores, combined_codes, estimates_frame
 from salstats.stats.adjust import adjust_p_values, check_procedure
 from salstats.stats.contrasts import difference

@@ -5,14 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from salstats.checks import (
-    SalstatsError,
-    check_by,
-    check_columns,
-    check_frame,
-    check_numeric,
-    quoted,
-)
+from salstats.checks import check_by, check_columns, check_frame, check_numeric, quoted
+from salstats.errors import SalstatsError
 from salstats.frames import DEFAULT_BY, KEY_COLUMNS, ColumnCodes, estimates_frame
 from salstats.stats.engine.advice import warn_beyond_range
 from salstats.stats.engine.carried import absent_column, how_scored, is_absent

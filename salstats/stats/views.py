@@ -5,15 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from salstats.checks import (
-    ColumnError,
-    check_by,
-    check_choice,
-    check_columns,
-    check_frame,
-    check_numeric,
-    quoted,
-)
+from salstats.checks import check_by, check_choice, check_columns, check_frame, check_numeric, quoted
+from salstats.errors import ColumnError
 from salstats.frames import KEY_COLUMNS, check_table
 from salstats.stats.engine.design import index_groups
 

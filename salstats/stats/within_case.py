@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, check_by, check_columns, warn
+from salstats.checks import check_by, check_columns
+from salstats.errors import ColumnError, warn
 from salstats.frames import DEFAULT_BY, KEY_COLUMNS, coded_scores, estimates_frame
 from salstats.stats.engine.design import check_one_metric, index_groups, warn_pooled_methods
 from salstats.stats.engine.estimands import Cells, Estimand, Target, ratio, sum_cells

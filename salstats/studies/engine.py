@@ -19,19 +19,13 @@ import plotnine as p9
 from great_tables import GT
 from pandas.api.types import is_numeric_dtype
 
-from salstats.checks import (
-    InputFileError,
-    SalstatsError,
-    SalstatsWarning,
-    did_you_mean,
-    distinct_warnings,
-    warn,
-)
+from salstats.checks import did_you_mean
 from salstats.display.export.figure_files import FigureJobs, page_files
 from salstats.display.export.table_files import save_table_as
 from salstats.display.tables.layout import build
 from salstats.display.tables.record import Column, Table
 from salstats.display.text.format import count_text, fixed_text
+from salstats.errors import InputFileError, SalstatsError, SalstatsWarning, distinct_warnings, warn
 from salstats.files.frame_files import write_frame
 from salstats.files.output_folder import checked_folder, replacing_folder
 from salstats.jobs import counting, with_bar
@@ -530,7 +524,7 @@ def _with_printed(item: Item, frame: pd.DataFrame) -> pd.DataFrame:
 
 def not_made(name: str, reason: str) -> None:
     """Warn that a result is not made, and why; `reproduce` prints it too."""
-    warn(f"{name}: not made, {reason}", NotMade)
+    warn(NotMade(f"{name}: not made, {reason}"))
 
 
 @contextmanager
@@ -621,7 +615,7 @@ def _write_all(
         if compared:
             write_frame(printed_rows(compared), made / PRINTED)
         messages = [w.message for w in caught if issubclass(w.category, SalstatsWarning)]
-        sentences = dict.fromkeys([*distinct_warnings(caught).values(), *drawing])
+        sentences = dict.fromkeys([*map(str, distinct_warnings(caught).values()), *drawing])
         if sentences:
             (made / WARNINGS).write_text("\n".join(sentences) + "\n", encoding="utf-8")
         failed = [message for message in messages if isinstance(message, ItemFailed)]

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from salstats.checks import SalstatsError
 from salstats.display.text.labels import Labels
+from salstats.errors import SalstatsError
 from salstats.files.inputs import is_one_value
 from salstats.studies.engine import FEWEST_REPLICATES
 

@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 
 import pandas as pd
 
-from salstats.checks import SalstatsError, check_choice, warn
+from salstats.checks import check_choice
+from salstats.errors import SalstatsError, warn
 from salstats.studies.engine import (
     KEYS,
     Parser,

@@ -8,7 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from salstats.checks import InputFileError, quoted
+from salstats.checks import quoted
+from salstats.errors import InputFileError
 from salstats.frames import check_scores
 from salstats.readers.cells import TableOptions
 from salstats.readers.joins import join_tables, read_joined

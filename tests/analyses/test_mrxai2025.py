@@ -6,7 +6,7 @@ from study_scripts import assert_same_rows, run_script
 
 import salstats as ss
 
-pytestmark = pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 KEYS = ["metric", "method"]
 
 

@@ -7,7 +7,7 @@ from study_scripts import assert_same_rows, run_script
 
 import salstats as ss
 
-pytestmark = pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 KEYS = {
     "table_2": ["dataset", "model", "method", "metric"],
     "table_3": ["model", "method", "x", "y"],

@@ -11,7 +11,7 @@ from saporta_frames import read_oracle
 
 import salstats as ss
 
-pytestmark = pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 SCRIPT = Path(__file__).resolve().parents[2] / "analyses" / "saporta2022.py"
 OUTCOMES = {
     "iou": "IoU",

@@ -14,11 +14,11 @@ import pytest
 from tests_support import error_line, quick
 
 import salstats as ss
-from salstats.checks import SalstatsWarning
 from salstats.cli import commands as cli_commands
 from salstats.cli import option_help
 from salstats.cli.app import in_flags, make_app, run
 from salstats.cli.commands import GROUPS
+from salstats.errors import SalstatsWarning
 
 COMMANDS = [
     *("score", "features", "tune", "segment", "rates", "gaze", "read", "summarize", "decrease"),
@@ -484,11 +484,11 @@ BAD_ARGUMENTS = {
     "level is text": ("summarize scores.csv --level high", "--level takes a number, not 'high'"),
     "no replicates": ("summarize scores.csv --replicates 0", "a whole number of at least 1, not 0"),
     "half a replicate": ("summarize scores.csv --replicates 0.5", "--replicates takes a whole number, not"),
-    "unknown interval": ("summarize scores.csv --interval wald", "'wald' is not known; choose one of"),
-    "unknown test": ("difference scores.csv --reference human --test z", "--test 'z' is not known"),
+    "unknown interval": ("summarize scores.csv --interval wald", "wald is not known; choose one of"),
+    "unknown test": ("difference scores.csv --reference human --test z", "--test z is not known"),
     "adjustment with a slip": (
         "difference scores.csv --reference human --adjust hom",
-        "--adjust 'hom' is not known; did you mean 'holm'?",
+        "--adjust hom is not known; did you mean 'holm'?",
     ),
     "unknown reference": ("decrease scores.csv --reference humans", "'humans' is not a method"),
     "formula without right side": ("regress scores.csv 'iou ~'", "right side"),

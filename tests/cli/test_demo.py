@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import InputFileError
 from salstats.cli.demo import ANNOTATOR, METRICS, ONLY, demo_labels, free_folder, run_demo, shown
+from salstats.errors import InputFileError
 
 #: Figures beside those of every report: the cases to look at.
 EXAMPLES = "examples"

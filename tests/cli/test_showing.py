@@ -42,7 +42,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 @pytest.mark.parametrize("command", FRAMES)
 def test_the_file_of_a_command_is_shown_as_what_it_is(folder, capsys, command):
     table, figure = FRAMES[command]
@@ -63,7 +63,7 @@ def test_the_file_of_a_command_is_shown_as_what_it_is(folder, capsys, command):
         assert (folder / out).read_text().split("<body", 1)[-1] == expected.read_text().split("<body", 1)[-1]
 
 
-@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 def test_a_frame_with_two_sides_asks_which_and_is_told(folder, capsys):
     readers = [ss.read_scores("one.csv").assign(reader=name) for name in ("ann", "bob")]
     readers[1]["score"] = readers[1]["score"].round(1)

@@ -14,8 +14,8 @@ from study_files import CASES, SHAPE, write_map, write_study
 from tests_support import error_line
 
 import salstats as ss
-from salstats.checks import InputFileError
 from salstats.cli.app import run
+from salstats.errors import InputFileError
 from salstats.images.thresholds import THRESHOLDS
 
 COMMANDS = ("score", "features", "tune")
@@ -160,7 +160,7 @@ class TestBadInput:
         ("options", "said"),
         [
             (["--metric", "iuo"], "metric 'iuo' is unknown; did you mean 'iou'?"),
-            (["--format", "nifti"], "--format 'nifti' is not known"),
+            (["--format", "nifti"], "--format nifti is not known"),
             (["--threshold", "half"], "--threshold must be 'otsu'"),
             (["--threshold", "no.csv"], "no.csv"),
             (["--cutoff", "2"], "cutoff must lie between 0 and 1"),
@@ -380,13 +380,13 @@ class TestDistances:
             (["--metrics", "assd", "--pdc-alpha", "1"], "options of the metric 'pdc'"),
             (
                 ["--metrics", "assd", "--distance-points", "edge"],
-                "error: --distance-points 'edge' is not known; choose",
+                "error: --distance-points edge is not known; choose",
             ),
             (
                 ["--metrics", "iou", "--distance-points", "foreground"],
                 "--distance-points 'foreground' is what hausdorff",
             ),
-            (["--metrics", "hd95", "--hd95-rule", "mean"], "error: --hd95-rule 'mean' is not known"),
+            (["--metrics", "hd95", "--hd95-rule", "mean"], "error: --hd95-rule mean is not known"),
             (["--metrics", "assd", "--hd95-rule", "pooled"], "error: --hd95-rule is an option of .* 'hd95'"),
             (["--human", "x.json"], "format 'mrxai2025' has no option"),
         ],

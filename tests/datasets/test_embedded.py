@@ -15,8 +15,8 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import InputFileError, ValueRangeError
 from salstats.datasets import embedded as datasets
+from salstats.errors import InputFileError, ValueRangeError
 from salstats.frames import check_scores
 from salstats.readers.lanfredi2021 import SHEETS, read_lanfredi2021, read_lanfredi2021_classification
 

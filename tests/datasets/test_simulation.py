@@ -7,8 +7,8 @@ import statsmodels.api as sm
 from scipy import stats
 
 import salstats as ss
-from salstats.checks import ValueRangeError
 from salstats.datasets.simulation import COVARIATES, METHODS, TASKS, ScoreModel
+from salstats.errors import ValueRangeError
 from salstats.frames import check_scores
 
 N_PATIENTS = 6000

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from salstats.checks import SalstatsError
+from salstats.errors import SalstatsError
 
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")

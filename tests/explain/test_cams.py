@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from salstats.checks import SalstatsError, ShapeError
+from salstats.errors import SalstatsError, ShapeError
 from salstats.images.map_steps import rescale
 
 pytestmark = pytest.mark.torch

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from salstats.checks import SalstatsError, ShapeError
+from salstats.errors import SalstatsError, ShapeError
 from salstats.images.preparation import Preparation
 
 pytestmark = pytest.mark.torch

@@ -7,7 +7,7 @@ import pytest
 pytestmark = pytest.mark.torch
 pytest.importorskip("torch", reason="needs the explain extra")
 
-from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError  # noqa: E402
+from salstats.errors import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError  # noqa: E402
 from salstats.explain.curves import curve_scores  # noqa: E402
 from salstats.frames import check_scores  # noqa: E402
 
@@ -19,7 +19,7 @@ def curve(case, prob, *, fraction=None, **columns):
     return pd.DataFrame({"case": case, **given, "fraction": places, "prob": prob})
 
 
-@pytest.mark.filterwarnings("ignore:.*the baseline hides little:salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore:.*the baseline hides little:salstats.errors.SalstatsWarning")
 def test_the_area_is_numpys_trapezoid_whatever_the_order_of_the_rows():
     rng = np.random.default_rng(0)
     expected, parts = {}, []

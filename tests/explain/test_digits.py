@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import InputFileError, ValueRangeError
+from salstats.errors import InputFileError, ValueRangeError
 
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")

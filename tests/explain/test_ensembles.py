@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import SalstatsError, ValueRangeError
+from salstats.errors import SalstatsError, ValueRangeError
 from salstats.images.mixing import mix_classes
 
 pytestmark = pytest.mark.torch

@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch", reason="needs the explain extra")
 from explain.stepping_models import linear, one_pixel, plain_loop, small_cnn  # noqa: E402
 from scipy.ndimage import convolve  # noqa: E402
 
-from salstats.checks import SalstatsError, SalstatsWarning, ShapeError, ValueRangeError  # noqa: E402
+from salstats.errors import SalstatsError, SalstatsWarning, ShapeError, ValueRangeError  # noqa: E402
 from salstats.explain.curves import curve_scores  # noqa: E402
 from salstats.explain.faithfulness import deletion, insertion  # noqa: E402
 from salstats.explain.making import explain  # noqa: E402
@@ -132,7 +132,7 @@ def test_whole_images_and_blanks_are_shown_once_for_all_maps_and_targets():
     assert len(curves) == 2 * 3 * 5
 
 
-@pytest.mark.filterwarnings("ignore:.*the baseline hides little:salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore:.*the baseline hides little:salstats.errors.SalstatsWarning")
 @BOTH
 def test_a_constant_map_has_no_order(some, curve):
     images, maps, targets = some

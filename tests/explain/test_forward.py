@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from salstats.checks import SalstatsError, SalstatsWarning, ShapeError, ValueRangeError
+from salstats.errors import SalstatsError, SalstatsWarning, ShapeError, ValueRangeError
 
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from salstats.checks import SalstatsError, ShapeError
+from salstats.errors import SalstatsError, ShapeError
 
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")

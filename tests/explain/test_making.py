@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from salstats.checks import SalstatsError
+from salstats.errors import SalstatsError
 from salstats.images.map_steps import box_filter, resize
 
 pytestmark = pytest.mark.torch

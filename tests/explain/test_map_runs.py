@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import InputFileError, SalstatsError, ShapeError, ValueRangeError
+from salstats.errors import InputFileError, SalstatsError, ShapeError, ValueRangeError
 from salstats.images.map_steps import rescale, resize
 from salstats.images.preparation import Preparation
 from salstats.metrics.repeats import agreement

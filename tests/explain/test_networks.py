@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from salstats.checks import InputFileError, SalstatsError, ValueRangeError
+from salstats.errors import InputFileError, SalstatsError, ValueRangeError
 from salstats.images.preparation import Preparation
 
 pytestmark = pytest.mark.torch

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from salstats.checks import ValueRangeError
+from salstats.errors import ValueRangeError
 
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from salstats.checks import SalstatsWarning
+from salstats.errors import SalstatsWarning
 
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")

@@ -8,7 +8,7 @@ pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
 from explain.stepping_models import linear, small_cnn  # noqa: E402
 
-from salstats.checks import SalstatsError, ShapeError, ValueRangeError  # noqa: E402
+from salstats.errors import SalstatsError, ShapeError, ValueRangeError  # noqa: E402
 from salstats.explain.making import explain  # noqa: E402
 from salstats.explain.perturbations import draw_masks, make_masks  # noqa: E402
 from salstats.explain.rise_masks import rise_masks  # noqa: E402

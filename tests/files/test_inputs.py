@@ -17,8 +17,8 @@ from tests_support import quick
 
 import salstats as ss
 from salstats import memory_limit
-from salstats.checks import InputFileError, SalstatsError
 from salstats.cli.app import run
+from salstats.errors import InputFileError, SalstatsError
 from salstats.files import inputs
 from salstats.files.inputs import read_json
 from salstats.readers.map_files import read_map

@@ -26,7 +26,7 @@ from map_folders import (
     write_map_folder,
 )  # fmt: skip
 
-from salstats.checks import InputFileError, SalstatsError, ShapeError, ValueRangeError
+from salstats.errors import InputFileError, SalstatsError, ShapeError, ValueRangeError
 from salstats.files.map_folder import MapFolder, MapKey
 from salstats.files.outputs import replacing
 from salstats.images.masks import Rle, decode

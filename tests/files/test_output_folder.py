@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from salstats.checks import InputFileError
+from salstats.errors import InputFileError
 from salstats.files.output_folder import checked_folder, replacing_folder
 
 #: Makes a folder anew and is killed at a renaming: python -c SCRIPT FOLDER WHICH.

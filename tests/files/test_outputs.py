@@ -11,7 +11,7 @@ import time
 import pytest
 
 import salstats as ss
-from salstats.checks import InputFileError, SalstatsWarning
+from salstats.errors import InputFileError, SalstatsWarning
 from salstats.files.outputs import _LOCK as LOCK
 from salstats.files.outputs import check_target, lock_folder, replacing, unlock_folder
 

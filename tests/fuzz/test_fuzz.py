@@ -13,7 +13,7 @@ import pytest
 from fuzz.campaign import BROKEN, READ, REFUSED, run
 from fuzz.targets import TARGETS, inputs
 
-from salstats.checks import InputFileError
+from salstats.errors import InputFileError
 from salstats.memory_limit import LIMIT
 
 #: Inputs of each reader in an ordinary run.

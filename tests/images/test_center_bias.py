@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 from gaze_oracle import recorded
 
-from salstats.checks import ShapeError, ValueRangeError
+from salstats.errors import ShapeError, ValueRangeError
 from salstats.images.center_bias import Box, CenterBias
 from salstats.images.fixations import fixation_map
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from salstats.checks import SalstatsError, ShapeError, ValueRangeError
+from salstats.errors import SalstatsError, ShapeError, ValueRangeError
 from salstats.images.consensus import RULES, Patterns, consensus, majority, staple
 from salstats.images.masks import area, decode, empty, encode
 

@@ -6,7 +6,7 @@ import pytest
 from gaze_oracle import recorded
 from scipy.stats import multivariate_normal
 
-from salstats.checks import ShapeError, ValueRangeError
+from salstats.errors import ShapeError, ValueRangeError
 from salstats.images.fixations import Fixations, fixation_map
 
 #: The oracle sums Gaussians in single precision, ours are in double.

@@ -3,7 +3,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from salstats.checks import ValueRangeError
+from salstats.errors import ValueRangeError
 from salstats.images.geometry import Geometry
 from salstats.images.map_steps import resize
 from salstats.images.preparation import Preparation

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from skimage.morphology import convex_hull_image
 
-from salstats.checks import ShapeError, ValueRangeError
+from salstats.errors import ShapeError, ValueRangeError
 from salstats.images.hulls import convex_hull, from_padded_square, inner_regions
 
 

@@ -4,7 +4,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from salstats.checks import ShapeError, ValueRangeError
+from salstats.errors import ShapeError, ValueRangeError
 from salstats.images.map_steps import box_filter, float32_below, resize
 from salstats.images.maps import SaliencyOnImage, is_finite
 from salstats.images.masks import Rle, decode, encode

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from pycocotools import mask as coco
 
-from salstats.checks import InputFileError, ShapeError, ValueRangeError
+from salstats.errors import InputFileError, ShapeError, ValueRangeError
 from salstats.images.masks import (
     Rle,
     area,

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from salstats.checks import SalstatsError
+from salstats.errors import SalstatsError
 from salstats.images.mixing import RULES, mix_classes
 
 #: Four pixels and three classes, which a hand can add up.

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
-from salstats.checks import ValueRangeError
+from salstats.errors import ValueRangeError
 from salstats.images.masks import area, decode, empty, encode
 from salstats.images.polygons import polygons_rle
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from salstats.checks import ShapeError, ValueRangeError
+from salstats.errors import ShapeError, ValueRangeError
 from salstats.images.preparation import Preparation
 
 # images of 8 bits become numbers in single precision the same way, but for the order of two divisions

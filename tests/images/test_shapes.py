@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from skimage import measure
 
-from salstats.checks import ValueRangeError
+from salstats.errors import ValueRangeError
 from salstats.images.masks import Rle, decode
 from salstats.images.shapes import dominant_rectangle, shape_features
 

@@ -5,7 +5,7 @@ import csv
 import numpy as np
 import pytest
 
-from salstats.checks import ShapeError, ValueRangeError
+from salstats.errors import ShapeError, ValueRangeError
 from salstats.images.simulated_masks import draw_contour, irregular_contour
 
 SQUARE = [(-1.5, -1.5), (-1.5, 1.5), (1.5, 1.5), (1.5, -1.5)]

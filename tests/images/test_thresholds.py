@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from skimage import filters
 
-from salstats.checks import ValueRangeError
+from salstats.errors import ValueRangeError
 from salstats.images.map_steps import grey_levels, rescale, resize
 from salstats.images.maps import SaliencyOnImage
 from salstats.images.otsu import refill

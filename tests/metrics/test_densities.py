@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from salstats.checks import ShapeError, ValueRangeError
+from salstats.errors import ShapeError, ValueRangeError
 from salstats.images.pixel_values import PixelValues
 from salstats.metrics.densities import Densities, as_density
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import salstats as ss
-from salstats.checks import ShapeError, ValueRangeError
+from salstats.errors import ShapeError, ValueRangeError
 from salstats.images.boundaries import boundary
 from salstats.images.masks import encode
 from salstats.metrics.distance import assd, hausdorff, hd95, nsd, surface_distances

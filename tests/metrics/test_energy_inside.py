@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from salstats.checks import ValueRangeError
+from salstats.errors import ValueRangeError
 from salstats.images.masks import encode
 from salstats.metrics.energy_inside import energy
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from salstats.checks import ShapeError, ValueRangeError
+from salstats.errors import ShapeError, ValueRangeError
 from salstats.metrics.fixation import RankedMap, auc, kl, ncc, sauc, sim, sncc
 from salstats.metrics.ranks import sampled_auc
 from salstats.metrics.registry import METRICS

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from salstats.checks import ShapeError, ValueRangeError
+from salstats.errors import ShapeError, ValueRangeError
 from salstats.metrics.fixation import auc
 from salstats.metrics.fixation_points import auc_judd, auc_points, information_gain, nss, sauc_points
 from salstats.metrics.registry import METRICS

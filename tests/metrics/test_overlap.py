@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import salstats as ss
-from salstats.checks import ShapeError, ValueRangeError
+from salstats.errors import ShapeError, ValueRangeError
 from salstats.images.masks import encode
 from salstats.metrics import overlap
 from salstats.metrics.overlap import Counts, boundary_iou, counts, iou

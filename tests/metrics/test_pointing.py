@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from salstats.checks import ShapeError, ValueRangeError
+from salstats.errors import ShapeError, ValueRangeError
 from salstats.images.masks import Rle, encode
 from salstats.metrics.pointing import hit, hit_any, points_hit
 from salstats.readers.pickles import read_pickle

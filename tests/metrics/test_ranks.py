@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from salstats.checks import ShapeError
+from salstats.errors import ShapeError
 from salstats.metrics.densities import Densities
 from salstats.metrics.fixation import auc
 from salstats.metrics.ranks import RankedMap, auc_of_values, sampled_auc

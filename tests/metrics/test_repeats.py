@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from salstats.checks import ShapeError, ValueRangeError
+from salstats.errors import ShapeError, ValueRangeError
 from salstats.metrics.repeats import agreement
 
 # float64 sums of some 100,000 numbers, in another order

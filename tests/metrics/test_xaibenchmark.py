@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from salstats.checks import ShapeError, ValueRangeError
+from salstats.errors import ShapeError, ValueRangeError
 from salstats.metrics import overlap, pointing, xaibenchmark
 
 #: Both divide the same whole numbers; means add up to 16 numbers in another order at most.

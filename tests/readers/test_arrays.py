@@ -5,7 +5,7 @@ import pytest
 from tests_support import quick
 
 import salstats as ss
-from salstats.checks import SalstatsError, ShapeError, ValueRangeError
+from salstats.errors import SalstatsError, ShapeError, ValueRangeError
 
 TRUTH = np.zeros((6, 8), bool)
 TRUTH[1:3, 2:5] = True

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from tests_support import quick
 
-from salstats.checks import InputFileError, ValueRangeError
 from salstats.cli.app import in_flags
+from salstats.errors import InputFileError, ValueRangeError
 from salstats.images.masks import decode, encode
 from salstats.readers import attention_tables
 from salstats.readers.attention_tables import draw_boxes, parse_mask, read_annotations, resize_truth

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from salstats.checks import InputFileError
+from salstats.errors import InputFileError
 from salstats.readers.case_images import read_grey
 
 

@@ -15,7 +15,7 @@ from chexlocalize_files import (
     write_map,
 )
 
-from salstats.checks import InputFileError, SalstatsWarning
+from salstats.errors import InputFileError, SalstatsWarning
 from salstats.images.masks import area, decode
 from salstats.readers.chexlocalize import read_chexlocalize
 from salstats.study import HUMAN

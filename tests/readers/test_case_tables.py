@@ -2,7 +2,7 @@
 
 import pytest
 
-from salstats.checks import ColumnError
+from salstats.errors import ColumnError
 from salstats.readers.case_tables import read_predictions, read_spacing
 
 

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError
+from salstats.errors import ColumnError, SalstatsError
 from salstats.frames import ColumnCodes
 from salstats.stats.engine.units import resolve_unit
 

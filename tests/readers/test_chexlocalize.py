@@ -3,7 +3,7 @@
 import pytest
 from chexlocalize_files import ONE, TWO, answer, mask, write_json, write_map
 
-from salstats.checks import InputFileError, SalstatsError, SalstatsWarning
+from salstats.errors import InputFileError, SalstatsError, SalstatsWarning
 from salstats.readers.chexlocalize import read_chexlocalize
 from salstats.readers.formats import read_study
 from salstats.study import Series

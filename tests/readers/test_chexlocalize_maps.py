@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from chexlocalize_files import HEIGHT, ONE, TWO, WIDTH, answer, write_map
 
-from salstats.checks import InputFileError
+from salstats.errors import InputFileError
 from salstats.readers.chexlocalize import read_chexlocalize
 from salstats.readers.chexlocalize_maps import TASKS
 from salstats.readers.pickles import UnsafePickleError

@@ -19,7 +19,7 @@ from chexlocalize_files import (
     write_map,
 )
 
-from salstats.checks import ColumnError, InputFileError, SalstatsError, SalstatsWarning
+from salstats.errors import ColumnError, InputFileError, SalstatsError, SalstatsWarning
 from salstats.images.masks import area, contains
 from salstats.readers import chexlocalize_maps
 from salstats.readers.chexlocalize import read_chexlocalize

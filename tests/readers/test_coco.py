@@ -11,7 +11,7 @@ from pycocotools import mask as coco_mask
 from pycocotools.coco import COCO
 
 import salstats as ss
-from salstats.checks import InputFileError, SalstatsError, SalstatsWarning
+from salstats.errors import InputFileError, SalstatsError, SalstatsWarning
 from salstats.images.masks import decode
 from salstats.readers.coco import read_coco
 

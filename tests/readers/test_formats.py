@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import salstats as ss
-from salstats.checks import InputFileError, SalstatsError, ValueRangeError
+from salstats.errors import InputFileError, SalstatsError, ValueRangeError
 from salstats.readers.formats import FORMATS
 
 

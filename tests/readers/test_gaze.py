@@ -22,7 +22,7 @@ from gaze_files import (
     write_release,
 )
 
-from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.errors import InputFileError, SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.readers.formats import read_study
 from salstats.readers.gaze import read_gaze
 from salstats.readers.reading_labels import majority_labels

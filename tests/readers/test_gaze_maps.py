@@ -15,7 +15,7 @@ from gaze_files import (
     write_release,
 )
 
-from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.errors import InputFileError, SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.images.mixing import mix_classes
 from salstats.readers.gaze import read_gaze
 from salstats.study import Series

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from salstats.checks import ValueRangeError
+from salstats.errors import ValueRangeError
 from salstats.readers.image_splits import PARTS, split_images
 
 

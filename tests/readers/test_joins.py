@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import ColumnError, InputFileError, SalstatsError, SalstatsWarning
+from salstats.errors import ColumnError, InputFileError, SalstatsError, SalstatsWarning
 
 HEADER = "case,task,method,metric,score"
 SCORES = f"{HEADER}\n007,NA,g,iou,0.5\n7,NA,g,iou,0.25\n007,b,g,iou,0.75\n"

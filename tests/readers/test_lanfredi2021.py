@@ -5,7 +5,7 @@ import openpyxl
 import pandas as pd
 import pytest
 
-from salstats.checks import InputFileError, ValueRangeError
+from salstats.errors import InputFileError, ValueRangeError
 from salstats.frames import check_scores
 from salstats.readers.lanfredi2021 import (
     CLASSIFICATION,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from salstats.checks import InputFileError, SalstatsWarning
+from salstats.errors import InputFileError, SalstatsWarning
 from salstats.images import masks
 from salstats.readers.map_files import find_case_files, read_map, read_mask, read_rle
 from salstats.readers.pictures import image_shape, read_grey

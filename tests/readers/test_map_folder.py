@@ -26,7 +26,7 @@ from map_folders import (
 from tests_support import quick
 
 import salstats as ss
-from salstats.checks import ColumnError, InputFileError, SalstatsError, SalstatsWarning
+from salstats.errors import ColumnError, InputFileError, SalstatsError, SalstatsWarning
 from salstats.files.map_folder import MapFolder
 from salstats.images.masks import decode
 from salstats.readers.map_folder import read_map_folder

@@ -17,7 +17,7 @@ from tiff_files import (
 )
 
 import salstats as ss
-from salstats.checks import InputFileError, SalstatsWarning
+from salstats.errors import InputFileError, SalstatsWarning
 from salstats.images import masks
 from salstats.images.masks import Rle, decode
 from salstats.readers.formats import read_study

@@ -6,7 +6,7 @@ import pytest
 from pyarrow import parquet
 
 import salstats as ss
-from salstats.checks import ColumnError, InputFileError
+from salstats.errors import ColumnError, InputFileError
 from salstats.files.frame_files import write_frame
 from salstats.memory_limit import LIMIT
 

@@ -13,7 +13,7 @@ import pytest
 from tests_support import quick
 from torch_pickles import archive, call, entries, name, storage_id, stored, stream, tensor, value, whole
 
-from salstats.checks import InputFileError
+from salstats.errors import InputFileError
 from salstats.memory_limit import INSTRUCTION, LIMIT
 from salstats.readers.pickles import UnsafePickleError, read_pickle
 

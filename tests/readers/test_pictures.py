@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageFile
 
-from salstats.checks import InputFileError
+from salstats.errors import InputFileError
 from salstats.readers.pictures import read_picture
 
 RNG = np.random.default_rng(0)

@@ -6,7 +6,7 @@ import warnings
 import pytest
 
 import salstats as ss
-from salstats.checks import SalstatsWarning
+from salstats.errors import SalstatsWarning
 
 
 def read(text_file, *rows, **options):

@@ -10,8 +10,8 @@ from chexlocalize_files import BOX, HEIGHT, ONE, TWO, WIDTH, mask, write_json, w
 from map_folders import CASES, SHAPE, TASKS, truth, write_map_folder
 
 import salstats as ss
-from salstats.checks import InputFileError, SalstatsError
 from salstats.cli.app import run
+from salstats.errors import InputFileError, SalstatsError
 from salstats.images.masks import encode
 from salstats.metrics.overlap import dice, iou
 

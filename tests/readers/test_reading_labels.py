@@ -3,7 +3,7 @@
 import pytest
 from gaze_files import metadata_rows, write_metadata, write_release
 
-from salstats.checks import SalstatsError, ValueRangeError
+from salstats.errors import SalstatsError, ValueRangeError
 from salstats.readers.gaze import read_gaze
 from salstats.readers.reading_labels import MAJORITY_GROUPS, majority_labels
 

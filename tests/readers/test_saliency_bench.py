@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 import salstats as ss
-from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.errors import InputFileError, SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.images.masks import area, decode
 from salstats.readers.saliency_bench import read_saliency_bench, recognise
 from salstats.study import Series
@@ -18,8 +18,8 @@ from salstats.study import Series
 GRID = (224, 224)
 pytestmark = pytest.mark.filterwarnings(
     # the oracle's data set lacks an annotation and has one that marks nothing; both are tested by name
-    "ignore:.*images have no annotation:salstats.checks.SalstatsWarning",
-    "ignore:.*images mark nothing:salstats.checks.SalstatsWarning",
+    "ignore:.*images have no annotation:salstats.errors.SalstatsWarning",
+    "ignore:.*images mark nothing:salstats.errors.SalstatsWarning",
 )
 
 

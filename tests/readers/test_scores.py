@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import ColumnError, InputFileError, SalstatsError, SalstatsWarning
+from salstats.errors import ColumnError, InputFileError, SalstatsError, SalstatsWarning
 from salstats.frames import IDENTIFIER_COLUMNS, check_scores
 
 HEADER = "case,task,method,metric,score"

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError
+from salstats.errors import ColumnError, SalstatsError
 from salstats.readers.lanfredi2021 import METHODS, read_lanfredi2021
 
 STUDY = "oracles/chexlocalize/study/expected"

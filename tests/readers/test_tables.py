@@ -14,7 +14,7 @@ from pyarrow import parquet
 from tests_support import quick
 
 import salstats as ss
-from salstats.checks import ColumnError, InputFileError, SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.errors import ColumnError, InputFileError, SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.files.frame_files import write_frame
 from salstats.memory_limit import LIMIT
 from salstats.readers.tables import read_table

@@ -5,7 +5,7 @@ import csv
 import pytest
 
 import salstats as ss
-from salstats.checks import InputFileError
+from salstats.errors import InputFileError
 from salstats.memory_limit import LIMIT
 
 LONG = "x" * 200_000

@@ -5,7 +5,7 @@ import json
 import pandas as pd
 import pytest
 
-from salstats.checks import ColumnError, SalstatsError
+from salstats.errors import ColumnError, SalstatsError
 from salstats.readers.chexlocalize_maps import TASKS
 from salstats.readers.tuning import read_thresholds
 

@@ -5,7 +5,7 @@ import zipfile
 import pytest
 
 import salstats as ss
-from salstats.checks import InputFileError
+from salstats.errors import InputFileError
 from salstats.memory_limit import LIMIT
 from salstats.readers.xlsx import sheet_names
 

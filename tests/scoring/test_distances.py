@@ -7,7 +7,7 @@ import pytest
 from tiff_files import CASES, SHAPE, explanation, truth, write_masks, write_study
 
 import salstats as ss
-from salstats.checks import SalstatsError, ShapeError, ValueRangeError
+from salstats.errors import SalstatsError, ShapeError, ValueRangeError
 from salstats.images import masks
 from salstats.metrics import distance
 from salstats.metrics.penalised_dice import pdc
@@ -362,7 +362,7 @@ class TestPdcOptions:
         assert beside["pdc"] == said
         assert pd.isna(beside["dice"])
 
-    @pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")  # all cases are one pair
+    @pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")  # all cases are one pair
     def test_the_worst_of_empty_masks_is_said_beside_scores_and_under_tables(self, pairs):
         study = people({c: pairs["02_touching_squares_edge"] for c in "abcdef"})
         plain, worst = (ss.score(study, metrics=["dice", "hausdorff"], undefined=u) for u in ("nan", "worst"))

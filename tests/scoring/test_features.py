@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import SalstatsError
+from salstats.errors import SalstatsError
 
 #: The scripts' rectangles are in single precision.
 SINGLE = 1e-5

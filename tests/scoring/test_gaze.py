@@ -15,7 +15,7 @@ from gaze_files import (
 )
 
 from salstats import metrics as metric
-from salstats.checks import InputFileError, SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.errors import InputFileError, SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.frames import check_scores
 from salstats.images.center_bias import Box, CenterBias
 from salstats.images.fixations import fixation_map

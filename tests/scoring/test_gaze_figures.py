@@ -13,7 +13,7 @@ from gaze_files import (
 )
 
 import salstats as ss
-from salstats.checks import SalstatsError, SalstatsWarning
+from salstats.errors import SalstatsError, SalstatsWarning
 
 
 def pictures(figure):

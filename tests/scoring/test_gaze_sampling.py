@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from salstats.checks import SalstatsError, ValueRangeError
+from salstats.errors import SalstatsError, ValueRangeError
 from salstats.metrics.ranks import sampled_auc
 from salstats.readers.gaze import read_gaze
 from salstats.scoring.gaze import score_gaze

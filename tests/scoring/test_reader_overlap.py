@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import SalstatsError
+from salstats.errors import SalstatsError
 from salstats.images.consensus import consensus
 from salstats.images.masks import decode
 from salstats.metrics import distance, overlap

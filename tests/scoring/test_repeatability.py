@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.errors import SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.files.map_folder import MapFolder, MapKey
 from salstats.frames import check_scores
 from salstats.images.maps import SaliencyOnImage

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import InputFileError, SalstatsError, ValueRangeError
+from salstats.errors import InputFileError, SalstatsError, ValueRangeError
 from salstats.images import masks
 from salstats.images.thresholds import THRESHOLDS
 from salstats.jobs import in_pieces

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import InputFileError, SalstatsError
+from salstats.errors import InputFileError, SalstatsError
 from salstats.images import masks
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import SalstatsError, ValueRangeError
+from salstats.errors import SalstatsError, ValueRangeError
 
 #: Means over 6 to 120 cases of IoUs in each of which single pixels may differ (see test_scoring).
 PIXEL = 2 / 400 / 6

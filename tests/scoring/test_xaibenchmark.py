@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 import salstats as ss
-from salstats.checks import SalstatsError, ValueRangeError
+from salstats.errors import SalstatsError, ValueRangeError
 from salstats.images.map_steps import resize
 from salstats.metrics import xaibenchmark
 from salstats.readers.saliency_bench import read_saliency_bench
@@ -41,7 +41,7 @@ def on_disk(shared, tmp_path_factory):
 
 @pytest.fixture
 def study(on_disk):
-    with pytest.warns(ss.checks.SalstatsWarning, match="mark nothing"):
+    with pytest.warns(ss.errors.SalstatsWarning, match="mark nothing"):
         return read_saliency_bench(on_disk, maps={"cam": on_disk / "maps"})
 
 
@@ -131,13 +131,13 @@ def test_a_map_of_another_size_is_resized_to_the_truth():
 
 def test_a_missing_map_is_a_row(on_disk, tmp_path):
     np.save(tmp_path / "i00.npy", np.ones((3, 3)))
-    with pytest.warns(ss.checks.SalstatsWarning, match="mark nothing"):
+    with pytest.warns(ss.errors.SalstatsWarning, match="mark nothing"):
         study = read_saliency_bench(on_disk, maps=tmp_path)
     assert score_xaibenchmark(study, metrics="hit")["reason"].value_counts()[NO_MAP] == 14
 
 
 def test_a_study_without_maps_or_truths_and_an_unknown_metric(on_disk, study):
-    with pytest.warns(ss.checks.SalstatsWarning, match="mark nothing"):
+    with pytest.warns(ss.errors.SalstatsWarning, match="mark nothing"):
         bare = read_saliency_bench(on_disk)
     with pytest.raises(SalstatsError, match="has no maps to score"):
         score_xaibenchmark(bare)

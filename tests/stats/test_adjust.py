@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.errors import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.stats.adjust import adjust, adjust_p_values
 
 # R wrote 15 to 17 digits; products and running extremes of doubles lose at most a few units in the last
@@ -111,7 +111,7 @@ def test_limits_that_cannot_be_widened_are_refused_by_name(interval):
         adjust(table_with_limits(interval), intervals=True)
 
 
-@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 @pytest.mark.parametrize(
     ("function", "given"),
     [
@@ -257,7 +257,7 @@ def test_an_adjusted_p_value_near_the_level_says_that_the_seed_decides():
     assert adjust(more)["p_adjusted"].iloc[0] < 0.05
 
 
-@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 @pytest.mark.parametrize(
     ("procedure", "bounds"),
     [

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.errors import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.stats.adjust import adjust
 from salstats.stats.auroc import auroc
 from salstats.stats.engine.roc import roc_area

@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import SalstatsError
+from salstats.errors import SalstatsError
 
 # half of the frames are small on purpose
-pytestmark = pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 
 SIMULATED = ss.datasets.load_simulated()
 COUNTS = ("n_cases", "n_units", "n_tasks", "n_rows")

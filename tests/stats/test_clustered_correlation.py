@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.errors import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.stats.clustered_correlation import correlate_clustered
 
 # SciPy takes the correlation of ranks by another sum

@@ -9,11 +9,11 @@ from scipy import stats
 from tests_support import limits, r_quantile
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.errors import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.frames import ESTIMATE_COLUMNS
 
 # the oracles and the hand-worked examples are small on purpose; one test shows that this is said
-pytestmark = pytest.mark.filterwarnings("ignore:.*fewer than (20|4) gives:salstats.checks.SalstatsWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.*fewer than (20|4) gives:salstats.errors.SalstatsWarning")
 
 # R prints 15 to 17 digits; its quantiles add a rounding or two
 RTOL = 1e-11
@@ -56,9 +56,9 @@ def decrease(human, saliency, **options):
     ).iloc[0]
 
 
-@pytest.mark.filterwarnings("ignore:Fieller's set is unbounded:salstats.checks.SalstatsWarning")
-@pytest.mark.filterwarnings("ignore:.*limits hold values:salstats.checks.SalstatsWarning")
-@pytest.mark.filterwarnings("ignore:next to nothing is left:salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore:Fieller's set is unbounded:salstats.errors.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore:.*limits hold values:salstats.errors.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore:next to nothing is left:salstats.errors.SalstatsWarning")
 def test_delta_and_fieller_equal_r_on_every_set(oracle_pairs, r_expected):
     table = r_expected("pctdec")
     assert set(table["set"]) <= set(oracle_pairs)
@@ -229,7 +229,7 @@ def chexlocalize(shared, stem):
 @pytest.mark.parametrize(
     ("stem", "table"), [("iou", "miou_pct_decrease"), ("hitmiss", "hitrate_pct_decrease")]
 )
-@pytest.mark.filterwarnings("ignore:.*interval has width 0.*:salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore:.*interval has width 0.*:salstats.errors.SalstatsWarning")
 def test_decrease_of_the_chexlocalize_scripts(shared, stem, table):
     scores = chexlocalize(shared, stem)
     n = scores["case"].nunique()
@@ -280,7 +280,7 @@ def test_analytic_error_of_an_average_agrees_with_the_bootstrap(synth1_iou, func
     assert delta["std_error"] == pytest.approx(drawn["std_error"], rel=0.055)
 
 
-@pytest.mark.filterwarnings("ignore:.*limits hold values:salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore:.*limits hold values:salstats.errors.SalstatsWarning")
 def test_pairs_complete_and_available_average_over_different_cases():
     scores = paired_scores([0.8, 0.6, np.nan, 0.4], [0.4, np.nan, 0.9, 0.2])
     options = {"reference": "human", "interval": "t", "test": "t"}
@@ -359,7 +359,7 @@ def test_a_task_with_one_side_only_stays_out_of_average_and_overall(pairs, third
 
 
 @pytest.mark.filterwarnings(
-    "ignore:pairs='available' compares means over different:salstats.checks.SalstatsWarning"
+    "ignore:pairs='available' compares means over different:salstats.errors.SalstatsWarning"
 )
 def test_overall_of_available_pairs_gives_both_sides_the_same_mix_of_tasks():
     # no true difference in any task; a third of the method's scores is undefined where all score low
@@ -379,7 +379,7 @@ def test_overall_of_available_pairs_gives_both_sides_the_same_mix_of_tasks():
 
 
 @pytest.mark.parametrize("test", ["wild", "cr2", "bootstrap", "wilcoxon", "signflip", "t"])
-@pytest.mark.filterwarnings("ignore:no wild limits:salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore:no wild limits:salstats.errors.SalstatsWarning")
 def test_rounding_errors_are_no_differences(test):
     human = np.random.default_rng(0).uniform(0.5, 1, 40)
     saliency = human * (1 + 4 * np.finfo(float).eps)
@@ -389,7 +389,7 @@ def test_rounding_errors_are_no_differences(test):
 
 
 @pytest.mark.filterwarnings(
-    "ignore:pairs='available' compares means over different:salstats.checks.SalstatsWarning"
+    "ignore:pairs='available' compares means over different:salstats.errors.SalstatsWarning"
 )
 def test_available_pairs_take_the_smaller_side_for_degrees_of_freedom():
     human = np.random.default_rng(0).normal(0.6, 0.1, 60)
@@ -508,7 +508,7 @@ def test_people_who_have_no_model_are_the_reference_of_every_model(contrast):
         )
 
 
-@pytest.mark.filterwarnings("ignore:next to nothing is left:salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore:next to nothing is left:salstats.errors.SalstatsWarning")
 def test_where_nothing_varies_there_are_no_limits_but_a_verdict_of_the_test():
     never, half, all_ = np.zeros(12), np.r_[np.full(6, 0.8), np.zeros(6)], np.full(12, 0.8)
     with pytest.warns(SalstatsWarning, match="no wild limits"):
@@ -560,7 +560,7 @@ def test_p_value_and_limits_of_sparse_decreases_agree(seed):
         assert (got["p_value"] <= 0.05) == (got["conf_low"] > 0 or got["conf_high"] < 0)
 
 
-@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 @pytest.mark.parametrize("metric", ["gain", "dice"])
 def test_decrease_of_a_metric_with_scores_below_0_is_refused(metric):
     rng = np.random.default_rng(4)

@@ -12,7 +12,7 @@ import pingouin
 import pytest
 from scipy import stats
 
-from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.errors import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.stats.adjust import adjust
 from salstats.stats.correlation import correlate
 from salstats.stats.engine.coefficients import TESTS, fisher_limits, fisher_std_error
@@ -323,7 +323,7 @@ def test_repeated_units_warn_with_the_numbers():
     assert result[["unit", "n", "n_units"]].to_numpy().tolist() == [["case", 6, 3]]
 
 
-@pytest.mark.filterwarnings("ignore:in 1 of 1 groups rows repeat a patient:salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore:in 1 of 1 groups rows repeat a patient:salstats.errors.SalstatsWarning")
 @pytest.mark.parametrize("test", TESTS)
 @pytest.mark.parametrize("interval", names_of("spearman"))
 def test_an_interval_is_the_one_that_was_asked_for_or_an_error(synth1, test, interval):

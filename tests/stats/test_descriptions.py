@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsWarning
+from salstats.errors import ColumnError, SalstatsWarning
 from salstats.stats.descriptions import box_values, describe
 
 # the same sums in another order

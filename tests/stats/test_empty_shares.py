@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsWarning
+from salstats.errors import ColumnError, SalstatsWarning
 from salstats.metrics.registry import METRICS
 from salstats.scoring.cases import ABSENT, EMPTY, NEGATIVE, PREDICTED_NEGATIVE
 from salstats.stats import empty_shares as module

@@ -7,7 +7,7 @@ import pytest
 import salstats as ss
 from salstats.stats.empty_shares import empty_shares
 
-pytestmark = pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 
 DRAWN = {"n_replicates": 40}
 FUNCTIONS = {

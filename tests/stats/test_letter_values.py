@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError
+from salstats.errors import ColumnError, SalstatsError
 from salstats.stats.letter_values import letter_depths, trusted_letters
 
 SCORES = ss.datasets.load_simulated()

@@ -8,7 +8,7 @@ import pytest
 from scipy import optimize, stats
 
 import salstats as ss
-from salstats.checks import SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.errors import SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.stats.engine.quantile_limits import inverted, sample_quantile, shares_of
 
 REFERENCE = Path(__file__).parents[1] / "reference" / "quantreg"

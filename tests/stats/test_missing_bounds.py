@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.errors import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
 
 BY = ["metric", "task"]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from salstats.checks import ColumnError, SalstatsError, SalstatsWarning
+from salstats.errors import ColumnError, SalstatsError, SalstatsWarning
 from salstats.stats.picking import pick_cases
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from salstats.checks import ColumnError, SalstatsWarning, ValueRangeError
+from salstats.errors import ColumnError, SalstatsWarning, ValueRangeError
 from salstats.stats.engine.rank_schemes import kendall_tau, ranks_of
 from salstats.stats.ranks import rank_stability
 from salstats.stats.significance import rank_limits, significance_map
@@ -114,8 +114,8 @@ class TestFrame:
         assert set(found["n_units"]) == {4}
         assert len(rank_stability(scores, n_replicates=50)) == 4 * 5
 
-    @pytest.mark.filterwarnings("ignore:cases that a method lacks:salstats.checks.SalstatsWarning")
-    @pytest.mark.filterwarnings("ignore:methods have scores of different:salstats.checks.SalstatsWarning")
+    @pytest.mark.filterwarnings("ignore:cases that a method lacks:salstats.errors.SalstatsWarning")
+    @pytest.mark.filterwarnings("ignore:methods have scores of different:salstats.errors.SalstatsWarning")
     def test_ranks_are_of_cases_that_all_methods_have(self, values):
         holed = values.copy()
         holed[:10, 0] = np.nan

@@ -10,7 +10,7 @@ from pycocotools import mask as coco
 from scipy import stats
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError, SalstatsWarning
+from salstats.errors import ColumnError, SalstatsError, SalstatsWarning
 from salstats.frames import ESTIMATE_COLUMNS
 from salstats.stats.rates import pooled_difference, pooled_rates
 
@@ -19,7 +19,7 @@ RTOL = 1e-12
 COUNTS = ["tp", "fp", "fn", "tn"]
 # the hand-worked examples are small on purpose, and images of the study differ in size
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:.*(fewer than (20|4) gives|units differ so much|has width 0):salstats.checks.SalstatsWarning"
+    "ignore:.*(fewer than (20|4) gives|units differ so much|has width 0):salstats.errors.SalstatsWarning"
 )
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import ValueRangeError
+from salstats.errors import ValueRangeError
 
 
 def test_smallest_and_largest_become_0_and_1_in_all_rows_or_within_groups(synth1):

@@ -7,12 +7,12 @@ from scipy import stats
 from tests_support import limits
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ShapeError, ValueRangeError
+from salstats.errors import ColumnError, SalstatsError, SalstatsWarning, ShapeError, ValueRangeError
 from salstats.frames import ESTIMATE_COLUMNS
 from salstats.stats.summaries import mean_curves
 
 # the oracles and the hand-worked examples are small on purpose; one test shows that this is said
-pytestmark = pytest.mark.filterwarnings("ignore:.*fewer than (20|4) gives:salstats.checks.SalstatsWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.*fewer than (20|4) gives:salstats.errors.SalstatsWarning")
 
 # the same arithmetic in another order of summation
 RTOL = 1e-12
@@ -152,7 +152,7 @@ def test_replicates_equal_the_chexlocalize_scripts(shared, folder, stem, seed):
     ("folder", "stem", "seed"),
     [("eval_tp", "iou", 0), ("eval_tp", "hitmiss", 0), ("eval_tp_seed7", "iou", 7)],
 )
-@pytest.mark.filterwarnings("ignore:.*interval has width 0.*:salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore:.*interval has width 0.*:salstats.errors.SalstatsWarning")
 def test_order_interval_equals_the_chexlocalize_summaries(shared, folder, stem, seed):
     base, scores = chexlocalize(shared, folder, stem)
     draws = legacy_draws(seed, scores["case"].nunique())
@@ -227,7 +227,7 @@ def test_many_undefined_replicates_warn_and_are_counted():
     assert got.loc["b", "n_undefined"] == 0
 
 
-@pytest.mark.filterwarnings("default:.*fewer than (20|4) gives:salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("default:.*fewer than (20|4) gives:salstats.errors.SalstatsWarning")
 def test_few_units_warn_beside_percentile_limits():
     scores = scores_of(np.linspace(0.2, 0.6, 12))
     with pytest.warns(SalstatsWarning, match="rest on 12 units for metric iou, method gradcam"):
@@ -309,7 +309,7 @@ def test_t_interval_of_an_average_has_satterthwaite_degrees_of_freedom(sizes):
     assert got["df"] == pytest.approx(df, rel=1e-12)
 
 
-@pytest.mark.filterwarnings("ignore:.*limits hold values:salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore:.*limits hold values:salstats.errors.SalstatsWarning")
 def test_degrees_of_freedom_of_an_average_know_shared_units():
     # five rare tasks in the same four cases bring four cases' worth of information, not twenty
     rng = np.random.default_rng(2)
@@ -341,7 +341,7 @@ def test_a_few_large_patients_among_many_small_ones_warn():
         ss.summarize(scores, interval="t")
 
 
-@pytest.mark.filterwarnings("ignore:.*limits hold values:salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore:.*limits hold values:salstats.errors.SalstatsWarning")
 def test_a_reader_is_one_unit_in_every_data_set():
     frame = pd.concat(
         [scores_of([0.1, 0.3, 0.4], reader=["r1", "r2", "r3"]).assign(dataset=d) for d in ("a", "b")]
@@ -358,7 +358,7 @@ def test_draws_count_units_in_sorted_order_whatever_the_categories():
     pd.testing.assert_frame_equal(ss.bootstrap(scores, draws=draws), ss.bootstrap(categorical, draws=draws))
 
 
-@pytest.mark.filterwarnings("ignore:.*limits hold values:salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore:.*limits hold values:salstats.errors.SalstatsWarning")
 def test_cases_with_more_seeds_than_others_warn():
     frame = pd.concat([scores_of([0.1, 0.2], seed="1"), scores_of([0.4], seed="2")])
     with pytest.warns(SalstatsWarning, match=r"1 to 2 rows each \(seed\).*average each case first"):
@@ -378,7 +378,7 @@ def test_same_case_id_in_two_data_sets_is_two_units():
     assert ss.summarize(frame, by=["metric", "method"], interval="t")["n_units"].item() == 4
 
 
-@pytest.mark.filterwarnings("ignore:.*limits hold values:salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore:.*limits hold values:salstats.errors.SalstatsWarning")
 def test_data_sets_and_models_that_nobody_asked_to_take_together_are_said():
     parts = [scores_of([0.1, 0.3]).assign(dataset=d, model=m) for d in ("a", "b") for m in ("x", "y", "z")]
     frame = pd.concat(parts)

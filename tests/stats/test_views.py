@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from salstats.checks import ColumnError
+from salstats.errors import ColumnError
 from salstats.stats.views import over_views
 
 

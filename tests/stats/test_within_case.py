@@ -4,7 +4,7 @@ import pytest
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
 
-from salstats.checks import ColumnError, SalstatsWarning
+from salstats.errors import ColumnError, SalstatsWarning
 from salstats.stats.within_case import within_case_sd
 
 # sums of some hundred numbers near 1, in another order

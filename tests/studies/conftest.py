@@ -6,8 +6,8 @@ from contextlib import redirect_stderr, redirect_stdout
 
 import pytest
 
-from salstats.checks import SalstatsWarning
 from salstats.cli.app import run as run_command
+from salstats.errors import SalstatsWarning
 from salstats.studies import engine
 
 

@@ -8,7 +8,7 @@ import plotnine as p9
 import pytest
 
 import salstats as ss
-from salstats.checks import SalstatsError
+from salstats.errors import SalstatsError
 from salstats.studies import engine
 from salstats.studies.engine import Item, Made, Opened, Printed, Study, missing, rounded
 

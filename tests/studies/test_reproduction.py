@@ -10,7 +10,7 @@ from bench_scores import drawn_scores
 from study_files import write_study
 
 import salstats as ss
-from salstats.checks import SalstatsError
+from salstats.errors import SalstatsError
 from salstats.studies.engine import ItemFailed
 from salstats.studies.saliency_bench import SCORE_ITEMS
 from salstats.studies.saporta2022 import ITEMS as SAPORTA_ITEMS

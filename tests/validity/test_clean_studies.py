@@ -5,7 +5,7 @@ import warnings
 import pytest
 from clean_studies import clean_studies
 
-from salstats.checks import SalstatsWarning
+from salstats.errors import SalstatsWarning
 
 STUDIES = clean_studies()
 

@@ -15,9 +15,10 @@ import plotnine as p9
 from matplotlib import pyplot
 from matplotlib.figure import Figure as DrawnFigure
 
-from salstats.checks import InputFileError, SalstatsError, check_choice
+from salstats.checks import check_choice
 from salstats.display.plots.layout.figure import Figure
 from salstats.display.plots.layout.theme import MM_PER_INCH
+from salstats.errors import InputFileError, SalstatsError
 from salstats.files.outputs import check_target, page_names, write_files
 from salstats.jobs import end_with, not_counting
 

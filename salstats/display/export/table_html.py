@@ -6,12 +6,12 @@ from typing import Literal, TypeAlias
 
 from great_tables import GT
 
-from salstats.checks import SalstatsError
 from salstats.display.tables.layout import plain, signed_last
 from salstats.display.tables.rows import Cell, Row, Rows, rows_of
 from salstats.display.tables.widths import column_widths, number_lines
 from salstats.display.text.format import unbroken
 from salstats.display.text.markup import UNPRINTABLE, Child, Markup, element
+from salstats.errors import SalstatsError
 
 #: What headings head, as HTML's attribute `scope` has it.
 Scope: TypeAlias = Literal["col", "row"]

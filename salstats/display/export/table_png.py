@@ -11,7 +11,7 @@ from pathlib import Path
 
 from PIL import Image, ImageChops
 
-from salstats.checks import SalstatsError
+from salstats.errors import SalstatsError
 
 #: Environment variable with the path of the browser to use.
 VARIABLE = "SALSTATS_CHROME"

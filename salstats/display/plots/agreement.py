@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.checks import SalstatsError
 from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import interval_caption
 from salstats.display.plots.layout.axis_ticks import number_axes
@@ -18,6 +17,7 @@ from salstats.display.plots.layout.panel_grid import group_titles, panel_grid
 from salstats.display.plots.layout.points import CELL_POINTS, RASTER_POINTS, cell_layers
 from salstats.display.plots.layout.theme import GUIDE, PALETTE
 from salstats.display.text.labels import Labels
+from salstats.errors import SalstatsError
 from salstats.stats.agreement.comparing import differences
 
 #: Height of a panel as a multiple of its width.

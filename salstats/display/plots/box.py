@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.checks import SalstatsError, check_choice
+from salstats.checks import check_choice
 from salstats.display.plots.layout.captions import groups_without_note, scope_note
 from salstats.display.plots.layout.figure import figures
 from salstats.display.plots.layout.figure_rows import dodge_offsets, row_layout
@@ -18,6 +18,7 @@ from salstats.display.plots.layout.text_fit import crossed, short_labels
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import count_text, counted_range, joined
 from salstats.display.text.labels import Labels
+from salstats.errors import SalstatsError
 from salstats.stats.descriptions import box_values
 from salstats.stats.engine.carried import missing_scores
 from salstats.study import HUMAN

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.checks import SalstatsError, check_level, quoted
+from salstats.checks import check_level, quoted
 from salstats.display.estimates import Estimates, read_estimates
 from salstats.display.facts import clustering_sentence, p_value_sentence
 from salstats.display.plots.layout.axis_ticks import tick_texts
@@ -40,6 +40,7 @@ from salstats.display.text.cautions import caution_note
 from salstats.display.text.correlation import covariates_note
 from salstats.display.text.format import MISSING, count_range, fixed_text, joined, p_used
 from salstats.display.text.labels import Labels
+from salstats.errors import SalstatsError
 from salstats.stats.engine.coefficients import RECORDS as COEFFICIENTS
 from salstats.study import HUMAN
 

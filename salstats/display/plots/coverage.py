@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.checks import SalstatsError, check_columns, check_frame
+from salstats.checks import check_columns, check_frame
 from salstats.display.plots.layout.axis_ticks import axis_breaks, tick_texts
 from salstats.display.plots.layout.figure import figures
 from salstats.display.plots.layout.legends import legend_columns
@@ -17,6 +17,7 @@ from salstats.display.plots.layout.text_fit import text_mm
 from salstats.display.plots.layout.theme import LINETYPES, PALETTE
 from salstats.display.text.format import count_range
 from salstats.display.text.labels import Labels
+from salstats.errors import SalstatsError
 
 #: Height of a panel as a multiple of its width.
 _HEIGHT_SHARE = 0.9

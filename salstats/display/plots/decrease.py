@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.checks import SalstatsError, check_choice, check_count, warn
+from salstats.checks import check_choice, check_count
 from salstats.display.estimates import Estimates, read_estimates
 from salstats.display.facts import (
     count_sentence,
@@ -28,6 +28,7 @@ from salstats.display.text.format import MINUS, STYLES, interval_text, p_used
 from salstats.display.text.labels import LAST, Labels
 from salstats.display.text.margins import margin_marks, pairs_as_methods
 from salstats.display.text.vocabulary import CONTRASTS, TERMS, in_sentence
+from salstats.errors import SalstatsError, warn
 from salstats.metrics.registry import direction
 from salstats.stats.engine.equivalence import split_verdicts
 
@@ -124,7 +125,7 @@ def plot_decrease(
         heading = with_interval(TERMS[term].heading, drawing.estimates)
         columns = {heading: interval_texts(drawn, decimals, style)}
     if ncol is not None:
-        warn("ncol= of plot_decrease() is n_columns= now", FutureWarning)
+        warn(FutureWarning("ncol= of plot_decrease() is n_columns= now"))
         n_columns = ncol
     if n_columns is None:
         n_columns = 1 if text else drawing.n_panels

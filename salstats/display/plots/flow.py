@@ -9,7 +9,7 @@ import pandas as pd
 import plotnine as p9
 from matplotlib.markers import CARETDOWN, CARETRIGHT
 
-from salstats.checks import SalstatsError, ValueRangeError, check_columns, check_frame
+from salstats.checks import check_columns, check_frame
 from salstats.display.plots.layout.figure import figures
 from salstats.display.plots.layout.pages import PAGE_HEIGHT_MM
 from salstats.display.plots.layout.text_fit import caption, caption_chars, caption_mm, chars_in, wrapped
@@ -24,6 +24,7 @@ from salstats.display.plots.layout.theme import (
 from salstats.display.text.format import count_text, counted, joined, plural
 from salstats.display.text.labels import Labels
 from salstats.display.text.packing import packed
+from salstats.errors import SalstatsError, ValueRangeError
 from salstats.stats.case_flow import DEFINED, FILE, NO_ROW, OF_REFERENCE, PAIRS, ROWS
 from salstats.stats.engine.carried import ABSENT, UNDEFINED
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.checks import SalstatsError, ValueRangeError, check_choice, check_count, quoted
+from salstats.checks import check_choice, check_count, quoted
 from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import (
     count_sentence,
@@ -44,6 +44,7 @@ from salstats.display.text.models import (
     term_names,
 )
 from salstats.display.text.vocabulary import CONTRASTS, TERMS
+from salstats.errors import SalstatsError, ValueRangeError
 from salstats.stats.agreement.records import common_label, is_agreement
 
 #: Decimals of ratios, and of terms that have no own number of decimals.

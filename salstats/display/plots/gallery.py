@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.checks import SalstatsError, check_columns, check_frame, check_numeric, quoted
+from salstats.checks import check_columns, check_frame, check_numeric, quoted
 from salstats.display.plots.layout.gallery_plan import Plan
 from salstats.display.plots.layout.overlay_layers import bar_layers
 from salstats.display.plots.layout.overlay_picture import Picture
@@ -27,6 +27,7 @@ from salstats.display.plots.overlay import (
 )
 from salstats.display.text.format import MISSING, fixed_text, joined
 from salstats.display.text.labels import Labels
+from salstats.errors import SalstatsError
 from salstats.study import HUMAN, Series
 
 #: Most columns of a gallery that fit a journal's column.

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.checks import ColumnError, SalstatsError, check_choice, quoted
+from salstats.checks import check_choice, quoted
 from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import count_sentence, interval_caption
 from salstats.display.plots.decrease import (
@@ -27,6 +27,7 @@ from salstats.display.text.labels import Labels
 from salstats.display.text.margins import pairs_as_methods
 from salstats.display.text.models import is_marginal, marginal_text
 from salstats.display.text.vocabulary import CONTRASTS
+from salstats.errors import ColumnError, SalstatsError
 from salstats.metrics.registry import direction
 
 SORTS = ("auto", "decrease", "estimate", "labels")

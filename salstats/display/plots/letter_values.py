@@ -8,7 +8,7 @@ import pandas as pd
 import plotnine as p9
 from matplotlib.colors import LinearSegmentedColormap, to_hex
 
-from salstats.checks import SalstatsError, check_columns, check_frame
+from salstats.checks import check_columns, check_frame
 from salstats.display.plots.layout.captions import groups_without_note
 from salstats.display.plots.layout.figure import figures
 from salstats.display.plots.layout.figure_rows import row_layout
@@ -18,6 +18,7 @@ from salstats.display.plots.layout.text_fit import crossed, short_labels
 from salstats.display.plots.layout.theme import REFERENCE
 from salstats.display.text.format import count_range, percent_text
 from salstats.display.text.labels import Labels
+from salstats.errors import SalstatsError
 from salstats.stats.letter_values import OUTSIDE
 
 _COLUMNS = ("covariate", "letter", "depth", "tail_share", "low", "high", "n", "n_missing", "n_outside")

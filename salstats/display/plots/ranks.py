@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.checks import SalstatsError, check_columns, check_frame
+from salstats.checks import check_columns, check_frame
 from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import count_sentence
 from salstats.display.plots.layout.axis_ticks import tick_texts
@@ -29,6 +29,7 @@ from salstats.display.plots.layout.theme import (
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import count_text, fixed_text, joined, p_text
 from salstats.display.text.labels import Labels
+from salstats.errors import SalstatsError
 from salstats.stats.adjust import find_procedure
 from salstats.stats.engine.paired_tests import RECORDS as TESTS
 from salstats.stats.engine.rank_schemes import RECORDS

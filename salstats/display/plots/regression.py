@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import pandas as pd
 import plotnine as p9
 
-from salstats.checks import SalstatsError
 from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import count_sentence, interval_caption, not_drawn_sentence
 from salstats.display.plots.decrease import reference_text
@@ -30,6 +29,7 @@ from salstats.display.text.labels import Labels
 from salstats.display.text.models import model_note, term_names
 from salstats.display.text.terms import normalized_note, side_text, term_rows, with_reference_rows
 from salstats.display.text.vocabulary import in_sentence
+from salstats.errors import SalstatsError
 from salstats.stats.models.design import INTERCEPT
 from salstats.stats.models.tidying import is_coefficient
 from salstats.study import HUMAN

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.checks import SalstatsError, check_by, check_columns, check_frame, check_numeric, quoted
+from salstats.checks import check_by, check_columns, check_frame, check_numeric, quoted
 from salstats.display.plots.layout.axis_ticks import number_axes
 from salstats.display.plots.layout.captions import distinct, scope_note
 from salstats.display.plots.layout.figure import figures
@@ -18,6 +18,7 @@ from salstats.display.plots.layout.theme import COLUMN_MM, GUIDE, PAGE_MM, PALET
 from salstats.display.text.format import counted, joined
 from salstats.display.text.labels import Labels
 from salstats.display.text.terms import model_text
+from salstats.errors import SalstatsError
 from salstats.stats.models.families import family_of
 from salstats.stats.models.residual_checks import normal_quantiles, quartile_line, smooth_curve
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.checks import SalstatsError, check_count, check_frame, check_numeric, quoted
+from salstats.checks import check_count, check_frame, check_numeric, quoted
 from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import interval_caption, not_drawn_sentence
 from salstats.display.plots.layout.axis_ticks import number_axes, tick_texts
@@ -20,6 +20,7 @@ from salstats.display.plots.layout.text_fit import short_labels
 from salstats.display.plots.layout.theme import COLUMN_MM, PAGE_MM, PALETTE
 from salstats.display.text.format import joined
 from salstats.display.text.labels import Labels
+from salstats.errors import SalstatsError
 from salstats.metrics.registry import direction
 
 #: Most tasks of a single panel, and of one of several panels: as many as there are colours.

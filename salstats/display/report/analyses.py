@@ -10,13 +10,14 @@ import numpy as np
 import pandas as pd
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError, check_columns, distinct_warnings, quoted
+from salstats.checks import check_columns, quoted
 from salstats.display.report.calls import COMPARED, SCORED, assigned, call_text
 from salstats.display.report.model import Settings
 from salstats.display.report.ranking import compared_rows, first_means
 from salstats.display.report.wording import pooled_rows
 from salstats.display.text.format import counted, joined
 from salstats.display.text.labels import LAST, Labels
+from salstats.errors import ColumnError, SalstatsError, distinct_warnings
 from salstats.frames import (
     DEFAULT_BY,
     IDENTIFIER_COLUMNS,
@@ -206,8 +207,8 @@ class Analyses:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             yield
-        for subject, text in distinct_warnings(caught).items():
-            self.warnings.setdefault(subject, text)
+        for subject, warning in distinct_warnings(caught).items():
+            self.warnings.setdefault(subject, str(warning))
 
 
 def run_analyses(

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import pandas as pd
 import plotnine as p9
 
-from salstats.checks import SalstatsError
 from salstats.display.text.labels import Labels
+from salstats.errors import SalstatsError
 from salstats.stats.picking import pick_cases
 
 #: What a case is picked for.

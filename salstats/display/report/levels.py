@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from salstats.checks import SalstatsWarning
 from salstats.display.report.caveats import caveats
 from salstats.display.report.wording import Words, decimals, listed, pooled_rows, spread
 from salstats.display.text.format import count_range, count_text, counted, fixed_text, joined, percent_text
+from salstats.errors import SalstatsWarning
 from salstats.stats.case_flow import DEFINED, FILE, PAIRS, ROWS
 from salstats.stats.engine.carried import NOTHING_THERE, UNDEFINED
 from salstats.stats.missing_bounds import missing_bounds

@@ -8,8 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from salstats.checks import InputFileError, SalstatsError, check_choice, check_count, check_level
+from salstats.checks import check_choice, check_count, check_level
 from salstats.display.text.format import STYLES
+from salstats.errors import InputFileError, SalstatsError
 from salstats.stats.adjust import check_procedure
 from salstats.stats.engine.equivalence import Margin, check_tails
 from salstats.stats.engine.intervals import choose_interval

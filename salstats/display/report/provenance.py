@@ -10,10 +10,10 @@ from pathlib import Path
 import pandas as pd
 
 import salstats
-from salstats.checks import InputFileError
 from salstats.display.report.model import Settings
 from salstats.display.report.wording import Words
 from salstats.display.text.format import count_text, joined, level_text
+from salstats.errors import InputFileError
 from salstats.stats.adjust import find_procedure
 from salstats.stats.engine.intervals import RECOMMENDED
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from salstats.checks import SalstatsWarning, check_count, warn
+from salstats.checks import check_count
 from salstats.display.export.figure_files import FigureJobs
 from salstats.display.report.analyses import Analyses, run_analyses, settled, several
 from salstats.display.report.contents import Contents
@@ -18,6 +18,7 @@ from salstats.display.report.sections import sections
 from salstats.display.report.wording import Words
 from salstats.display.text.format import count_text, plural
 from salstats.display.text.labels import Labels
+from salstats.errors import SalstatsWarning, warn
 from salstats.jobs import counting
 from salstats.stats.engine.carried import is_absent
 
@@ -45,7 +46,7 @@ def write_report(
                 report = compose(used, done, words, examples)
         warned = write_folder(report, folder, figures, progress=progress)
     for subject, text in done.warnings.items():
-        warn(SalstatsWarning(text, subject))
+        warn(SalstatsWarning(text, subject=subject))
     for text in warned:
         warn(text)
     return done.frames

@@ -8,7 +8,6 @@ import pandas as pd
 import plotnine as p9
 
 import salstats as ss
-from salstats.checks import SalstatsError
 from salstats.display.plots.layout.figure import Figure
 from salstats.display.plots.layout.theme import TEXT_PT
 from salstats.display.report.calls import COMPARED, LABELS, Named, assigned, beginning, call_text
@@ -17,6 +16,7 @@ from salstats.display.report.contents import PARTS, Contents, Part, Show
 from salstats.display.report.main_result import main_sentences
 from salstats.display.report.model import Item, Section, Settings
 from salstats.display.report.results import result_sentences
+from salstats.errors import SalstatsError
 
 #: The end of a page's caption.
 _PAGE = re.compile(r" ?Page \d+ of \d+\.$")

@@ -7,7 +7,6 @@ from typing import Any
 import pandas as pd
 from great_tables import GT
 
-from salstats.checks import SalstatsError
 from salstats.display.estimates import Estimates
 from salstats.display.facts import clustering_sentence, paragraph, with_interval
 from salstats.display.tables import notes
@@ -18,6 +17,7 @@ from salstats.display.tables.placement import Placement, choose_placement, lay_o
 from salstats.display.tables.record import Table
 from salstats.display.text.correlation import covariates_note
 from salstats.display.text.labels import Labels
+from salstats.errors import SalstatsError
 from salstats.stats.engine.coefficients import RECORDS as COEFFICIENTS
 from salstats.stats.engine.coefficients import Record
 

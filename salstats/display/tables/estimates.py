@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from great_tables import GT
 
-from salstats.checks import SalstatsError, check_columns
+from salstats.checks import check_columns
 from salstats.display.estimates import Estimates, read_estimates
 from salstats.display.facts import BOUNDS, capitalized, p_value_text, paragraph, with_interval
 from salstats.display.tables import notes
@@ -21,6 +21,7 @@ from salstats.display.text.labels import Labels
 from salstats.display.text.margins import margin_marks, margin_note
 from salstats.display.text.models import is_marginal, marginal_note, marginal_text
 from salstats.display.text.vocabulary import TERMS
+from salstats.errors import SalstatsError
 from salstats.stats.agreement.records import is_agreement, short_label
 from salstats.stats.engine.fixed_factors import FIXED, NOUNS
 

@@ -11,11 +11,11 @@ import pandas as pd
 from great_tables import GT, html, loc, style
 
 from salstats import __version__
-from salstats.checks import SalstatsError
 from salstats.display.tables import notes
 from salstats.display.tables.fitting import on_page
 from salstats.display.tables.record import Column, Table, decimal_point_pads, has_counts_as_labels
 from salstats.display.tables.rows import rows_of, text_of
+from salstats.errors import SalstatsError
 
 #: Thickness of rules above and below the table, and between its head, body and foot. Rules have the colour
 #: of the page's text, so that a table can stand on a dark page.

@@ -6,11 +6,12 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, SalstatsError, ValueRangeError, check_columns, check_count, quoted
+from salstats.checks import check_columns, check_count, quoted
 from salstats.display.estimates import Estimates
 from salstats.display.facts import adjustment_text, procedure_name
 from salstats.display.text.format import star_note, star_text
 from salstats.display.text.margins import margin_marks
+from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 from salstats.metrics.registry import direction
 from salstats.stats.adjust import INTERCEPT
 from salstats.stats.engine.equivalence import SIDES, split_verdicts

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from salstats.checks import SalstatsError
 from salstats.display.estimates import Estimates
 from salstats.display.facts import adjustment_text
 from salstats.display.tables.models import Frames, combine, model_columns
 from salstats.display.tables.placement import key_of
 from salstats.display.text.format import row_p_text
 from salstats.display.text.terms import factors_of_rows
+from salstats.errors import SalstatsError
 
 
 def factor_tests(

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, SalstatsError, quoted
+from salstats.checks import quoted
 from salstats.display.estimates import Estimates, read_estimates
 from salstats.display.tables.placement import Key, key_of
 from salstats.display.text.format import (
@@ -20,6 +20,7 @@ from salstats.display.text.format import (
 )
 from salstats.display.text.labels import Labels
 from salstats.display.text.terms import group_text, side_text, term_rows, variables_in
+from salstats.errors import ColumnError, SalstatsError
 from salstats.stats.adjust import INTERCEPT
 from salstats.stats.models.components import RESIDUAL
 from salstats.stats.models.families import FAMILIES

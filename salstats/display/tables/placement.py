@@ -7,9 +7,10 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, SalstatsError, quoted
+from salstats.checks import quoted
 from salstats.display.estimates import Estimates
 from salstats.display.text.labels import LAST, Labels
+from salstats.errors import ColumnError, SalstatsError
 
 Key: TypeAlias = tuple[str, ...]
 #: Values of columns as positions in the order of their labels.

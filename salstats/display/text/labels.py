@@ -8,8 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from salstats.checks import FormulaError, SalstatsError, quoted, warn
+from salstats.checks import quoted
 from salstats.display.text.format import MISSING
+from salstats.errors import FormulaError, SalstatsError, warn
 from salstats.metrics.registry import METRICS, known_metric
 from salstats.stats.agreement.records import LABELS as AGREEMENT
 from salstats.stats.engine.carried import SEVERAL

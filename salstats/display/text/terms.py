@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from salstats.checks import FormulaError
 from salstats.display.text.format import joined
 from salstats.display.text.labels import TIMES, Labels
+from salstats.errors import FormulaError
 from salstats.stats.models.formulas import Factor, Formula, parse_formula
 
 #: Columns without values in the row of a reference level.

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ValueRangeError, check_choice, check_level, warn
+from salstats.checks import check_choice, check_level
+from salstats.errors import ValueRangeError, warn
 from salstats.frames import estimates_frame, text_column
 from salstats.stats.agreement.comparing import AgreementDesign, agreement_design, read_by, readings_of
 from salstats.stats.agreement.readings import Coefficients, Readings

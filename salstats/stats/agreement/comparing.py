@@ -8,16 +8,8 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from salstats.checks import (
-    ColumnError,
-    SalstatsWarning,
-    ValueRangeError,
-    check_by,
-    check_columns,
-    check_frame,
-    quoted,
-    warn,
-)
+from salstats.checks import check_by, check_columns, check_frame, quoted
+from salstats.errors import ColumnError, SalstatsWarning, ValueRangeError, warn
 from salstats.frames import DEFAULT_BY, KEY_COLUMNS, ColumnCodes, coded_scores
 from salstats.stats.agreement.readings import Readings
 from salstats.stats.agreement.records import CATEGORIES, CONTINUOUS, KINDS, Agreement

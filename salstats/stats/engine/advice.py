@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from salstats.checks import warn
+from salstats.errors import warn
 from salstats.metrics.registry import known_metric
 from salstats.stats.engine.design import named_groups
 from salstats.stats.engine.estimands import Target, ratio

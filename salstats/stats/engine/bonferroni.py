@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 from scipy import special, stats
 
-from salstats.checks import ColumnError, SalstatsError, check_level
+from salstats.checks import check_level
+from salstats.errors import ColumnError, SalstatsError
 from salstats.stats.engine.intervals import RECORDS, Basis, Interval, find_interval
 from salstats.stats.engine.monte_carlo import fewest_replicates
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from salstats.checks import SalstatsError, did_you_mean, quoted, warn
+from salstats.checks import did_you_mean, quoted
+from salstats.errors import SalstatsError, warn
 from salstats.frames import ColumnCodes
 from salstats.stats.engine.carried import nothing_there
 from salstats.stats.engine.design import (

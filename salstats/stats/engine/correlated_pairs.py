@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from salstats.checks import ColumnError, ValueRangeError, check_choice, quoted
+from salstats.checks import check_choice, quoted
+from salstats.errors import ColumnError, ValueRangeError
 from salstats.stats.engine import influences as influence
 from salstats.stats.engine.coefficients import FEWEST_PAIRS, RECORDS, UNDEFINED, Coefficient, coefficient
 from salstats.stats.engine.partial_correlation import COVARIATES_OF, Residuals, partial_coefficient, residuals

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, check_by, quoted, warn
+from salstats.checks import check_by, quoted
+from salstats.errors import ColumnError, warn
 from salstats.frames import DEFAULT_BY, ColumnCodes, case_key, coded_scores
 from salstats.stats.engine.units import Units
 

@@ -10,7 +10,8 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from salstats.checks import SalstatsError, ValueRangeError, did_you_mean, quoted, warn
+from salstats.checks import did_you_mean, quoted
+from salstats.errors import SalstatsError, ValueRangeError, warn
 from salstats.metrics.registry import direction, known_metric
 from salstats.stats.engine.inference import Estimates
 from salstats.stats.engine.intervals import RECORDS, Basis, Interval, find_interval

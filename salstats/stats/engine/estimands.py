@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ValueRangeError
+from salstats.errors import ValueRangeError
 from salstats.frames import CodedColumn
 from salstats.metrics.registry import known_metric
 from salstats.score_checks import RANGE_ROUNDING

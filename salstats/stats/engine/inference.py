@@ -5,13 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from salstats.checks import (
-    ValueRangeError,
-    check_count,
-    check_draws,
-    check_generator,
-    check_level,
-)
+from salstats.checks import check_count, check_draws, check_generator, check_level
+from salstats.errors import ValueRangeError
 from salstats.stats.engine import advice, limits
 from salstats.stats.engine.advice import ROUNDING
 from salstats.stats.engine.cautions import (

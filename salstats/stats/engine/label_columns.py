@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from salstats.checks import warn
+from salstats.errors import warn
 
 #: Nouns whose numbers are labels, by themselves or after other words: `site`, `imaging_site`.
 _LABELS = {

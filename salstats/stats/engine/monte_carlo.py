@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from salstats.checks import check_numeric, warn
+from salstats.checks import check_numeric
+from salstats.errors import warn
 
 #: Relative difference of levels and P values that is rounding, as that of 1 - 0.95 and 0.05.
 ROUNDING = 1e-9

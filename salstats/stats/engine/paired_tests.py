@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from salstats.checks import SalstatsError
+from salstats.errors import SalstatsError
 from salstats.stats.engine.advice import ROUNDING
 from salstats.stats.engine.comparisons import Compared
 from salstats.stats.engine.cr2 import cr2

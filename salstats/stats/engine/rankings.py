@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, ValueRangeError, check_by, check_choice, check_draws, warn
+from salstats.checks import check_by, check_choice, check_draws
+from salstats.errors import ColumnError, ValueRangeError, warn
 from salstats.frames import ColumnCodes, coded_scores
 from salstats.metrics.registry import direction
 from salstats.stats.engine.advice import FEW_UNITS

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from salstats.checks import warn
+from salstats.errors import warn
 from salstats.frames import ColumnCodes, distinct_codes, first_rows, insert_column
 from salstats.stats.engine.carried import counts_of_rows, nothing_there, pooled_columns
 from salstats.stats.engine.cautions import DIFFERENT_CASES, INCOMPLETE_PAIRS, add_caution

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, check_columns, warn
+from salstats.checks import check_columns
+from salstats.errors import ColumnError, warn
 from salstats.frames import KEY_COLUMNS, ColumnCodes, case_key, first_rows, text_column
 from salstats.stats.engine.patient_structure import find_patient_column, groups_in_names, numbering_restarts
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, SalstatsError, ValueRangeError, check_columns, check_numeric, quoted
+from salstats.checks import check_columns, check_numeric, quoted
+from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 from salstats.frames import ColumnCodes, case_key, first_rows, text_column
 from salstats.stats.engine.units import Units
 

@@ -6,16 +6,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from salstats.checks import (
-    ColumnError,
-    ValueRangeError,
-    check_by,
-    check_columns,
-    check_frame,
-    check_numeric,
-    did_you_mean,
-    quoted,
-)
+from salstats.checks import check_by, check_columns, check_frame, check_numeric, did_you_mean, quoted
+from salstats.errors import ColumnError, ValueRangeError
 from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS, ColumnCodes, check_table, coded_scores
 from salstats.stats.engine.label_columns import warn_of_correlated_labels
 from salstats.stats.engine.units import Unit, unit_columns

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from salstats.checks import ValueRangeError, check_choice, quoted
+from salstats.checks import check_choice, quoted
+from salstats.errors import ValueRangeError
 from salstats.stats.engine.intervals import RECOMMENDED
 from salstats.stats.engine.units import Unit
 from salstats.stats.models.errors import CHOICES, CLUSTERED, OF_MIXED

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from salstats.checks import SalstatsError, check_level
+from salstats.checks import check_level
+from salstats.errors import SalstatsError
 from salstats.stats.models.design import is_categorical
 from salstats.stats.models.mixed.profiles import variance_limits
 from salstats.stats.models.mixed.ratio_tests import likelihood_ratio

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, FormulaError, ValueRangeError, check_numeric, quoted, warn
+from salstats.checks import check_numeric, quoted
+from salstats.errors import ColumnError, FormulaError, ValueRangeError, warn
 from salstats.frames import IDENTIFIER_COLUMNS
 from salstats.stats.engine.label_columns import holds_labels
 from salstats.stats.models.formulas import Factor, Formula, alias

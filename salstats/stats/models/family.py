@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from salstats.checks import SalstatsError
+from salstats.errors import SalstatsError
 
 #: A column is aliased (depends on earlier ones) where the part of it that is orthogonal to these is shorter
 #: than this share of its length, as in R's `lm`.

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, ValueRangeError, quoted
+from salstats.checks import quoted
+from salstats.errors import ColumnError, ValueRangeError
 from salstats.stats.engine.units import Unit
 from salstats.stats.models.choices import Asked
 from salstats.stats.models.components import of_mixed_models

@@ -10,7 +10,7 @@ from typing import Any
 
 from formulaic.parser import DefaultFormulaParser
 
-from salstats.checks import FormulaError
+from salstats.errors import FormulaError
 from salstats.stats.models.random_effects import QUOTED, without_random_effects
 
 #: Transforms of one argument that a formula may call.

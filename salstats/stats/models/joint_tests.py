@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from salstats.checks import FormulaError, quoted
+from salstats.checks import quoted
+from salstats.errors import FormulaError
 from salstats.frames import estimates_frame
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
 from salstats.stats.engine.units import Unit

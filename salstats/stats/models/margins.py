@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, ValueRangeError, check_choice, check_level, quoted
+from salstats.checks import check_choice, check_level, quoted
+from salstats.errors import ColumnError, ValueRangeError
 from salstats.frames import text_column
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
 from salstats.stats.engine.comparisons import ALL

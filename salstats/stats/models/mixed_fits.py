@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from salstats.checks import FormulaError, SalstatsError, ValueRangeError
+from salstats.errors import FormulaError, SalstatsError, ValueRangeError
 from salstats.stats.models.design import Design, Variable, build_design, is_categorical
 from salstats.stats.models.errors import OF_MIXED
 from salstats.stats.models.family import NotEstimableError, Solution

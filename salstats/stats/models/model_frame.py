@@ -5,13 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from salstats.checks import (
-    ColumnError,
-    FormulaError,
-    check_by,
-    check_columns,
-    quoted,
-)
+from salstats.checks import check_by, check_columns, quoted
+from salstats.errors import ColumnError, FormulaError
 from salstats.frames import KEY_COLUMNS, ColumnCodes, valid_scores
 from salstats.stats.engine.carried import ABSENT, absent_pairs
 from salstats.stats.engine.comparisons import LACKING, pair_with_reference

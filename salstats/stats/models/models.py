@@ -9,13 +9,8 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from salstats.checks import (
-    ColumnError,
-    SalstatsError,
-    ValueRangeError,
-    check_frame,
-    warn,
-)
+from salstats.checks import check_frame
+from salstats.errors import ColumnError, SalstatsError, ValueRangeError, warn
 from salstats.frames import (
     SCORES_COLUMNS,
     ColumnCodes,

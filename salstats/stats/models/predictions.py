@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from salstats.checks import ColumnError, ValueRangeError, check_count, check_level, quoted
+from salstats.checks import check_count, check_level, quoted
+from salstats.errors import ColumnError, ValueRangeError
 from salstats.frames import ESTIMATE_COLUMNS, estimates_frame
 from salstats.stats.engine.units import Unit
 from salstats.stats.models.choices import Asked

@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 from scipy import optimize, special
 
-from salstats.checks import FormulaError, check_level
+from salstats.checks import check_level
+from salstats.errors import FormulaError
 from salstats.frames import estimates_frame
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
 from salstats.stats.engine.units import Unit

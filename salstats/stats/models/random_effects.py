@@ -3,7 +3,7 @@
 import re
 from itertools import pairwise
 
-from salstats.checks import FormulaError
+from salstats.errors import FormulaError
 
 #: Quoted text, in which operators have no meaning.
 QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")

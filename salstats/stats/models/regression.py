@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ValueRangeError, check_choice, check_level, quoted, warn
+from salstats.checks import check_choice, check_level, quoted
+from salstats.errors import ValueRangeError, warn
 from salstats.frames import estimates_frame, text_column
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
 from salstats.stats.engine.cautions import Caution, add_caution

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from salstats.checks import SalstatsError, quoted
+from salstats.checks import quoted
+from salstats.errors import SalstatsError
 from salstats.frames import ColumnCodes
 from salstats.stats.engine.units import Units
 from salstats.stats.engine.weighting import UNIT, row_weights

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, InputFileError, SalstatsError, check_columns, check_level
+from salstats.checks import check_columns, check_level
+from salstats.errors import ColumnError, InputFileError, SalstatsError
 from salstats.frames import ESTIMATE_COLUMNS, estimates_frame, text_column
 from salstats.stats.models.design import INTERCEPT
 from salstats.stats.models.models import Fitted

@@ -6,14 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from salstats.checks import (
-    SalstatsError,
-    ValueRangeError,
-    check_choice,
-    check_count,
-    check_generator,
-    warn,
-)
+from salstats.checks import check_choice, check_count, check_generator
+from salstats.errors import SalstatsError, ValueRangeError, warn
 from salstats.stats.engine.design import check_one_metric, coded_by, group_label, group_list, row_groups
 from salstats.stats.engine.units import Unit, resolve_unit
 from salstats.stats.mrmc import covariances, figures

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import special
 
-from salstats.checks import SalstatsError, check_choice
+from salstats.checks import check_choice
+from salstats.errors import SalstatsError
 from salstats.stats.engine.fixed_factors import THESE_READERS
 
 #: Choices of the options `readers` and `cases`.

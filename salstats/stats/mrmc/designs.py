@@ -6,14 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from salstats.checks import (
-    ColumnError,
-    SalstatsError,
-    check_columns,
-    check_frame,
-    check_numeric,
-    quoted,
-)
+from salstats.checks import check_columns, check_frame, check_numeric, quoted
+from salstats.errors import ColumnError, SalstatsError
 from salstats.frames import KEY_COLUMNS, ColumnCodes, case_key
 from salstats.stats.engine.carried import is_absent
 from salstats.stats.engine.shared_cases import lacks_many

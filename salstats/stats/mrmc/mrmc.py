@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from salstats.checks import SalstatsError, check_level, did_you_mean, quoted, warn
+from salstats.checks import check_level, did_you_mean, quoted
+from salstats.errors import SalstatsError, warn
 from salstats.frames import estimates_frame, text_column
 from salstats.stats.adjust import adjusted_if_asked, check_procedure
 from salstats.stats.engine.advice import ROUNDING

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import special
 
-from salstats.checks import ValueRangeError
+from salstats.errors import ValueRangeError
 from salstats.stats.engine.limits import wilson
 from salstats.stats.planning import formulas
 from salstats.stats.planning.populations import Draw

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from salstats.checks import SalstatsError, ValueRangeError, check_choice, quoted
+from salstats.checks import check_choice, quoted
+from salstats.errors import SalstatsError, ValueRangeError
 from salstats.stats.engine.advice import ROUNDING
 from salstats.stats.planning.formulas import Components
 

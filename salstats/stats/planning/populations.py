@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from salstats.checks import ValueRangeError
+from salstats.errors import ValueRangeError
 from salstats.metrics.registry import known_metric
 from salstats.stats.engine.units import Units
 from salstats.stats.planning.pilots import Pilot

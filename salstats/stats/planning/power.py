@@ -7,16 +7,14 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import (
-    SalstatsError,
-    ValueRangeError,
     check_choice,
     check_count,
     check_frame,
     check_generator,
     check_level,
     check_number,
-    warn,
 )
+from salstats.errors import SalstatsError, ValueRangeError, warn
 from salstats.frames import whole_column
 from salstats.stats.engine.cautions import SMALL_PILOT, add_caution
 from salstats.stats.engine.equivalence import Margin

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from salstats.checks import SalstatsError, SalstatsWarning, ValueRangeError, check_by
+from salstats.checks import check_by
+from salstats.errors import SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.frames import ColumnCodes, case_key
 from salstats.stats.engine.advice import ROUNDING
 from salstats.stats.engine.comparisons import pair_with_reference, reference_in_every_group

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from salstats.checks import SalstatsWarning
+from salstats.errors import SalstatsWarning
 from salstats.jobs import in_pieces
 from salstats.stats.contrast_rows import infer_and_test, options_for_flips, row_test_names, verdict_columns
 from salstats.stats.contrasts import difference, percent_decrease

@@ -7,7 +7,8 @@ from pathlib import Path
 import pandas as pd
 
 import salstats as ss
-from salstats.checks import SalstatsError, check_count
+from salstats.checks import check_count
+from salstats.errors import SalstatsError
 from salstats.readers.case_images import check_images
 from salstats.readers.lanfredi2021 import read_lanfredi2021_workbook
 from salstats.studies.engine import Item, Opened, Parser, Study

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.checks import SalstatsError
 from salstats.display.plots.layout.axis_ticks import log_breaks, log_texts, tick_texts
 from salstats.display.plots.layout.figure import figures
 from salstats.display.plots.layout.legends import group_scales, method_labels
@@ -24,6 +23,7 @@ from salstats.display.plots.layout.theme import (
 )
 from salstats.display.text.format import count_text, counted
 from salstats.display.text.labels import Labels
+from salstats.errors import SalstatsError
 from salstats.images.pictures import outlines, printed_shape
 from salstats.readers.case_images import read_grey
 from salstats.scoring.density_pictures import plot_pictures, share_per_pixel

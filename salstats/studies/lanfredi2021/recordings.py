@@ -8,9 +8,9 @@ import plotnine as p9
 from great_tables import GT
 
 import salstats as ss
-from salstats.checks import SalstatsError
 from salstats.display.text.format import MINUS, counted, interval_text, joined
 from salstats.display.text.labels import Labels
+from salstats.errors import SalstatsError
 from salstats.stats.engine.carried import HOW_SCORED
 from salstats.studies.engine import Made, table_of
 from salstats.studies.lanfredi2021.layouts import FORMULA, LAYOUTS, SHUFFLED, Layout, rows_of_table

@@ -8,9 +8,9 @@ from pathlib import Path
 import pandas as pd
 
 import salstats as ss
-from salstats.checks import SalstatsError, warn
 from salstats.display.text.format import joined
 from salstats.display.text.labels import Labels
+from salstats.errors import SalstatsError, warn
 from salstats.images.center_bias import CenterBias
 from salstats.readers.case_images import ImageSource
 from salstats.readers.gaze_files import find_phases

@@ -9,9 +9,9 @@ import pandas as pd
 
 import salstats as ss
 from salstats import datasets
-from salstats.checks import SalstatsError
 from salstats.display.text.format import MISSING, interval_text
 from salstats.display.text.labels import Labels
+from salstats.errors import SalstatsError
 from salstats.readers.lanfredi2021 import (
     SHEETS,
     read_lanfredi2021,

@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 
 import salstats as ss
-from salstats.checks import SalstatsError, check_choice
+from salstats.checks import check_choice
 from salstats.datasets import load_published
+from salstats.errors import SalstatsError
 from salstats.scoring.distances import DISTANCES, Spacing, distance_rule
 from salstats.studies.engine import Item, Opened, Parser
 from salstats.studies.engine import Study as Published

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, SalstatsError, check_choice, check_numeric, quoted, warn
+from salstats.checks import check_choice, check_numeric, quoted
+from salstats.errors import ColumnError, SalstatsError, warn
 from salstats.frames import KEY_COLUMNS, case_key, check_scores
 from salstats.metrics.registry import METRICS, known_metric
 from salstats.scoring.cases import ABSENT, EMPTY, NO_MAP, NO_MASK, NOT_FINITE

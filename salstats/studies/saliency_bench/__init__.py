@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 import salstats as ss
-from salstats.checks import SalstatsError
+from salstats.errors import SalstatsError
 from salstats.readers.case_images import check_images
 from salstats.studies.engine import Item, Opened, Parser, Printed, Study
 from salstats.studies.options import check_replicates, names_in

@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError, quoted, warn
+from salstats.checks import quoted
 from salstats.datasets import load_published
 from salstats.display.text.labels import Labels
+from salstats.errors import ColumnError, SalstatsError, warn
 from salstats.readers.case_images import ImageSource
 from salstats.study import HUMAN, Study
 

@@ -8,7 +8,6 @@ import plotnine as p9
 from great_tables import GT
 
 import salstats as ss
-from salstats.checks import SalstatsError
 from salstats.display.plots.layout.figure import figures
 from salstats.display.plots.layout.gallery_plan import plan
 from salstats.display.plots.layout.overlay_sheet import EDGE_MM, GAP_MM, Placed
@@ -17,6 +16,7 @@ from salstats.display.plots.overlay import image_note, overlay_figure
 from salstats.display.tables.layout import Column
 from salstats.display.text.format import MISSING, interval_text
 from salstats.display.text.labels import Labels
+from salstats.errors import SalstatsError
 from salstats.readers.case_images import ImageSource, check_images
 from salstats.scoring.masking import OTSU, mask_rule
 from salstats.scoring.pictures import Look, picture

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError
 from salstats.datasets import data_folder, load_published
 from salstats.display.facts import paragraph
 from salstats.display.tables.record import Column
 from salstats.display.text.format import counted, fixed_text
 from salstats.display.text.labels import Labels
+from salstats.errors import ColumnError
 from salstats.studies.engine import Cell, Made, table_of
 from salstats.studies.printed_names import match_names
 from salstats.studies.saliency_bench.frames import (

@@ -6,7 +6,7 @@ from functools import partial
 
 import pandas as pd
 
-from salstats.checks import SalstatsError
+from salstats.errors import SalstatsError
 from salstats.studies.engine import Item, Opened, Parser, Study, flag_of
 from salstats.studies.saporta2022.choices import choices, comparison
 from salstats.studies.saporta2022.covariates import (

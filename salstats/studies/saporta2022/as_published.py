@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pandas as pd
 
-from salstats.checks import SalstatsError, SalstatsWarning
+from salstats.errors import SalstatsError, SalstatsWarning
 from salstats.stats.contrasts import percent_decrease
 from salstats.stats.correlation import correlate
 from salstats.stats.engine import limits

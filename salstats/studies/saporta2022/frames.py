@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 import salstats as ss
-from salstats.checks import SalstatsError, SalstatsWarning
+from salstats.errors import SalstatsError, SalstatsWarning
 from salstats.frames import ESTIMATE_COLUMNS
 from salstats.readers.case_images import ImageSource
 from salstats.stats.engine.carried import NOTHING_THERE

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, SalstatsError, quoted, warn
+from salstats.checks import quoted
+from salstats.errors import ColumnError, SalstatsError, warn
 from salstats.frames import check_nesting
 from salstats.metrics.overlap import Counts
 from salstats.readers.chexlocalize_maps import ALIASES

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from salstats.checks import InputFileError, quoted
+from salstats.checks import quoted
+from salstats.errors import InputFileError
 from salstats.readers.chexlocalize import METHOD
 from salstats.readers.chexlocalize_maps import TASKS, task_name
 from salstats.readers.scores import read_scores

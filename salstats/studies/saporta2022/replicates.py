@@ -7,7 +7,8 @@ from pathlib import Path
 import pandas as pd
 
 import salstats as ss
-from salstats.checks import ColumnError, InputFileError, SalstatsError, check_columns, quoted
+from salstats.checks import check_columns, quoted
+from salstats.errors import ColumnError, InputFileError, SalstatsError
 from salstats.readers.chexlocalize_maps import TASKS, task_name
 from salstats.stats.engine.design import AVERAGE
 from salstats.studies.engine import Item, Made

@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 
 import salstats as ss
-from salstats.checks import SalstatsError, quoted, warn
+from salstats.checks import quoted
+from salstats.errors import SalstatsError, warn
 from salstats.files.checkpoints import checked_folder
 from salstats.metrics.overlap import Counts
 from salstats.readers.case_images import check_images

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import InputFileError
+from salstats.errors import InputFileError
 
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
@@ -97,7 +97,7 @@ def test_features_are_those_committed():
     pd.testing.assert_frame_equal(made, ss.datasets.load_digits_features(), check_dtype=False)
 
 
-@pytest.mark.filterwarnings("ignore:.*the baseline hides little:salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore:.*the baseline hides little:salstats.errors.SalstatsWarning")
 @pytest.mark.slow
 def test_a_quick_study_has_every_file_and_does_not_depend_on_the_processes(tmp_path):
     said = []

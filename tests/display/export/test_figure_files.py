@@ -17,10 +17,10 @@ from PIL import Image
 from tests_support import full_disk
 
 import salstats as ss
-from salstats.checks import InputFileError, SalstatsError
 from salstats.display.export.figure_files import FIGURE_SUFFIXES, FigureJobs, save_figure_as
 from salstats.display.plots.layout.theme import figure_size, theme_salstats
 from salstats.display.text.labels import Labels
+from salstats.errors import InputFileError, SalstatsError
 
 POINTS_PER_MM = 72 / 25.4
 #: A pixel is the least a raster's size can be off.

@@ -11,12 +11,12 @@ from display.table_examples import EXAMPLES, ODD, estimates, one_cell, rich, stu
 from great_tables import GT, html, loc, md, style
 
 import salstats as ss
-from salstats.checks import InputFileError, SalstatsError
 from salstats.display.export import table_files
 from salstats.display.export.table_files import csv_text, save_table_as, table_rows
 from salstats.display.export.table_html import html_page
 from salstats.display.tables.layout import build
 from salstats.display.tables.record import Column, Table
+from salstats.errors import InputFileError, SalstatsError
 
 #: Each ending with what its files begin with.
 STARTS = {

@@ -11,8 +11,8 @@ from great_tables import GT
 from PIL import Image, ImageChops
 
 import salstats as ss
-from salstats.checks import InputFileError, SalstatsError
 from salstats.display.export import table_png
+from salstats.errors import InputFileError, SalstatsError
 
 #: What a pixel may be off where a browser rounds.
 PIXELS = 1

@@ -7,7 +7,7 @@ from agreement_readings import frame_of
 from display.plots.estimate_figures import caption, layers
 
 import salstats as ss
-from salstats.checks import SalstatsError
+from salstats.errors import SalstatsError
 
 
 @pytest.fixture

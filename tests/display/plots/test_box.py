@@ -6,8 +6,8 @@ import pytest
 from display.plots.estimate_figures import caption, drawn_texts, nth_data, scale
 
 import salstats as ss
-from salstats.checks import SalstatsError, ValueRangeError
 from salstats.display.plots.layout.theme import COLUMN_MM, MM_PER_INCH, PALETTE, REFERENCE
+from salstats.errors import SalstatsError, ValueRangeError
 from salstats.stats.descriptions import box_values
 
 SCORES = ss.datasets.load_simulated()
@@ -121,8 +121,8 @@ def test_little_input_is_drawn(scores):
 
 
 @pytest.mark.parametrize(("metric", "beyond"), [("iou", [3.0]), ("hit", [])])
-@pytest.mark.filterwarnings("ignore:.*iou 3 lies outside its range:salstats.checks.SalstatsWarning")
-@pytest.mark.filterwarnings("ignore:rows of 3 methods:salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore:.*iou 3 lies outside its range:salstats.errors.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore:rows of 3 methods:salstats.errors.SalstatsWarning")
 def test_without_groups_there_is_one_box_of_all_scores(metric, beyond):
     scores = SCORES.query("metric == @metric").reset_index(drop=True)
     scores.loc[scores.index[: len(beyond)], "score"] = beyond

@@ -9,9 +9,9 @@ import pytest
 from display.plots.estimate_figures import caption, layers, scale, size_mm
 
 import salstats as ss
-from salstats.checks import SalstatsError, ValueRangeError
 from salstats.display.plots.layout.pages import PAGE_HEIGHT_MM
 from salstats.display.plots.layout.theme import COLUMN_MM, DIVERGING, MM_PER_INCH, PAGE_MM
+from salstats.errors import SalstatsError, ValueRangeError
 
 NAMES = ["iou", "prob", "elongation"]
 ESTIMATES = {("iou", "prob"): 0.62, ("iou", "elongation"): -0.31, ("prob", "elongation"): 0.04}

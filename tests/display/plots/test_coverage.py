@@ -6,7 +6,7 @@ import pytest
 from display.plots.estimate_figures import nth_data
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError
+from salstats.errors import ColumnError, SalstatsError
 
 
 def cells():

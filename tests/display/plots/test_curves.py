@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from display.plots.estimate_figures import caption, drawn_texts, layers, scale, size_mm
 
-from salstats.checks import ColumnError, SalstatsError
 from salstats.display.plots.curves import plot_curves
 from salstats.display.plots.layout.theme import COLUMN_MM, PAGE_MM
+from salstats.errors import ColumnError, SalstatsError
 from salstats.stats.summaries import mean_curves
 
 FRACTIONS = np.linspace(0, 1, 6)

@@ -17,8 +17,8 @@ from PIL import Image
 from scipy import ndimage
 
 import salstats as ss
-from salstats.checks import SalstatsError
 from salstats.display.plots.layout.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM, PALETTE
+from salstats.errors import SalstatsError
 
 VALUES = {"A": 20.0, "B": 3.0, "C": 60.0, "D": -40.0}
 

@@ -10,9 +10,9 @@ from display.plots.estimate_figures import LONG, MARKUP, decreases, estimates
 from matplotlib.offsetbox import OffsetBox
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError
 from salstats.display.plots.curves import plot_curves
 from salstats.display.plots.layout.pages import PAGE_HEIGHT_MM
+from salstats.errors import ColumnError, SalstatsError
 
 SCORES = ss.datasets.load_simulated()
 COVERAGE = ss.datasets.load_coverage()
@@ -107,7 +107,7 @@ FIGURES = {
     "agreement": (lambda f: ss.plot_agreement(f, agreeing(f)), ODD.query("metric == 'iou'"), True),
 }
 #: Calls whose rows repeat cases: what they say of it is not what is drawn here.
-pytestmark = pytest.mark.filterwarnings("ignore:.*:salstats.checks.SalstatsWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.*:salstats.errors.SalstatsWarning")
 
 
 def boxes_of(texts):

@@ -8,9 +8,9 @@ import pytest
 from display.plots.estimate_figures import caption, nth_data, size_mm
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError, ValueRangeError
 from salstats.display.plots.layout.pages import PAGE_HEIGHT_MM
 from salstats.display.plots.layout.theme import MM_PER_INCH
+from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 
 SCORES = ss.datasets.load_simulated()
 FLOW = ss.case_flow(SCORES, reference="human")

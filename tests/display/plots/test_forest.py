@@ -15,7 +15,7 @@ from display.plots.estimate_figures import (
 )
 
 import salstats as ss
-from salstats.checks import SalstatsError, ValueRangeError
+from salstats.errors import SalstatsError, ValueRangeError
 
 
 def subgroups():

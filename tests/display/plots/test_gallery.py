@@ -11,9 +11,9 @@ from display.plots.estimate_figures import caption, drawn_texts, layers, size_mm
 from display.plots.overlay_study import GRADCAM, PEOPLE, SHAPE, answer, box, hill, study
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError
 from salstats.display.plots.layout.gallery_plan import LEAST_MM
 from salstats.display.plots.layout.pages import PAGE_HEIGHT_MM
+from salstats.errors import ColumnError, SalstatsError
 from salstats.scoring.figures import plot_gallery
 from salstats.stats.picking import pick_cases
 from salstats.study import Case, Series, Study
@@ -176,7 +176,7 @@ def unequal(n_methods=9):
     return study, ss.score(study, metrics="iou")
 
 
-@pytest.mark.filterwarnings("ignore:.*:salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore:.*:salstats.errors.SalstatsWarning")
 @pytest.mark.parametrize(("width", "n_methods"), [(60, 2), (89, 5), (183, 2), (183, 9)])
 def test_pictures_are_large_enough_and_texts_hide_nothing(width, n_methods):
     study, scores = unequal(n_methods)

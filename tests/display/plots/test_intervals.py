@@ -19,7 +19,6 @@ from display.plots.estimate_figures import (
 from matplotlib.testing.compare import compare_images
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError
 from salstats.display.plots.layout.theme import (
     COLUMN_MM,
     MM_PER_INCH,
@@ -28,6 +27,7 @@ from salstats.display.plots.layout.theme import (
     REFERENCE,
     REFERENCE_SHAPE,
 )
+from salstats.errors import ColumnError, SalstatsError
 
 BASELINE = Path(__file__).parent / "baseline" / "intervals.png"
 #: Root mean square of grey levels: one mark or bar that is missing or stands elsewhere gives 3 or more,

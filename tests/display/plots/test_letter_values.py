@@ -6,7 +6,7 @@ import pytest
 from display.plots.estimate_figures import caption, drawn_texts, nth_data, scale
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError, ValueRangeError
+from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 
 SCORES = ss.datasets.load_simulated()
 VALUES = ss.letter_values(SCORES, ["n_instances", "elongation"])

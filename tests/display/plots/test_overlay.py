@@ -7,9 +7,9 @@ import pytest
 from display.plots.estimate_figures import caption, drawn_texts, layers, scale
 from display.plots.overlay_study import GRADCAM, PEOPLE, SHAPE, answer, box, hill, study
 
-from salstats.checks import InputFileError, SalstatsError, ShapeError, ValueRangeError
 from salstats.display.plots.layout.overlay_layers import bar_length
 from salstats.display.plots.layout.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
+from salstats.errors import InputFileError, SalstatsError, ShapeError, ValueRangeError
 from salstats.images.masks import encode
 from salstats.scoring.figures import plot_overlay
 from salstats.study import Case, Series, Study

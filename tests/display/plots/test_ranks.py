@@ -6,8 +6,8 @@ import pytest
 from display.plots.estimate_figures import caption, layers, scale
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError
 from salstats.display.plots.layout.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
+from salstats.errors import ColumnError, SalstatsError
 
 METHODS = ["cam", "ig", "lrp", "rise"]
 #: From the best to the worst.

@@ -6,8 +6,8 @@ from display.plots.estimate_figures import caption, layer_data, layers, size_mm
 from mrmc_readings import mrmc_frame
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError
 from salstats.display.plots.layout.theme import COLUMN_MM
+from salstats.errors import ColumnError, SalstatsError
 
 
 @pytest.fixture(scope="module")

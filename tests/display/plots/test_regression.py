@@ -14,8 +14,8 @@ from display.plots.estimate_figures import (
 )
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError
 from salstats.display.plots.layout.theme import REFERENCE, REFERENCE_SHAPE
+from salstats.errors import ColumnError, SalstatsError
 
 
 def terms(

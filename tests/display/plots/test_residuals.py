@@ -6,8 +6,8 @@ import pytest
 from display.plots.estimate_figures import caption, drawn_texts, layer_data, layers
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.display.plots.layout.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
+from salstats.errors import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.stats.models.residual_checks import normal_quantiles, quartile_line, smooth_curve
 
 TITLES = [

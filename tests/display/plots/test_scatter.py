@@ -9,9 +9,9 @@ import pytest
 from display.plots.estimate_figures import caption, drawn_texts, layer_data, layers, scale, size_mm
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.display.plots.layout.points import RASTER_POINTS
 from salstats.display.plots.layout.theme import COLUMN_MM, PAGE_MM, PALETTE, REFERENCE
+from salstats.errors import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
 
 BY = ["method", "task"]
 

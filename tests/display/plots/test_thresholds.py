@@ -6,8 +6,8 @@ import pytest
 from display.plots.estimate_figures import caption, drawn_texts, layer_data, layers, scale
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError, ValueRangeError
 from salstats.display.plots.layout.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
+from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 
 THRESHOLDS = [0.2, 0.3, 0.4, 0.5]
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from salstats.checks import SalstatsError
 from salstats.display.export.table_png import find_browser
+from salstats.errors import SalstatsError
 
 FLAGS = (
     "--headless",

@@ -6,7 +6,7 @@ import pytest
 from report_text import analyses_of, frames_of, sentences_of, settings_of
 
 import salstats as ss
-from salstats.checks import ColumnError
+from salstats.errors import ColumnError
 from salstats.stats.engine.cautions import BASELINE_SHOWS_MUCH, add_caution
 
 #: Covariates of the embedded study.
@@ -81,7 +81,7 @@ def test_a_method_that_always_fails_is_worse_although_its_decrease_has_no_interv
     assert "Grad-CAM and Occlusion scored worse" in sentences_of(hits)
 
 
-@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 def test_decreases_have_the_bounds_of_the_differences_p_values(small):
     frames = frames_of(small, test="bootstrap", n_replicates=99)
     keys = ["metric", "method", "task"]
@@ -119,7 +119,7 @@ def test_scores_that_say_little_still_give_a_report(small, spoil):
     assert ss.__version__ in text
 
 
-@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 def test_units_of_several_columns_or_without_an_id_are_those_of_every_analysis(small):
     frames = frames_of(small.assign(site="x"), unit="site, case")
     assert {str(u) for frame in frames.values() if "unit" in frame for u in frame["unit"]} == {"site, case"}

@@ -49,7 +49,7 @@ def reported(study):
     return scores if "reader" not in scores else scores[scores["reader"] != "r2"].drop(columns="reader")
 
 
-@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 @pytest.mark.parametrize(
     ("scores", "options"),
     [*((reported(study), {}) for study in STUDIES), (odd_scores(), ODD_OPTIONS)],

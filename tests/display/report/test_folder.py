@@ -8,10 +8,10 @@ import pytest
 from report_text import files, page_text
 
 import salstats as ss
-from salstats.checks import InputFileError
 from salstats.display.export.figure_files import FigureJobs
 from salstats.display.report.folder import check_folder, write_folder
 from salstats.display.report.model import Item, Report, Section
+from salstats.errors import InputFileError
 
 
 def write(folder, title="First", *, overwrite=False, provenance=()):

@@ -12,10 +12,10 @@ import pytest
 from report_frames import SETTINGS
 
 import salstats as ss
-from salstats.checks import InputFileError
 from salstats.display.report.provenance import file_digest, frame_digest, provenance_rows
 from salstats.display.report.wording import Words
 from salstats.display.text.labels import Labels
+from salstats.errors import InputFileError
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ import pytest
 from report_text import files, frames_of, page_text, sentences_of
 
 import salstats as ss
-from salstats.checks import ColumnError, InputFileError, SalstatsError
 from salstats.cli.app import run
+from salstats.errors import ColumnError, InputFileError, SalstatsError
 
 TABLES = {
     "description", "best", "means", "decrease", "difference", "auroc", "correlation",
@@ -124,7 +124,7 @@ def test_the_same_input_gives_the_same_bytes(small, tmp_path):
     assert digests[0] == digests[1]
 
 
-@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 def test_names_that_are_hard_to_show_stay_text(small, tmp_path):
     name = "<b>G&C_1%</b> \\ $x$ * β </script>"
     hard = small.assign(
@@ -142,7 +142,7 @@ def test_names_that_are_hard_to_show_stay_text(small, tmp_path):
 
 def test_warnings_of_the_analyses_are_given_and_on_the_page(small, tmp_path):
     few = small[small["case"].isin(small["case"].unique()[:6])]
-    with pytest.warns(ss.checks.SalstatsWarning) as caught:
+    with pytest.warns(ss.errors.SalstatsWarning) as caught:
         ss.report(few.assign(score=few["score"] * 100), tmp_path / "out", n_replicates=199, jobs=1)
     text = page_text(tmp_path / "out")
     assert all(" ".join(str(w.message).split()) in text for w in caught)

@@ -101,7 +101,7 @@ def odd_scores(name):
     return iou.assign(task=task).drop_duplicates(["case", "task", "method"]).drop(columns=bare)
 
 
-@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 @pytest.mark.parametrize("name", CORNERS)
 def test_sentences_keep_their_form_and_claim_nothing_more_in_every_corner(name):
     report = composed(

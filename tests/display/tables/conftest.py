@@ -10,7 +10,7 @@ import pytest
 from lxml import html
 
 import salstats as ss
-from salstats.checks import SalstatsWarning
+from salstats.errors import SalstatsWarning
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 #: Snapshots are only written where this says so.

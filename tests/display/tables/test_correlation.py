@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError
+from salstats.errors import ColumnError, SalstatsError
 
 
 @pytest.fixture(scope="module")

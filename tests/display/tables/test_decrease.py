@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError, ValueRangeError
+from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 
 
 def test_body_is_as_it_was_looked_at(decrease, same_as_snapshot):

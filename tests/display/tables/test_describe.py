@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import ColumnError, ValueRangeError
+from salstats.errors import ColumnError, ValueRangeError
 
 HEAD = ["Method", "n", "Undefined", "Patients", "Mean (SD)", "Median (Q1, Q3)", "At 0, n (%)", "At 1, n (%)"]
 

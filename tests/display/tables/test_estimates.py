@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError
+from salstats.errors import ColumnError, SalstatsError
 
 BAD = r"<b>x</b> & _a_ *b* 50% $y$ \z {{m^2}}"
 TASKS = ["Atelectasis", "Cardiomegaly", "Consolidation", "Edema", "Pleural Effusion", "Average"]
@@ -67,7 +67,7 @@ def test_one_grouping_column_gives_rows_and_the_heading_names_what_is_shown(scor
     assert "131 to 142 positive" in seen.note
 
 
-@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 def test_ranks_have_limits_of_replicates_and_no_confidence_interval(scores, read):
     ranks = ss.rank_stability(scores[scores["metric"] == "iou"], n_replicates=50)
     table, figure = read(ss.table_estimates(ranks)), ss.plot_forest(ranks)

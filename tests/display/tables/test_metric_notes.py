@@ -23,7 +23,7 @@ def penalised(scores):
     return rows.assign(metric="pdc").reset_index(drop=True)
 
 
-@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 @pytest.mark.parametrize("name", TABLES)
 def test_every_table_of_penalised_dice_says_that_it_is_a_reconstruction(name, penalised, read):
     assert METRICS["pdc"].note in read(TABLES[name](penalised)).note

@@ -3,8 +3,8 @@ import pytest
 from display.plots.test_power import plan
 
 import salstats as ss
-from salstats.checks import ColumnError
 from salstats.display.tables.layout import record_of
+from salstats.errors import ColumnError
 
 
 def test_rows_are_numbers_of_cases_in_groups_by_effect():

@@ -8,7 +8,7 @@ import pytest
 import statsmodels.formula.api as smf
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError
+from salstats.errors import ColumnError, SalstatsError
 
 FEATURES = ["n_instances", "area_ratio", "elongation"]
 # what stands in a table does not hang on what is pooled

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError
 from salstats.display.text.format import (
     MISSING,
     count_text,
@@ -21,6 +20,7 @@ from salstats.display.text.format import (
     row_p_text,
     star_text,
 )
+from salstats.errors import ColumnError, SalstatsError
 
 ROW = {"estimate": 0.566, "conf_low": 0.526, "conf_high": 0.606, "conf_level": 0.95, "p_value": 0.0004}
 

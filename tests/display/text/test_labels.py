@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import SalstatsError, SalstatsWarning
 from salstats.display.text.format import MISSING
 from salstats.display.text.labels import Labels
+from salstats.errors import SalstatsError, SalstatsWarning
 
 
 def test_house_labels_of_metrics_methods_and_columns():
@@ -153,7 +153,7 @@ def test_labels_must_be_a_mapping():
         Labels(["a"])
 
 
-@pytest.mark.filterwarnings("ignore:next to nothing is left:salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore:next to nothing is left:salstats.errors.SalstatsWarning")
 def test_who_stands_for_people_is_what_the_data_say_and_what_the_user_says_before():
     every = ss.datasets.load_digits_scores()
     scores = every.query("dataset == 'textured' and model == 'plain' and metric == 'iou'")

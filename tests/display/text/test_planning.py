@@ -3,7 +3,7 @@ import pytest
 from display.plots.test_power import plan
 
 import salstats as ss
-from salstats.checks import ColumnError
+from salstats.errors import ColumnError
 
 
 def test_a_simulated_plan_says_how_it_was_made_and_what_is_needed():

@@ -5,7 +5,7 @@ from agreement_readings import alone, frame_of
 from scipy import sparse
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsWarning, ValueRangeError
+from salstats.errors import ColumnError, SalstatsWarning, ValueRangeError
 from salstats.frames import ESTIMATE_COLUMNS
 from salstats.stats.agreement import bland_altman, icc, kappas
 from salstats.stats.agreement.readings import WithoutEach, once

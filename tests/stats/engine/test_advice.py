@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import SalstatsWarning
 from salstats.display import facts
 from salstats.display.estimates import read_estimates
+from salstats.errors import SalstatsWarning
 from salstats.stats.engine.advice import beyond_range
 from salstats.stats.engine.intervals import choose_interval
 

@@ -35,7 +35,7 @@ def scores(request):
     return frame.drop(columns="label").assign(reason=why)
 
 
-@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 @pytest.mark.parametrize(
     ("estimate", "noun"),
     [
@@ -57,7 +57,7 @@ def test_an_absent_finding_is_counted_apart_and_read_nowhere_as_missing(scores, 
     assert f"1 {noun}" in count_sentence(read_estimates(found, needed=()), missing=noun)
 
 
-@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 @pytest.mark.parametrize("known", [("label", "reason"), ("label",), ("reason",)])
 @pytest.mark.parametrize("reference", ["human", "cam"])
 def test_a_pair_is_absent_where_either_side_has_nothing_to_score(known, reference):
@@ -81,7 +81,7 @@ def test_a_pair_is_absent_where_either_side_has_nothing_to_score(known, referenc
         assert set(found["n_absent"]) == {8}
 
 
-@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 def test_a_task_called_overall_is_a_task_like_others(scores):
     renamed = scores.assign(task=scores["task"].replace({"a": "Overall"}))
     for estimate in (lambda s: ss.summarize(s, interval="t"), ss.describe):

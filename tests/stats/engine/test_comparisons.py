@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import SalstatsError, SalstatsWarning
+from salstats.errors import SalstatsError, SalstatsWarning
 from salstats.stats.engine.comparisons import pair_with_reference
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from salstats.checks import SalstatsWarning
+from salstats.errors import SalstatsWarning
 from salstats.stats.contrasts import difference
 from salstats.stats.engine.cr2 import cr2, influences
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import SalstatsWarning
+from salstats.errors import SalstatsWarning
 from salstats.stats.engine.cautions import POOLED_TASKS
 
 POOLED = "scores of 2 values of 'task' are taken together"
@@ -131,7 +131,7 @@ def test_mean_curves_of_several_tasks_are_told(scores):
     ss.mean_curves(curves, by=["method"], interval="t")
 
 
-@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 def test_what_is_pooled_stands_in_the_frame(scores):
     for estimate in (ss.correlate(scores, "score", "prob"), ss.regress(scores, "score ~ prob")):
         assert estimate["caution"].str.contains(POOLED_TASKS.name).all()

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 import salstats as ss
-from salstats.checks import SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.errors import SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.stats.engine.effect_sizes import EFFECT_SIZES, RECORDS
 
 REFERENCE = Path(__file__).parents[2] / "reference"
@@ -19,7 +19,7 @@ AGREES = 1e-9
 PINGOUIN_NAMES = {"g": "hedges", "d_av": "cohen", "cles": "cles"}
 LIMITS = ["effect", "effect_low", "effect_high"]
 # R's sets are small on purpose
-pytestmark = pytest.mark.filterwarnings("ignore:.*fewer than (20|4) gives:salstats.checks.SalstatsWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.*fewer than (20|4) gives:salstats.errors.SalstatsWarning")
 
 
 def scores_of(pairs: pd.DataFrame) -> pd.DataFrame:
@@ -152,7 +152,7 @@ def test_limits_hold_for_scores_of_thirty_patients(name):
     assert n_held >= stats.binom.ppf(1e-4, n_studies, 0.94)
 
 
-@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 @pytest.mark.parametrize("name", ["d_z", "g_z"])
 def test_a_shift_that_is_constant_but_for_rounding_has_no_size_by_its_sd(name):
     scores = np.random.default_rng(0).uniform(0, 0.8, 20)

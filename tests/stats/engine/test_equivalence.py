@@ -7,13 +7,13 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 import salstats as ss
-from salstats.checks import SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.errors import SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.stats.engine.intervals import RECORDS
 
 # R writes its P values to 17 digits
 RTOL = 1e-9
 # R's sets are small on purpose
-pytestmark = pytest.mark.filterwarnings("ignore:.*fewer than (20|4) gives:salstats.checks.SalstatsWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.*fewer than (20|4) gives:salstats.errors.SalstatsWarning")
 
 
 def as_scores(method, reference, metric="iou"):
@@ -156,7 +156,7 @@ def test_each_metric_has_its_margin_and_others_none(pair):
 
 def test_where_nothing_varies_nothing_is_shown():
     values = np.full(12, 0.4)
-    with pytest.warns(ss.checks.SalstatsWarning):
+    with pytest.warns(ss.errors.SalstatsWarning):
         got = ss.difference(as_scores(values, values), reference="b", interval="cr2", margin=0.1).iloc[0]
     assert np.isnan(got["p_margin"])
     assert got["verdict"] == "inconclusive"

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import SalstatsWarning
+from salstats.errors import SalstatsWarning
 from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS
 from salstats.stats.engine.few_units import few_equal_units, few_misranked, units_with_rarer_value
 

@@ -44,7 +44,7 @@ SPEAKING = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 @pytest.mark.parametrize("column", ["seed", "model"])
 @pytest.mark.parametrize("name", SPEAKING)
 def test_estimates_that_take_trainings_for_fixed_speak_of_these_trainings(name, column):
@@ -78,7 +78,7 @@ def test_models_that_are_compared_are_no_trainings_and_averages_over_them_are():
     assert "inference_to" not in ss.summarize(of_methods, by=["metric", "method"])
 
 
-@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 def test_trainings_that_are_drawn_are_not_fixed():
     scores = trained()
     assert "inference_to" not in ss.summarize(scores, unit="seed")
@@ -114,7 +114,7 @@ def test_tables_and_captions_say_that_trainings_are_fixed():
     assert sentence in ss.plot_intervals(means).labels.caption.replace("\n", " ")
 
 
-@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 def test_a_plan_from_trainings_speaks_of_those_of_each_method():
     scores = beside_a_human("seed")
     one = scores[scores["method"].eq("cam") & scores["seed"].eq("0")].assign(method="a training")

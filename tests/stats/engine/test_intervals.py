@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import SalstatsWarning, ValueRangeError
 from salstats.display.estimates import read_estimates
 from salstats.display.facts import interval_note
+from salstats.errors import SalstatsWarning, ValueRangeError
 from salstats.stats.engine.intervals import find_interval, names_of
 
 BOOT = Path(__file__).parents[2] / "reference" / "boot"

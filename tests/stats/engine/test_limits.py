@@ -8,7 +8,7 @@ from statsmodels.stats.proportion import proportion_confint
 from tests_support import limits, r_quantile
 
 import salstats as ss
-from salstats.checks import SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.errors import SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.frames import ColumnCodes
 from salstats.stats.engine import limits as kernels
 from salstats.stats.engine.design import index_groups
@@ -17,7 +17,7 @@ from salstats.stats.engine.units import resolve_unit
 from salstats.stats.engine.variances import jackknife
 
 # the hand-worked examples are small on purpose
-pytestmark = pytest.mark.filterwarnings("ignore:.*fewer than (20|4) gives:salstats.checks.SalstatsWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.*fewer than (20|4) gives:salstats.errors.SalstatsWarning")
 
 # the same arithmetic in another order of summation
 RTOL = 1e-12
@@ -137,7 +137,7 @@ def test_binary_interval_refuses_averages(boot60):
 
 
 @pytest.mark.parametrize("values", [np.r_[np.ones(2), np.zeros(23)], np.r_[np.full(19, 0.3), 0.9]])
-@pytest.mark.filterwarnings("ignore:.*limits hold values:salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore:.*limits hold values:salstats.errors.SalstatsWarning")
 def test_bootstrap_t_without_variance_in_many_replicates_has_no_limits(values):
     # replicates of equal scores lie infinitely many standard errors away: .12 and .36 of them here
     with pytest.warns(SalstatsWarning, match="no studentized limits"):

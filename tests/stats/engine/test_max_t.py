@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import SalstatsError
+from salstats.errors import SalstatsError
 from salstats.stats.engine.max_t import Drawn, joint_level, single_step, step_down, step_down_min_p
 
 
@@ -143,7 +143,7 @@ def test_of_a_comparison_every_pattern_of_signs_written_out(function, adjust):
     assert "p_adjusted_floor" not in found.columns
 
 
-@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 @pytest.mark.parametrize(
     "options",
     [{}, {"test": "signflip", "interval": "cr2"}, {"test": "bootstrap", "interval": "percentile"}],
@@ -225,7 +225,7 @@ def random_study(rng):
     return pd.concat(parts, ignore_index=True).assign(metric="hit" if is_binary else "iou")
 
 
-@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 @pytest.mark.parametrize("function", [ss.difference, ss.percent_decrease])
 @pytest.mark.parametrize(
     ("adjust", "p_value", "level"),

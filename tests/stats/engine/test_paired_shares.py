@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 import salstats as ss
-from salstats.checks import SalstatsError, ValueRangeError
+from salstats.errors import SalstatsError, ValueRangeError
 from salstats.stats.engine.paired_shares import difference_limits, ratio_limits
 
 ORACLE = pd.read_csv(Path(__file__).parents[2] / "reference" / "paired_shares" / "shares.csv")
@@ -97,7 +97,7 @@ def test_units_without_any_difference_have_limits():
         assert lost["conf_low"] < -5 < 5 < lost["conf_high"]
 
 
-@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 @pytest.mark.parametrize("function", [ss.difference, ss.percent_decrease])
 def test_only_single_pairs_of_0_and_1_have_them(function):
     own, other = np.array([1.0, 0, 0, 1, 1, 0, 1, 0]), np.array([1.0, 1, 1, 1, 0, 1, 1, 1])

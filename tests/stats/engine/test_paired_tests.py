@@ -5,12 +5,12 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import SalstatsError, ValueRangeError
+from salstats.errors import SalstatsError, ValueRangeError
 from salstats.stats.engine import paired_tests as paired
 
 RTOL = 1e-9
 # R's sets are small on purpose
-pytestmark = pytest.mark.filterwarnings("ignore:.*fewer than (20|4) gives:salstats.checks.SalstatsWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.*fewer than (20|4) gives:salstats.errors.SalstatsWarning")
 
 
 @pytest.fixture(scope="session")
@@ -66,7 +66,7 @@ def test_wilcoxon_of_the_real_readings_equals_r(r_data, r_expected):
         np.testing.assert_allclose([got["statistic"], got["p_value"]], [want["t"], want["p_t"]], rtol=RTOL)
 
 
-@pytest.mark.filterwarnings("ignore:unit='case' treats cases as independent:salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore:unit='case' treats cases as independent:salstats.errors.SalstatsWarning")
 def test_exact_mcnemar_equals_r_on_every_set(synth1_scores, r_expected):
     hits = synth1_scores[(synth1_scores["metric"] == "hit")]
     got = ss.difference(hits, reference="human", test="mcnemar", unit="case").set_index("task")

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import SalstatsWarning
 from salstats.cli.app import run
+from salstats.errors import SalstatsWarning
 from salstats.frames import ColumnCodes
 from salstats.stats.engine.patient_structure import groups_in_names
 from salstats.stats.engine.units import resolve_unit

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsWarning, ValueRangeError
+from salstats.errors import ColumnError, SalstatsWarning, ValueRangeError
 from salstats.stats.engine.inference import check_options
 from salstats.stats.engine.rank_schemes import SCHEMES, TIES, kendall_tau, signed_rank_test
 from salstats.stats.engine.rankings import Asked, rank_methods

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import SalstatsError, SalstatsWarning
 from salstats.display.text.cautions import caution_note
+from salstats.errors import SalstatsError, SalstatsWarning
 from salstats.frames import ColumnCodes
 from salstats.stats.engine.cautions import DIFFERENT_CASES, INCOMPLETE_PAIRS, rows_by_caution
 from salstats.stats.engine.shared_cases import shared_cases

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsWarning
+from salstats.errors import ColumnError, SalstatsWarning
 from salstats.frames import ColumnCodes
 from salstats.stats.engine.units import resolve_unit, says_units
 
@@ -30,7 +30,7 @@ def frame(**columns):
         lambda scores, unit: ss.auroc(scores, "size", "label", unit=unit),
     ],
 )
-@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 def test_several_columns_name_a_unit_together(call):
     n = 40
     scores = frame(case=np.arange(n), method="cam", score=np.linspace(0, 1, n), size=np.arange(n) % 7)
@@ -232,7 +232,7 @@ SPEAKING = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 @pytest.mark.parametrize("name", SPEAKING)
 def test_estimates_that_take_readers_for_fixed_speak_of_these_readers(name, tmp_path):
     call, whose = SPEAKING[name]
@@ -244,7 +244,7 @@ def test_estimates_that_take_readers_for_fixed_speak_of_these_readers(name, tmp_
     assert "inference_to" not in call(read_by("A"))
 
 
-@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 def test_an_average_over_readers_speaks_of_these_and_readers_who_are_drawn_of_others():
     scores = read_by("A", "B", "C")
     people = scores[scores["method"] == "human"]

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError, ValueRangeError
+from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 from salstats.stats.contrasts import difference, percent_decrease
 from salstats.stats.engine.cr2 import cr2
 from salstats.stats.summaries import bootstrap, summarize
@@ -152,7 +152,7 @@ def test_weights_of_one_change_nothing_of_hits(scores, interval) -> None:
     assert summarize(always, interval=interval).iloc[0]["conf_low"] > 0.85
 
 
-@pytest.mark.filterwarnings("ignore:pairs with one of their two scores:salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore:pairs with one of their two scores:salstats.errors.SalstatsWarning")
 def test_whole_weights_have_the_estimate_of_repeated_rows(scores) -> None:
     times = scores["sampling"].astype(int)
     rows = scores.loc[scores.index.repeat(times)].reset_index(drop=True)
@@ -164,7 +164,7 @@ def test_whole_weights_have_the_estimate_of_repeated_rows(scores) -> None:
     assert (found["n"] < told["n"]).all()
 
 
-@pytest.mark.filterwarnings("ignore:methods have scores of different cases:salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore:methods have scores of different cases:salstats.errors.SalstatsWarning")
 def test_a_weight_of_zero_leaves_a_case_out(scores) -> None:
     kept = scores.assign(w=np.where(scores["sampling"] == 1, 0.0, scores["sampling"]))
     options = {"interval": "cr2", "weights": "w"}

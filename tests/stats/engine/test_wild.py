@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import salstats as ss
-from salstats.checks import SalstatsWarning
+from salstats.errors import SalstatsWarning
 from salstats.stats.engine.cr2 import cr2
 from salstats.stats.engine.wild import Contrast, all_signs, flip, signs_of
 
@@ -157,7 +157,7 @@ def test_a_mean_of_decreases_is_tested_as_it_stands() -> None:
     assert by_cr2["statistic"] > 0
 
 
-@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 def test_a_group_without_pairs_has_no_p_value() -> None:
     scores = _paired(25, np.random.default_rng(8))
     scores.loc[(scores["task"] == "B") & (scores["method"] == "cam"), "score"] = np.nan

@@ -8,7 +8,7 @@ from scipy import stats
 from statsmodels.othermod.betareg import BetaModel
 
 import salstats as ss
-from salstats.checks import SalstatsWarning, ValueRangeError
+from salstats.errors import SalstatsWarning, ValueRangeError
 
 # betareg was run to 1e-15 of its likelihood, which is flat there
 RTOL = 1e-7

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 import salstats as ss
-from salstats.checks import SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.errors import SalstatsError, SalstatsWarning, ValueRangeError
 
 CROSSED = "score ~ modality + (1|case) + (1|reader)"
 SLOPES = "score ~ modality + (1|case) + (1 + modality|reader)"

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import ColumnError, FormulaError, ValueRangeError
+from salstats.errors import ColumnError, FormulaError, ValueRangeError
 from salstats.stats.models.design import build_design, read_variable
 from salstats.stats.models.formulas import parse_formula
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import SalstatsError, SalstatsWarning
+from salstats.errors import SalstatsError, SalstatsWarning
 from salstats.stats.models import models
 
 FORMULAS = ["iou ~ prob * task", "iou ~ area_ratio"]

@@ -7,7 +7,7 @@ import statsmodels.api as sm
 from regression_oracle import LINEAR, logit_model, rows_of
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsWarning
+from salstats.errors import ColumnError, SalstatsWarning
 
 # double precision on both sides; adj.r.squared near zero loses three digits to cancellation
 RTOL = 1e-10

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import ColumnError, FormulaError, SalstatsError
+from salstats.errors import ColumnError, FormulaError, SalstatsError
 from salstats.stats.models.formulas import MAX_LENGTH, parse_formula
 
 ROWS = pd.DataFrame(

@@ -6,7 +6,7 @@ import pytest
 from scipy import special
 
 import salstats as ss
-from salstats.checks import SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.errors import SalstatsError, SalstatsWarning, ValueRangeError
 
 FEATURES = "n_instances + area_ratio + elongation + irrectangularity"
 #: Models of `oracles/r/scripts/12_gee.R`.

@@ -7,7 +7,7 @@ from regression_oracle import LINEAR, rows_of
 from scipy import special
 
 import salstats as ss
-from salstats.checks import FormulaError, SalstatsWarning
+from salstats.errors import FormulaError, SalstatsWarning
 
 # R's models of the made-up scores take their tasks together
 pytestmark = pytest.mark.filterwarnings("ignore:scores of . values of 'task' are taken together")

@@ -10,7 +10,7 @@ from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
 
 import salstats as ss
-from salstats.checks import SalstatsWarning
+from salstats.errors import SalstatsWarning
 
 FOLDER = Path(__file__).parents[2] / "reference/type3"
 FORMULAS = {

@@ -8,7 +8,7 @@ import pytest
 from regression_oracle import logit_model, rows_of
 
 import salstats as ss
-from salstats.checks import SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.errors import SalstatsError, SalstatsWarning, ValueRangeError
 
 # R's models of the made-up scores take their tasks together
 pytestmark = pytest.mark.filterwarnings("ignore:scores of . values of 'task' are taken together")

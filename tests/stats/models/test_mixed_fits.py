@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import FormulaError, SalstatsWarning, ValueRangeError
+from salstats.errors import FormulaError, SalstatsWarning, ValueRangeError
 from salstats.readers.lanfredi2021 import read_lanfredi2021
 
 FEATURES = "n_instances + area_ratio + elongation + irrectangularity"

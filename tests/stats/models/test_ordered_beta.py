@@ -9,7 +9,7 @@ from scipy import integrate, optimize, stats
 from scipy.special import expit
 
 import salstats as ss
-from salstats.checks import SalstatsWarning, ValueRangeError
+from salstats.errors import SalstatsWarning, ValueRangeError
 
 REFERENCE = Path(__file__).parents[2] / "reference" / "ordered_beta"
 FORMULA = "{} ~ method * x"

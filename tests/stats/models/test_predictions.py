@@ -5,7 +5,7 @@ import statsmodels.api as sm
 from scipy import special, stats
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsWarning, ValueRangeError
+from salstats.errors import ColumnError, SalstatsWarning, ValueRangeError
 
 # R's models of the made-up scores take their tasks together
 pytestmark = pytest.mark.filterwarnings("ignore:scores of . values of 'task' are taken together")

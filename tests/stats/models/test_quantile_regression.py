@@ -8,7 +8,7 @@ import pytest
 from scipy import optimize, stats
 
 import salstats as ss
-from salstats.checks import FormulaError, SalstatsWarning, ValueRangeError
+from salstats.errors import FormulaError, SalstatsWarning, ValueRangeError
 
 REFERENCE = Path(__file__).parents[2] / "reference" / "quantreg"
 FORMULA = "score ~ method + x"

@@ -6,7 +6,7 @@ import pytest
 from regression_oracle import LINEAR, assert_columns_equal, logit_model, rows_of
 
 import salstats as ss
-from salstats.checks import ColumnError, FormulaError, SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.errors import ColumnError, FormulaError, SalstatsError, SalstatsWarning, ValueRangeError
 
 # R's models of the made-up scores take their tasks together
 pytestmark = pytest.mark.filterwarnings("ignore:scores of . values of 'task' are taken together")

@@ -6,7 +6,7 @@ import pytest
 from regression_oracle import assert_columns_equal
 
 import salstats as ss
-from salstats.checks import SalstatsWarning
+from salstats.errors import SalstatsWarning
 
 # the scripts use statsmodels' OLS by pseudo-inverse, here QR; p-values are as small as 1e-46
 SCRIPT_RTOL = 1e-9
@@ -66,7 +66,7 @@ def _compare(result, expected):
 
 @pytest.mark.parametrize("metric", ["pred_iou", "pred_hitmiss"])
 @pytest.mark.parametrize("gap", [False, True])
-@pytest.mark.filterwarnings("ignore:units are told by:salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore:units are told by:salstats.errors.SalstatsWarning")
 def test_feature_regressions_of_chexlocalize_are_reproduced_unrounded(study, scores, metric, gap):
     expected = pd.read_csv(study / "regression_full_precision.csv")
     outcome = metric.removeprefix("pred_") + "_diff" if gap else metric
@@ -90,7 +90,7 @@ def test_feature_regressions_of_chexlocalize_are_reproduced_unrounded(study, sco
 
 
 @pytest.mark.parametrize(("outcome", "file"), [("iou", "eval_full/iou"), ("hitmiss", "eval_tp/hitmiss")])
-@pytest.mark.filterwarnings("ignore:units are told by:salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore:units are told by:salstats.errors.SalstatsWarning")
 def test_model_assurance_regressions_of_chexlocalize_are_reproduced_unrounded(study, outcome, file):
     expected = pd.read_csv(study / "regression_full_precision.csv")
     expected = expected[(expected["script"] == "model_assurance") & (expected["y"] == outcome)]

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError
+from salstats.errors import ColumnError, SalstatsError
 from salstats.stats.models import covariance
 from tests.weights_oracle import WEIGHTS, by_r, weighted_scores
 

@@ -10,7 +10,7 @@ from regression_oracle import assert_columns_equal
 from scipy import stats
 
 import salstats as ss
-from salstats.checks import SalstatsWarning
+from salstats.errors import SalstatsWarning
 from salstats.stats.models.standard_errors import of_combinations
 
 # both sides solve by QR in double precision

@@ -10,7 +10,7 @@ from statsmodels.othermod.betareg import BetaModel
 from statsmodels.tsa.ar_model import AutoReg
 
 import salstats as ss
-from salstats.checks import ColumnError, InputFileError, SalstatsError, ValueRangeError
+from salstats.errors import ColumnError, InputFileError, SalstatsError, ValueRangeError
 
 # R's models of the made-up scores take their tasks together
 pytestmark = pytest.mark.filterwarnings("ignore:scores of . values of 'task' are taken together")

@@ -10,7 +10,7 @@ from mrmc_readings import area, mrmc_frame, some_ratings
 from scipy import stats
 
 import salstats as ss
-from salstats.checks import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.errors import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.stats.mrmc.covariances import BY_NAME
 
 #: R prints 15 to 17 digits; sums of a few thousand numbers round in the last few.

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from salstats.checks import ValueRangeError
+from salstats.errors import ValueRangeError
 from salstats.stats.planning.pilots import Pilot
 from salstats.stats.planning.populations import Draw, Population, population_of
 

@@ -6,7 +6,7 @@ import pytest
 from scipy import special, stats
 
 import salstats as ss
-from salstats.checks import SalstatsError, SalstatsWarning
+from salstats.errors import SalstatsError, SalstatsWarning
 from salstats.stats.planning import formulas
 from salstats.stats.planning.curves import crossing
 

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from salstats.checks import SalstatsError
 from salstats.display.plots.layout.theme import MM_PER_INCH
+from salstats.errors import SalstatsError
 from salstats.scoring.density_pictures import plot_pictures, share_per_pixel
 from salstats.studies.lanfredi2021.pictures import plot_samples, plot_spread
 

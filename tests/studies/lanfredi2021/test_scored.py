@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from salstats.checks import SalstatsError, SalstatsWarning
+from salstats.errors import SalstatsError, SalstatsWarning
 from salstats.readers.gaze import read_gaze
 from salstats.studies.engine import make_items
 from salstats.studies.lanfredi2021 import RAW_ITEMS

@@ -10,7 +10,7 @@ from scipy import stats
 
 import salstats as ss
 from salstats import datasets
-from salstats.checks import SalstatsError, SalstatsWarning
+from salstats.errors import SalstatsError, SalstatsWarning
 from salstats.readers.lanfredi2021 import METHODS, WORKBOOKS
 from salstats.studies.lanfredi2021 import SCORE_ITEMS
 from salstats.studies.lanfredi2021.layouts import beside_published

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from salstats.checks import SalstatsError
+from salstats.errors import SalstatsError
 from salstats.scoring.cases import ABSENT, EMPTY, NO_MAP
 from salstats.studies.mrxai2025.cases import (
     FALSE_ALARM,

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import SalstatsWarning
 from salstats.display.export.figure_files import size_inches
 from salstats.display.plots.layout.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
+from salstats.errors import SalstatsWarning
 from salstats.studies.engine import make_items
 from salstats.studies.mrxai2025 import COMPARISON_ITEMS, REFERENCE, SECOND_TOOL, Data
 from salstats.studies.mrxai2025.cases import keep_cases
@@ -92,7 +92,7 @@ def test_the_printed_means_stand_beside_dice_of_the_tools_that_the_study_has(ite
     assert "0.33 (0.22)" in text
 
 
-@pytest.mark.filterwarnings("ignore:methods have scores of different:salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore:methods have scores of different:salstats.errors.SalstatsWarning")
 @pytest.mark.parametrize("name", ["Grad-CAM", "grad_cam", "GradCAM"])
 def test_a_tool_is_known_by_its_letters(scores, printed, name):
     renamed = scores.replace({"method": {"gradcam": name}})
@@ -100,7 +100,7 @@ def test_a_tool_is_known_by_its_letters(scores, printed, name):
     assert found.dropna(subset="printed_mean")["method"].to_list().count(name) == 1
 
 
-@pytest.mark.filterwarnings("ignore:methods have scores of different:salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore:methods have scores of different:salstats.errors.SalstatsWarning")
 def test_the_printed_mean_of_grad_cam_is_not_that_of_grad_cam_plus_plus(scores, printed):
     both = pd.concat(
         [scores, scores[scores["method"] == "gradcam"].assign(method="gradcam++")], ignore_index=True
@@ -109,8 +109,8 @@ def test_the_printed_mean_of_grad_cam_is_not_that_of_grad_cam_plus_plus(scores, 
     assert set(found.dropna(subset="printed_mean")["method"]) == {"gradcam", "rex"}
 
 
-@pytest.mark.filterwarnings("ignore:.*at the floor:salstats.checks.SalstatsWarning")
-@pytest.mark.filterwarnings("ignore:pairs with one of their two scores:salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore:.*at the floor:salstats.errors.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore:pairs with one of their two scores:salstats.errors.SalstatsWarning")
 @pytest.mark.parametrize("interval", ["t", "percentile"])
 def test_differences_are_those_of_the_public_function(scores, interval):
     want = ss.difference(

@@ -6,8 +6,8 @@ import pytest
 from bench_scores import METHODS, MODELS, drawn_scores
 from scipy import stats
 
-from salstats.checks import ColumnError, SalstatsError, SalstatsWarning
 from salstats.datasets import load_published
+from salstats.errors import ColumnError, SalstatsError, SalstatsWarning
 from salstats.studies.saliency_bench.frames import (
     Choice,
     cell_means,

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from salstats.checks import ColumnError
 from salstats.datasets import data_folder
+from salstats.errors import ColumnError
 from salstats.studies.saliency_bench.printed import (
     CHANGES,
     changed_values,

@@ -104,7 +104,7 @@ def printed_as_scores():
     return tables.rename(columns={"value": "score"}).assign(metric=metric, case="mean")
 
 
-@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 class TestPrintedNumbers:
     def test_scores_named_as_in_the_study_are_compared_with_all_its_tables(self):
         printed = ss.reproduce("saliency_bench", scores=printed_as_scores(), as_published=True)["printed"]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from bench_scores import drawn_scores
 
-from salstats.checks import SalstatsWarning
 from salstats.datasets import load_published
+from salstats.errors import SalstatsWarning
 from salstats.studies.engine import make_items
 from salstats.studies.saliency_bench import PRINTED_ITEMS, SCORE_ITEMS
 from salstats.studies.saliency_bench.frames import Choice, as_printed, of_scores
@@ -108,7 +108,7 @@ class TestScores:
         assert len(shown.axes) == 3 * (6 if "down" in data.columns else 1)
         plt.close(shown)
 
-    @pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+    @pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
     def test_a_data_set_of_one_case_has_ranks_without_limits(self):
         scores = drawn_scores(n_sets=2)
         one = scores[(scores["dataset"] != "set 0") | (scores["case"] == scores["case"].iloc[0])]

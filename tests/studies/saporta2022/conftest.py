@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from saporta_frames import read_oracle
 
-from salstats.checks import SalstatsWarning
+from salstats.errors import SalstatsWarning
 from salstats.studies.engine import make_items
 from salstats.studies.saporta2022 import ITEMS
 from salstats.studies.saporta2022.frames import (

@@ -6,7 +6,7 @@ import pytest
 from saporta_frames import METHOD, read_oracle
 
 import salstats as ss
-from salstats.checks import SalstatsError
+from salstats.errors import SalstatsError
 from salstats.studies.saporta2022.as_published import (
     correlate_as_published,
     percent_decrease_as_published,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from saporta_frames import METHOD
 
-from salstats.checks import SalstatsWarning
+from salstats.errors import SalstatsWarning
 from salstats.studies.saporta2022.choices import sensitivity
 from salstats.studies.saporta2022.frames import POOLED, feature_slopes
 

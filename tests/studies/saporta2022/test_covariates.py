@@ -123,7 +123,7 @@ def test_true_negatives_are_not_drawn_nor_counted_as_missing(made):
     assert (item.frame["n_missing"] == 0).all()
 
 
-@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 def test_confidence_of_two_cases_a_task_is_drawn_without_lines(frames, make):
     known = frames.full[(frames.full["method"] == frames.main) & frames.full["score"].notna()]
     few = known.groupby("task").head(2).reset_index(drop=True)

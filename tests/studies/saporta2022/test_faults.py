@@ -13,11 +13,11 @@ import pytest
 from study_files import CASES, SHAPE, write_map, write_study
 
 import salstats as ss
-from salstats.checks import InputFileError, SalstatsWarning
+from salstats.errors import InputFileError, SalstatsWarning
 from salstats.images.maps import SaliencyOnImage
 
 # the study is small and its rows share patients, which is said; the tests of the statistics look at that
-pytestmark = pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 
 BLOCK = np.zeros((12, 12), bool)
 BLOCK[3:8, 3:8] = True

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from saporta_frames import METHOD, long
 
-from salstats.checks import SalstatsWarning
+from salstats.errors import SalstatsWarning
 from salstats.studies.saporta2022.frames import (
     PER_TASK,
     POOLED,
@@ -19,7 +19,7 @@ from salstats.studies.saporta2022.frames import (
 )
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:.*(rest on|replicates have no correlation):salstats.checks.SalstatsWarning"
+    "ignore:.*(rest on|replicates have no correlation):salstats.errors.SalstatsWarning"
 )
 BOTH = pytest.mark.parametrize("published", [True, False])
 

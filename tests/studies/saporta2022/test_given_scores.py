@@ -8,13 +8,13 @@ import pytest
 from saporta_frames import METHOD, read_oracle
 
 import salstats as ss
-from salstats.checks import SalstatsError, SalstatsWarning
+from salstats.errors import SalstatsError, SalstatsWarning
 from salstats.studies import engine
 from salstats.studies.saporta2022.frames import FEATURES
 from salstats.studies.saporta2022.given_scores import read_given
 from salstats.studies.saporta2022.scored import cut_off
 
-pytestmark = pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 TASKS = ["Atelectasis", "Airspace Opacity"]
 KEYS = ["case", "task", "method", "metric"]
 COUNTS = ["tp", "fp", "fn", "tn"]

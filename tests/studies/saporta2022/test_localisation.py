@@ -11,7 +11,7 @@ from matplotlib import pyplot
 from saporta_frames import METHOD, long
 from scipy.stats import mannwhitneyu
 
-from salstats.checks import SalstatsError
+from salstats.errors import SalstatsError
 from salstats.studies.saporta2022.frames import (
     CHECKPOINTS,
     SEVERAL,
@@ -24,7 +24,7 @@ from salstats.studies.saporta2022.localisation import classifiers
 
 # Edema has 19 patients and two misses
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:.*(rest on|replicates have no correlation):salstats.checks.SalstatsWarning"
+    "ignore:.*(rest on|replicates have no correlation):salstats.errors.SalstatsWarning"
 )
 # sums of the same numbers in another order
 ROUNDING = 1e-12

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from salstats.checks import InputFileError
+from salstats.errors import InputFileError
 from salstats.studies.saporta2022.release import read_release
 
 # means and limits are written with three digits, decreases with three and their limits with one

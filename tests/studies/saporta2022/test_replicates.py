@@ -6,7 +6,7 @@ import pytest
 from saporta_frames import METHOD
 
 import salstats as ss
-from salstats.checks import SalstatsError, SalstatsWarning
+from salstats.errors import SalstatsError, SalstatsWarning
 from salstats.studies.saporta2022.replicates import FILES, read_replicates
 
 ROUNDING = 1e-12

@@ -12,7 +12,7 @@ import pytest
 from saporta_frames import METHOD, long, write_part
 
 import salstats as ss
-from salstats.checks import SalstatsError, SalstatsWarning
+from salstats.errors import SalstatsError, SalstatsWarning
 from salstats.images import masks
 from salstats.readers.pickles import read_pickle
 from salstats.studies import engine
@@ -148,7 +148,7 @@ def test_too_few_replicates_for_order_statistics_are_said_before_any_work(result
         results("saporta2022", "--data", "nowhere", "--replicates", 20)
 
 
-@pytest.mark.filterwarnings("ignore:.*rest on:salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore:.*rest on:salstats.errors.SalstatsWarning")
 def test_cases_that_are_tuned_on_and_scored_are_said(made_up_study, frames):
     study = made_up_study.select(cases=[c.case for c in made_up_study][:5])
     with pytest.warns(SalstatsWarning, match="3 of 5 cases of --data are in --validation too"):
@@ -186,7 +186,7 @@ def test_folders_are_read_by_name_and_what_is_given_is_not_tuned(results, small_
     assert any((tmp_path / "kept").iterdir())
 
 
-@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 @pytest.mark.parametrize("flag", ["--as-published", "--colormap=jet", None])
 def test_maps_are_smoothed_as_the_scripts_do_as_published_or_by_way_of_jet(shared, flag):
     sample = shared / "data" / "chexlocalize_sample"
@@ -226,7 +226,7 @@ def test_every_option_that_reading_a_study_may_name_is_there():
     assert names <= set(vars(options_of("--data", "x")))
 
 
-@pytest.mark.filterwarnings("ignore::salstats.checks.SalstatsWarning")
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 def test_as_published_cut_offs_are_chosen_as_the_scripts_do_and_said(small_study, tmp_path):
     part, _ = small_study
     for name in ("gt_annotations", "hb_annotations", "hb_salient_pts"):

@@ -5,12 +5,12 @@ from typing import Any
 
 import pandas as pd
 
-from salstats.checks import SalstatsError
 from salstats.display.estimates import Estimates
 from salstats.display.facts import with_interval
 from salstats.display.text.format import STYLES, count_text, joined
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import has_margins, margin_note, margin_text
+from salstats.errors import SalstatsError
 from salstats.stats.models.families import FAMILIES, GAUSSIAN
 
 #: Factor by which the limits of a bar on a logarithmic axis may differ from the smallest or largest estimate.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from salstats.checks import ColumnError, SalstatsError, quoted
+from salstats.checks import quoted
 from salstats.display.estimates import Estimates, check_distinct
 from salstats.display.facts import not_drawn_sentence
 from salstats.display.plots.layout.legends import method_labels
@@ -15,6 +15,7 @@ from salstats.display.plots.layout.text_fit import crossed
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import has_margins
 from salstats.display.text.vocabulary import CONTRASTS, TERMS
+from salstats.errors import ColumnError, SalstatsError
 from salstats.metrics.registry import known_metric
 from salstats.stats.agreement.records import LABELS as AGREEMENT
 from salstats.stats.agreement.records import short_label

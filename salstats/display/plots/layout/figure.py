@@ -11,8 +11,8 @@ from typing import Any, ParamSpec, Self
 import pandas as pd
 import plotnine as p9
 
-from salstats.checks import ValueRangeError
 from salstats.display.plots.layout.theme import MM_PER_INCH
+from salstats.errors import ValueRangeError
 
 P = ParamSpec("P")
 #: Widths in mm between which a figure can be printed.

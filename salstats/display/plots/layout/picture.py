@@ -8,8 +8,8 @@ import pandas as pd
 import plotnine as p9
 from matplotlib.image import AxesImage
 
-from salstats.checks import SalstatsError
 from salstats.display.plots.layout.theme import TEXT_PT
+from salstats.errors import SalstatsError
 
 #: Grey of the ground where there is no image, from 0 (black) to 1.
 GROUND = 0.45

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.checks import SalstatsError, check_count
+from salstats.checks import check_count
 from salstats.display.plots.layout.axis_ticks import axis_breaks, log_breaks, log_texts, tick_texts
 from salstats.display.plots.layout.drawing import barred_rows
 from salstats.display.plots.layout.figure_rows import PlacedRows, Rows
@@ -50,6 +50,7 @@ from salstats.display.plots.layout.theme import (
     top_margin,
 )
 from salstats.display.text.labels import Labels
+from salstats.errors import SalstatsError
 
 #: Size of a mark and width of its bar, in points.
 _MARK_PT = 1.4

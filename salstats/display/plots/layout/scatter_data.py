@@ -6,14 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from salstats.checks import (
-    ColumnError,
-    SalstatsError,
-    check_by,
-    check_frame,
-    check_numeric,
-    quoted,
-)
+from salstats.checks import check_by, check_frame, check_numeric, quoted
 from salstats.display.estimates import Estimates, read_estimates
 from salstats.display.facts import clustering_sentence, interval_name
 from salstats.display.plots.layout.captions import distinct
@@ -32,6 +25,7 @@ from salstats.display.text.correlation import covariates_note
 from salstats.display.text.format import count_text, interval_text, joined
 from salstats.display.text.labels import Labels
 from salstats.display.text.terms import model_text
+from salstats.errors import ColumnError, SalstatsError
 from salstats.stats.engine.carried import absent_observations
 from salstats.stats.engine.coefficients import RECORDS as COEFFICIENTS
 from salstats.stats.engine.wide import wide_table

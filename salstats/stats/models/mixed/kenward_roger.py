@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from salstats.checks import SalstatsError
+from salstats.errors import SalstatsError
 from salstats.stats.models.mixed.adjusted_covariance import AdjustedCovariance
 from salstats.stats.models.mixed.degrees import FTest, uncorrelated_contrasts
 from salstats.stats.models.mixed.kernel import MixedSolution

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import solve_triangular
 
-from salstats.checks import SalstatsError
+from salstats.errors import SalstatsError
 from salstats.stats.models.mixed.adjusted_covariance import AdjustedCovariance, adjusted_covariance
 from salstats.stats.models.mixed.crossproducts import Crossproducts, crossproducts
 from salstats.stats.models.mixed.curvature import covariance_slopes, parameter_covariance

@@ -6,7 +6,6 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.checks import SalstatsError
 from salstats.display.plots.layout.legends import (
     group_scales,
     legend_columns,
@@ -16,6 +15,7 @@ from salstats.display.plots.layout.legends import (
 )
 from salstats.display.plots.layout.theme import PALETTE, REFERENCE, REFERENCE_SHAPE
 from salstats.display.text.labels import Labels
+from salstats.errors import SalstatsError
 
 CAMS = ["gradcam", "gradcam++", "scorecam", "layercam", "eigencam", "xgradcam", "hirescam", "ablationcam"]
 DIGITS = [*CAMS[:2], "layercam", "eigencam", "integrated_gradients", "deeplift", "occlusion", "rise"]

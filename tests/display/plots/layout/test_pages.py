@@ -8,7 +8,7 @@ import pytest
 from display.plots.estimate_figures import decreases, estimates
 
 import salstats as ss
-from salstats.checks import InputFileError
+from salstats.errors import InputFileError
 
 TASKS = [f"Finding {i:02d}" for i in range(1, 31)]
 METHODS = [f"method {i}" for i in range(4)]

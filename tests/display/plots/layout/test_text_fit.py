@@ -5,7 +5,6 @@ from display.plots.estimate_figures import LONG
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from salstats.checks import SalstatsError
 from salstats.display.plots.layout.text_fit import (
     caption,
     caption_mm,
@@ -16,6 +15,7 @@ from salstats.display.plots.layout.text_fit import (
 )
 from salstats.display.plots.layout.theme import MM_PER_INCH, TEXT_PT, font
 from salstats.display.text.labels import Labels
+from salstats.errors import SalstatsError
 
 
 @pytest.mark.parametrize("text", [LONG, "x" * 120, "Pneumothorax", "", "肺水肿" * 10])

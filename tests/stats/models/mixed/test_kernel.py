@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from salstats.checks import SalstatsError
+from salstats.errors import SalstatsError
 from salstats.stats.models.mixed.degrees import satterthwaite_f
 from salstats.stats.models.mixed.kenward_roger import kenward_roger
 from salstats.stats.models.mixed.kernel import RandomTerm, fit_mixed

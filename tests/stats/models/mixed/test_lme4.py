@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import chi2
 
 import salstats as ss
-from salstats.checks import SalstatsWarning
+from salstats.errors import SalstatsWarning
 from salstats.stats.models.mixed.degrees import satterthwaite, satterthwaite_f
 from salstats.stats.models.mixed.kenward_roger import kenward_roger
 from salstats.stats.models.mixed.profiles import variance_limits

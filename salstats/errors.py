@@ -1,0 +1,270 @@
+"""Errors and warnings that carry their facts as fields, and the messages written from these."""
+
+import contextlib
+import os
+import sys
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+
+class _NoValue(Enum):
+    """Stand for the value of a setting that names its option alone; pickled errors keep it."""
+
+    NO_VALUE = "no value"
+
+
+NO_VALUE = _NoValue.NO_VALUE
+
+
+@dataclass(frozen=True)
+class Setting:
+    """An option that a message names, with the value that it has or should have.
+
+    Python writes `interval='t'`, the command line `--interval t`.
+    """
+
+    option: str
+    value: object = NO_VALUE
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of a public function that a message recommends.
+
+    Python writes `adjust(frame, method='holm')`, the command line `salstats adjust FILE --method holm`.
+    """
+
+    function: str
+    arguments: tuple[str, ...] = ()
+    options: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Level:
+    """A value of a column that a message names, such as metric iou; a report writes its label."""
+
+    column: str
+    value: object
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column that a message names; a report writes its label."""
+
+    name: str
+
+
+class Spelling:
+    """Write the parts of a message as Python; the command line and reports write them in their own words."""
+
+    def setting(self, setting: Setting) -> str:
+        """Write an option: `interval='t'`, or `interval` without a value."""
+        if setting.value is NO_VALUE:
+            return setting.option
+        return f"{setting.option}={setting.value!r}"
+
+    def call(self, call: Call) -> str:
+        """Write a call: `adjust(frame, method='holm')`."""
+        options = [self.setting(Setting(name, value)) for name, value in call.options.items()]
+        return f"{call.function}({', '.join([*call.arguments, *options])})"
+
+    def level(self, level: Level) -> str:
+        """Write a value of a column: `metric iou`."""
+        return f"{level.column} {level.value}"
+
+    def column(self, column: Column) -> str:
+        """Write a column: its name."""
+        return column.name
+
+
+#: Part of a message that holds no other parts.
+SimplePart = str | Setting | Call | Level | Column
+PYTHON = Spelling()
+
+
+class Message:
+    """Text with options, calls and names in it, which are spelled where the message is shown.
+
+    Parameters
+    ----------
+    *parts : str, Setting, Call, Level, Column or Message
+        Parts that follow each other without a blank between them.
+
+    Examples
+    --------
+    >>> str(Message("the file exists; pass ", Setting("overwrite", True), " to replace it"))
+    'the file exists; pass overwrite=True to replace it'
+    """
+
+    def __init__(self, *parts: "Part") -> None:
+        simple: list[SimplePart] = []
+        for part in parts:
+            if isinstance(part, Message):
+                simple.extend(part.parts)
+            else:
+                simple.append(part)
+        self.parts: tuple[SimplePart, ...] = tuple(simple)
+
+    def __add__(self, other: "Part") -> "Message":
+        return Message(self, other)
+
+    def __radd__(self, other: "Part") -> "Message":
+        return Message(other, self)
+
+    def __bool__(self) -> bool:
+        return any(part != "" for part in self.parts)
+
+    def __str__(self) -> str:
+        return self.spelled(PYTHON)
+
+    def spelled(self, spelling: Spelling) -> str:
+        """Write the message with a spelling."""
+        texts = []
+        for part in self.parts:
+            match part:
+                case Setting():
+                    texts.append(spelling.setting(part))
+                case Call():
+                    texts.append(spelling.call(part))
+                case Level():
+                    texts.append(spelling.level(part))
+                case Column():
+                    texts.append(spelling.column(part))
+                case _:
+                    texts.append(str(part))
+        return "".join(texts)
+
+    def settings(self) -> list[Setting]:
+        """List the options that the message names."""
+        return [part for part in self.parts if isinstance(part, Setting)]
+
+
+Part = SimplePart | Message
+
+
+class _WithFacts(Exception):
+    """Fields of errors and warnings, and the message that is made of them."""
+
+    def __init__(
+        self,
+        *parts: Part,
+        hint: Part = "",
+        option: str | None = None,
+        value: object = NO_VALUE,
+        choices: Iterable[str] = (),
+        column: str | None = None,
+        rows: Iterable[int] = (),
+        path: str | Path | None = None,
+    ) -> None:
+        problem = Message(*parts)
+        #: What would do.
+        self.hint = Message(hint)
+        #: The problem and the hint.
+        self.message = Message(problem, "; ", self.hint) if self.hint else problem
+        settings = problem.settings()
+        if option is None and settings:
+            option = settings[0].option
+            value = settings[0].value
+        self.option = option
+        self.value = None if value is NO_VALUE else value
+        self.choices = tuple(choices)
+        self.column = column
+        self.rows = tuple(rows)
+        self.path = None if path is None else Path(path)
+        super().__init__(str(self.message))
+
+
+class SalstatsError(_WithFacts, ValueError):
+    """Bad input: what was wrong, what came, and what would do.
+
+    Parameters
+    ----------
+    *parts : str, Setting, Call, Level, Column or Message
+        The problem, in parts that follow each other without a blank between them.
+    hint : str, Setting, Call or Message
+        What would do; it follows the problem after a semicolon.
+    option, value : str, object
+        Parameter that has to change and the value that came; by default the first setting of the problem.
+    choices : iterable of str
+        Values that the option takes.
+    column : str, optional
+        Column of the frame or file that the problem lies in.
+    rows : iterable of int
+        Rows of the frame that the problem lies in, from 0.
+    path : path, optional
+        File or folder that the problem lies in.
+    """
+
+
+class ColumnError(SalstatsError):
+    """A column is missing, of the wrong type, or holds a value it may not hold."""
+
+
+class ShapeError(SalstatsError):
+    """Two arrays do not fit together."""
+
+
+class ValueRangeError(SalstatsError):
+    """An option or a number lies outside what is allowed."""
+
+
+class FormulaError(SalstatsError):
+    """A formula that cannot be read, or that asks for something a formula may not do."""
+
+
+class InputFileError(SalstatsError):
+    """A file that is missing, unreadable, or not what its name says."""
+
+
+class SalstatsWarning(_WithFacts, UserWarning):
+    """The result stands but deserves a look; the message says at what.
+
+    Parameters
+    ----------
+    *parts, **fields
+        As those of `SalstatsError`.
+    subject : hashable, optional
+        What the warning is about, by default its own text: of several warnings about one thing, a command or
+        a report shows the first.
+    """
+
+    def __init__(self, *parts: Part, subject: object = None, **fields: Any) -> None:
+        super().__init__(*parts, **fields)
+        self.subject = str(self.message) if subject is None else subject
+
+
+def distinct_warnings(caught: Iterable[warnings.WarningMessage]) -> dict[object, SalstatsWarning]:
+    """Return our own warnings by their subjects, the first about each."""
+    first: dict[object, SalstatsWarning] = {}
+    for record in caught:
+        if isinstance(record.message, SalstatsWarning):
+            first.setdefault(record.message.subject, record.message)
+    return first
+
+
+#: Files whose frames are not the caller's: ours, and the decorators made of context managers.
+_NOT_THE_CALLER = (f"{Path(__file__).parent}{os.sep}", contextlib.__file__)
+
+
+def warn(*parts: Part | Warning, **fields: Any) -> None:
+    """Warn at the line that called the package, however deep in it we are.
+
+    Parameters
+    ----------
+    *parts : str, Setting, Call, Level, Column, Message or Warning
+        The message in parts, or one warning that is made already.
+    **fields
+        Keyword arguments of `SalstatsWarning`.
+    """
+    first = parts[0]
+    warning = first if isinstance(first, Warning) else SalstatsWarning(*parts, **fields)  # type: ignore[arg-type]
+    frame = sys._getframe(1)
+    level = 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_NOT_THE_CALLER):
+        frame = frame.f_back
+        level += 1
+    warnings.warn(warning, stacklevel=level)

@@ -1,0 +1,43 @@
+"""Messages of the library in a terminal."""
+
+import pytest
+
+from salstats.cli.flag_spelling import FlagSpelling
+from salstats.errors import Call, Message, Setting
+
+FLAGS = {
+    "interval": "--interval",
+    "overwrite": "--overwrite",
+    "padded": "--padded/--no-padded",
+    "n_replicates": "--replicates",
+    "columns": "--score",
+    "by": "--by",
+}
+
+
+@pytest.mark.parametrize(
+    ("setting", "expected"),
+    [
+        (Setting("interval", "t"), "--interval t"),
+        (Setting("interval"), "--interval"),
+        (Setting("interval", None), "--interval none"),
+        (Setting("overwrite", True), "--overwrite"),
+        (Setting("overwrite", False), "no --overwrite"),
+        (Setting("padded", False), "--no-padded"),
+        (Setting("n_replicates", 1000), "--replicates 1000"),
+        (Setting("columns", {"a b": ("gradcam", "iou")}), "--score 'a b=gradcam:iou'"),
+        (Setting("columns", {"iou": (None, "iou")}), "--score iou=:iou"),
+        (Setting("by", ["method", "task"]), "--by method,task"),
+        (Setting("by", ()), "--by none"),
+        (Setting("draws", 3), "draws=3"),
+    ],
+)
+def test_an_option_is_written_as_the_flag_of_the_command(setting, expected):
+    assert Message(setting).spelled(FlagSpelling(FLAGS)) == expected
+
+
+def test_a_call_is_written_as_a_command_with_its_own_flags():
+    call = Call("summarize", ("scores",), {"n_replicates": 500})
+    assert Message(call).spelled(FlagSpelling({})) == "salstats summarize FILE --replicates 500"
+    other = Call("study_from_arrays", ("maps",))
+    assert Message(other).spelled(FlagSpelling({})) == "study_from_arrays(maps)"

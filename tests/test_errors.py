@@ -1,0 +1,75 @@
+"""Errors and warnings carry their facts; each place writes them in its own words."""
+
+import pickle
+import warnings
+
+import pytest
+
+from salstats.errors import (
+    Call,
+    Column,
+    InputFileError,
+    Level,
+    Message,
+    SalstatsWarning,
+    Setting,
+    Spelling,
+    ValueRangeError,
+    distinct_warnings,
+    warn,
+)
+
+
+class Upper(Spelling):
+    """Write settings and levels in capitals."""
+
+    def setting(self, setting):
+        return super().setting(setting).upper()
+
+    def level(self, level):
+        return super().level(level).upper()
+
+
+def test_a_message_is_spelled_where_it_is_shown():
+    message = Message(
+        "pass ", Setting("by", ["task"]), " for ", Level("metric", "iou"), " of ", Column("age")
+    )
+    assert str(message) == "pass by=['task'] for metric iou of age"
+    assert message.spelled(Upper()) == "pass BY=['TASK'] for METRIC IOU of age"
+    assert str("see " + message + "!") == f"see {message}!"
+
+
+def test_a_call_is_written_with_its_options():
+    call = Call("adjust", ("frame",), {"method": "holm"})
+    assert str(Message(call)) == "adjust(frame, method='holm')"
+
+
+def test_option_and_value_are_those_that_the_problem_names_first():
+    error = ValueRangeError(Setting("level", 2), " is too large", hint="take 0.95", choices=["0.9", "0.95"])
+    assert (error.option, error.value, error.choices) == ("level", 2, ("0.9", "0.95"))
+    assert str(error.hint) == "take 0.95"
+    assert str(error) == "level=2 is too large; take 0.95"
+
+
+def test_an_error_of_another_process_keeps_its_fields():
+    error = InputFileError("no such file", hint=Message("see ", Setting("path")), path="a.csv", rows=[3])
+    copy = pickle.loads(pickle.dumps(error))
+    assert str(copy) == str(error)
+    assert str(copy.hint) == "see path"
+    assert (copy.path, copy.rows) == (error.path, (3,))
+
+
+def test_of_several_warnings_about_one_subject_the_first_is_shown():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn("two scales", subject="iou", rows=[1])
+        warn("still two scales", subject="iou")
+        warn(FutureWarning("of another kind"))
+    assert list(distinct_warnings(caught)) == ["iou"]
+    assert distinct_warnings(caught)["iou"].rows == (1,)
+
+
+def test_a_warning_is_raised_at_the_line_that_called_the_package():
+    with pytest.warns(SalstatsWarning) as caught:
+        warn("here")
+    assert caught[0].filename == __file__
