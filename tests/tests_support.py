@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from salstats.errors import SalstatsWarning
+
 
 def limits(frame):
     """The two limits of a frame's first row."""
@@ -48,3 +50,34 @@ def error_line(capsys):
     assert out == ""
     assert re.fullmatch(r"salstats: error: [^\n]+\n", err), err
     return err
+
+
+def _check_fields(problem, match, fields):
+    """Compare the fields of an error or warning, and search its text for a fact."""
+    for name, expected in fields.items():
+        actual = getattr(problem, name)
+        if name in {"hint", "path"}:
+            actual = str(actual)
+            expected = str(expected)
+        assert actual == expected, f"{name} is {actual!r}, not {expected!r}, of: {problem}"
+    if match is not None:
+        assert re.search(match, str(problem)), str(problem)
+
+
+@contextmanager
+def raises(kind, *, match=None, **fields):
+    """Expect an error of exactly this class with these fields: option, value, choices, column, rows, path."""
+    with pytest.raises(kind) as caught:
+        yield caught
+    assert type(caught.value) is kind
+    _check_fields(caught.value, match, fields)
+
+
+@contextmanager
+def warns(*, match=None, **fields):
+    """Expect one warning of the package, and that it has these fields."""
+    with pytest.warns(SalstatsWarning) as caught:
+        yield caught
+    ours = [record.message for record in caught if isinstance(record.message, SalstatsWarning)]
+    assert len(ours) == 1, [str(warning) for warning in ours]
+    _check_fields(ours[0], match, fields)
