@@ -22,7 +22,7 @@ from pandas.api.types import is_numeric_dtype
 from salstats.checks import did_you_mean
 from salstats.display.export.figure_files import FigureJobs, page_files
 from salstats.display.export.table_files import save_table_as
-from salstats.display.tables.layout import build
+from salstats.display.tables.great_table import great_table
 from salstats.display.tables.record import Column, Table
 from salstats.display.text.format import count_text, fixed_text
 from salstats.errors import InputFileError, SalstatsError, SalstatsWarning, distinct_warnings, warn
@@ -291,7 +291,7 @@ def table_of(
             group_names.append(_cell_text(groups, row))
     headings = [_heading(heading, cell, rows) for heading, cell in columns.items()]
     table = Table(tuple(stub), labels, headings, cells, groups=group_names, notes=notes, **more)
-    return build(table, table_id)
+    return great_table(table, table_id)
 
 
 def _cell_text(cell: Cell, row: Any) -> str:

@@ -7,12 +7,12 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.display.plots.layout.axis_ticks import log_breaks, log_texts, tick_texts
-from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.figure import plot_function
 from salstats.display.plots.layout.legends import group_scales, method_labels
 from salstats.display.plots.layout.panel_grid import panel_grid
 from salstats.display.plots.layout.points import even_share
 from salstats.display.plots.layout.text_fit import (
-    plain,
+    escape_dollars,
     text_mm,
 )
 from salstats.display.plots.layout.theme import (
@@ -146,7 +146,7 @@ def sampled_values(given: Recordings) -> Made | None:
     return Made(shown, table, plot_samples(shown), slice=f"case {given.pick['case'].iloc[0]}")
 
 
-@figures
+@plot_function
 def plot_spread(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> p9.ggplot:
     """The standard deviation of sampled AUC and sAUC by sample size, both axes logarithmic."""
     labels = Labels(RAW_LABELS)
@@ -156,7 +156,7 @@ def plot_spread(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> p9.ggplot:
     means = rows.groupby(["metric", "method", "n_samples"], as_index=False)["sd"].mean()
     methods = labels.order("method", means["method"])
     # a page has room for whole names
-    whole = {m: plain(labels.value("method", m)) for m in methods}
+    whole = {m: escape_dollars(labels.value("method", m)) for m in methods}
     texts = method_labels(labels, methods) if width <= COLUMN_MM else whole
     means["name"] = pd.Categorical([texts[m] for m in means["method"]], list(texts.values()), ordered=True)
     means["panel"] = labels.categorical(means, "metric")
@@ -181,7 +181,7 @@ def plot_spread(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> p9.ggplot:
             breaks=sizes, labels=_fitting(sizes, grid.panel_width), minor_breaks=[], expand=(0.09, 0)
         )
         + p9.scale_y_log10(breaks=log_breaks(ends), labels=log_texts, minor_breaks=[], expand=(0.04, 0))
-        + grid.look(
+        + grid.elements(
             tall,
             x="Pixels drawn on either side",
             y="SD of the sampled value",
@@ -195,7 +195,7 @@ def plot_spread(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> p9.ggplot:
     )
 
 
-@figures
+@plot_function
 def plot_samples(samples: pd.DataFrame, *, width: float = COLUMN_MM) -> p9.ggplot:
     """Sampled values of one map against one truth by sample size, the exact value as a line."""
     rows = samples[samples["estimate"].notna()].reset_index(drop=True)
@@ -226,7 +226,7 @@ def plot_samples(samples: pd.DataFrame, *, width: float = COLUMN_MM) -> p9.ggplo
             expand=(0.02, 0),
         )
         + p9.scale_y_continuous(minor_breaks=[], labels=tick_texts)
-        + grid.look(tall, x="Pixels drawn on either side", y="Sampled value", notes=notes)
+        + grid.elements(tall, x="Pixels drawn on either side", y="Sampled value", notes=notes)
         + p9.facet_wrap("panel", ncol=grid.n_columns, scales="free")
     )
 

@@ -127,7 +127,7 @@ def cases(own: Comparison) -> Made:
         TABLE_ID,
         {"Cases": "part"},
         units,
-        apart={len(counts) - 1},
+        rows_with_rule_above={len(counts) - 1},
     )
     return Made(
         flow,

@@ -265,7 +265,7 @@ def plot_curves(scores: pd.DataFrame) -> p9.ggplot:
             labels=tick_texts,
         )
         + p9.scale_y_continuous(minor_breaks=[], labels=tick_texts, expand=(0, 0, 0.03, 0))
-        + grid.look(
+        + grid.elements(
             min(_HIGHEST_MM * 2 / len(grid.titles), _PANEL_MM),
             x="Shift down and to the right, pixels" if by_shift else "Size relative to the truth",
             notes=notes,

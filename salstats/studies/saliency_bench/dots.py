@@ -8,7 +8,7 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.display.plots.layout.axis_ticks import tick_texts
-from salstats.display.plots.layout.legends import looks
+from salstats.display.plots.layout.legends import method_styles
 from salstats.display.plots.layout.text_fit import caption, caption_chars, caption_mm
 from salstats.display.plots.layout.theme import (
     GUIDE,
@@ -52,7 +52,7 @@ def plot_dots(
         drawn[column] = drawn[column].astype("float64") if column in drawn.columns else np.nan
     if down is not None:
         drawn["down"] = names.categorical(frame, down)
-    own = looks(drawn["model"].cat.categories).values()
+    own = method_styles(drawn["model"].cat.categories).values()
     n_down = 1 if down is None else drawn["down"].nunique()
     height = max(_ROW_MM, _EACH_MM * len(models) + 0.8) * len(methods) + _PANEL_MM
     text = caption([note], caption_chars(PAGE_MM, 3))

@@ -8,12 +8,12 @@ import plotnine as p9
 from great_tables import GT
 
 import salstats as ss
-from salstats.display.plots.layout.figure import figures
-from salstats.display.plots.layout.gallery_plan import plan
+from salstats.display.plots.layout.figure import plot_function
+from salstats.display.plots.layout.gallery_layout import gallery_layout
 from salstats.display.plots.layout.overlay_sheet import EDGE_MM, GAP_MM, Placed
 from salstats.display.plots.layout.theme import COLUMN_MM, PAGE_MM
 from salstats.display.plots.overlay import image_note, overlay_figure
-from salstats.display.tables.layout import Column
+from salstats.display.tables.great_table import Column
 from salstats.display.text.format import MISSING, interval_text
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
@@ -72,7 +72,7 @@ def figure_1(given: Means) -> Made:
     return Made(picks, _table_of_picks(given, picks), figure, note=PICKED.format(_score_of(picks)))
 
 
-@figures
+@plot_function
 def plot_truths(
     study: Study, picks: pd.DataFrame, *, images: ImageSource | None, labels: Labels, width: float = PAGE_MM
 ) -> p9.ggplot:
@@ -82,7 +82,7 @@ def plot_truths(
     n = max(len(titles), 4 if width > COLUMN_MM else 2)
     room = (width - 2 * EDGE_MM - (n - 1) * GAP_MM) / n
     whole = width if n == len(titles) else len(titles) * (room + GAP_MM) - GAP_MM + 2 * EDGE_MM
-    layout = plan({"": ()}, [None], titles, whole)
+    layout = gallery_layout({"": ()}, [None], titles, whole)
     look = Look(
         mask_rule(study.select(methods=set()), threshold=OTSU), check_images(images), False, layout.box
     )

@@ -10,7 +10,7 @@ from great_tables import GT
 from salstats.display.estimates import read_estimates
 from salstats.display.facts import interval_name, interval_note, paragraph
 from salstats.display.tables import notes
-from salstats.display.tables.layout import build
+from salstats.display.tables.great_table import great_table
 from salstats.display.tables.marks import best_rows
 from salstats.display.tables.record import Column, Table
 from salstats.display.text.format import (
@@ -84,7 +84,7 @@ def _crossed(
         bold=bold,
         notes=[paragraph(*said, notes.dash_note(cells))],
     )
-    return build(table, TABLE_ID)
+    return great_table(table, TABLE_ID)
 
 
 def _estimate(digits: int) -> dict[str, Callable[[dict[str, Any]], str]]:

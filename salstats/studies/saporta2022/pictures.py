@@ -7,7 +7,7 @@ import pandas as pd
 import plotnine as p9
 
 import salstats as ss
-from salstats.display.plots.layout.gallery_plan import plan
+from salstats.display.plots.layout.gallery_layout import gallery_layout
 from salstats.display.plots.layout.overlay_picture import Picture
 from salstats.display.plots.layout.overlay_sheet import Placed
 from salstats.display.plots.layout.theme import COLUMN_MM
@@ -115,7 +115,7 @@ def _extremes_drawn(frames: Frames, rows: pd.DataFrame) -> p9.ggplot:
     """Draw the findings of `extremes` on their images, with the rectangle that is measured."""
     study, labels = _study(frames), Labels()
     names = {name: [feature(name)] for name in dict.fromkeys(rows["feature"])}
-    layout = plan(names, [None] * len(names), ENDS, COLUMN_MM)
+    layout = gallery_layout(names, [None] * len(names), ENDS, COLUMN_MM)
     rule = mask_rule(study.select(methods=set()), threshold=OTSU)
     how = Look(rule, check_images(frames.images), False, layout.box)
     panels = [_with_rectangle(study, r.case, r.task, how) for r in rows.itertuples()]

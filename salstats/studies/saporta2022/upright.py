@@ -6,8 +6,8 @@ import plotnine as p9
 from salstats.display.estimates import read_estimates
 from salstats.display.facts import interval_caption, with_interval
 from salstats.display.plots.decrease import loss_order
-from salstats.display.plots.layout.drawing import quantity
-from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.estimate_drawing import quantity_label
+from salstats.display.plots.layout.figure import plot_function
 from salstats.display.plots.layout.legends import group_scales, legend_mm, method_labels
 from salstats.display.plots.layout.text_fit import caption, caption_chars, caption_mm, text_mm, wrapped
 from salstats.display.plots.layout.theme import GUIDE, PAGE_MM, figure_size, theme_salstats
@@ -23,7 +23,7 @@ _PANEL_MM, _STRIP_MM, _AXIS_MM, _LEFT_MM, _EDGE_MM = 45.0, 5.0, 3.0, 9.0, 1.5
 _DODGE = 0.55
 
 
-@figures
+@plot_function
 def plot_upright(
     means: pd.DataFrame,
     decrease: pd.DataFrame,
@@ -40,7 +40,7 @@ def plot_upright(
     """
     metrics = [m for m in LETTERS if m in set(means["metric"])]
     titles = {
-        m: f"{LETTERS[m]}  {with_interval(quantity(m, 'mean', labels), read_estimates(means))}"
+        m: f"{LETTERS[m]}  {with_interval(quantity_label(m, 'mean', labels), read_estimates(means))}"
         for m in metrics
     }
     areas = {} if auroc is None else dict(zip(auroc["task"], auroc["estimate"], strict=True))

@@ -40,7 +40,7 @@ _N_SIZES = 16
 
 
 @dataclass(frozen=True)
-class Plan:
+class GalleryLayout:
     """Layout of a gallery, in mm.
 
     Attributes
@@ -117,12 +117,12 @@ class Plan:
         return [stacks[start : start + self.n_stacks] for start in range(0, len(stacks), self.n_stacks)]
 
 
-def plan(
+def gallery_layout(
     names: Mapping[str, Sequence[str]],
     shapes: Sequence[tuple[int, int] | None],
     titles: Mapping[str, str],
     width: float,
-) -> Plan:
+) -> GalleryLayout:
     """Layout on the fewest pages and, among these, with the largest pictures.
 
     `names` has the parts of each row's name by its key, `shapes` the height and width in pixels of each row's
@@ -153,7 +153,7 @@ def plan(
 
 def _plans_of_sizes(
     rows: Mapping[str, str], titles: Mapping[str, str], width: float, side: float, n_stacks: int
-) -> list[Plan]:
+) -> list[GalleryLayout]:
     """Layouts with pictures of several sizes, from the largest that the width allows to the least."""
     stack_mm = (width - 2 * EDGE_MM - (n_stacks - 1) * STACK_GAP_MM) / n_stacks - side
     max_columns = max(int((stack_mm + GAP_MM + 1e-9) // (LEAST_MM + GAP_MM)), 1)
@@ -167,7 +167,7 @@ def _plans_of_sizes(
     plans = []
     for size in np.linspace(largest, min(LEAST_MM, largest), _N_SIZES):
         box = (float(size), min(HIGHEST * float(size), _ASSUMED_PAGE_MM - 15))
-        plans.append(Plan(width, box, largest, side, rows, columns, lines, n_stacks))
+        plans.append(GalleryLayout(width, box, largest, side, rows, columns, lines, n_stacks))
     return plans
 
 
@@ -183,7 +183,7 @@ def _row_text(name: Sequence[str], side: float) -> str:
     return "\n".join(wrapped(text, chars_in(side - 1), _NAME_LINES) for text in name)
 
 
-def _assumed_heights(layout: Plan, shapes: Sequence[tuple[int, int] | None]) -> list[float]:
+def _assumed_heights(layout: GalleryLayout, shapes: Sequence[tuple[int, int] | None]) -> list[float]:
     """Approximate height of each row in mm, with one line of text below each picture.
 
     Images of unknown shape count as squares.

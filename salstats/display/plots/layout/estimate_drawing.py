@@ -111,7 +111,7 @@ def panel_texts(
         if estimates.values(column)
     }
     if "metric" in texts and term == "mean":
-        texts["metric"] = {metric: quantity(metric, term, labels) for metric in texts["metric"]}
+        texts["metric"] = {metric: quantity_label(metric, term, labels) for metric in texts["metric"]}
     return texts
 
 
@@ -228,7 +228,7 @@ def guide_at(metric: str, term: str | None) -> float:
     return _CHANCE.get(str(metric).lower(), 0.0)
 
 
-def quantity(metric: Any, term: str | None, labels: Labels) -> str:
+def quantity_label(metric: Any, term: str | None, labels: Labels) -> str:
     """Return the name of an estimated quantity at an axis: "Mean IoU", "Hit rate", "AUROC"."""
     if term == "pooled_rate" and metric is not None:
         label = labels.value("metric", metric)

@@ -14,7 +14,7 @@ from salstats import __version__
 from salstats.display.tables import notes
 from salstats.display.tables.fitting import on_page
 from salstats.display.tables.record import Column, Table, decimal_point_pads, has_counts_as_labels
-from salstats.display.tables.rows import rows_of, text_of
+from salstats.display.tables.rows import plain_text, table_to_rows
 from salstats.errors import SalstatsError
 
 #: Thickness of rules above and below the table, and between its head, body and foot. Rules have the colour
@@ -78,18 +78,18 @@ class PrintedTable(GT):
     def __repr__(self) -> str:
         """Return title, cells below their headings, and notes; an error's text if the table was changed."""
         try:
-            return text_of(rows_of(record_of(self)))
+            return plain_text(table_to_rows(record_of(self)))
         except SalstatsError as error:
             return f"<GT: {error}>"
 
     __str__ = __repr__
 
 
-def build(table: Table, table_id: str) -> GT:
-    """Return a table as a great-tables object that carries its record; one that `turns` fits a page."""
+def great_table(table: Table, table_id: str) -> GT:
+    """Return a table as a great-tables object that carries its record, rearranged if it is too wide."""
     table = on_page(table)
-    all_notes = (*table.notes, _abbreviations(table), table.marks, table.symbols, version_note())
-    table = replace(table, notes=tuple(note for note in all_notes if note), symbols="")
+    all_notes = (*table.notes, _abbreviations(table), table.mark_note, table.symbol_note, version_note())
+    table = replace(table, notes=tuple(note for note in all_notes if note), symbol_note="")
     stub_names = [f"stub{level}" for level in range(len(table.stubhead))]
     cell_names = [f"cell{column}" for column in range(len(table.columns))]
     rows = [[*labels, *cells] for labels, cells in zip(table.stub, table.cells, strict=True)]
@@ -152,9 +152,9 @@ def record_of(table: GT) -> Table:
         )
     return replace(
         record,
-        title=plain(table._heading.title),
-        subtitle=plain(table._heading.subtitle),
-        notes=[plain(note) for note in signed_last(table._source_notes)],
+        title=text_without_markup(table._heading.title),
+        subtitle=text_without_markup(table._heading.subtitle),
+        notes=[text_without_markup(note) for note in signed_last(table._source_notes)],
         bold=record.bold | marks.get("bold", set()),
         underline=record.underline | marks.get("underline", set()),
     )
@@ -190,7 +190,7 @@ def _added_marks(styles: Sequence[Any]) -> dict[str, set[tuple[int, int]]] | Non
     return marks
 
 
-def plain(text: Any) -> str:
+def text_without_markup(text: Any) -> str:
     """Return a title or note as text, without the markup of `md()` and `html()`.
 
     A raised sign stands behind "^", a lowered one behind "_".
@@ -219,7 +219,7 @@ def signed_last(notes_of_table: Sequence[Any]) -> list[Any]:
 
 def _abbreviations(table: Table) -> str:
     """Return the note on the abbreviations that a table uses."""
-    texts = [*table.stubhead, *table.groups, *table.notes, table.marks, table.symbols]
+    texts = [*table.stubhead, *table.groups, *table.notes, table.mark_note, table.symbol_note]
     for labels in table.stub:
         texts += labels
     for column in table.columns:
@@ -274,7 +274,7 @@ def _cell_style(table: Table, row: int, column: int, pad: str) -> str:
         declarations.append("font-weight: bold;")
     if (row, column) in table.underline:
         declarations.append("text-decoration: underline;")
-    if row in table.apart:
+    if row in table.rows_with_rule_above:
         declarations.append(_RULE_ABOVE)
     if pad:
         declarations.append(f"text-indent: {len(pad)}ch;")
@@ -293,11 +293,11 @@ def _with_stub_styles(gt: GT, table: Table) -> GT:
         if _is_hyphened(labels[-1]):
             hyphened_rows.append(row)
     styles: list[tuple[str, Any]] = []
-    if table.apart:
-        styles.append((_RULE_ABOVE, loc.stub(rows=sorted(table.apart))))
-    if table.indent:
+    if table.rows_with_rule_above:
+        styles.append((_RULE_ABOVE, loc.stub(rows=sorted(table.rows_with_rule_above))))
+    if table.indented_rows:
         # padding, since every line of a label is set in
-        styles.append(("padding-left: 23px;", loc.stub(rows=sorted(table.indent))))
+        styles.append(("padding-left: 23px;", loc.stub(rows=sorted(table.indented_rows))))
     if len(table.stubhead) > 1:
         styles.append(("vertical-align: top;", loc.stub()))
     if has_counts_as_labels(table):

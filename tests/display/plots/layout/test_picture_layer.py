@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from salstats.display.plots.layout.picture import GROUND, colours_of, opacity, scale_colours, tinted
+from salstats.display.plots.layout.picture_layer import GROUND, colours_of, opacity, scale_colours, tinted
 
 
 def test_saliency_of_zero_leaves_the_image_as_it_is():
