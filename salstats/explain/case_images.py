@@ -11,10 +11,10 @@ import numpy as np
 from torch import nn
 
 from salstats.errors import SalstatsError, ShapeError
-from salstats.explain.forward import predict, ran_out_of_memory
-from salstats.explain.making import explain
+from salstats.explain.forward_passes import predict, ran_out_of_memory
 from salstats.explain.map_plans import Making, Plan, case_seed
 from salstats.explain.networks import Network, check_output
+from salstats.explain.saliency_maps import explain
 from salstats.images.geometry import Geometry
 from salstats.images.preparation import Preparation
 from salstats.readers.image_files import read_picture

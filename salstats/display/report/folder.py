@@ -8,7 +8,7 @@ from pathlib import Path
 import salstats
 from salstats.display.export.figure_files import FigureJobs
 from salstats.display.export.table_files import save_table_as, table_rows
-from salstats.display.report.model import Item, Report
+from salstats.display.report.document import Item, Report
 from salstats.display.report.page import render_page
 from salstats.display.tables.rows import Rows
 from salstats.files.frame_files import write_frame
