@@ -243,7 +243,7 @@ def paired(own: Comparison) -> Made:
     kept, choice, names = own.kept, own.choice, own.names
     found = differences(kept, choice)
     floor = ""
-    if read_estimates(found).single("test") == "bootstrap":
+    if read_estimates(found).only_value("test") == "bootstrap":
         least = f"{2 / (choice.n_replicates + 1):.2g}"
         floor = f"; with {choice.n_replicates:,} replicates P is {least} at least, before the correction"
     return Made(
