@@ -27,7 +27,7 @@ from salstats.display.tables.record import Column, Table
 from salstats.display.text.format import count_text, fixed_text
 from salstats.errors import InputFileError, SalstatsError, SalstatsWarning, distinct_warnings, warn
 from salstats.files.frame_files import write_frame
-from salstats.files.output_folder import checked_folder, replacing_folder
+from salstats.files.output_folder import check_output_folder, replacing_folder
 from salstats.jobs import counting, with_bar
 from salstats.studies.score_tables import (
     Reading,
@@ -550,7 +550,7 @@ def rounded(value: float, digits: int) -> Decimal:
 
 def check_items_folder(folder: Path, *, overwrite: bool) -> Path:
     """The folder to write, which is new, empty, or what an earlier run made and nothing else."""
-    return checked_folder(folder, written=_written, own=_SUBFOLDERS, overwrite=overwrite)
+    return check_output_folder(folder, written=_written, own=_SUBFOLDERS, overwrite=overwrite)
 
 
 def _written(folder: Path) -> set[str]:

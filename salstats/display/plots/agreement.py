@@ -216,7 +216,7 @@ def _mark_layers(points: pd.DataFrame) -> list[Any]:
 def _notes(limits: Estimates, points: pd.DataFrame) -> list[str]:
     """Sentences of the caption on the difference, lines, marks and bands."""
     notes = []
-    pair = limits.single("pair")
+    pair = limits.only_value("pair")
     if pair is not None:
         notes.append(f"Difference: {pair}.")
     notes.append("Solid line: bias; dashed: limits that hold 95% of differences.")

@@ -98,7 +98,7 @@ def plot_curves(
     grid = panel_grid(panels, n_columns, width)
     if bands is None:
         bands = len(methods) <= _MAX_BANDS
-    has_bands = bands and bool(points.limited.any())
+    has_bands = bands and bool(points.has_limits.any())
     band_layers = []
     aesthetics = ["color", "linetype"]
     if has_bands:

@@ -154,7 +154,7 @@ def plot_intervals(
 
 def _reference(contrasts: Estimates, means: Estimates) -> str | None:
     """Return the reference of the contrasts if it is a method of the estimates."""
-    reference = contrasts.single("reference")
+    reference = contrasts.only_value("reference")
     return str(reference) if reference in means.values("method") else None
 
 
@@ -234,7 +234,7 @@ def _axis_title(drawing: Drawing) -> str:
         return contrast_title(estimates, labels, drawing.term)
     if is_marginal(estimates):
         return axis_text(marginal_text(estimates, labels), estimates)
-    return axis_text(quantity(estimates.single("metric"), drawing.term, labels), estimates)
+    return axis_text(quantity(estimates.only_value("metric"), drawing.term, labels), estimates)
 
 
 def _n_columns(drawing: Drawing) -> int:

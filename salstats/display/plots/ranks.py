@@ -343,13 +343,13 @@ def _rank_shares(
 
 def _lines_note(ranks: Estimates) -> str:
     """Sentence on the lines, "" where there are none."""
-    level = ranks.single("conf_level")
-    if level is None or not ranks.limited.any():
+    level = ranks.only_value("conf_level")
+    if level is None or not ranks.has_limits.any():
         return ""
     percent = f"{100 * float(level):.10g}%"
-    if ranks.single("interval") == "pairwise tests":
+    if ranks.only_value("interval") == "pairwise tests":
         return f"Lines: joint {percent} confidence limits, from tests of every two."
-    n_replicates = ranks.single("n_replicates")
+    n_replicates = ranks.only_value("n_replicates")
     number = "" if n_replicates is None else f" {count_text(n_replicates)}"
     return f"Lines: where the rank lies in {percent} of{number} replicates."
 
@@ -368,7 +368,7 @@ def _blobs_note(ranks: pd.DataFrame, frequencies: pd.DataFrame | None) -> str:
 
 def _scheme_note(ranks: Estimates) -> str:
     """Sentence on the scheme by which methods are ranked, "" if it is not known."""
-    record = RECORDS.get(str(ranks.single("scheme")))
+    record = RECORDS.get(str(ranks.only_value("scheme")))
     return "" if record is None else f"Ranked by {record.label}."
 
 

@@ -171,12 +171,12 @@ def _mean_layers(means: pd.DataFrame) -> list[Any]:
 
 def _are_areas(readers: Estimates) -> bool:
     """Return whether the performance of readers is an area under the ROC curve."""
-    return readers.single("figure") == "auc"
+    return readers.only_value("figure") == "auc"
 
 
 def _x_title(readers: Estimates, names: Labels) -> str:
     """Return the title of the horizontal axis."""
     if _are_areas(readers):
         return "Area under the ROC curve"
-    metric = readers.single("metric")
+    metric = readers.only_value("metric")
     return "Mean score" if metric is None else f"Mean {names.value('metric', metric)}"

@@ -106,9 +106,9 @@ def plot_regression(
     ('Coefficient, IoU (95% CI)', ['Elongation', 'Relative size'])
     """
     coefficients = read_estimates(terms, "terms", ("estimate", "term"))
-    coefficients = coefficients.where(is_coefficient(coefficients.frame))
+    coefficients = coefficients.subset(is_coefficient(coefficients.frame))
     if not intercept:
-        coefficients = coefficients.where(coefficients.frame["term"] != INTERCEPT)
+        coefficients = coefficients.subset(coefficients.frame["term"] != INTERCEPT)
         if not len(coefficients):
             raise SalstatsError("terms holds only intercepts; pass intercept=True to draw them")
     ratio = is_ratio(coefficients)

@@ -82,7 +82,7 @@ def plot_thresholds(
     """
     names = Labels(labels, check_frame(sweep, "sweep"))
     estimates, missing_note = _checked(sweep, names)
-    metric = estimates.single("metric")
+    metric = estimates.only_value("metric")
     larger_is_better = metric is None or direction(metric) >= 0
     rows = _in_panels(estimates.frame, names, n_panels)
     rows["best"] = _is_best(rows, larger_is_better)
@@ -210,7 +210,7 @@ def _y_title(estimates: Estimates, names: Labels) -> str:
     label = names.column("estimate")
     if label != Labels().column("estimate"):
         return label
-    metric = estimates.single("metric")
+    metric = estimates.only_value("metric")
     term = estimates.term
     if metric is not None and not estimates.values("term"):
         # estimates of a sweep without a column `term` are means

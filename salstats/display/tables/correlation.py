@@ -144,7 +144,7 @@ def _variables_note(estimates: Estimates, constant: Sequence[str], labels: Label
 
 def _stratum_note(estimates: Estimates, labels: Labels) -> str:
     """Say within which values correlations were computed."""
-    stratum = estimates.single("stratum")
+    stratum = estimates.only_value("stratum")
     if stratum is None:
         return ""
     return f"Within values of {labels.column(str(stratum))}, combined on Fisher's z scale."

@@ -17,7 +17,7 @@ from salstats.display.tables.grid import Value, bounds_values, check_display, in
 from salstats.display.tables.layout import build
 from salstats.display.tables.marks import p_heading
 from salstats.display.tables.placement import CellGrid, Placement, lay_out
-from salstats.display.text.format import count_text, fixed_text, p_text, p_used, row_p_text
+from salstats.display.text.format import count_text, fixed_text, p_text, reported_p, row_p_text
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import (
     has_margins,
@@ -233,7 +233,7 @@ def _contrast_values(
     if method_heading:
         reference_heading += method_heading[method_heading.find(",") :]
     rows = frame.to_dict("records")
-    is_tested = not np.isnan([p_used(row) for row in rows]).all()
+    is_tested = not np.isnan([reported_p(row) for row in rows]).all()
     differs = np.zeros(len(frame), dtype=bool)
     if "verdict" in frame.columns:
         differs = np.isin(split_verdicts(frame["verdict"])[0], SIDES[:2])
@@ -257,7 +257,7 @@ def _contrast_values(
 
 def _reference_heading(contrasts: Estimates, labels: Labels) -> str:
     """Return the heading of the reference's means: its name, or "Reference" where there are several."""
-    reference = contrasts.single("reference")
+    reference = contrasts.only_value("reference")
     if reference is None:
         return labels.column("reference")
     return labels.value("reference", str(reference))
@@ -277,17 +277,17 @@ def _effect_values(contrasts: Estimates, style: str) -> list[Value]:
     columns = {"effect": "estimate", "effect_low": "conf_low", "effect_high": "conf_high"}
     effects = contrasts.frame[[*columns, "conf_level"]].rename(columns=columns)
     sizes = read_estimates(effects, "effect sizes")
-    record = EFFECT_SIZES.get(str(contrasts.single("effect_size")))
+    record = EFFECT_SIZES.get(str(contrasts.only_value("effect_size")))
     heading = with_interval("Effect size" if record is None else record.label, sizes)
     return [Value(heading, interval_texts(sizes, _EFFECT_DIGITS, style))]
 
 
 def _effect_note(contrasts: Estimates) -> str:
     """Say what the effect size is, and which pairs its limits take as independent."""
-    record = EFFECT_SIZES.get(str(contrasts.single("effect_size")))
+    record = EFFECT_SIZES.get(str(contrasts.only_value("effect_size")))
     if record is None:
         return ""
-    unit = contrasts.single("unit")
+    unit = contrasts.only_value("unit")
     clustered = "" if unit is None else f", clustered by {str(unit).replace('_', ' ')}"
     return f"{record.label}: {record.note}, limits from CR2 standard errors{clustered}."
 

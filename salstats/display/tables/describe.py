@@ -103,7 +103,7 @@ def _values(summaries: Estimates, metric: str, digits: int, style: str) -> list[
     if summaries.values("n_missing"):
         values.append(counts("Undefined", "missing"))
     if summaries.values("n_units"):
-        unit = str(summaries.single("unit") or "unit")
+        unit = str(summaries.only_value("unit") or "unit")
         values.append(counts(plural(unit).capitalize(), "n_units"))
     if not frame["binary"].all():
         of_metric = f" {metric}" if metric else ""

@@ -128,7 +128,7 @@ def table_estimates(
     frame = means.frame
     names = Labels(labels, frame)
     compared = _tested_differences(all_rows, differences, adjust)
-    if means.single("figure") == "auc":
+    if means.only_value("figure") == "auc":
         # an area under the curve is better the larger, whatever its metric's direction
         directions = dict.fromkeys(means.values("metric"), "larger")
     further = [c for c in ("reference", "group", "term") if c not in means.keys and means.varies(c)]
@@ -226,7 +226,7 @@ def _heading(estimates: Estimates, placement: Placement, labels: Labels) -> str:
 def _estimate_name(estimates: Estimates, labels: Labels) -> str:
     """Return the name of the quantity that is estimated: "mean", "AUROC"."""
     term = estimates.term
-    if term == "mean" and estimates.single("figure") == "auc":
+    if term == "mean" and estimates.only_value("figure") == "auc":
         term = "auroc"
     record = TERMS.get(str(term))
     if record is not None:
@@ -241,14 +241,14 @@ def _raters_note(estimates: Estimates) -> str:
     """Say how many raters agree on how many cases, and whom coefficients of readers at large speak of."""
     if not is_agreement(estimates.frame) or not estimates.values("n_raters"):
         return ""
-    rater = str(estimates.single("over") or "rater")
-    n_raters = counted_range(estimates.known("n_raters"), rater)
-    n_cases = counted_range(estimates.known("n_cases"), "case")
+    rater = str(estimates.only_value("over") or "rater")
+    n_raters = counted_range(estimates.non_missing("n_raters"), rater)
+    n_cases = counted_range(estimates.non_missing("n_cases"), "case")
     text = f"Agreement of {n_raters} on {n_cases}."
     if rater not in NOUNS or len(estimates.values("inference_to")) < 2:
         return text
     raters = NOUNS[rater]
-    fixed_rows = estimates.where(estimates.frame["inference_to"].isin(list(FIXED)))
+    fixed_rows = estimates.subset(estimates.frame["inference_to"].isin(list(FIXED)))
     fixed = joined([short_label(term) for term in fixed_rows.values("term")])
     return f"{text} Intervals of {fixed} speak of these {raters}, the others of {raters} in general."
 

@@ -252,7 +252,7 @@ def paired(own: Comparison) -> Result:
     kept, options, names = own.kept, own.options, own.names
     found = differences(kept, options)
     floor = ""
-    if read_estimates(found).single("test") == "bootstrap":
+    if read_estimates(found).only_value("test") == "bootstrap":
         least = f"{2 / (options.n_replicates + 1):.2g}"
         floor = f"; with {options.n_replicates:,} replicates P is {least} at least, before the correction"
     return Result(

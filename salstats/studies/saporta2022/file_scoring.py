@@ -14,7 +14,7 @@ import pandas as pd
 import salstats as ss
 from salstats.checks import quoted
 from salstats.errors import SalstatsError, warn
-from salstats.files.checkpoints import checked_folder
+from salstats.files.checkpoints import checkpoint_folder
 from salstats.metrics.overlap import Counts
 from salstats.readers.case_images import check_images
 from salstats.readers.chexlocalize import METHOD, SPLITS, split_of
@@ -132,7 +132,7 @@ class ReadStudy:
 def find(options: argparse.Namespace) -> ReadStudy:
     """Read what can be read before anything is tuned or scored."""
     if options.resume is not None:
-        checked_folder(options.resume)
+        checkpoint_folder(options.resume)
     check_replicates(options.replicates)
     check_images(options.images)
     if options.colormap is not None and options.smooth is None:

@@ -13,8 +13,8 @@ from salstats.frames import check_nesting
 from salstats.metrics.overlap import Counts
 from salstats.readers.chexlocalize_maps import ALIASES
 from salstats.readers.chexlocalize_study import PATIENT
-from salstats.readers.shapes import check_pattern, find_patients
-from salstats.readers.tuning import read_thresholds
+from salstats.readers.score_layouts import check_pattern, find_patients
+from salstats.readers.threshold_files import read_thresholds
 from salstats.scoring.cases import ABSENT, EMPTY, FULL, NEGATIVE, TRUE_POSITIVE
 from salstats.scoring.masking import value_of
 from salstats.studies.options import check_replicates, names_in

@@ -10,7 +10,7 @@ from display.report.chromium import Chromium, find_chromium
 from PIL import Image
 
 import salstats as ss
-from salstats.display.report.model import Item, Report, Section
+from salstats.display.report.document import Item, Report, Section
 from salstats.display.report.page import render_page
 from salstats.display.tables.record import Column, Table
 from salstats.display.tables.rows import Rows, rows_of

@@ -81,11 +81,11 @@ def drawn_rows(estimates: Estimates) -> pd.DataFrame:
     """Return the rows that have an estimate; raise if there is none, or if an estimate is infinite."""
     if np.isinf(estimates.numbers("estimate")).any():
         raise ColumnError(f"column 'estimate' of {estimates.name} has infinite values; leave these rows out")
-    if not estimates.defined.any():
+    if not estimates.has_estimate.any():
         raise SalstatsError(
             f"{estimates.name} has nothing to draw: every estimate is missing ({len(estimates)} rows)"
         )
-    return estimates.where(estimates.defined).frame
+    return estimates.subset(estimates.has_estimate).frame
 
 
 def barred_rows(frame: pd.DataFrame) -> pd.DataFrame:
@@ -180,7 +180,7 @@ def prepare(
     check_distinct(estimates, estimates.keys)
     references = references_of(estimates, reference)
     frame = drawn_rows(estimates)
-    defined = estimates.where(estimates.defined)
+    defined = estimates.subset(estimates.has_estimate)
     frame["panel"] = crossed(frame, panel_texts(defined, frame_labels, facet, term))
     methods: dict[Any, str] = {}
     if "method" in frame.columns:

@@ -21,7 +21,7 @@ from salstats.display.plots.layout.theme import (
     REFERENCE_SHAPE,
     SHAPES,
 )
-from salstats.display.text.labels import Labels, known_method
+from salstats.display.text.labels import Labels, method_spelling
 from salstats.study import HUMAN
 
 #: Width in mm of a key of a legend without its text.
@@ -91,7 +91,7 @@ def _palette_positions(names: Sequence[str], chosen_colours: Mapping[str, str]) 
     claims = [(index_of_colour.get(chosen_colours[name]), name) for name in names if name in chosen_colours]
     well_known = []
     for name in names:
-        canonical_name = known_method(name)
+        canonical_name = method_spelling(name)
         if canonical_name in home_of_method:
             rank, index = home_of_method[canonical_name]
             well_known.append((rank, index, name))

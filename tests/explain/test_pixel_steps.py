@@ -6,7 +6,7 @@ import pytest
 pytestmark = pytest.mark.torch
 pytest.importorskip("torch", reason="needs the explain extra")
 
-from salstats.explain.stepping import pixel_ranks, step_sizes  # noqa: E402
+from salstats.explain.pixel_steps import pixel_ranks, step_sizes  # noqa: E402
 from salstats.images.maps import SaliencyOnImage  # noqa: E402
 
 

@@ -10,7 +10,7 @@ from torch import nn
 
 from salstats.checks import check_choice, check_generator, quoted
 from salstats.errors import SalstatsError, ShapeError, ValueRangeError
-from salstats.explain.forward import (
+from salstats.explain.forward_passes import (
     BATCH_SIZE,
     dtype_of,
     evaluating,
@@ -20,6 +20,16 @@ from salstats.explain.forward import (
 )
 from salstats.explain.inputs import check_images, check_targets, equal_images
 from salstats.explain.layers import Layer, VitGrid, check_reached, last_stage, named_layers, watch
+from salstats.explain.map_finishing import (
+    CHANNELS,
+    JOINS,
+    RESOLUTIONS,
+    SIGNS,
+    finish,
+    keep_sign,
+    reduce_channels,
+    say_constant,
+)
 from salstats.explain.methods import (
     ACTIVATION,
     GRADIENT,
@@ -30,16 +40,6 @@ from salstats.explain.methods import (
     without_hooks,
 )
 from salstats.explain.presets import preset_arguments
-from salstats.explain.reductions import (
-    CHANNELS,
-    JOINS,
-    RESOLUTIONS,
-    SIGNS,
-    finish,
-    keep_sign,
-    reduce_channels,
-    say_constant,
-)
 from salstats.explain.request import Request, Reshape
 from salstats.images.maps import check_box
 from salstats.jobs import with_bar

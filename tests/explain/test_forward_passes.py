@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch", reason="needs the explain extra")
 from explain.runner_requests import noise, seeded  # noqa: E402
 from explain.tiny_networks import count_passes  # noqa: E402
 
-from salstats.explain.forward import Passes, predict  # noqa: E402
+from salstats.explain.forward_passes import Passes, predict  # noqa: E402
 
 nn = torch.nn
 #: Single precision.
@@ -184,7 +184,7 @@ def test_a_network_that_views_its_numbers_in_the_usual_order_is_tried_once():
 
 
 def test_large_images_are_shown_few_at_a_time(monkeypatch):
-    monkeypatch.setattr("salstats.explain.forward.PIXELS", 100)
+    monkeypatch.setattr("salstats.explain.forward_passes.PIXELS", 100)
     model = seeded(convolutions)
     seen = count_passes(model)
     passes(model, 4).outputs(noise(5, 3, 6, 8))

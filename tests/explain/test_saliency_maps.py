@@ -15,9 +15,9 @@ nn = torch.nn
 from explain.runner_requests import state  # noqa: E402
 from explain.tiny_networks import count_passes  # noqa: E402
 
-from salstats.explain import making, methods, presets  # noqa: E402
-from salstats.explain.making import explain  # noqa: E402
+from salstats.explain import methods, presets, saliency_maps  # noqa: E402
 from salstats.explain.methods import METHODS, without_hooks  # noqa: E402
+from salstats.explain.saliency_maps import explain  # noqa: E402
 
 #: Single precision through two small networks.
 ROUNDING = 1e-5
@@ -55,7 +55,7 @@ def made_up(monkeypatch):
         )
         rows = {**methods.METHODS, "made_up": made}
         monkeypatch.setattr(methods, "METHODS", rows)
-        monkeypatch.setattr(making, "METHODS", rows)
+        monkeypatch.setattr(saliency_maps, "METHODS", rows)
         return requests
 
     return register
@@ -108,7 +108,7 @@ def test_methods_that_look_at_no_target_make_one_map_of_an_image(method):
 
 @pytest.mark.parametrize("method", ["gradcam", "scorecam", "input_x_gradient", "activation", "occlusion"])
 def test_large_images_go_through_a_cpu_few_at_a_time(method, monkeypatch):
-    monkeypatch.setattr("salstats.explain.forward.PIXELS", 2 * 16 * 12 + 5)
+    monkeypatch.setattr("salstats.explain.forward_passes.PIXELS", 2 * 16 * 12 + 5)
     model, options = cnn(), {"activation": {"layer": "0"}, "occlusion": {"window": 8, "stride": 8}}
     shown = count_passes(model)
     made = explain(model, pictures(5), 1, method=method, **options.get(method, {}))

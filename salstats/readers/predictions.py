@@ -6,14 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from salstats.checks import and_more
-from salstats.errors import InputFileError, warn
+from salstats.errors import InputFileError, SalstatsError, warn
 from salstats.files.paths import check_folder
 from salstats.images.masks import Rle
 from salstats.readers.cells import PathLike
 from salstats.readers.map_files import MAP_SUFFIXES, find_case_files, read_map, read_rle
-from salstats.study import Content, Prediction, Series
+from salstats.study import HUMAN, Content, Prediction, Series
 
 NAN = float("nan")
+#: One folder or file, or several by method[:model[:seed]].
+Sources = PathLike | Mapping[str, PathLike]
 
 
 def files_in_folders(root: Path, suffixes: Sequence[str], layout: str) -> list[Path]:
@@ -103,3 +105,27 @@ def _answer(
         )
     saliency = None if map_file is None else read_map(map_file)
     return Content(saliency=saliency, mask=made, prob=prob, label=label, shape=shape)
+
+
+def series_sources(given: Sources | None, method: str, option: str) -> dict[Series, PathLike]:
+    """The places of maps or masks by series; one place alone is called `method`."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        return {series_of(method, "method"): given}
+    if not given:
+        raise SalstatsError(f"{option}= names no method")
+    return {series_of(name, option): place for name, place in given.items()}
+
+
+def series_of(name: str, option: str) -> Series:
+    """The series that method[:model[:seed]] names."""
+    parts = str(name).split(":")
+    if len(parts) > 3 or not all(part.strip() for part in parts):
+        raise SalstatsError(f"{option}={name!r} must be method, method:model or method:model:seed")
+    if parts[0] == HUMAN:
+        raise SalstatsError(
+            f"{option}={name!r}: {HUMAN!r} is what people are called, whose files have options of "
+            "their own; name the method"
+        )
+    return Series(*parts)

@@ -12,10 +12,10 @@ torch = pytest.importorskip("torch", reason="needs the explain extra")
 from explain.tiny_networks import OUTPUTS, cnn, pictures  # noqa: E402
 
 from salstats.explain.ensembles import explain_ensemble  # noqa: E402
-from salstats.explain.making import explain  # noqa: E402
+from salstats.explain.map_finishing import finish, join_layers, keep_sign, reduce_channels  # noqa: E402
 from salstats.explain.map_runs import make_maps  # noqa: E402
 from salstats.explain.networks import Network  # noqa: E402
-from salstats.explain.reductions import finish, join_layers, keep_sign, reduce_channels  # noqa: E402
+from salstats.explain.saliency_maps import explain  # noqa: E402
 
 #: Single precision.
 ROUNDING = 1e-6

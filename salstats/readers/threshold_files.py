@@ -10,7 +10,7 @@ from salstats.errors import ColumnError, ValueRangeError
 from salstats.images.maps import LARGEST_BOX
 from salstats.readers.cells import PathLike
 from salstats.readers.chexlocalize_maps import task_name
-from salstats.readers.tables import Table, read_known
+from salstats.readers.tables import FileTable, read_format_table
 
 #: What a table may say -> the columns that say it; the second of `cutoff` is the release's.
 COLUMNS = {"threshold": ("threshold",), "cutoff": ("cutoff", "prob_threshold"), "smooth": ("smooth",)}
@@ -31,7 +31,7 @@ def read_thresholds(path: PathLike, *, what: str | None = None) -> dict[tuple[st
     """
     if what is not None:
         check_choice(what, tuple(COLUMNS), "what")
-    table = read_known(Path(path), ColumnError)
+    table = read_format_table(Path(path), ColumnError)
     kind, column = _value_column(table, what)
     table.check_columns(["task"], f"each task has its own {kind}")
     tasks = [task_name(task) for task in table.filled("task")]
@@ -54,7 +54,7 @@ def read_thresholds(path: PathLike, *, what: str | None = None) -> dict[tuple[st
     return chosen
 
 
-def _value_column(table: Table, what: str | None) -> tuple[str, str]:
+def _value_column(table: FileTable, what: str | None) -> tuple[str, str]:
     """What a table says and the column that says it."""
     file = table.file
     found = [(kind, name) for kind, names in COLUMNS.items() for name in names if name in table.columns]
@@ -68,7 +68,7 @@ def _value_column(table: Table, what: str | None) -> tuple[str, str]:
     return found[0]
 
 
-def _methods(table: Table) -> list[str] | list[None]:
+def _methods(table: FileTable) -> list[str] | list[None]:
     """The series of each row, None where the table does not tell methods apart."""
     columns = [c for c in _SERIES if c in table.columns]
     if not columns:
@@ -78,7 +78,7 @@ def _methods(table: Table) -> list[str] | list[None]:
     return [":".join(filter(None, parts)) for parts in zip(*texts, strict=True)]
 
 
-def _counting(table: Table, keys: pd.Series) -> np.ndarray:
+def _counting(table: FileTable, keys: pd.Series) -> np.ndarray:
     """Which rows count: those chosen, or the first maximum of the mean IoU, or all."""
     if "chosen" in table.columns:
         said = "is neither True nor False"

@@ -7,7 +7,7 @@ import pytest
 
 from salstats.errors import ColumnError, SalstatsError
 from salstats.readers.chexlocalize_maps import TASKS
-from salstats.readers.tuning import read_thresholds
+from salstats.readers.threshold_files import read_thresholds
 
 
 def test_the_thresholds_of_the_release_are_read_as_they_stand(shared):

@@ -6,7 +6,7 @@ import pytest
 from PIL import Image, ImageFile
 
 from salstats.errors import InputFileError
-from salstats.readers.pictures import read_picture
+from salstats.readers.image_files import read_picture
 
 RNG = np.random.default_rng(0)
 GREY = RNG.integers(0, 256, (5, 7), dtype=np.uint8)

@@ -13,7 +13,7 @@ from salstats.coded_text import is_coded
 from salstats.errors import ColumnError, SalstatsError, warn
 from salstats.frames import IDENTIFIER_COLUMNS, SCORES_COLUMNS
 from salstats.readers.cells import covariate_text
-from salstats.readers.tables import REQUIRED_TEXT, Table
+from salstats.readers.tables import REQUIRED_TEXT, FileTable
 
 #: Method, metric and reader of a column of scores; None for those that other columns give.
 Targets = Mapping[str, tuple[str | None, ...]] | Mapping[str, str]
@@ -24,7 +24,7 @@ ALL_OR_NONE = ("patient", "dataset")
 
 
 @dataclass(frozen=True)
-class Layout:
+class ScoreLayout:
     """Meaning of a file's columns; `read_scores` documents each option."""
 
     rename: Mapping[str, str]
@@ -42,7 +42,7 @@ def check_layout(
     columns: Targets | None = None,
     wide: str | None = None,
     tasks: str | Sequence[str] | None = None,
-) -> Layout:
+) -> ScoreLayout:
     """Return the options that say what a file's columns are, checked as far as they can be without it."""
     if columns and wide:
         raise SalstatsError("give columns= (a score per column) or wide= (a task per column), not both")
@@ -57,7 +57,7 @@ def check_layout(
     has_repeats = len(set(case_columns)) < len(case_columns)
     if case is not None and (not case_columns or not all(case_columns) or has_repeats):
         raise SalstatsError(f"case={case!r} must name the columns that together name a case, each once")
-    return Layout(
+    return ScoreLayout(
         rename=dict(rename or {}),
         columns=_check_targets(columns or {}),
         wide=wide is not None,
@@ -122,18 +122,18 @@ def check_pattern(pattern: str | None) -> re.Pattern[str] | None:
     return compiled
 
 
-def named(table: Table, layout: Layout, elsewhere: Collection[str] = ()) -> Table:
+def apply_names(table: FileTable, layout: ScoreLayout, elsewhere: Collection[str] = ()) -> FileTable:
     """Return a table under the names that a layout gives, with its columns `case` and `patient`.
 
     `elsewhere` are columns that `rename=` may name although this file lacks them.
     """
     table = combine_case(table.renamed(layout.rename, elsewhere), layout.case)
     if "case" not in table.columns and (layout.wide or layout.patient_from):
-        raise lacks_case(table, layout.tasks or ())
+        raise missing_case_error(table, layout.tasks or ())
     return _with_patient(table, layout.patient_from)
 
 
-def combine_case(table: Table, columns: Sequence[str]) -> Table:
+def combine_case(table: FileTable, columns: Sequence[str]) -> FileTable:
     """Return a table with a column `case`, such as "1_2", before the columns that make it."""
     if not columns:
         return table
@@ -160,7 +160,7 @@ def combine_case(table: Table, columns: Sequence[str]) -> Table:
     return table.with_cells(combined)
 
 
-def _with_patient(table: Table, pattern: re.Pattern[str] | None) -> Table:
+def _with_patient(table: FileTable, pattern: re.Pattern[str] | None) -> FileTable:
     """Return a table with a column `patient` after `case`, taken from the case id."""
     if pattern is None:
         return table
@@ -189,7 +189,7 @@ def find_patients(cases: Sequence[str], pattern: re.Pattern[str], source: object
     return patients
 
 
-def lacks_case(table: Table, tasks: Sequence[str] = (), *, joined: bool = False) -> ColumnError:
+def missing_case_error(table: FileTable, tasks: Sequence[str] = (), *, joined: bool = False) -> ColumnError:
     """Return the error of a table without `case`, which proposes the first column of text."""
     guess = table.first_text_column(leave={*IDENTIFIER_COLUMNS, *tasks}) or "..."
     reaches = " (it reaches joined files too)" if joined else ""
@@ -199,15 +199,15 @@ def lacks_case(table: Table, tasks: Sequence[str] = (), *, joined: bool = False)
     )
 
 
-def shaped(
-    table: Table,
-    layout: Layout,
+def arrange_scores(
+    table: FileTable,
+    layout: ScoreLayout,
     method: str | None,
     metric: str | None,
     elsewhere: Collection[str] = (),
 ) -> tuple[pd.DataFrame, np.ndarray]:
     """Return a file's scores, whatever its layout, with coded identifiers, and the row number of each."""
-    table = named(table, layout, elsewhere)
+    table = apply_names(table, layout, elsewhere)
     score_columns = _score_columns(table, layout)
     other_columns = table.cells.drop(columns=list(score_columns))
     identifiers = table.with_cells(other_columns).typed(layout.case, coded=True)
@@ -241,7 +241,7 @@ def _constants(frame: pd.DataFrame, names: Mapping[str, str]) -> dict[str, pd.Se
     return {name: pd.Series(value, index=frame.index, dtype="str") for name, value in names.items()}
 
 
-def _score_columns(table: Table, layout: Layout) -> dict[str, dict[str, str]]:
+def _score_columns(table: FileTable, layout: ScoreLayout) -> dict[str, dict[str, str]]:
     """Return the columns of scores of a wide file, each with its task, method, metric or reader.
 
     A long file has none.
@@ -291,7 +291,7 @@ def _score_columns(table: Table, layout: Layout) -> dict[str, dict[str, str]]:
     return score_columns
 
 
-def _check_complete(frame: pd.DataFrame, table: Table, rows: np.ndarray) -> None:
+def _check_complete(frame: pd.DataFrame, table: FileTable, rows: np.ndarray) -> None:
     """Raise when a column of the key is missing or one of its cells is empty."""
     for name in SCORES_COLUMNS:
         if name not in frame.columns:
@@ -299,7 +299,7 @@ def _check_complete(frame: pd.DataFrame, table: Table, rows: np.ndarray) -> None
             if spelled:
                 hint = f"; did you mean {spelled[0]!r}? rename={{{spelled[0]!r}: {name!r}}} says so"
             elif name == "case":
-                raise lacks_case(table)
+                raise missing_case_error(table)
             elif name in ("method", "metric"):
                 hint = f"; say what the file is about with {name}='...'"
             else:
@@ -308,7 +308,7 @@ def _check_complete(frame: pd.DataFrame, table: Table, rows: np.ndarray) -> None
     check_filled(frame, table, rows)
 
 
-def check_filled(frame: pd.DataFrame, table: Table, rows: np.ndarray) -> None:
+def check_filled(frame: pd.DataFrame, table: FileTable, rows: np.ndarray) -> None:
     """Raise when a cell is empty of a column in which none may be."""
     for name in (*REQUIRED_TEXT, *ALL_OR_NONE):
         if name not in frame.columns:
@@ -322,7 +322,7 @@ def check_filled(frame: pd.DataFrame, table: Table, rows: np.ndarray) -> None:
             raise ColumnError(f"{table.file}, row {row}, column {name!r}: empty; every row needs one")
 
 
-def below_each_other(frames: Sequence[pd.DataFrame], files: Sequence[object]) -> pd.DataFrame:
+def stack_scores(frames: Sequence[pd.DataFrame], files: Sequence[object]) -> pd.DataFrame:
     """Return the scores of several files as one frame; ColumnError where they do not fit together."""
     frames = list(frames)
     for name in dict.fromkeys(column for frame in frames for column in frame.columns):

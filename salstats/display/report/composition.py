@@ -8,11 +8,11 @@ from salstats.checks import check_count
 from salstats.display.export.figure_files import FigureJobs
 from salstats.display.report.analyses import Analyses, run_analyses, settled, several
 from salstats.display.report.contents import Contents
+from salstats.display.report.document import Report, Settings
 from salstats.display.report.examples import Examples
 from salstats.display.report.folder import write_folder
 from salstats.display.report.guidelines import not_covered
 from salstats.display.report.methods import methods_references, methods_text
-from salstats.display.report.model import Report, Settings
 from salstats.display.report.provenance import provenance_rows
 from salstats.display.report.sections import sections
 from salstats.display.report.wording import Words
