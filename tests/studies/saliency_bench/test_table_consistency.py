@@ -9,7 +9,7 @@ import pytest
 
 from salstats.datasets import data_folder
 from salstats.errors import ColumnError
-from salstats.studies.saliency_bench.printed import (
+from salstats.studies.saliency_bench.table_consistency import (
     CHANGES,
     changed_values,
     check_correlations,

@@ -15,8 +15,9 @@ from great_tables import GT
 import salstats as ss
 from salstats.display.text.format import interval_text
 from salstats.scoring.cases import EMPTY
-from salstats.studies.engine import Cell, Made, if_possible, table_of
-from salstats.studies.saporta2022.frames import (
+from salstats.studies.engine import Cell, Result, if_possible, table_of
+from salstats.studies.saporta2022.labels_and_notes import cutoff_note, feature, words
+from salstats.studies.saporta2022.study_frames import (
     ALL_TASKS,
     FEATURES,
     FULL_PROBABILITIES,
@@ -30,8 +31,8 @@ from salstats.studies.saporta2022.frames import (
     SHAPES,
     TASK_EFFECTS,
     WITHIN,
-    Choice,
-    Frames,
+    Inference,
+    StudyFrames,
     all_of,
     confidence,
     confidence_of,
@@ -44,7 +45,6 @@ from salstats.studies.saporta2022.frames import (
     one_model,
     scaled_features,
 )
-from salstats.studies.saporta2022.words import cutoff_note, feature, words
 from salstats.study import HUMAN
 
 #: Columns of two choices beside each other.
@@ -57,7 +57,7 @@ BESIDE = (
 )  # fmt: skip
 _MEANS, _SLOPES = ["metric", "method", "task"], ["metric", "task", "term"]
 #: What is compared, what its rows are known by, what it needs, and how it is made.
-HEADLINES: dict[str, tuple[list[str], set[str], Callable[[Frames, Choice], pd.DataFrame]]] = {
+HEADLINES: dict[str, tuple[list[str], set[str], Callable[[StudyFrames, Inference], pd.DataFrame]]] = {
     "Table 1": (_MEANS, set(), lambda f, c: means(_pairs(f), c)),
     "Extended Data 4": (_MEANS, {FULL_SLICE}, lambda f, c: means(metric_rows(full_rows(f, c), "iou"), c)),
     "Extended Data 5-6": (_MEANS, {MAPS, PEOPLE}, lambda f, c: decreases(_pairs(f), c)),
@@ -83,16 +83,16 @@ MIDDLE = tuple(IN_MIDDLE.values())
 RANKS = {"slope": "slope", "spearman": "Spearman correlation"}
 
 
-def comparison(frames: Frames) -> Made:
+def comparison(frames: StudyFrames) -> Result:
     """Every headline number as published and with patients as clusters."""
-    rows = side_by_side(frames, frames.choice.n_replicates)
+    rows = side_by_side(frames, frames.inference.n_replicates)
     columns = [c for c in ("metric", "outcome", "method", "task", "term") if c in rows]
     stub = [_capital(" · ".join(dict.fromkeys(words(row)))) for row in rows[columns].itertuples(index=False)]
     signed = rows[rows["conclusion_published"] != ""]
     lost = rows[(rows["item"] == "Extended Data 5-6") & (rows["method"] == frames.main)]
     sides = {"published_": "As published", "": "Patients as clusters"}
     both = _sides(lost, lost[["metric", "task"]], sides)
-    return Made(
+    return Result(
         rows,
         _columns(
             rows,
@@ -108,13 +108,13 @@ def comparison(frames: Frames) -> Made:
         "one (a mean has none); as published: mean of the replicates, order statistics, pairs of what either "
         "has, cases or rows for independent; patients as clusters: mean of the scores, complete pairs, "
         "Wilson's interval of a hit rate, as in each table; Table 2: features scaled over all tasks, as the "
-        f"scripts have it; both have the same cut-offs{cutoff_note(frames, frames.choice)}",
+        f"scripts have it; both have the same cut-offs{cutoff_note(frames, frames.inference)}",
     )
 
 
-def choices(frames: Frames) -> Made:
+def choices(frames: StudyFrames) -> Result:
     """The sensitivity table: what other choices change."""
-    rows = sensitivity(frames, frames.choice.n_replicates)
+    rows = sensitivity(frames, frames.inference.n_replicates)
     groups = [f"{row.row}. {row.question}" for row in rows.itertuples()]
     stub = [f"{_capital(r.quantity)}: {', '.join(words(r.of.split(', ')))}" for r in rows.itertuples()]
     signed = rows[rows["conclusion_published"] != ""]
@@ -126,7 +126,7 @@ def choices(frames: Frames) -> Made:
         for r, c in counted.iterrows()
     )
     slopes = rows[(rows["row"] == "S3") & (rows["quantity"] == "slope")]
-    return Made(
+    return Result(
         rows,
         _columns(
             rows,
@@ -233,12 +233,12 @@ def beside(published: pd.DataFrame, other: pd.DataFrame, keys: list[str]) -> pd.
     return rows
 
 
-def side_by_side(frames: Frames, n_replicates: int) -> pd.DataFrame:
+def side_by_side(frames: StudyFrames, n_replicates: int) -> pd.DataFrame:
     """Every headline number as published and with patients as clusters."""
-    published, clustered = Choice(True, n_replicates), Choice(False, n_replicates)
+    published, clustered = Inference(True, n_replicates), Inference(False, n_replicates)
     parts = []
     for item, (keys, needs, make) in HEADLINES.items():
-        if needs <= frames.there:
+        if needs <= frames.available:
             with if_possible(f"{item} as published and clustered"):
                 both = make(frames, published), make(frames, clustered)
                 parts.append(beside(*both, keys).assign(item=item))
@@ -246,19 +246,19 @@ def side_by_side(frames: Frames, n_replicates: int) -> pd.DataFrame:
     return rows[["item", *(c for c in ("metric", "outcome", "method", "task", "term") if c in rows), *BESIDE]]
 
 
-def _pooled_slopes(frames: Frames, choice: Choice) -> pd.DataFrame:
+def _pooled_slopes(frames: StudyFrames, inference: Inference) -> pd.DataFrame:
     """Return Table 2 with features scaled over all tasks, rows of all tasks pooled."""
-    return feature_slopes(frames, choice, (POOLED,), (ALL_TASKS,))
+    return feature_slopes(frames, inference, (POOLED,), (ALL_TASKS,))
 
 
-def _pairs(frames: Frames) -> pd.DataFrame:
+def _pairs(frames: StudyFrames) -> pd.DataFrame:
     """IoU and hits of the first model of each method, and of people."""
     return metric_rows(one_model(frames.scores), "iou", "hit")
 
 
-def sensitivity(frames: Frames, n_replicates: int) -> pd.DataFrame:
+def sensitivity(frames: StudyFrames, n_replicates: int) -> pd.DataFrame:
     """Published choice, the same clustered, and the other choice clustered, with their signs."""
-    published, clustered = Choice(True, n_replicates), Choice(False, n_replicates)
+    published, clustered = Inference(True, n_replicates), Inference(False, n_replicates)
     makers = {"S1": _misses, "S2": _cutoffs, "S3": _clusters, "S7": _logistic}
     for row in list(makers):
         if not _is_possible(row, frames):
@@ -272,14 +272,14 @@ def sensitivity(frames: Frames, n_replicates: int) -> pd.DataFrame:
     return rows[["row", "question", "quantity", "of", *BESIDE, *MIDDLE]]
 
 
-def _is_possible(row: str, frames: Frames) -> bool:
+def _is_possible(row: str, frames: StudyFrames) -> bool:
     """Say whether there is what a row of the sensitivity table needs."""
     if row == "S2":
         # with and without cut-offs: scores of a file have them or not
-        known = {FULL_SLICE, FULL_PROBABILITIES} <= frames.there
+        known = {FULL_SLICE, FULL_PROBABILITIES} <= frames.available
         return known and frames.cut_off in ("tuned", "given")
     needs = {"S3": {SHAPES}, "S7": {SHAPES, HITS}}
-    return needs.get(row, set()) <= frames.there
+    return needs.get(row, set()) <= frames.available
 
 
 def _beside(row: str, quantity: str, keys: list[str], *sides: pd.DataFrame) -> pd.DataFrame:
@@ -292,7 +292,7 @@ def _beside(row: str, quantity: str, keys: list[str], *sides: pd.DataFrame) -> p
     return merged.drop(columns=keys).assign(row=row, quantity=quantity, of=of)
 
 
-def _misses(frames: Frames, published: Choice, clustered: Choice) -> pd.DataFrame:
+def _misses(frames: StudyFrames, published: Inference, clustered: Inference) -> pd.DataFrame:
     """S1: an empty mask has no IoU, or IoU 0."""
     rows = metric_rows(main_rows(frames, frames.scores), "iou")
     empty = rows["reason"] == EMPTY
@@ -302,24 +302,24 @@ def _misses(frames: Frames, published: Choice, clustered: Choice) -> pd.DataFram
         [
             _beside("S1", name, keys, of(rows, published), of(rows, clustered), of(zero, clustered))
             for name, of in (("mean IoU", means), ("decrease from human, %", decreases))
-            if of is means or PEOPLE in frames.there
+            if of is means or PEOPLE in frames.available
         ],
         ignore_index=True,
     )
 
 
-def _cutoffs(frames: Frames, published: Choice, clustered: Choice) -> pd.DataFrame:
+def _cutoffs(frames: StudyFrames, published: Inference, clustered: Inference) -> pd.DataFrame:
     """S2: a mask that is empty because confidence is low cannot but tie IoU to confidence."""
     there = frames.positives[["case", "task"]]
     full, uncut = (main_rows(frames, f) for f in (frames.full, frames.uncut))
     full, uncut = (f[f["method"] == frames.main] for f in (full, uncut))
-    base, middle = (confidence(full, "iou", choice) for choice in (published, clustered))
+    base, middle = (confidence(full, "iou", inference) for inference in (published, clustered))
     parts = []
-    for name, rows, choice in (
+    for name, rows, inference in (
         ("finding there, with cut-offs", full.merge(there, on=["case", "task"]), clustered),
         ("finding there, without cut-offs", uncut.merge(there, on=["case", "task"]), clustered),
     ):
-        other = confidence(rows, "iou", choice)
+        other = confidence(rows, "iou", inference)
         for term in ("slope", "spearman"):
             rows_of = [f[(f["term"] == term) & (f["task"] == "Overall")] for f in (base, middle, other)]
             quantity = f"{RANKS[term]} of IoU on confidence"
@@ -327,14 +327,14 @@ def _cutoffs(frames: Frames, published: Choice, clustered: Choice) -> pd.DataFra
     return pd.concat(parts, ignore_index=True)
 
 
-def _clusters(frames: Frames, published: Choice, clustered: Choice) -> pd.DataFrame:
+def _clusters(frames: StudyFrames, published: Inference, clustered: Inference) -> pd.DataFrame:
     """S3: rows pooled as if independent; patients as clusters; and with task effects."""
     pooled, middle = (feature_slopes(frames, c, (POOLED,), (ALL_TASKS,)) for c in (published, clustered))
     within = feature_slopes(frames, clustered, (POOLED,), (TASK_EFFECTS,))
     parts = [_beside("S3", "slope", ["outcome", "term"], pooled, middle, within)]
     needs = {"iou": {FULL_SLICE, FULL_PROBABILITIES}, "hit": {PROBABILITIES, HITS}}
     for metric in needs:
-        if not needs[metric] <= frames.there:
+        if not needs[metric] <= frames.available:
             continue
         ours, theirs = (confidence_of(frames, metric, c) for c in (published, clustered))
         chosen = ((ours, "Overall"), (theirs, "Overall"), (theirs, WITHIN))
@@ -345,13 +345,13 @@ def _clusters(frames: Frames, published: Choice, clustered: Choice) -> pd.DataFr
     return pd.concat(parts, ignore_index=True)
 
 
-def _logistic(frames: Frames, published: Choice, clustered: Choice) -> pd.DataFrame:
+def _logistic(frames: StudyFrames, published: Inference, clustered: Inference) -> pd.DataFrame:
     """S7: a straight line through zeros and ones, or a logistic model."""
     rows = main_rows(frames, frames.scores)
     hits = metric_rows(rows[rows["method"] == frames.main], "hit").merge(
         scaled_features(frames.positives, POOLED), on=["case", "task"]
     )
-    known = PROBABILITIES in frames.there
+    known = PROBABILITIES in frames.available
     used = [f for f in (*FEATURES, *(["prob"] if known else [])) if hits[f].notna().any()]
     logits = ss.regress(hits, [f"hit ~ {f}" for f in used], by="method", family="binomial")
     features = logits[logits["term"].isin(FEATURES)].reset_index(drop=True)
@@ -359,11 +359,11 @@ def _logistic(frames: Frames, published: Choice, clustered: Choice) -> pd.DataFr
     logits = pd.concat([features, logits[logits["term"] == "prob"]], ignore_index=True)
     outcome = next(name for name, metric, reference in OUTCOMES if metric == "hit" and reference != HUMAN)
     lines = []
-    for choice in (published, clustered):
-        linear = feature_slopes(frames, choice, (POOLED,), (ALL_TASKS,))
+    for inference in (published, clustered):
+        linear = feature_slopes(frames, inference, (POOLED,), (ALL_TASKS,))
         own = [linear[linear["outcome"] == outcome]]
         if known:
-            on_prob = confidence_of(frames, "hit", choice)
+            on_prob = confidence_of(frames, "hit", inference)
             overall = (on_prob["task"] == "Overall") & (on_prob["term"] == "slope")
             own.append(on_prob[overall].assign(term="prob"))
         lines.append(pd.concat(own, ignore_index=True))

@@ -12,15 +12,15 @@ from salstats.errors import SalstatsError, SalstatsWarning
 from salstats.readers.gaze import read_gaze
 from salstats.studies.engine import make_items
 from salstats.studies.lanfredi2021 import RAW_ITEMS
-from salstats.studies.lanfredi2021.recordings import bias_change, compared
-from salstats.studies.lanfredi2021.scored import (
-    Choice,
+from salstats.studies.lanfredi2021.gaze_scores import (
     Recordings,
+    ScoringOptions,
     both_intervals,
     load,
     main_method,
     named_rows,
 )
+from salstats.studies.lanfredi2021.recordings import bias_change, compared
 
 # means of the same numbers in another order
 SUM_TOLERANCE = 1e-12
@@ -36,7 +36,7 @@ def made(study, **choice):
     """The items by key; what is warned of so few cases is no matter here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SalstatsWarning)
-        given = load(study, Choice(n_replicates=2, **choice))
+        given = load(study, ScoringOptions(n_replicates=2, **choice))
         return {item.key: result for item, result in make_items(RAW_ITEMS, (), given)}
 
 
@@ -108,7 +108,7 @@ def test_a_single_image_has_no_other_images_to_make_a_bias_of(release):
 
 def test_no_score_is_an_error_that_says_why(release):
     with pytest.raises(SalstatsError, match=r"no score is defined \(36 not 4 readers\)"):
-        load(read_gaze(release), Choice(n_readers=4))
+        load(read_gaze(release), ScoringOptions(n_readers=4))
 
 
 def test_the_hull_is_shown_once_where_it_is_the_only_map(release, tmp_path):
@@ -157,7 +157,7 @@ TABLES = ("means_shuffled", "means_centre", "table1", "table2", "table3", "table
 
 def items_of(scores, labels=LABELS):
     """The tables of scores by key."""
-    given = Recordings(None, Choice(), labels, None, named_rows(scores, labels))
+    given = Recordings(None, ScoringOptions(), labels, None, named_rows(scores, labels))
     with warnings.catch_warnings():
         # few cases is the point of it
         warnings.simplefilter("ignore", SalstatsWarning)
@@ -255,7 +255,7 @@ def test_only_saliency_maps_compete_for_the_best():
 
 def test_without_a_majority_table_2_is_left_out_and_said():
     labels = make_labels([None] * 8)
-    given = Recordings(None, Choice(), labels, None, named_rows(make_scores(), labels))
+    given = Recordings(None, ScoringOptions(), labels, None, named_rows(make_scores(), labels))
     table_2 = [item for item in RAW_ITEMS if item.key in ("table1", "table2")]
     with pytest.warns(SalstatsWarning, match="Table 2: not made, no image has labels"):
         assert [item.key for item, _ in make_items(table_2, (), given)] == ["table1"]

@@ -8,10 +8,10 @@ import pytest
 from saporta_frames import METHOD, long
 
 from salstats.errors import SalstatsWarning
-from salstats.studies.saporta2022.frames import (
+from salstats.studies.saporta2022.study_frames import (
     PER_TASK,
     POOLED,
-    Choice,
+    Inference,
     decreases,
     full_rows,
     means,
@@ -26,7 +26,7 @@ BOTH = pytest.mark.parametrize("published", [True, False])
 
 def test_leaving_a_task_out_does_not_change_which_cases_people_saw(whole):
     some = whole.with_tasks(["Edema", "Atelectasis"])
-    rows = full_rows(some, Choice(True))
+    rows = full_rows(some, Inference(True))
     # the rows of the second reader's file, over which the scripts resample
     assert rows.groupby("method")["case"].nunique().to_dict() == {METHOD: 200, "human": 179}
 
@@ -51,7 +51,7 @@ def test_a_feature_that_does_not_vary_in_a_task_has_no_scale_there():
 
 @BOTH
 def test_missing_scores_of_table_1_are_misses_and_not_findings_that_are_absent(frames, expected, published):
-    found = means(frames.scores, Choice(published, 40))
+    found = means(frames.scores, Inference(published, 40))
     found = found[found["task"] != "Average"].set_index(["metric", "method", "task"])
     features = long(expected / "features" / "area_ratio.csv", "area")
     positive = features[features["area"] > 0].groupby("task").size()
@@ -62,7 +62,7 @@ def test_missing_scores_of_table_1_are_misses_and_not_findings_that_are_absent(f
 
 @BOTH
 def test_missing_pairs_of_a_decrease_are_those_where_one_of_both_missed(frames, expected, published):
-    found = decreases(frames.scores, Choice(published, 40)).query("metric == 'iou'").set_index("task")
+    found = decreases(frames.scores, Inference(published, 40)).query("metric == 'iou'").set_index("task")
     tp = expected / "eval_tp"
     own, human = (long(tp / f"iou{i}_results_per_cxr.csv", "score") for i in ("", "_humanbenchmark"))
     both = own.merge(human, on=["case", "task"], suffixes=("", "_human"))
@@ -75,12 +75,12 @@ def test_missing_pairs_of_a_decrease_are_those_where_one_of_both_missed(frames, 
 
 
 def test_true_negatives_of_the_full_slice_are_not_missing(frames):
-    found = means(frames.full, Choice(False, 40))
+    found = means(frames.full, Inference(False, 40))
     assert set(found["n_missing"]) == {0}
 
 
 def test_hit_rates_of_a_task_have_wilsons_interval(frames):
-    found = means(frames.scores, Choice(False, 40)).set_index(["metric", "method", "task"])
+    found = means(frames.scores, Inference(False, 40)).set_index(["metric", "method", "task"])
     row = found.loc[("hit", "human", "Edema")]
     assert row["interval"] == "wilson"
     # 18 of 19 patients, one case each: Wilson's limits of 18/19 by hand, 19 x (t 18 / t 18)^2 = 19
@@ -102,6 +102,6 @@ def test_a_task_that_people_always_hit_has_an_interval_with_width(frames):
     with warnings.catch_warnings():
         # the replicates of the average
         warnings.filterwarnings("ignore", message=".*width 0", category=SalstatsWarning)
-        found = means(scores, Choice(False, 40)).query("metric == 'hit' and task == 'Edema'")
+        found = means(scores, Inference(False, 40)).query("metric == 'hit' and task == 'Edema'")
     assert (found["conf_high"] == 1).all()
     assert (found["conf_low"] < 0.9).all()

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from salstats.datasets import load_published
-from salstats.studies.engine import Made, Printed, make_items
+from salstats.studies.engine import PrintedNumbers, Result, make_items
 from salstats.studies.saporta2022 import ITEMS
-from salstats.studies.saporta2022.printed import TABLE_2, decrease_printed
+from salstats.studies.saporta2022.printed_numbers import TABLE_2, decrease_printed
 
 POSITIVES = load_published("saporta2021_auroc_hit").set_index("task")["n"]
 TEXT = load_published("saporta2022_text").set_index("quantity")
@@ -52,7 +52,7 @@ def test_the_frame_has_what_was_printed_of_each_row_the_article_first():
     item = next(item for item in ITEMS if item.key == "table_1")
     frame = means("percentile")
     other = frame.assign(n=frame["n"] + 1)
-    given = (replace(item, make=lambda _: Made(frame)), replace(item, make=lambda _: Made(other)))
+    given = (replace(item, make=lambda _: Result(frame)), replace(item, make=lambda _: Result(other)))
     own, of_others = (made.frame for _, made in make_items(given, (), None))
     rows = own.set_index(["metric", "task"])
     columns = ["printed", "printed_low", "printed_high", "printed_source"]
@@ -142,12 +142,12 @@ def test_several_printed_places_are_labelled_in_one_frame(published, frames):
     made = published["table_1"].frame
     rows = lambda: made[["metric", "method", "task", *ESTIMATES]].head(1)  # noqa: E731
     pair = (
-        Printed(rows, ("metric", "method", "task")),
-        Printed(rows, ("metric", "method", "task"), exact=lambda f: False, source="elsewhere"),
+        PrintedNumbers(rows, ("metric", "method", "task")),
+        PrintedNumbers(rows, ("metric", "method", "task"), exact=lambda f: False, source="elsewhere"),
     )
     item = next(i for i in ITEMS if i.key == "table_1")
     compared = []
     item = replace(item, make=lambda _: published["table_1"], printed=pair)
-    list(make_items([item], frames.there, frames, compared))
+    list(make_items([item], frames.available, frames, compared))
     assert [rows["item"].item() for rows in compared] == ["Table 1", "Table 1 (elsewhere)"]
     assert np.all([rows["equal"].item() for rows in compared])

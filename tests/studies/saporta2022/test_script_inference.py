@@ -7,7 +7,7 @@ from saporta_frames import METHOD, read_oracle
 
 import salstats as ss
 from salstats.errors import SalstatsError
-from salstats.studies.saporta2022.as_published import (
+from salstats.studies.saporta2022.script_inference import (
     correlate_as_published,
     percent_decrease_as_published,
     published_draws,
@@ -74,5 +74,5 @@ def test_there_are_no_limits_of_three_pairs_or_a_perfect_correlation(r, n):
 
 def test_draws_are_numpys_old_stream_of_choices():
     random = np.random.RandomState(7)
-    want = [random.choice(11, 11) for _ in range(3)]
+    want = [random.inference(11, 11) for _ in range(3)]
     np.testing.assert_array_equal(published_draws(11, n_replicates=3, seed=7), want)

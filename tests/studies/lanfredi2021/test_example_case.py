@@ -7,7 +7,7 @@ import pytest
 from salstats.display.plots.layout.theme import MM_PER_INCH
 from salstats.errors import SalstatsError
 from salstats.scoring.density_pictures import plot_pictures, share_per_pixel
-from salstats.studies.lanfredi2021.pictures import plot_samples, plot_spread
+from salstats.studies.lanfredi2021.example_case import plot_samples, plot_spread
 
 # the same shares from numbers rounded once more
 ROUNDING = 1e-12

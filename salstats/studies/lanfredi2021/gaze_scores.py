@@ -34,7 +34,7 @@ RAW_LABELS = {
 
 
 @dataclass(frozen=True)
-class Choice:
+class ScoringOptions:
     """How a study of gaze is scored."""
 
     #: Score images with exactly so many readers.
@@ -55,7 +55,7 @@ class Recordings:
     """A study of gaze that is scored."""
 
     study: Study
-    choice: Choice
+    options: ScoringOptions
     #: Of `majority_labels`.
     labels: pd.DataFrame
     #: Every item corrects by the same one, or by it without the case scored.
@@ -97,19 +97,19 @@ class Recordings:
         return ss.sampled_scores(
             self.study,
             cases=str(self.pick["case"].iloc[0]),
-            n_replicates=self.choice.n_replicates,
-            center_bias=self.choice.center_bias,
+            n_replicates=self.options.n_replicates,
+            center_bias=self.options.center_bias,
             bias=self.bias,
-            rng=self.choice.seed,
+            rng=self.options.seed,
         )
 
 
-def load(study: Study, choice: Choice, *, jobs: int = 1, progress: bool = False) -> Recordings:
+def load(study: Study, options: ScoringOptions, *, jobs: int = 1, progress: bool = False) -> Recordings:
     """Score a study of gaze; raise where no score is defined."""
     labels = ss.majority_labels(study)
     bias = center_bias_of(study, jobs=jobs, progress=progress)
-    given = Recordings(study, choice, labels, bias, pd.DataFrame(), jobs, progress)
-    every = score(given, choice.center_bias, n_samples=choice.n_samples, rng=choice.seed)
+    given = Recordings(study, options, labels, bias, pd.DataFrame(), jobs, progress)
+    every = score(given, options.center_bias, n_samples=options.n_samples, rng=options.seed)
     if scored(every)["score"].isna().all():
         reasons = ", ".join(f"{n} {reason}" for reason, n in every["reason"].value_counts().items())
         raise SalstatsError(f"{study.source}: no score is defined ({reasons})")
@@ -120,7 +120,7 @@ def score(given: Recordings, center_bias: str, **options: object) -> pd.DataFram
     """The scores of a study under one centre bias, as `named_rows` names them."""
     found = ss.score_gaze(
         given.study,
-        n_readers=given.choice.n_readers,
+        n_readers=given.options.n_readers,
         center_bias=center_bias,
         bias=given.bias,
         jobs=given.jobs,

@@ -20,8 +20,8 @@ from salstats.errors import SalstatsError
 from salstats.readers.case_images import ImageSource, check_images
 from salstats.scoring.masking import OTSU, mask_rule
 from salstats.scoring.pictures import Look, picture
-from salstats.studies.engine import Cell, Made, table_of
-from salstats.studies.saliency_bench.frames import Means
+from salstats.studies.engine import Cell, Result, table_of
+from salstats.studies.saliency_bench.cell_means import Means
 from salstats.study import HUMAN, Series, Study
 
 TABLE_ID = "saliency-bench"
@@ -32,7 +32,7 @@ QUARTILES = [0.25, 0.5, 0.75]
 PICKED = "of each data set the image whose mean {} over models and methods is nearest to the median"
 
 
-def data_sets(given: Means) -> Made | None:
+def data_sets(given: Means) -> Result | None:
     """Table 1: what each data set holds."""
     scores = given.scores
     if scores is None:
@@ -62,14 +62,14 @@ def data_sets(given: Means) -> Made | None:
             interval_text(r.median, r.q1, r.q3, 3, "brackets") if r.median == r.median else MISSING
         )
     table = table_of(frame, TABLE_ID, {"Data set": lambda r: names.value("dataset", r.dataset)}, columns)
-    return Made(frame, table, note="Truths: what is there of all classes on all images")
+    return Result(frame, table, note="Truths: what is there of all classes on all images")
 
 
-def figure_1(given: Means) -> Made:
+def figure_1(given: Means) -> Result:
     """Fig. 1: an image of each data set with its truth."""
     study, picks = _pictured(given), _picks(given)
     figure = plot_truths(study, picks, images=given.images, labels=given.names)
-    return Made(picks, _table_of_picks(given, picks), figure, note=PICKED.format(_score_of(picks)))
+    return Result(picks, _table_of_picks(given, picks), figure, note=PICKED.format(_score_of(picks)))
 
 
 @plot_function
@@ -96,10 +96,10 @@ def plot_truths(
     return overlay_figure(placed, sheet, labels=labels, notes=[image_note(panels)], spacing=None)
 
 
-def maps_of(place: int) -> Callable[[Means], Made | None]:
+def maps_of(place: int) -> Callable[[Means], Result | None]:
     """The maps of every method of one model, the how-manieth of the study, on the images of Fig. 1."""
 
-    def make(given: Means) -> Made | None:
+    def make(given: Means) -> Result | None:
         study, picks, names = _pictured(given), _picks(given), given.names
         series = [s for s in study.series if s.method != HUMAN]
         models = list(dict.fromkeys(s.model for s in series))
@@ -124,7 +124,7 @@ def maps_of(place: int) -> Callable[[Means], Made | None]:
             labels={"case": titles},
         )
         of = "" if model is None else f", {names.value('model', model)}"
-        return Made(
+        return Result(
             shown,
             _table_of_picks(given, picks),
             figure,

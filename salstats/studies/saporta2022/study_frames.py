@@ -13,7 +13,7 @@ from salstats.frames import ESTIMATE_COLUMNS
 from salstats.readers.case_images import ImageSource
 from salstats.stats.engine.carried import NOTHING_THERE
 from salstats.studies.engine import if_possible, not_made
-from salstats.studies.saporta2022.as_published import (
+from salstats.studies.saporta2022.script_inference import (
     correlate_as_published,
     percent_decrease_as_published,
     summarize_as_published,
@@ -57,7 +57,7 @@ ALL_TASKS, TASK_EFFECTS = "all tasks pooled", "with task effects"
 
 
 @dataclass(frozen=True)
-class Choice:
+class Inference:
     """Inference as the scripts have it, or with patients as clusters and point estimates."""
 
     published: bool
@@ -72,7 +72,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Frames:
+class StudyFrames:
     """What is known of a study, read or made once."""
 
     #: True-positive slice, Otsu's threshold: IoU and hit, with pixels.
@@ -98,8 +98,8 @@ class Frames:
     #: Cases that the validation study has in common with this one; what is tuned on them is too good here.
     n_shared: int = 0
     #: Which needs are met.
-    there: frozenset[str] = frozenset()
-    choice: Choice = field(default_factory=lambda: Choice(False))
+    available: frozenset[str] = frozenset()
+    inference: Inference = field(default_factory=lambda: Inference(False))
     #: What was scored, for pictures.
     study: Study | None = None
     #: The images behind the maps.
@@ -107,7 +107,7 @@ class Frames:
     #: Cases that the truth or people know, over all tasks; found by itself.
     known: frozenset[str] = frozenset()
     #: The same before tasks were left out.
-    everything: "Frames | None" = None
+    everything: "StudyFrames | None" = None
     #: Of `count_tasks`.
     counts: pd.DataFrame | None = None
 
@@ -127,7 +127,7 @@ class Frames:
         """The features of the findings that are there."""
         return self.features[is_positive(self.features)].reset_index(drop=True)
 
-    def with_tasks(self, tasks: list[str]) -> "Frames":
+    def with_tasks(self, tasks: list[str]) -> "StudyFrames":
         """The frames of some tasks only."""
         kept = {
             name: frame[frame["task"].isin(tasks)].reset_index(drop=True)
@@ -136,7 +136,7 @@ class Frames:
         }
         return replace(self, **kept)
 
-    def with_enough(self, min_positives: int) -> "Frames":
+    def with_enough(self, min_positives: int) -> "StudyFrames":
         """The frames of tasks with so many positive cases, which know those left out."""
         check_positives(self.features, min_positives)
         counts = count_tasks(self, min_positives)
@@ -144,7 +144,7 @@ class Frames:
         return replace(kept, everything=self, counts=counts)
 
 
-def count_tasks(frames: Frames, min_positives: int) -> pd.DataFrame:
+def count_tasks(frames: StudyFrames, min_positives: int) -> pd.DataFrame:
     """The findings of each task, and why a task is left out."""
     cases = frames.scores[[c for c in ("case", "patient") if c in frames.scores]].drop_duplicates("case")
     found = frames.positives[["case", "task"]].merge(cases, on="case", how="left", validate="m:1")
@@ -167,7 +167,7 @@ def is_positive(features: pd.DataFrame) -> pd.Series:
     return features["area_ratio"] > 0
 
 
-def warn_of_left_out(frames: Frames, min_positives: int) -> None:
+def warn_of_left_out(frames: StudyFrames, min_positives: int) -> None:
     """Name the tasks that are left out of every table, which changes what is pooled over tasks."""
     assert frames.counts is not None
     for task in frames.counts[frames.counts["left_out"]].itertuples():
@@ -209,15 +209,15 @@ def first_of(scores: pd.DataFrame, column: str, by: list[str]) -> pd.DataFrame:
     return scores[codes == codes.groupby(groups, sort=False).transform("first")].reset_index(drop=True)
 
 
-def main_rows(frames: Frames, scores: pd.DataFrame) -> pd.DataFrame:
+def main_rows(frames: StudyFrames, scores: pd.DataFrame) -> pd.DataFrame:
     """The rows of the main saliency method and of people."""
     rows = one_model(scores)
     return rows[rows["method"].isin([frames.main, HUMAN])].reset_index(drop=True)
 
 
-def classifier_rows(rows: pd.DataFrame, choice: Choice) -> pd.DataFrame:
+def classifier_rows(rows: pd.DataFrame, inference: Inference) -> pd.DataFrame:
     """Return the probabilities and labels of an AUROC: of images, or of patients over their views."""
-    if not choice.by_patient:
+    if not inference.by_patient:
         return rows
     if "patient" not in rows or rows["patient"].isna().any():
         raise SalstatsError("--views max needs the patient of every case; --patient-from REGEX finds it")
@@ -257,30 +257,32 @@ def _wilson_of_hits(found: pd.DataFrame, scores: pd.DataFrame, by: list[str]) ->
 
 
 def means(
-    scores: pd.DataFrame, choice: Choice, by: tuple[str, ...] = ("metric", "method", "task")
+    scores: pd.DataFrame, inference: Inference, by: tuple[str, ...] = ("metric", "method", "task")
 ) -> pd.DataFrame:
     """The mean scores."""
-    if choice.published:
-        found = summarize_as_published(scores, by=by, n_replicates=choice.n_replicates)
+    if inference.published:
+        found = summarize_as_published(scores, by=by, n_replicates=inference.n_replicates)
         return _less_absent(found)
-    found = ss.summarize(present(scores), by=by, average="task", **choice.resampled)
+    found = ss.summarize(present(scores), by=by, average="task", **inference.resampled)
     return _wilson_of_hits(found, present(scores), list(by))
 
 
-def decreases(scores: pd.DataFrame, choice: Choice, reference: str = HUMAN) -> pd.DataFrame:
+def decreases(scores: pd.DataFrame, inference: Inference, reference: str = HUMAN) -> pd.DataFrame:
     """The percentage decreases from people, or another reference, with their average."""
-    if choice.published:
-        found = percent_decrease_as_published(scores, reference=reference, n_replicates=choice.n_replicates)
+    if inference.published:
+        found = percent_decrease_as_published(
+            scores, reference=reference, n_replicates=inference.n_replicates
+        )
         return _less_absent(found)
     return ss.percent_decrease(
-        present(scores), reference=reference, by=["metric", "task"], average="task", **choice.resampled
+        present(scores), reference=reference, by=["metric", "task"], average="task", **inference.resampled
     )  # fmt: skip
 
 
-def full_rows(frames: Frames, choice: Choice) -> pd.DataFrame:
+def full_rows(frames: StudyFrames, inference: Inference) -> pd.DataFrame:
     """The full slice; as published people's file has only the cases that it or the truth knows."""
     rows = main_rows(frames, frames.full)
-    if not choice.published:
+    if not inference.published:
         return rows
     return rows[(rows["method"] != HUMAN) | rows["case"].isin(frames.known)].reset_index(drop=True)
 
@@ -308,8 +310,8 @@ def scaled_features(positives: pd.DataFrame, scale: str) -> pd.DataFrame:
 
 
 def feature_slopes(
-    frames: Frames,
-    choice: Choice,
+    frames: StudyFrames,
+    inference: Inference,
     scales: tuple[str, ...] = (PER_TASK, POOLED),
     pools: tuple[str, ...] = (ALL_TASKS, TASK_EFFECTS),
 ) -> pd.DataFrame:
@@ -338,7 +340,7 @@ def feature_slopes(
                 own = found if reference else found[found["method"] == frames.main]
                 formulas = [f"{metric} ~ {f}{extra}" for f in used]
                 with if_possible(f"Table 2 for {outcome}, {scale.lower()}, {pool}"):
-                    terms = slopes_of(own, formulas, choice, by="method", reference=reference)
+                    terms = slopes_of(own, formulas, inference, by="method", reference=reference)
                     terms = terms[terms["term"].isin(FEATURES)].reset_index(drop=True)
                     terms = ss.adjust(terms, procedure="bonferroni", n_tests=len(FEATURES))
                     named = {"outcome": outcome, "scale": scale, "pool": pool}
@@ -347,47 +349,47 @@ def feature_slopes(
     return found[[*named, *found.columns.drop(list(named))]]
 
 
-def _has_outcome(frames: Frames, metric: str, reference: str | None) -> bool:
+def _has_outcome(frames: StudyFrames, metric: str, reference: str | None) -> bool:
     """Say whether there are scores of an outcome of Table 2."""
     if reference == HUMAN:
         need = SEGMENTATIONS if metric == "iou" else POINTS
     else:
         need = MAPS if metric == "iou" else HITS
-    return need in frames.there
+    return need in frames.available
 
 
 def slopes_of(
-    data: pd.DataFrame, formula: str | list[str], choice: Choice, **options: object
+    data: pd.DataFrame, formula: str | list[str], inference: Inference, **options: object
 ) -> pd.DataFrame:
     """Regressions with rows for independent as the scripts have it, or with patients as clusters."""
-    if not choice.published:
+    if not inference.published:
         return ss.regress(data, formula, **options)  # type: ignore[arg-type]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="rows of|.*rows of .* cases", category=SalstatsWarning)
         return ss.regress(data, formula, errors="classical", **options)  # type: ignore[arg-type]
 
 
-def confidence(scores: pd.DataFrame, metric: str, choice: Choice) -> pd.DataFrame:
+def confidence(scores: pd.DataFrame, metric: str, inference: Inference) -> pd.DataFrame:
     """Slopes and Spearman correlations of a metric on confidence: per task, pooled, within tasks."""
     rows = present(metric_rows(scores, metric))
     several = rows["task"].nunique() > 1
-    parts = [slopes_of(rows, f"{metric} ~ prob", choice, by="task", overall=True)]
+    parts = [slopes_of(rows, f"{metric} ~ prob", inference, by="task", overall=True)]
     if several:
-        parts.append(slopes_of(rows, f"{metric} ~ prob + task", choice).assign(task=WITHIN))
+        parts.append(slopes_of(rows, f"{metric} ~ prob + task", inference).assign(task=WITHIN))
     slopes = pd.concat(parts, ignore_index=True)
     slopes = slopes[slopes["term"] == "prob"].assign(term="slope")
-    ranks = [_spearman(rows, metric, choice, by="task", overall=True)]
+    ranks = [_spearman(rows, metric, inference, by="task", overall=True)]
     if several:
         # the scripts have none
-        ranks.append(_spearman(rows, metric, choice, by=(), stratified="task").assign(task=WITHIN))
+        ranks.append(_spearman(rows, metric, inference, by=(), stratified="task").assign(task=WITHIN))
     whole = pd.concat([slopes, *ranks], ignore_index=True).assign(metric=metric)
     columns = ["metric", "task", *ESTIMATE_COLUMNS, "formula", "errors", "n_replicates"]
     return whole[[c for c in columns if c in whole]]
 
 
-def _spearman(rows: pd.DataFrame, metric: str, choice: Choice, **groups: object) -> pd.DataFrame:
+def _spearman(rows: pd.DataFrame, metric: str, inference: Inference, **groups: object) -> pd.DataFrame:
     """Spearman's correlations of a metric and confidence, of groups or within strata."""
-    if not choice.published:
+    if not inference.published:
         return ss.correlate(rows, metric, "prob", **groups)  # type: ignore[arg-type]
     if "overall" in groups:
         return correlate_as_published(rows, metric, "prob", **groups)
@@ -396,18 +398,18 @@ def _spearman(rows: pd.DataFrame, metric: str, choice: Choice, **groups: object)
         return ss.correlate(rows, metric, "prob", interval="fisher", **groups)  # type: ignore[arg-type]
 
 
-def confidence_rows(frames: Frames, metric: str) -> pd.DataFrame:
+def confidence_rows(frames: StudyFrames, metric: str) -> pd.DataFrame:
     """Take the main method's rows of Table 3 (IoU) or Extended Data 9 (hits).
 
     Table 3 is of the full slice with cut-offs, or of the true-positive slice where that is all there is.
     """
     scores = frames.scores
-    if metric == "iou" and FULL_SLICE in frames.there:
+    if metric == "iou" and FULL_SLICE in frames.available:
         scores = frames.full
     rows = metric_rows(main_rows(frames, scores), metric)
     return rows[rows["method"] == frames.main].reset_index(drop=True)
 
 
-def confidence_of(frames: Frames, metric: str, choice: Choice) -> pd.DataFrame:
+def confidence_of(frames: StudyFrames, metric: str, inference: Inference) -> pd.DataFrame:
     """Table 3 (IoU) or Extended Data 9 (hits)."""
-    return confidence(confidence_rows(frames, metric), metric, choice)
+    return confidence(confidence_rows(frames, metric), metric, inference)

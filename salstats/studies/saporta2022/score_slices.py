@@ -18,7 +18,9 @@ from salstats.readers.threshold_files import read_thresholds
 from salstats.scoring.cases import ABSENT, EMPTY, FULL, NEGATIVE, TRUE_POSITIVE
 from salstats.scoring.masking import value_of
 from salstats.studies.options import check_replicates, names_in
-from salstats.studies.saporta2022.frames import (
+from salstats.studies.saporta2022.file_scoring import cut_off, inference_of, true_positive
+from salstats.studies.saporta2022.release import is_of_shapes, read_release
+from salstats.studies.saporta2022.study_frames import (
     AS_SCORED,
     CHECKPOINTS,
     FEATURES,
@@ -37,11 +39,9 @@ from salstats.studies.saporta2022.frames import (
     SHAPES,
     SWEEP,
     THRESHOLDS,
-    Frames,
+    StudyFrames,
     check_positives,
 )
-from salstats.studies.saporta2022.release import is_of_shapes, read_release
-from salstats.studies.saporta2022.scored import choice_of, cut_off, true_positive
 from salstats.studies.score_tables import Reading, read_score_tables
 from salstats.study import HUMAN, Series
 
@@ -74,7 +74,7 @@ _COUNTS = list(Counts._fields)
 
 
 @dataclass(frozen=True)
-class GivenScores:
+class StudyScores:
     """The scores of a study by slice, each row without a score with its reason."""
 
     true_positive: pd.DataFrame
@@ -86,7 +86,7 @@ class GivenScores:
     cutoffs: dict[tuple[str | None, str | None], float]
 
     @property
-    def there(self) -> frozenset[str]:
+    def available(self) -> frozenset[str]:
         """Say which needs are met."""
         scores, full = self.true_positive, self.full
         maps = scores[scores["method"] != HUMAN]
@@ -111,7 +111,7 @@ class GivenScores:
         }
         return frozenset(need for need, is_met in met.items() if is_met)
 
-    def frames(self, options: argparse.Namespace) -> Frames:
+    def frames(self, options: argparse.Namespace) -> StudyFrames:
         """Make the frames of the study, masks emptied below the cut-offs that are given."""
         full = self.full
         if self.cutoffs:
@@ -119,18 +119,18 @@ class GivenScores:
             keys = [(task, name) for task in full["task"].unique() for name in sorted(methods)]
             values = {(task, name): value_of(self.cutoffs, task, Series(name)) for task, name in keys}
             full = cut_off(full, {key: value for key, value in values.items() if value is not None})
-        return Frames(
+        return StudyFrames(
             scores=self.true_positive,
             full=full,
             uncut=self.full,
             features=self.features,
             cut_off="given" if self.cutoffs else AS_SCORED,
-            there=self.there,
-            choice=choice_of(options),
+            available=self.available,
+            inference=inference_of(options),
         )
 
 
-def read_given(scores: pd.DataFrame, options: argparse.Namespace) -> GivenScores:
+def read_given(scores: pd.DataFrame, options: argparse.Namespace) -> StudyScores:
     """Tell the slices of the scores apart, and make ready what the study's items take."""
     _check_options(options)
     check_replicates(options.replicates)
@@ -157,7 +157,7 @@ def read_given(scores: pd.DataFrame, options: argparse.Namespace) -> GivenScores
     if cutoffs:
         _check_can_cut(full)
     full = _with_labels(full).drop(columns=list(FEATURES), errors="ignore")
-    return GivenScores(given, full, features, cutoffs)
+    return StudyScores(given, full, features, cutoffs)
 
 
 def truth_of(scores: pd.DataFrame) -> pd.DataFrame:

@@ -19,16 +19,16 @@ from salstats.images.shapes import dominant_rectangle
 from salstats.readers.case_images import check_images
 from salstats.scoring.masking import OTSU, mask_rule
 from salstats.scoring.pictures import Look, picture
-from salstats.studies.engine import Made, table_of
-from salstats.studies.saporta2022.frames import FEATURES, PEOPLE, Frames, main_rows, metric_rows
-from salstats.studies.saporta2022.scored import main_alone
-from salstats.studies.saporta2022.words import LABELS, feature
+from salstats.studies.engine import Result, table_of
+from salstats.studies.saporta2022.file_scoring import main_alone
+from salstats.studies.saporta2022.labels_and_notes import LABELS, feature
+from salstats.studies.saporta2022.study_frames import FEATURES, PEOPLE, StudyFrames, main_rows, metric_rows
 from salstats.study import Study
 
 ENDS = {"low": "Smallest", "high": "Largest"}
 
 
-def figure_1(frames: Frames) -> Made:
+def figure_1(frames: StudyFrames) -> Result:
     """Fig. 1: the case of median IoU, with the map, people's outline and their scores."""
     frames = frames.everything or frames
     rows = metric_rows(main_rows(frames, frames.scores), "iou", "hit")
@@ -36,7 +36,7 @@ def figure_1(frames: Frames) -> Made:
     shown = rows.merge(picks[["case", "task"]], on=["case", "task"])
     wide = shown.pivot_table(index="method", columns="metric", values="score", sort=False)
     metrics = [m for m in ("iou", "hit") if m in wide]
-    return Made(
+    return Result(
         shown,
         table_of(
             wide.reset_index(),
@@ -51,12 +51,12 @@ def figure_1(frames: Frames) -> Made:
     )
 
 
-def examples(frames: Frames) -> Made:
+def examples(frames: StudyFrames) -> Result:
     """The cases whose IoU is the worst, nearest the median and the mean, and the best, drawn."""
     frames = frames.everything or frames
     rows = metric_rows(main_rows(frames, frames.scores), "iou")
     picks = ss.pick_cases(rows, method=frames.main, by="metric")
-    return Made(
+    return Result(
         picks,
         table_of(
             picks,
@@ -65,14 +65,18 @@ def examples(frames: Frames) -> Made:
             {"Case": "case", "Task": "task", LABELS.value("metric", "iou"): ("score", 3)},
         ),
         ss.plot_gallery(
-            main_alone(_study(frames)), picks, scores=rows, images=frames.images, human=PEOPLE in frames.there
+            main_alone(_study(frames)),
+            picks,
+            scores=rows,
+            images=frames.images,
+            human=PEOPLE in frames.available,
         ),
         note="the case nearest to the worst, median, mean and best IoU of the main saliency method; ties by "
         "name",
     )
 
 
-def extremes(frames: Frames) -> pd.DataFrame:
+def extremes(frames: StudyFrames) -> pd.DataFrame:
     """The findings whose features are smallest and largest: `feature, end, case, task, value`."""
     found = []
     for name in FEATURES:
@@ -84,7 +88,7 @@ def extremes(frames: Frames) -> pd.DataFrame:
     return pd.DataFrame(found, columns=["feature", "end", "case", "task", "value"])
 
 
-def figure_3(frames: Frames) -> Made:
+def figure_3(frames: StudyFrames) -> Result:
     """Fig. 3 a-b: the findings at both ends of each feature; of files in the rectangle that is measured."""
     whole = frames.everything or frames
     rows = extremes(whole)
@@ -100,18 +104,18 @@ def figure_3(frames: Frames) -> Made:
     )
     if frames.study is None:
         note += "; without images the figure shows the features of all findings, to these ends"
-        return Made(rows, table, _all_findings(whole), note=note)
-    return Made(rows, table, _extremes_drawn(frames, rows), note=note)
+        return Result(rows, table, _all_findings(whole), note=note)
+    return Result(rows, table, _extremes_drawn(frames, rows), note=note)
 
 
-def _all_findings(frames: Frames) -> p9.ggplot:
+def _all_findings(frames: StudyFrames) -> p9.ggplot:
     """Draw the letter values of each feature over the findings of all tasks."""
     used = [name for name in FEATURES if frames.positives[name].notna().any()]
     values = ss.letter_values(frames.positives, used, by=())
     return ss.plot_letter_values(values, labels=LABELS)
 
 
-def _extremes_drawn(frames: Frames, rows: pd.DataFrame) -> p9.ggplot:
+def _extremes_drawn(frames: StudyFrames, rows: pd.DataFrame) -> p9.ggplot:
     """Draw the findings of `extremes` on their images, with the rectangle that is measured."""
     study, labels = _study(frames), Labels()
     names = {name: [feature(name)] for name in dict.fromkeys(rows["feature"])}
@@ -147,7 +151,7 @@ def _corner(task: str, value: float, labels: Labels) -> str:
     return f"{labels.value('task', task)} {number_text(int(value) if value == int(value) else value, 3)}"
 
 
-def _study(frames: Frames) -> Study:
+def _study(frames: StudyFrames) -> Study:
     """The study behind the frames."""
     assert frames.study is not None
     return frames.study

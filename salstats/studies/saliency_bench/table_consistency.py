@@ -16,9 +16,9 @@ from salstats.display.tables.record import Column
 from salstats.display.text.format import counted, fixed_text
 from salstats.display.text.labels import Labels
 from salstats.errors import ColumnError
-from salstats.studies.engine import Cell, Made, table_of
+from salstats.studies.engine import Cell, Result, table_of
 from salstats.studies.printed_names import match_names
-from salstats.studies.saliency_bench.frames import (
+from salstats.studies.saliency_bench.cell_means import (
     CELL,
     PRINTED,
     Means,
@@ -122,7 +122,7 @@ def changed_values(values: pd.DataFrame, changes: pd.DataFrame) -> pd.DataFrame:
     return values.assign(value=both["new_value"].fillna(both["value"]).to_numpy())
 
 
-def check(given: Means) -> Made:
+def check(given: Means) -> Result:
     """Every printed correlation beside the one that the printed values give."""
     values, printed = printed_tables()
     checked, names, labels = check_correlations(values, printed), given.names, given.labels
@@ -154,14 +154,14 @@ def check(given: Means) -> Made:
             )
         ],
     )
-    return Made(
+    return Result(
         rows.drop(columns="pair"),
         table,
         note=f"{n_agree} of {n_rows} printed correlations follow from the printed values",
     )
 
 
-def change(given: Means) -> Made:
+def change(given: Means) -> Result:
     """The changes of a single digit that reconcile the tables, as the search found them, checked here."""
     values, printed = printed_tables()
     changes = pd.read_csv(data_folder() / CHANGES)
@@ -186,7 +186,7 @@ def change(given: Means) -> Made:
         },
         notes=[paragraph(*_story(before, after, found, names))],
     )
-    return Made(
+    return Result(
         found,
         table,
         note="every other digit at every decimal of every printed value was tried, one at a time",

@@ -16,9 +16,7 @@ from salstats.errors import SalstatsError, SalstatsWarning
 from salstats.images import masks
 from salstats.readers.pickles import read_pickle
 from salstats.studies import engine
-from salstats.studies.saporta2022.frames import POINTS, SEGMENTATIONS
-from salstats.studies.saporta2022.localisation import tuned_thresholds
-from salstats.studies.saporta2022.scored import (
+from salstats.studies.saporta2022.file_scoring import (
     cut_off,
     find,
     held_by,
@@ -26,7 +24,9 @@ from salstats.studies.saporta2022.scored import (
     true_positive,
     warn_shared,
 )
-from salstats.studies.saporta2022.words import cutoff_note
+from salstats.studies.saporta2022.labels_and_notes import cutoff_note
+from salstats.studies.saporta2022.localisation import tuned_thresholds
+from salstats.studies.saporta2022.study_frames import POINTS, SEGMENTATIONS
 
 FEW = ("--replicates", 40, "--min-positives", 20)
 
@@ -244,7 +244,7 @@ def test_as_published_cut_offs_are_chosen_as_the_scripts_do_and_said(small_study
         chosen = ss.tune(study, what="cutoff", as_published=bool(flag)).query("chosen")["cutoff"].item()
         want = ss.score(study, metrics="iou", slice="full", cutoff=chosen)
         np.testing.assert_array_equal(frames.full["score"], want["score"])
-        said = cutoff_note(frames, frames.choice)
+        said = cutoff_note(frames, frames.inference)
         assert ("chosen as the scripts do" in said) == bool(flag)
         cutoffs[bool(flag)] = chosen
     assert cutoffs[False] != cutoffs[True]

@@ -10,9 +10,9 @@ from saporta_frames import METHOD, read_oracle
 import salstats as ss
 from salstats.errors import SalstatsError, SalstatsWarning
 from salstats.studies import engine
-from salstats.studies.saporta2022.frames import FEATURES
-from salstats.studies.saporta2022.given_scores import read_given
-from salstats.studies.saporta2022.scored import cut_off
+from salstats.studies.saporta2022.file_scoring import cut_off
+from salstats.studies.saporta2022.score_slices import read_given
+from salstats.studies.saporta2022.study_frames import FEATURES
 
 pytestmark = pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 TASKS = ["Atelectasis", "Airspace Opacity"]
@@ -31,7 +31,7 @@ def options_of(**given):
 def sentences(scores, **given):
     """What is said to be missing before anything is computed."""
     opened = engine.study("saporta2022").open_scores(scores, options_of(**given))
-    return engine.missing(opened.items, opened.there)
+    return engine.missing(opened.items, opened.available)
 
 
 @pytest.fixture(scope="module")
@@ -225,5 +225,5 @@ def test_features_with_semicolons_and_decimal_commas_are_read(scores, run, tmp_p
     declared = engine.study("saporta2022")
     options = engine.parser_of(declared).parse_args([*map(str, given), "--sep", ";", "--decimal", ","])
     opened = engine.open_study(declared, options)
-    assert not any("features" in sentence for sentence in engine.missing(opened.items, opened.there))
+    assert not any("features" in sentence for sentence in engine.missing(opened.items, opened.available))
     assert run("saporta2022", *given, "-o", tmp_path / "out")[0] == 2

@@ -8,8 +8,8 @@ from scipy import stats
 
 from salstats.datasets import load_published
 from salstats.errors import ColumnError, SalstatsError, SalstatsWarning
-from salstats.studies.saliency_bench.frames import (
-    Choice,
+from salstats.studies.saliency_bench.cell_means import (
+    MeanOptions,
     cell_means,
     correlations,
     keep_scores,
@@ -20,7 +20,7 @@ from salstats.studies.saliency_bench.frames import (
 
 #: Sums of the same numbers in another order.
 EXACT = 1e-12
-CHOICE = Choice(n_replicates=60)
+CHOICE = MeanOptions(n_replicates=60)
 
 
 @pytest.fixture(scope="module")

@@ -29,8 +29,8 @@ from salstats.readers.case_images import read_grey
 from salstats.scoring.density_pictures import plot_pictures, share_per_pixel
 from salstats.scoring.gaze_cases import ALL, GazeRule, Truths, bias_on, on_image
 from salstats.scoring.gaze_sampling import spread_of
-from salstats.studies.engine import Made, table_of
-from salstats.studies.lanfredi2021.scored import (
+from salstats.studies.engine import Result, table_of
+from salstats.studies.lanfredi2021.gaze_scores import (
     GIVEN,
     NONE,
     RAW_LABELS,
@@ -48,9 +48,9 @@ _SPREAD = 0.5
 _SHARE = 0.8
 
 
-def example(given: Recordings) -> Made:
+def example(given: Recordings) -> Result:
     """The case picked: fixations, their mean map, centre bias, the map and the hull of the lungs."""
-    study, pick, center_bias = given.study, given.pick, given.choice.center_bias
+    study, pick, center_bias = given.study, given.pick, given.options.center_bias
     row = pick.iloc[0]
     case = next(c for c in study if c.case == row["case"])
     rule = GazeRule(study.series, ("sauc",), center_bias, truth=ALL, min_readers=1)
@@ -69,13 +69,13 @@ def example(given: Recordings) -> Made:
             if method == HULL:
                 lines[title] = outlines(shown > 0)
     shape = shape_of(case)
-    grey = read_grey(given.choice.images, case.case, shape, printed_shape(shape, PAGE_MM / 2))
+    grey = read_grey(given.options.images, case.case, shape, printed_shape(shape, PAGE_MM / 2))
     notes = [
         f"Case {case.case}, {counted(len(case.used), 'reader')}.",
         "Points: fixations. Every map sums to 1 and is taken above its least value.",
         "" if grey is not None else "Grey ground: no image was given.",
     ]
-    return Made(
+    return Result(
         without_blanks(pick),
         table_of(
             pick.assign(method=name),
@@ -98,7 +98,7 @@ def _map_of(study: Study, case: Case, method: str, mixing: str) -> np.ndarray | 
     return next((saliency for saliency in found if saliency is not None), None)
 
 
-def sampling_spread(given: Recordings) -> Made:
+def sampling_spread(given: Recordings) -> Result:
     """The standard deviation of sampled areas by sample size, on the example."""
     spread = spread_of(given.samples)
     mean = spread.groupby(["metric", "n_samples"])["sd"].mean().unstack("metric")
@@ -106,7 +106,7 @@ def sampling_spread(given: Recordings) -> Made:
     # mixings of one method scatter alike
     named = named_mixings(spread)
     drawn = named[named["mixing"].isin([NONE, GIVEN, given.pick["mixing"].iloc[0]])]
-    return Made(
+    return Result(
         spread,
         table_of(
             mean.reset_index(),
@@ -121,7 +121,7 @@ def sampling_spread(given: Recordings) -> Made:
     )
 
 
-def sampled_values(given: Recordings) -> Made | None:
+def sampled_values(given: Recordings) -> Result | None:
     """The sampled areas of one map against one truth around the exact ones."""
     method, mixing = given.pick[["method", "mixing"]].iloc[0]
     samples = base_methods(given.samples)
@@ -143,7 +143,7 @@ def sampled_values(given: Recordings) -> Made | None:
         {"Metric": lambda r: labels.value("metric", r.metric), "Pixels drawn on either side": "n_samples"},
         {heading: (name, 4) for heading, name in columns.items()},
     )
-    return Made(shown, table, plot_samples(shown), slice=f"case {given.pick['case'].iloc[0]}")
+    return Result(shown, table, plot_samples(shown), slice=f"case {given.pick['case'].iloc[0]}")
 
 
 @plot_function

@@ -7,7 +7,7 @@ import pandas as pd
 
 from salstats.display.text.labels import Labels
 from salstats.stats.engine.advice import FEW_UNITS
-from salstats.studies.saporta2022.frames import AS_SCORED, FEATURES, Choice, Frames
+from salstats.studies.saporta2022.study_frames import AS_SCORED, FEATURES, Inference, StudyFrames
 
 _NAMES = {
     "term": {"slope": "Slope", "spearman": "Spearman correlation"},
@@ -41,20 +41,20 @@ def feature(name: str) -> str:
     return Labels().column(name)
 
 
-def shared_note(frames: Frames) -> str:
+def shared_note(frames: StudyFrames) -> str:
     """What to know where cases were tuned on and scored; empty where none were."""
     cases = f"{frames.n_shared} cases stand in both studies"
     return f"; {cases}, so that what is tuned is too good here" if frames.n_shared else ""
 
 
-def full_name(frames: Frames) -> str:
+def full_name(frames: StudyFrames) -> str:
     """Name the full slice of a study."""
     if frames.cut_off in ("", AS_SCORED):
         return "full"
     return f"full, {frames.cut_off} probability cut-offs"
 
 
-def cutoff_note(frames: Frames, choice: Choice) -> str:
+def cutoff_note(frames: StudyFrames, inference: Inference) -> str:
     """Say how cut-offs were chosen, as the end of a note."""
     if frames.cut_off == "":
         return "; without cut-offs: low confidence empties no mask"
@@ -65,15 +65,15 @@ def cutoff_note(frames: Frames, choice: Choice) -> str:
     how = (
         "as the scripts do: the largest mean IoU to three digits of masks with a probability above it, 0 not "
         "tried for Lung Lesion"
-        if choice.published
+        if inference.published
         else "by the largest mean IoU"
     )
     return f"; cut-offs chosen {how}; masks below them are empty{shared_note(frames)}"
 
 
-def estimate_note(choice: Choice, *, hits: bool = False) -> str:
+def estimate_note(inference: Inference, *, hits: bool = False) -> str:
     """What the estimate and its interval are."""
-    if choice.published:
+    if inference.published:
         return (
             "as published: mean of the replicates, order statistics, cases for independent; decreases are of "
             "each one's own cases"
@@ -82,12 +82,12 @@ def estimate_note(choice: Choice, *, hits: bool = False) -> str:
     return f"mean of the scores; percentile interval{wilson}; patients as clusters"
 
 
-def decrease_note(choice: Choice) -> str:
+def decrease_note(inference: Inference) -> str:
     """What a decrease is of, and how small its P can be."""
-    if choice.published:
+    if inference.published:
         return "as published: means of the replicates over each one's own cases, rounded as the script does"
-    least = 2 / (choice.n_replicates + 1)
-    return f"with {choice.n_replicates:,} replicates P is {least:.2g} at least"
+    least = 2 / (inference.n_replicates + 1)
+    return f"with {inference.n_replicates:,} replicates P is {least:.2g} at least"
 
 
 def few_patients(found: pd.DataFrame) -> str:
@@ -103,9 +103,9 @@ def few_patients(found: pd.DataFrame) -> str:
     )
 
 
-def error_note(choice: Choice, *, ranks: bool = False) -> str:
+def error_note(inference: Inference, *, ranks: bool = False) -> str:
     """How standard errors are made."""
-    if choice.published:
+    if inference.published:
         return "as published: rows for independent" + (
             ", correlations with 1.96 / sqrt(n - 3) on Fisher's z" if ranks else ""
         )

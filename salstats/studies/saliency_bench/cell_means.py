@@ -47,7 +47,7 @@ UNNAMED = {"dataset": "Data set", "model": "Model"}
 
 
 @dataclass(frozen=True)
-class Choice:
+class MeanOptions:
     """What was asked for beside the scores."""
 
     #: Bootstrap replicates.
@@ -66,7 +66,7 @@ class Means:
 
     #: Of `cell_means` or `printed_means`.
     means: pd.DataFrame
-    choice: Choice
+    options: MeanOptions
     #: Of `keep_scores`; printed means have none.
     scores: pd.DataFrame | None = None
     #: Names and order of data sets, models and methods, as `Labels` takes them.
@@ -96,21 +96,21 @@ class Means:
         return split_models(self.means)[1]
 
 
-def of_scores(scores: pd.DataFrame, choice: Choice, metrics: Sequence[str] | None = None) -> Means:
+def of_scores(scores: pd.DataFrame, options: MeanOptions, metrics: Sequence[str] | None = None) -> Means:
     """The means of a scores frame."""
-    return means_of(keep_scores(scores, metrics), choice)
+    return means_of(keep_scores(scores, metrics), options)
 
 
-def means_of(kept: pd.DataFrame, choice: Choice) -> Means:
+def means_of(kept: pd.DataFrame, options: MeanOptions) -> Means:
     """The means of the rows that `keep_scores` returns."""
-    return Means(cell_means(kept, choice), choice, kept)
+    return Means(cell_means(kept, options), options, kept)
 
 
-def as_printed(choice: Choice) -> Means:
+def as_printed(options: MeanOptions) -> Means:
     """The printed means, in the printed order."""
     means = printed_means()
     return Means(
-        means, choice, labels={c: list(dict.fromkeys(means[c])) for c in ("dataset", "model", "method")}
+        means, options, labels={c: list(dict.fromkeys(means[c])) for c in ("dataset", "model", "method")}
     )
 
 
@@ -162,17 +162,17 @@ def _warn_of_seeds(scores: pd.DataFrame) -> None:
             return
 
 
-def cell_means(scores: pd.DataFrame, choice: Choice) -> pd.DataFrame:
+def cell_means(scores: pd.DataFrame, options: MeanOptions) -> pd.DataFrame:
     """The mean of each data set, model, method and metric, as `summarize` does.
 
     As published: `estimate`, `n` and `n_missing` alone.
     """
-    if choice.as_published:
-        described = ss.describe(scores, by=CELL, unit=choice.unit)
+    if options.as_published:
+        described = ss.describe(scores, by=CELL, unit=options.unit)
         means = described.rename(columns={"mean": "estimate"}).assign(term="mean")
         return means[[*CELL, "term", "estimate", "n", "n_missing"]]
     return ss.summarize(
-        scores, by=CELL, unit=choice.unit, interval=choice.interval, n_replicates=choice.n_replicates
+        scores, by=CELL, unit=options.unit, interval=options.interval, n_replicates=options.n_replicates
     )
 
 
@@ -199,22 +199,22 @@ def correlations(means: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
     return pd.concat(found, ignore_index=True)
 
 
-def ranks_over_cases(scores: pd.DataFrame, choice: Choice) -> pd.DataFrame:
+def ranks_over_cases(scores: pd.DataFrame, options: MeanOptions) -> pd.DataFrame:
     """The rank of each method per metric, data set and model, when cases are drawn again."""
     several = split_models(scores)[0]
     return ss.rank_stability(
-        several, by=["metric", "dataset", "model"], unit=choice.unit, n_replicates=choice.n_replicates
+        several, by=["metric", "dataset", "model"], unit=options.unit, n_replicates=options.n_replicates
     )
 
 
-def ranks_over_data_sets(means: pd.DataFrame, choice: Choice) -> pd.DataFrame:
+def ranks_over_data_sets(means: pd.DataFrame, options: MeanOptions) -> pd.DataFrame:
     """The rank of each method per metric and model, when whole data sets are drawn again.
 
     A data set counts as one observation, whatever its size: its mean.
     """
     several = split_models(means)[0].rename(columns={"estimate": "score"})
     table = several[[*CELL, "score"]].assign(case=several["dataset"].astype("str"))
-    return ss.rank_stability(table, by=["metric", "model"], unit="dataset", n_replicates=choice.n_replicates)
+    return ss.rank_stability(table, by=["metric", "model"], unit="dataset", n_replicates=options.n_replicates)
 
 
 def split_models(means: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:

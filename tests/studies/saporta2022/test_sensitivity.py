@@ -7,8 +7,8 @@ import pytest
 from saporta_frames import METHOD
 
 from salstats.errors import SalstatsWarning
-from salstats.studies.saporta2022.choices import sensitivity
-from salstats.studies.saporta2022.frames import POOLED, feature_slopes
+from salstats.studies.saporta2022.sensitivity import sensitivity
+from salstats.studies.saporta2022.study_frames import POOLED, feature_slopes
 
 # statsmodels' pseudo-inverse there, QR here; p-values are as small as 1e-46
 REGRESSION = 1e-9
@@ -87,7 +87,7 @@ def test_s7_is_the_logit_of_statsmodels(choices, whole):
 
 
 def test_clusters_stand_between_the_published_number_and_the_other_choice(choices, whole):
-    slopes = feature_slopes(whole, whole.choice, (POOLED,))
+    slopes = feature_slopes(whole, whole.inference, (POOLED,))
     row = choices.query("row == 'S3' and of == 'IoU, irrectangularity'").iloc[0]
     pooled = slopes[(slopes["scale"] == POOLED) & (slopes["outcome"] == "IoU")]
     pooled = pooled[pooled["term"] == "irrectangularity"].set_index("pool")

@@ -23,7 +23,7 @@ from salstats.scoring.cases import ABSENT, EMPTY, NEGATIVE, NO_PROB, TRUE_POSITI
 from salstats.scoring.masking import mask_rule, value_of
 from salstats.studies.engine import Parser
 from salstats.studies.options import SERIES, check_replicates, folders, named_folder, names_in, of_methods
-from salstats.studies.saporta2022.frames import (
+from salstats.studies.saporta2022.study_frames import (
     CHECKPOINTS,
     FULL_PROBABILITIES,
     MAPS,
@@ -35,8 +35,8 @@ from salstats.studies.saporta2022.frames import (
     SEVERAL,
     SWEEP,
     THRESHOLDS,
-    Choice,
-    Frames,
+    Inference,
+    StudyFrames,
     check_positives,
 )
 from salstats.study import HUMAN, Series, Study
@@ -120,16 +120,16 @@ def read_validation(options: argparse.Namespace, study: Study) -> Study | None:
 
 
 @dataclass(frozen=True)
-class Found:
+class ReadStudy:
     """A study that is read and not scored: what is tuned on, its features, and which needs are met."""
 
     study: Study
     validation: Study | None
     features: pd.DataFrame
-    there: frozenset[str]
+    available: frozenset[str]
 
 
-def find(options: argparse.Namespace) -> Found:
+def find(options: argparse.Namespace) -> ReadStudy:
     """Read what can be read before anything is tuned or scored."""
     if options.resume is not None:
         checkpoint_folder(options.resume)
@@ -142,12 +142,12 @@ def find(options: argparse.Namespace) -> Found:
     features = ss.features(study, jobs=options.jobs, progress=sys.stderr.isatty())
     check_positives(features, options.min_positives)
     there = held_by(study, validation, thresholds=options.threshold is not None)
-    return Found(study, validation, features, there)
+    return ReadStudy(study, validation, features, there)
 
 
-def make_frames(found: Found, options: argparse.Namespace) -> Frames:
+def make_frames(found: ReadStudy, options: argparse.Namespace) -> StudyFrames:
     """The frames of a study, tuned on the validation study where there is one."""
-    study, there, main = found.study, found.there, main_series(found.study)
+    study, there, main = found.study, found.available, main_series(found.study)
     shown = {"jobs": options.jobs, "progress": sys.stderr.isatty()}
     given = of_methods(**{name: getattr(options, name) for name in MASKS})
     if given and main is None:
@@ -179,7 +179,7 @@ def make_frames(found: Found, options: argparse.Namespace) -> Frames:
     if "threshold" in own:
         masks = {name: own[name] for name in ("threshold", "smooth") if own.get(name)}
         tuned = score(main_alone(study), metrics="iou", **masks)
-    return Frames(
+    return StudyFrames(
         scores=true_positive(everywhere, set(found.features["case"])),
         full=full,
         uncut=uncut,
@@ -190,16 +190,16 @@ def make_frames(found: Found, options: argparse.Namespace) -> Frames:
         thresholds="given" if "threshold" in given else "tuned",
         smoothed_for_otsu=colormap is not None,
         n_shared=n_shared,
-        there=there,
-        choice=choice_of(options),
+        available=there,
+        inference=inference_of(options),
         study=study,
         images=options.images,
     )
 
 
-def choice_of(options: argparse.Namespace) -> Choice:
+def inference_of(options: argparse.Namespace) -> Inference:
     """Return the inference that the options ask for."""
-    return Choice(options.as_published, options.replicates, by_patient=options.views == "max")
+    return Inference(options.as_published, options.replicates, by_patient=options.views == "max")
 
 
 def colormap_of(options: argparse.Namespace) -> str | None:

@@ -11,8 +11,8 @@ import pandas as pd
 
 from salstats.datasets import load_published
 from salstats.stats.engine.design import AVERAGE
-from salstats.studies.engine import Printed
-from salstats.studies.saporta2022.frames import ALL_TASKS, POOLED
+from salstats.studies.engine import PrintedNumbers
+from salstats.studies.saporta2022.study_frames import ALL_TASKS, POOLED
 from salstats.study import HUMAN
 
 #: Label of the numbers of the notebooks.
@@ -100,8 +100,8 @@ def _means_2021() -> pd.DataFrame:
 _MEANS = ("metric", "method", "task")
 _of_positives = partial(_has_positives, counted="n")
 TABLE_1 = (
-    Printed(_support_devices, _MEANS, applies=_of_positives, select=_of_main, exact=_is_of_script),
-    Printed(
+    PrintedNumbers(_support_devices, _MEANS, applies=_of_positives, select=_of_main, exact=_is_of_script),
+    PrintedNumbers(
         _people_on_cardiomegaly,
         _MEANS,
         ("estimate",),
@@ -109,7 +109,7 @@ TABLE_1 = (
         applies=lambda frame: _of_positives(frame) and HUMAN in set(frame["method"]),
         exact=_is_of_script,
     ),
-    Printed(
+    PrintedNumbers(
         _means_2021,
         _MEANS,
         ("estimate",),
@@ -140,9 +140,9 @@ def _decreases(metric: str) -> pd.DataFrame:
     return rows
 
 
-def decrease_printed(metric: str) -> Printed:
+def decrease_printed(metric: str) -> PrintedNumbers:
     """Return what was printed of the percentage decreases of a metric."""
-    return Printed(
+    return PrintedNumbers(
         partial(_decreases, metric),
         _MEANS,
         digits=1,
@@ -176,7 +176,7 @@ def _has_all_findings(frame: pd.DataFrame) -> bool:
     return (rows["n"] + rows["n_missing"]).tolist() == [_positives().sum()]
 
 
-TABLE_2 = Printed(
+TABLE_2 = PrintedNumbers(
     _slopes, ("outcome", "term"), applies=_has_all_findings, select=_pooled_slopes, exact=_is_as_published
 )
 
@@ -203,8 +203,8 @@ def _has_table_3_cases(frame: pd.DataFrame) -> bool:
 
 TABLE_3 = (
     # slopes and rank correlations are the same whether or not patients are clusters
-    Printed(_table_3, ("task", "term"), ("estimate",), applies=_has_table_3_cases),
-    Printed(_overall, ("task", "term"), _LIMITS, applies=_has_table_3_cases, exact=_is_as_published),
+    PrintedNumbers(_table_3, ("task", "term"), ("estimate",), applies=_has_table_3_cases),
+    PrintedNumbers(_overall, ("task", "term"), _LIMITS, applies=_has_table_3_cases, exact=_is_as_published),
 )
 
 
@@ -226,8 +226,8 @@ def _has_all_images(frame: pd.DataFrame) -> bool:
 
 
 TABLE_S1 = (
-    Printed(_support_devices_auroc, ("task",), ("estimate",), applies=_has_all_images),
-    Printed(
+    PrintedNumbers(_support_devices_auroc, ("task",), ("estimate",), applies=_has_all_images),
+    PrintedNumbers(
         _aurocs_2021,
         ("task",),
         ("estimate",),
@@ -253,7 +253,7 @@ def _has_full_slice(frame: pd.DataFrame) -> bool:
     return HUMAN in set(frame["method"]) and _has_counts(rows.set_index("task")["n"], printed)
 
 
-FULL_SLICE_2021 = Printed(
+FULL_SLICE_2021 = PrintedNumbers(
     _full_slice,
     _MEANS,
     applies=_has_full_slice,
