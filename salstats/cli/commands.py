@@ -425,7 +425,7 @@ COMMANDS = (
 
 def options(command: Command, function: Callable[..., Any]) -> list[Option]:
     """List the options of a command in the order of its help, with those for reading last."""
-    from salstats.stats.engine.intervals import names_of
+    from salstats.stats.engine.intervals import interval_names
 
     texts = {**_TEXTS[command.group], **command.texts}
     places = []
@@ -440,7 +440,7 @@ def options(command: Command, function: Callable[..., Any]) -> list[Option]:
         out = option("out", Path, inspect.Parameter.empty, text, *output)
     replace = option("overwrite", bool, False, "Replace the output if it exists.", "--overwrite")
     without = ("overwrite", *command.without)
-    choices = {"interval": names_of(command.interval_of)} if command.interval_of else {}
+    choices = {"interval": interval_names(command.interval_of)} if command.interval_of else {}
     own = []
     if command.name != "read":
         own = options_of(

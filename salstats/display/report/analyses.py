@@ -30,10 +30,10 @@ from salstats.metrics.registry import has_true_zero, known_metric
 from salstats.stats.contrasts import lowest_scores
 from salstats.stats.engine.cautions import rows_by_caution
 from salstats.stats.engine.equivalence import check_margin, split_verdicts
-from salstats.stats.engine.intervals import names_of
+from salstats.stats.engine.intervals import interval_names
 from salstats.stats.engine.label_columns import holds_labels
 from salstats.stats.engine.paired_tests import TESTS
-from salstats.stats.engine.units import Unit, resolve_unit
+from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.study import HUMAN
 
 #: Columns that are never covariates of a score.
@@ -230,7 +230,7 @@ def run_analyses(
     done.run("flow", ss.case_flow, scores, reference=reference, unit=unit)
     done.run("describe", ss.describe, scores, by=["metric", "method"], unit=unit)
     by = [c for c in DEFAULT_BY if c in scores.columns]
-    of_means = settings.interval if settings.interval in names_of("mean") else None
+    of_means = settings.interval if settings.interval in interval_names("mean") else None
     done.run("means", ss.summarize, scores, by=by, **drawn | {"interval": of_means})
     options = drawn | {"test": settings.test}
     _run_best(done, scores, settings, options)

@@ -20,7 +20,7 @@ from salstats.stats.engine.design import (
     warn_pooled_by_default,
     warn_pooled_methods,
 )
-from salstats.stats.engine.units import Unit, Units, resolve_unit
+from salstats.stats.engine.resampling_units import Unit, Units, resolve_unit
 
 #: Columns that name a case, and columns that tell several readings of it apart.
 _CASE_COLUMNS = KEY_COLUMNS[:5]
@@ -78,7 +78,7 @@ def agreement_design(
         check_one_metric(codes, columns)
     if over != "method":
         warn_pooled_methods(frame, columns)
-    warn_pooled_by_default(frame, by, columns, apart=[over])
+    warn_pooled_by_default(frame, by, columns, separated=[over])
     units = resolve_unit(codes, unit)
     groups, keys = index_groups(codes, columns)
     key_columns = [c for c in KEY_COLUMNS if c in frame.columns and c not in (over, *columns)]

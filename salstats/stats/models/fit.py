@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from salstats.stats.engine.equivalence import Margin
-from salstats.stats.engine.units import Unit
+from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.models.choices import Asked
 from salstats.stats.models.components import random_effects, variance_components
 from salstats.stats.models.fit_summaries import glance, observations

@@ -8,7 +8,7 @@ import pandas as pd
 
 from salstats.checks import quoted
 from salstats.errors import ColumnError, ValueRangeError
-from salstats.stats.engine.units import Unit
+from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.models.choices import Asked
 from salstats.stats.models.components import of_mixed_models
 from salstats.stats.models.family import Family, Solution

@@ -10,8 +10,8 @@ from scipy import special
 from salstats.checks import quoted
 from salstats.errors import FormulaError
 from salstats.frames import estimates_frame
-from salstats.stats.adjust import adjusted_if_asked, check_procedure
-from salstats.stats.engine.units import Unit
+from salstats.stats.adjust import adjust_unless_none, check_procedure
+from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.models.choices import Asked
 from salstats.stats.models.covariance import hotelling_df, wald_statistic
 from salstats.stats.models.errors import CLUSTERED, ERRORS
@@ -174,7 +174,7 @@ def joint_tests(
     counts = model_counts(fitted, n_tests)
     options = {"df_residual": df_residual} | model_options(fitted)
     result = estimates_frame(model_keys(fitted, n_tests), columns | counts, options)
-    return adjusted_if_asked(result, adjust)
+    return adjust_unless_none(result, adjust)
 
 
 def _term_names(formula: Formula) -> list[str]:

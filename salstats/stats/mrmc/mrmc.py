@@ -13,8 +13,7 @@ from scipy import special
 from salstats.checks import check_level, did_you_mean, quoted
 from salstats.errors import SalstatsError, warn
 from salstats.frames import estimates_frame, text_column
-from salstats.stats.adjust import adjusted_if_asked, check_procedure
-from salstats.stats.engine.advice import ROUNDING
+from salstats.stats.adjust import adjust_unless_none, check_procedure
 from salstats.stats.engine.cautions import DIFFERENT_CASES, add_caution
 from salstats.stats.engine.design import group_label, group_list, metrics_of
 from salstats.stats.engine.equivalence import (
@@ -22,13 +21,14 @@ from salstats.stats.engine.equivalence import (
     check_margin,
     is_below,
     margin_columns,
-    p_of_tails,
+    margin_p_value,
     sides,
     warn_of_units,
 )
 from salstats.stats.engine.limits import t_limits
-from salstats.stats.engine.tails import t_tails
-from salstats.stats.engine.units import Unit
+from salstats.stats.engine.one_sided_tests import t_tails
+from salstats.stats.engine.resampling_units import Unit
+from salstats.stats.engine.result_warnings import ROUNDING
 from salstats.stats.mrmc.analysis import GroupFigures, check_mrmc_options, figures_of_groups
 from salstats.stats.mrmc.anova import (
     ANALYSES,
@@ -273,7 +273,7 @@ def mrmc(
         special["n_replicates"] = n_replicates
     frame = estimates_frame(row_keys, columns, special)
     frame = add_caution(frame, DIFFERENT_CASES, table["different_cases"])
-    return adjusted_if_asked(frame, adjust)
+    return adjust_unless_none(frame, adjust)
 
 
 def _group_rows(
@@ -391,7 +391,7 @@ def _margin_columns(
     low = np.where(is_difference, low, np.nan)
     high = np.where(is_difference, high, np.nan)
     warn_of_units(low[is_difference], high[is_difference], "difference", metrics[is_difference])
-    p_value = p_of_tails(partial(t_tails, *estimates), low, high)
+    p_value = margin_p_value(partial(t_tails, *estimates), low, high)
     is_shown = is_below(p_value, 1 - level)
     return margin_columns(side, metrics, (low, high, p_value), is_shown, sense=1)
 

@@ -10,15 +10,15 @@ from salstats.errors import ValueRangeError
 from salstats.frames import coded_scores, combined_codes, estimates_frame
 from salstats.stats.adjust import adjust_p_values, check_procedure
 from salstats.stats.contrasts import difference
-from salstats.stats.engine.advice import ROUNDING
 from salstats.stats.engine.comparisons import ALL, Comparison, compare
 from salstats.stats.engine.design import check_one_metric, metrics_of
 from salstats.stats.engine.equivalence import is_below
 from salstats.stats.engine.paired_tests import TESTS
 from salstats.stats.engine.rank_schemes import signed_rank_test
 from salstats.stats.engine.rankings import direction_of, ranking_groups
+from salstats.stats.engine.resampling_units import Unit, resolve_unit
+from salstats.stats.engine.result_warnings import ROUNDING
 from salstats.stats.engine.shared_cases import bounds_call, mark_incomplete_pairs
-from salstats.stats.engine.units import Unit, resolve_unit
 
 #: Procedures that control the family-wise error rate under any dependence of the tests.
 FAMILYWISE = ("holm", "bonferroni")
@@ -253,7 +253,7 @@ def _signed_rank_tests(scores: pd.DataFrame, groups: list[str], unit: Unit) -> p
     units = resolve_unit(codes, unit)
     comparison = Comparison(ALL, by=groups, pairs="complete", average=None, overall=False)
     compared = compare("difference", codes, units, comparison)
-    differences = compared.own - compared.other
+    differences = compared.method_scores - compared.reference_scores
     rows = []
     for row in range(len(compared.n_pairs)):
         is_in_row = compared.groups == row

@@ -38,7 +38,7 @@ def warn_few_units(smallest: np.ndarray, keys: pd.DataFrame, subject: str, term:
         span = f"{low}" if low == high else f"{low} to {high}"
         warn(
             f"{subject} rest on {span} units for {named_groups(keys, is_few)}; resampling fewer than "
-            f"{FEW_UNITS} gives intervals too short and p-values too small: {better(term)}"
+            f"{FEW_UNITS} gives intervals too short and p-values too small: {recommendation(term)}"
         )
 
 
@@ -54,15 +54,15 @@ def warn_unequal_units(sizes: np.ndarray, few: np.ndarray, keys: pd.DataFrame, t
     if is_unequal.any():
         warn(
             f"units differ so much in size that they are worth {effective[is_unequal].min():.0f} equal ones "
-            f"for {named_groups(keys, is_unequal)}; intervals come out too short: {better(term)}"
+            f"for {named_groups(keys, is_unequal)}; intervals come out too short: {recommendation(term)}"
         )
 
 
-def better(term: str) -> str:
+def recommendation(term: str) -> str:
     """Return the remedy for intervals that are too short: the one recommended for `term`, or more cases."""
     for record in RECORDS:
         if term in record.recommended and record.kind != "bootstrap":
-            return f"interval={RECOMMENDED!r} ({record.brief or record.label}) holds better"
+            return f"interval={RECOMMENDED!r} ({record.short_label or record.label}) holds better"
     return "more cases are needed"
 
 
@@ -71,7 +71,7 @@ def has_few_df(df: np.ndarray) -> np.ndarray:
     return np.asarray(df < FEW_DF)
 
 
-def warn_rough(df: np.ndarray, keys: pd.DataFrame) -> None:
+def warn_few_df(df: np.ndarray, keys: pd.DataFrame) -> None:
     """Warn of limits from Student's t with few degrees of freedom."""
     is_few = has_few_df(df)
     if is_few.any():
@@ -197,7 +197,7 @@ def warn_undefined(n_undefined: np.ndarray, n_replicates: int, keys: pd.DataFram
         )
 
 
-def warn_alone(kind: str, alone: np.ndarray, keys: pd.DataFrame) -> None:
+def warn_single_units(kind: str, alone: np.ndarray, keys: pd.DataFrame) -> None:
     """Warn of samples of one unit, which have no limits; `kind` is the name of the interval."""
     if alone.any():
         warn(
@@ -240,15 +240,15 @@ def warn_limits(
     with np.errstate(invalid="ignore"):
         has_no_width = (high - low <= ROUNDING * scale) & is_defined
     if has_no_width.any() and not constant:
-        remedy = better(target.term) if target.estimand.kind == "mean" else "more cases are needed"
+        remedy = recommendation(target.term) if target.estimand.kind == "mean" else "more cases are needed"
         warn(
             f"the {kind} interval has width 0 for {named_groups(target.keys, has_no_width)}: all scores or "
             f"replicates are equal; {remedy}"
         )
-    if target.estimand.second is not None:
+    if target.estimand.reference_weights is not None:
         _warn_undefined_estimates(target, ~is_defined)
     is_missing = (np.isnan(low) | np.isnan(high)) & is_defined
-    warn_alone(kind, is_missing & alone, target.keys)
+    warn_single_units(kind, is_missing & alone, target.keys)
     _warn_missing_limits(kind, target, estimate, is_missing & ~alone)
     is_unbounded = np.isinf(low) | np.isinf(high)
     _warn_unbounded_limits(kind, target.keys, is_unbounded, alone)

@@ -13,12 +13,12 @@ import pandas as pd
 from salstats.checks import check_by
 from salstats.errors import SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.frames import ColumnCodes, case_key
-from salstats.stats.engine.advice import ROUNDING
 from salstats.stats.engine.comparisons import pair_with_reference, reference_in_every_group
 from salstats.stats.engine.design import group_label, row_groups
 from salstats.stats.engine.equivalence import check_margin
-from salstats.stats.engine.units import Unit, resolve_unit
-from salstats.stats.engine.wide import is_scores_frame
+from salstats.stats.engine.resampling_units import Unit, resolve_unit
+from salstats.stats.engine.result_warnings import ROUNDING
+from salstats.stats.engine.wide_tables import is_scores_frame
 from salstats.stats.mrmc.anova import ANALYSES
 from salstats.stats.mrmc.readers import mrmc_components
 from salstats.stats.planning import formulas
@@ -31,7 +31,7 @@ from salstats.stats.planning.parameters import (
     sd_of_pairs,
 )
 from salstats.stats.planning.pilots import Pilot
-from salstats.stats.planning.populations import Draw, population_of
+from salstats.stats.planning.populations import Draw, move_pilot
 from salstats.stats.planning.spreads import error_limits_of, spread_of
 from salstats.stats.planning.studies import Plan
 
@@ -103,8 +103,8 @@ def of_pilot(
         group_keys = keys.iloc[group].to_dict() | {"reference": reference}
         if populations_by_method:
             group_keys["inference_to"] = populations_by_method[str(group_keys["method"])]
-        pilot = Pilot.of(method_scores[rows], reference_scores[rows], units[rows], cases[rows])
-        if np.isnan(pilot.own - pilot.other).all():
+        pilot = Pilot.from_pairs(method_scores[rows], reference_scores[rows], units[rows], cases[rows])
+        if np.isnan(pilot.method_scores - pilot.reference_scores).all():
             raise SalstatsError(f"no pair of the pilot has both scores for {group_label(keys, group)}")
         n_pairs_of_units = pilot.sums(np.ones(len(rows)))
         n_complete_units = int((n_pairs_of_units > 0).sum())
@@ -135,7 +135,7 @@ def _curve_of_pilot(
         # The plan of this curve has the margin of this metric only.
         low, high = (None if np.isinf(bound) else bound for bound in bounds)
         plan = replace(plan, margin=(low, high))
-    population = population_of(pilot, plan.term, effect, metric)
+    population = move_pilot(pilot, plan.term, effect, metric)
     spread = spread_of(population, plan.term, effect)
     tested_effect = effect
     tested_spread = spread
@@ -249,7 +249,10 @@ def of_readers(
         effect = 0.0 if planned_effect is None else planned_effect
         bounds = _margin_bounds(plan, str(group.keys.get("metric", "")), effect)
         precision_of = partial(
-            formulas.hillis, group.components, random_readers=random_readers, random_cases=random_cases
+            formulas.precision_of_readers,
+            group.components,
+            random_readers=random_readers,
+            random_cases=random_cases,
         )
         error_limits = None
         has_few_units = False

@@ -167,7 +167,7 @@ def _check_filled(codes: ColumnCodes, column: str, name: str) -> None:
     raise ColumnError(f"column {column!r} of {name} is {text} in row {row}; every row needs its unit")
 
 
-def says_units(frame: pd.DataFrame, unit: Unit = None) -> bool:
+def has_units(frame: pd.DataFrame, unit: Unit = None) -> bool:
     """Return True if `unit`, or a column of cases or patients, gives the rows of a table their units."""
     return unit is not None or "case" in frame.columns or bool(_patient_columns(frame))
 

@@ -15,9 +15,9 @@ ABSENT = "finding absent"
 NEGATIVE = "true negative"
 UNDEFINED = "undefined"
 #: Reasons that mean that the finding is absent.
-NOTHING_THERE = (ABSENT, NEGATIVE)
+ABSENT_REASONS = (ABSENT, NEGATIVE)
 #: Columns of a scores frame with options of metrics, each for some metrics.
-HOW_SCORED = (
+METRIC_OPTION_COLUMNS = (
     "distance_unit", "distance_options", "pdc_options", "metric_options", "curve_options", "center_bias",
     "n_samples", "floor", "undefined", "human_label", "truth_rule",
 )  # fmt: skip
@@ -25,7 +25,7 @@ HOW_SCORED = (
 SEVERAL = "several"
 
 
-def reasons(scores: pd.DataFrame, *, scored: bool = True) -> np.ndarray:
+def missing_reasons(scores: pd.DataFrame, *, scored: bool = True) -> np.ndarray:
     """Return the reason why the score of each row is undefined, or would be; "" for defined scores.
 
     With `scored` False the reasons do not depend on the scores: rows with a defined score have one too.
@@ -44,11 +44,11 @@ def reasons(scores: pd.DataFrame, *, scored: bool = True) -> np.ndarray:
     return np.where(is_undefined, row_reasons, "")
 
 
-def nothing_there(scores: pd.DataFrame) -> np.ndarray:
+def has_absent_finding(scores: pd.DataFrame) -> np.ndarray:
     """Return True for rows whose finding is absent by label or reason, even if they have a score."""
     if not {"label", "reason"} & set(scores.columns):
         return np.zeros(len(scores), dtype=bool)
-    return np.isin(reasons(scores, scored=False), NOTHING_THERE)
+    return np.isin(missing_reasons(scores, scored=False), ABSENT_REASONS)
 
 
 def is_absent(scores: pd.DataFrame) -> np.ndarray:
@@ -56,7 +56,7 @@ def is_absent(scores: pd.DataFrame) -> np.ndarray:
     is_missing = scores["score"].isna().to_numpy(dtype=bool)
     if not is_missing.any():
         return is_missing
-    return nothing_there(scores) & is_missing
+    return has_absent_finding(scores) & is_missing
 
 
 def absent_pairs(pairs: pd.DataFrame) -> np.ndarray:
@@ -159,8 +159,8 @@ def missing_scores(estimates: pd.DataFrame) -> np.ndarray:
     return n_missing - np.nan_to_num(n_absent)
 
 
-def how_scored(
-    scores: pd.DataFrame, keys: pd.DataFrame, columns: Sequence[str] = HOW_SCORED
+def metric_option_columns(
+    scores: pd.DataFrame, keys: pd.DataFrame, columns: Sequence[str] = METRIC_OPTION_COLUMNS
 ) -> dict[str, list[Any]]:
     """Return columns of an estimates frame with the options that the scores of each metric were made with.
 

@@ -8,7 +8,13 @@ import pytest
 
 import salstats as ss
 from salstats.errors import SalstatsError
-from salstats.stats.engine.max_t import Drawn, joint_level, single_step, step_down, step_down_min_p
+from salstats.stats.engine.joint_adjustment import (
+    NullDraws,
+    joint_level,
+    single_step,
+    step_down,
+    step_down_min_p,
+)
 
 
 def by_definition(observed, drawn, ties, complete):
@@ -36,13 +42,13 @@ def test_step_down_is_closed_testing_with_max_t(ties, complete):
     # rounded, so that there are ties
     drawn = np.abs(np.round(0.7 * common + 0.7 * rng.normal(size=(300, 6)), 1))
     observed = np.array([2.3, 0.4, 1.9, 3.1, 1.9, 0.0])
-    found = step_down(Drawn(observed, drawn, ties, complete))
+    found = step_down(NullDraws(observed, drawn, ties, complete))
     np.testing.assert_allclose(found, by_definition(observed, drawn, ties, complete), rtol=1e-12)
 
 
 def test_of_one_row_it_is_the_p_value_itself():
     rng = np.random.default_rng(1)
-    one = Drawn(np.array([1.4]), np.abs(rng.normal(size=(99, 1))))
+    one = NullDraws(np.array([1.4]), np.abs(rng.normal(size=(99, 1))))
     want = (1 + (one.drawn[:, 0] >= 1.4).sum()) / 100
     assert step_down(one) == one.p_values() == want
     assert one.floor == 1 / 100
@@ -53,9 +59,9 @@ def test_rows_that_are_copies_cost_nothing_and_independent_ones_what_sidak_says(
     rng = np.random.default_rng(2)
     drawn = np.abs(rng.normal(size=(40_000, 5)))
     observed = np.full(5, 2.2)
-    copies = Drawn(observed, np.repeat(drawn[:, :1], 5, axis=1))
+    copies = NullDraws(observed, np.repeat(drawn[:, :1], 5, axis=1))
     np.testing.assert_allclose(step_down(copies), copies.p_values(), rtol=1e-12)
-    apart = Drawn(observed, drawn)
+    apart = NullDraws(observed, drawn)
     single = apart.p_values().mean()
     # three Monte-Carlo standard errors
     assert abs(step_down(apart)[-1] - (1 - (1 - single) ** 5)) < 3 * np.sqrt(0.13 * 0.87 / 40_000)
@@ -66,7 +72,7 @@ def test_rows_that_are_copies_cost_nothing_and_independent_ones_what_sidak_says(
 def test_all_rows_hold_together_at_the_joint_level_and_at_no_lower_one():
     rng = np.random.default_rng(3)
     drawn = np.abs(rng.standard_t(5, size=(2_000, 4)) * [1, 2, 3, 4] + rng.normal(size=(2_000, 1)))
-    level = joint_level(Drawn(np.ones(4), drawn), 0.9)
+    level = joint_level(NullDraws(np.ones(4), drawn), 0.9)
     assert 0.9 < level <= 1 - 0.1 / 4
     for at, holds in ((level, True), (level - 0.002, False)):
         reach = np.sort(drawn, axis=0)[int(np.ceil(at * 2_000)) - 1]
@@ -76,7 +82,7 @@ def test_all_rows_hold_together_at_the_joint_level_and_at_no_lower_one():
 def test_few_draws_give_bonferronis_level_at_most():
     """Of 30 draws of independent rows one may lie outside, and three do at any level below."""
     drawn = np.abs(np.random.default_rng(8).normal(size=(30, 3)))
-    family = Drawn(np.ones(3), drawn)
+    family = NullDraws(np.ones(3), drawn)
     assert joint_level(family, 0.95) == pytest.approx(1 - 0.05 / 3)
     # Bonferroni's P values, too
     np.testing.assert_allclose(single_step(family, np.array([0.001, 0.016, 0.02])), [0.003, 0.048, 0.06])
@@ -90,12 +96,12 @@ def test_min_p_is_closed_testing_with_the_p_values_of_draws():
     both = np.vstack([observed, drawn])
     p = np.array([[(row > far).mean() + (row == far).mean() / 2 for far in row] for row in both.T]).T
     want = by_definition(-p[0], -p[1:], 0.5, complete=False)
-    found = step_down_min_p(Drawn(observed, drawn, 0.5))
+    found = step_down_min_p(NullDraws(observed, drawn, 0.5))
     np.testing.assert_allclose(found, want, rtol=1e-12)
     # where the flips of each row reach equally far it is max-t
     np.testing.assert_allclose(
-        step_down_min_p(Drawn(observed[:1], drawn[:, :1], 0.5)),
-        step_down(Drawn(observed[:1], drawn[:, :1], 0.5)),
+        step_down_min_p(NullDraws(observed[:1], drawn[:, :1], 0.5)),
+        step_down(NullDraws(observed[:1], drawn[:, :1], 0.5)),
     )
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from salstats.errors import ColumnError, SalstatsError, SalstatsWarning
-from salstats.stats.picking import pick_cases
+from salstats.stats.case_selection import pick_cases
 
 
 def scores_of(values, *, metric="iou", method="gradcam", **columns):

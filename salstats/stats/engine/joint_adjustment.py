@@ -14,7 +14,7 @@ _FEW_FLIPS = 100
 _EQUAL = 1e-9
 
 
-class Drawn(NamedTuple):
+class NullDraws(NamedTuple):
     """Distances from the null hypothesis, in standard errors, of the data and of each flip or replicate."""
 
     #: (n_rows,): Distances of the data.
@@ -39,7 +39,7 @@ class Drawn(NamedTuple):
         *,
         complete: bool = False,
         unit_shares: np.ndarray | None = None,
-    ) -> "Drawn":
+    ) -> "NullDraws":
         """Divide statistics by their standard errors; all are 0 where a standard error is only `rounding`."""
         divisor = np.where(std_error <= rounding, np.inf, std_error)
         return cls(np.abs(observed) / divisor, np.abs(drawn) / divisor, ties, complete, unit_shares)
@@ -87,14 +87,14 @@ class Drawn(NamedTuple):
         floor[rows[same_side]] = np.nan
         return p_value, floor
 
-    def rows(self, rows: np.ndarray) -> "Drawn":
+    def rows(self, rows: np.ndarray) -> "NullDraws":
         """Select rows."""
         unit_shares = None
         if self.unit_shares is not None:
             unit_shares = self.unit_shares[:, rows]
         return self._replace(observed=self.observed[rows], drawn=self.drawn[:, rows], unit_shares=unit_shares)
 
-    def balanced(self) -> "Drawn":
+    def balanced(self) -> "NullDraws":
         """Replace each distance by its mid-rank, as a share, among the row's draws and its data."""
         observed = np.round(self.observed / _EQUAL)
         drawn = np.round(self.drawn / _EQUAL)
@@ -106,7 +106,7 @@ class Drawn(NamedTuple):
         return self._replace(observed=observed_share, drawn=shares[: len(drawn)])
 
 
-def step_down(family: Drawn) -> np.ndarray:
+def step_down(family: NullDraws) -> np.ndarray:
     """Adjust P values for a family of all rows by step-down max-t, shape (n_rows,).
 
     With rows in the order of descending statistics, a row's adjusted P value is the share of draws whose
@@ -126,7 +126,7 @@ def step_down(family: Drawn) -> np.ndarray:
     return adjusted
 
 
-def step_down_min_p(family: Drawn) -> np.ndarray:
+def step_down_min_p(family: NullDraws) -> np.ndarray:
     """Adjust P values by step-down min-p of Westfall and Young, shape (n_rows,): the smallest P value first.
 
     Unlike max-t it gives all rows the same weight where their statistics have different distributions, as
@@ -138,7 +138,7 @@ def step_down_min_p(family: Drawn) -> np.ndarray:
     return step_down(family.balanced())
 
 
-def single_step(family: Drawn, p_value: np.ndarray) -> np.ndarray:
+def single_step(family: NullDraws, p_value: np.ndarray) -> np.ndarray:
     """Adjust P values for the family in a single step, shape (n_rows,), consistently with `joint_level`.
 
     An adjusted P value is the share of draws whose smallest P value of all rows is at most the row's
@@ -154,7 +154,7 @@ def single_step(family: Drawn, p_value: np.ndarray) -> np.ndarray:
     return np.maximum(np.minimum(adjusted, bonferroni), p_value)
 
 
-def joint_level(family: Drawn, level: float) -> float:
+def joint_level(family: NullDraws, level: float) -> float:
     """Return the level of each row's limits at which the limits of all rows hold jointly at `level`.
 
     Single-step and balanced (Beran 1988): 1 minus the largest alpha such that at most a share 1 - `level` of
@@ -173,11 +173,11 @@ def joint_level(family: Drawn, level: float) -> float:
     return 1 - float(np.clip(row_alpha, bonferroni, alpha))
 
 
-def smallest_p_values(family: Drawn) -> np.ndarray:
+def smallest_p_values(family: NullDraws) -> np.ndarray:
     """Find the smallest P value of each draw among all rows; ascending, shape (n_draws,)."""
     return np.sort(1 - family.balanced().drawn.max(axis=1))
 
 
-def _p_value_margin(family: Drawn) -> float:
+def _p_value_margin(family: NullDraws) -> float:
     """Return an eighth of the distance between adjacent P values, which rounding errors do not exceed."""
     return 0.125 / (len(family.drawn) + 1)

@@ -11,27 +11,33 @@ from salstats.checks import check_choice
 from salstats.errors import SalstatsError
 from salstats.frames import estimates_frame
 from salstats.stats.adjust import JOINT, SINGLE_STEP, adjusted_frame, check_procedure
-from salstats.stats.engine.advice import ROUNDING, UNDEFINED_SHARE, warn_beyond_range
-from salstats.stats.engine.carried import absent_column, how_scored
 from salstats.stats.engine.cautions import carry_cautions
 from salstats.stats.engine.comparisons import PAIRS, Compared, Comparison, compare, reference_in_every_group
 from salstats.stats.engine.design import (
     check_one_metric,
-    coded_by,
+    code_scores,
     display_order,
     is_average,
     metrics_of,
     summary_rows,
 )
 from salstats.stats.engine.effect_sizes import EFFECT_SIZES, effect_columns
-from salstats.stats.engine.equivalence import Margin, against_margin, sides
+from salstats.stats.engine.equivalence import Margin, margin_test_columns, sides
 from salstats.stats.engine.fixed_factors import inference_to
 from salstats.stats.engine.inference import Estimates, Options, at_levels, infer
-from salstats.stats.engine.max_t import joint_level
-from salstats.stats.engine.paired_tests import RECORDS, TESTS, Tested, check_paired_shares, p_values_of_pairs
+from salstats.stats.engine.joint_adjustment import joint_level
+from salstats.stats.engine.paired_tests import (
+    RECORDS,
+    TESTS,
+    PairedTestResult,
+    check_paired_shares,
+    p_values_of_pairs,
+)
+from salstats.stats.engine.resampling_units import Unit, Units, resolve_unit
+from salstats.stats.engine.result_warnings import ROUNDING, UNDEFINED_SHARE, warn_beyond_range
+from salstats.stats.engine.score_reasons import absent_column, metric_option_columns
 from salstats.stats.engine.shared_cases import bounds_call, mark_incomplete_pairs
-from salstats.stats.engine.units import Unit, Units, resolve_unit
-from salstats.stats.engine.weighting import Weighting, weighted
+from salstats.stats.engine.weighting import Weighting, apply_weights
 
 _BY = ("metric", "task")
 
@@ -102,9 +108,11 @@ def contrast(
     _check_pairs(comparison, options, test, checked)
     if isinstance(scores, pd.DataFrame) and "method" in scores.columns:
         scores = reference_in_every_group(scores, comparison.reference, by)
-    codes, columns = coded_by(scores, by, _BY, without="method")
+    codes, columns = code_scores(scores, by, _BY, excluded="method")
     check_one_metric(codes, columns)
-    codes, units, weights = weighted(codes, resolve_unit(codes, unit), checked.weights, comparison.average)
+    codes, units, weights = apply_weights(
+        codes, resolve_unit(codes, unit), checked.weights, comparison.average
+    )
     if checked.weights is not None and comparison.overall and comparison.pairs != "complete":
         raise SalstatsError("overall=True (--overall) with weights needs pairs='complete'")
     scores = codes.frame
@@ -142,9 +150,9 @@ def contrast(
     special["test"] = row_test_names(test, estimates)
     if options.resampled or tested.floor is not None:
         special["n_replicates"] = options.n_replicates
-        if estimates.flips is not None and estimates.flips.drawn.complete:
-            special["n_replicates"] = estimates.flips.n_patterns
-    special |= how_scored(scores, keys)
+        if estimates.sign_flips is not None and estimates.sign_flips.drawn.complete:
+            special["n_replicates"] = estimates.sign_flips.n_patterns
+    special |= metric_option_columns(scores, keys)
     if checked.simultaneous:
         special["family_level"] = options.level
     if checked.effect_size is not None:
@@ -180,7 +188,7 @@ def _check_pairs(comparison: Comparison, options: Options, test: str, hypothesis
         raise SalstatsError("test='signflip' flips pairs, so it needs pairs='complete'")
 
 
-def _test_columns(tested: Tested, estimates: Estimates) -> dict[str, np.ndarray]:
+def _test_columns(tested: PairedTestResult, estimates: Estimates) -> dict[str, np.ndarray]:
     """Columns `df`, `statistic`, `p_value`, and `p_floor` of a test with replicates.
 
     `df` is that of the test where it has a statistic, else that of the interval.
@@ -194,7 +202,7 @@ def _test_columns(tested: Tested, estimates: Estimates) -> dict[str, np.ndarray]
     return columns
 
 
-def joint_levels(tested: Tested, keys: pd.DataFrame, level: float) -> np.ndarray:
+def joint_levels(tested: PairedTestResult, keys: pd.DataFrame, level: float) -> np.ndarray:
     """Level of each row at which the limits of its family hold together, NaN in rows without a test.
 
     Families are those of `adjust`: rows that average or pool other rows are a family of their own.
@@ -210,7 +218,7 @@ def joint_levels(tested: Tested, keys: pd.DataFrame, level: float) -> np.ndarray
     return levels
 
 
-def with_exact_small_p_values(tested: Tested, alpha: np.ndarray) -> Tested:
+def with_exact_small_p_values(tested: PairedTestResult, alpha: np.ndarray) -> PairedTestResult:
     """Return tests whose small P values from flips are counted over every pattern of signs."""
     if tested.drawn is None or tested.floor is None:
         return tested
@@ -219,11 +227,13 @@ def with_exact_small_p_values(tested: Tested, alpha: np.ndarray) -> Tested:
     return tested._replace(p_value=p_value, floor=floor)
 
 
-def infer_and_test(compared: Compared, options: Options, test: str, units: Units) -> tuple[Estimates, Tested]:
+def infer_and_test(
+    compared: Compared, options: Options, test: str, units: Units
+) -> tuple[Estimates, PairedTestResult]:
     """Return the estimates with their limits, and the test of each row."""
     for option, name in score_choices(options, test):
         check_paired_shares(compared, option, name, units.name)
-    estimates = infer(compared.target, options, gaps=test == "bootstrap", flips=test == "wild")
+    estimates = infer(compared.target, options, differences=test == "bootstrap", flip_signs=test == "wild")
     return estimates, p_values_of_pairs(test, compared, estimates, units)
 
 
@@ -232,9 +242,9 @@ def row_test_names(test: str, estimates: Estimates) -> np.ndarray | str:
     if test != "wild":
         return test
     names = np.full(len(estimates.estimate), test, dtype=object)
-    if estimates.by_cr2 is not None:
-        names = np.where(estimates.by_cr2, "cr2", names)
-    if estimates.options.interval.of_trials:
+    if estimates.uses_cr2 is not None:
+        names = np.where(estimates.uses_cr2, "cr2", names)
+    if estimates.options.interval.binary_defaults:
         names = np.where(estimates.basis.trials, "score", names)
     return names
 
@@ -269,10 +279,10 @@ def verdict_columns(
     decrease from a negative mean is a method above the reference.
     """
     excludes_zero = (estimates.conf_low > 0) | (estimates.conf_high < 0)
-    if estimates.options.flipped and estimates.flips is not None:
+    if estimates.options.flipped and estimates.sign_flips is not None:
         # A limit by flips may be 0 itself, whichever side of the level its P value is on.
-        significant = estimates.flips.p_value <= 1 - estimates.conf_level
-        excludes_zero = np.where(estimates.taken == "wild", significant, excludes_zero)
+        significant = estimates.sign_flips.p_value <= 1 - estimates.conf_level
+        excludes_zero = np.where(estimates.interval_names == "wild", significant, excludes_zero)
     if estimates.zero_in_gap is not None:
         excludes_zero |= estimates.zero_in_gap
     # An interval of width 0 comes from scores that do not vary, and tells nothing of the population.
@@ -288,4 +298,4 @@ def verdict_columns(
     sense = np.ones(len(side))
     if estimates.target.term != "difference":
         sense = np.where(reference_mean < 0, 1, -1)
-    return against_margin(estimates, margin, metrics, sense, side, is_sound)
+    return margin_test_columns(estimates, margin, metrics, sense, side, is_sound)

@@ -8,7 +8,7 @@ bound lies outside the limits of level 1 - 2 alpha.
 import numpy as np
 from scipy import stats
 
-from salstats.stats.engine.wild import Flipped
+from salstats.stats.engine.wild_bootstrap import SignFlips
 
 Tails = tuple[np.ndarray, np.ndarray]
 
@@ -32,7 +32,7 @@ def percentile_tails(replicates: np.ndarray, rounding: np.ndarray, bound: np.nda
     return (1 + n_at_or_below) / (1 + n_defined), (1 + n_at_or_above) / (1 + n_defined)
 
 
-def flip_tails(flipped: Flipped, estimate: np.ndarray, rounding: np.ndarray, bound: np.ndarray) -> Tails:
+def flip_tails(flipped: SignFlips, estimate: np.ndarray, rounding: np.ndarray, bound: np.ndarray) -> Tails:
     """One-sided P values from sign flips: half the two-sided P value, and 1 minus that.
 
     Each pattern of signs has an opposite one, so that the distribution of the statistic is symmetric.

@@ -10,7 +10,7 @@ from salstats.checks import check_by, check_columns, check_frame, check_numeric,
 from salstats.errors import ColumnError, ValueRangeError
 from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS, ColumnCodes, check_table, coded_scores
 from salstats.stats.engine.label_columns import warn_of_correlated_labels
-from salstats.stats.engine.units import Unit, unit_columns
+from salstats.stats.engine.resampling_units import Unit, unit_columns
 
 
 def is_scores_frame(frame: pd.DataFrame) -> bool:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from salstats.stats.engine.draws import few_threads, sign_blocks
-from salstats.stats.engine.max_t import Drawn
+from salstats.stats.engine.joint_adjustment import NullDraws
 
 #: Statistics that differ by less than this share of their size are equal.
 _EQUAL = 1e-11
@@ -32,7 +32,7 @@ class Contrast(NamedTuple):
     leverage: np.ndarray  # (n_units, n_rows), shares of the units in the estimate; sums to 1 over units
 
 
-class Flipped(NamedTuple):
+class SignFlips(NamedTuple):
     """Sign flips of a contrast: the P value of `theta`, and the set of values of theta of each flip.
 
     The set of a flip has the values of theta at which the flipped statistic is at least as far from 0 as
@@ -41,7 +41,7 @@ class Flipped(NamedTuple):
     """
 
     p_value: np.ndarray  # (n_rows,)
-    drawn: Drawn
+    drawn: NullDraws
     low: np.ndarray  # (n_flips, n_rows), lower end of each set
     high: np.ndarray  # (n_flips, n_rows), upper end of each set
     n_always: np.ndarray  # (n_rows,)
@@ -79,7 +79,9 @@ def all_signs(n_units: int) -> Iterator[np.ndarray]:
     yield (1 - 2 * is_negative).astype(np.int8)
 
 
-def signs_of(n_units: int, n_replicates: int, rng: np.random.Generator) -> tuple[Iterable[np.ndarray], bool]:
+def sign_patterns(
+    n_units: int, n_replicates: int, rng: np.random.Generator
+) -> tuple[Iterable[np.ndarray], bool]:
     """Return blocks of patterns of signs, and True if they are all patterns instead of random ones."""
     if n_units <= np.log2(n_replicates) + 1:
         return all_signs(n_units), True
@@ -88,7 +90,7 @@ def signs_of(n_units: int, n_replicates: int, rng: np.random.Generator) -> tuple
 
 def flip(
     contrast: Contrast, theta: np.ndarray | float, signs: Iterable[np.ndarray], *, complete: bool
-) -> Flipped:
+) -> SignFlips:
     """Flip signs under the hypothesis `numerator - theta * denominator = 0`, for P values and limits.
 
     The P value is the mid-P: flips exactly as far from 0 as the data count half, the data among them. The
@@ -130,7 +132,7 @@ def flip(
     # Flips do not change the sum of squares of the units' shares under the hypothesis.
     unit_shares = numerator_influence - theta * denominator_influence + statistic * leverage
     std_error = np.sqrt((unit_shares**2).sum(axis=0))
-    drawn = Drawn.of(
+    drawn = NullDraws.of(
         statistic,
         np.concatenate(flipped_statistics),
         std_error,
@@ -139,7 +141,7 @@ def flip(
         complete=complete,
         unit_shares=unit_shares,
     )
-    return Flipped(
+    return SignFlips(
         p_value=drawn.p_values(),
         drawn=drawn,
         low=np.concatenate(lows),

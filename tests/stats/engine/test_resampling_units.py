@@ -9,7 +9,7 @@ import pytest
 import salstats as ss
 from salstats.errors import ColumnError, SalstatsWarning
 from salstats.frames import ColumnCodes
-from salstats.stats.engine.units import resolve_unit, says_units
+from salstats.stats.engine.resampling_units import has_units, resolve_unit
 
 
 def units_of(table, unit):
@@ -108,7 +108,7 @@ def test_what_names_no_patients_leaves_cases_alone():
         warnings.simplefilter("error")
         for table in (unknown, single, across, datasets, numbers, dates):
             assert units_of(table, None).name == "case"
-        assert not says_units(unknown.drop(columns=["case", "patient_id"]))
+        assert not has_units(unknown.drop(columns=["case", "patient_id"]))
         assert units_of(unknown.drop(columns="case"), None).n == 3
 
 

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from salstats.errors import ColumnError
-from salstats.stats.views import over_views
+from salstats.stats.patient_values import over_views
 
 
 @pytest.fixture
