@@ -1,4 +1,4 @@
-"""What options of the command line say in Python: text in, values out."""
+"""Values of options on the command line, read from their text."""
 
 import csv
 import os
@@ -12,7 +12,7 @@ import typer
 
 #: Endings of tables that can be read.
 _TABLES = (".csv", ".tsv", ".txt", ".parquet", ".xlsx")
-#: What a label begins with that is a colour.
+#: Beginning of the name of a label that is a colour.
 _COLOURS = "colours:"
 
 
@@ -35,8 +35,8 @@ def number(text: object, flag: str, kind: Callable[[Any], float]) -> float:
     try:
         return kind(text)
     except ValueError:
-        what = "whole number" if kind is int else "number"
-        raise typer.BadParameter(f"{flag} takes a {what}, not {text!r}") from None
+        noun = "whole number" if kind is int else "number"
+        raise typer.BadParameter(f"{flag} takes a {noun}, not {text!r}") from None
 
 
 def numbers(values: Sequence[str], flag: str, kind: Callable[[str], float]) -> list[float]:
@@ -44,8 +44,8 @@ def numbers(values: Sequence[str], flag: str, kind: Callable[[str], float]) -> l
     try:
         return [kind(value) for value in split(values) or []]
     except ValueError:
-        what = "whole numbers" if kind is int else "numbers"
-        raise typer.BadParameter(f"{flag} takes {what}; got {','.join(values)!r}") from None
+        noun = "whole numbers" if kind is int else "numbers"
+        raise typer.BadParameter(f"{flag} takes {noun}; got {','.join(values)!r}") from None
 
 
 def equations(values: Sequence[str], flag: str, example: str) -> dict[str, str]:
@@ -74,16 +74,18 @@ def labels(values: Sequence[str], flag: str, example: str) -> dict[str, str | di
             colours[name.removeprefix(_COLOURS)] = text
         else:
             named[name] = text
-    return named | ({"colours": colours} if colours else {})
+    if colours:
+        named["colours"] = colours
+    return named
 
 
 def pairs(values: Sequence[str], flag: str, example: str) -> dict[str, str]:
     """Read an option such as `case_id=case`, repeated or comma-separated."""
-    found = equations(split(values) or [], flag, example)
-    for name, value in found.items():
+    named = equations(split(values) or [], flag, example)
+    for name, value in named.items():
         if re.search(r"[;\s].*=", value):
             raise typer.BadParameter(f"{flag} '{name}={value}': only commas go between pairs (A=B,C=D)")
-    return found
+    return named
 
 
 def by_name(values: Sequence[str], flag: str, example: str) -> str | dict[str, str]:
@@ -97,8 +99,10 @@ def by_name(values: Sequence[str], flag: str, example: str) -> str | dict[str, s
 
 def by_method(values: Sequence[str], flag: str, example: str) -> str | dict[tuple[None, str], str]:
     """Read a value or file for all, or `ig=100,lrp=80` by (None, method)."""
-    found = by_name(values, flag, example)
-    return found if isinstance(found, str) else {(None, method): value for method, value in found.items()}
+    named = by_name(values, flag, example)
+    if isinstance(named, str):
+        return named
+    return {(None, method): value for method, value in named.items()}
 
 
 def spacing(text: str, flag: str, example: str) -> float | tuple[float, ...] | Path:
@@ -121,7 +125,10 @@ def score_columns(values: Sequence[str], flag: str, example: str) -> dict[str, A
         parts = target.split(":")
         if len(parts) > 3 or not parts[-1]:
             raise typer.BadParameter(f"{flag} '{name}={target}' should read like {example}")
-        targets[name] = tuple(part or None for part in parts) if len(parts) > 1 else target
+        if len(parts) == 1:
+            targets[name] = target
+        else:
+            targets[name] = tuple(part or None for part in parts)
     return targets
 
 
@@ -155,12 +162,14 @@ def weights(values: Sequence[str], flag: str, example: str) -> str | dict[str, f
 
 def _bounds(text: str) -> float | tuple[float | None, ...]:
     """Read a number, or two of which one may be missing."""
-    return tuple(float(part) if part else None for part in text.split(":")) if ":" in text else float(text)
+    if ":" not in text:
+        return float(text)
+    return tuple(float(part) if part else None for part in text.split(":"))
 
 
 def metric_options(values: Sequence[str], flag: str, example: str) -> dict[str, dict[str, Any]]:
     """Read options of single metrics; what reads as a number is one."""
-    found: dict[str, dict[str, Any]] = {}
+    options: dict[str, dict[str, Any]] = {}
     for name, text in pairs(values, flag, example).items():
         metric, dot, option = name.partition(".")
         if not (metric and dot and option):
@@ -168,15 +177,16 @@ def metric_options(values: Sequence[str], flag: str, example: str) -> dict[str, 
         value: Any = text
         with suppress(ValueError):
             value = float(text)
-        found.setdefault(metric, {})[option] = value
-    return found
+        options.setdefault(metric, {})[option] = value
+    return options
 
 
-def joined(values: Sequence[str], flag: str, example: str) -> list[str | dict[str, str]]:
+def joined_files(values: Sequence[str], flag: str, example: str) -> list[str | dict[str, str]]:
     """Read files to join, or covariates and their files with a task per column."""
     files: list[str | dict[str, str]] = []
     for text in split(values) or []:
         name, equals, path = text.partition("=")
         # a path may hold "=" itself
-        files.append({name: path} if equals and path and not os.path.lexists(text) else text)
+        is_named = bool(equals) and bool(path) and not os.path.lexists(text)
+        files.append({name: path} if is_named else text)
     return files

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from salstats.cli.waiting import waiting
+from salstats.cli.spinner import spinner
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,6 @@ def test_long_work_is_said_on_a_terminal_only_and_not_to_a_shell_that_completes(
     stream.isatty = lambda: terminal
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setenv("TERM", "xterm")
-    with waiting("Computing"):
+    with spinner("Computing"):
         time.sleep(seconds)
     assert ("Computing" in stream.getvalue()) == said

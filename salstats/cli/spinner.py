@@ -1,4 +1,4 @@
-"""Telling who waits at a terminal that work goes on; light, as it is there before pandas is."""
+"""Spinner for long work at a terminal; it imports little, as it runs before pandas is imported."""
 
 import os
 import sys
@@ -6,14 +6,14 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-#: Seconds after which one is told.
-_PATIENCE = 1.0
+#: Seconds before the spinner appears.
+_DELAY = 1.0
 
 
 @contextmanager
-def waiting(label: str) -> Iterator[None]:
-    """Say on stderr, where that is a terminal, that long work goes on whose parts nobody counts."""
-    # a shell that completes a line shows what is written there amid the line
+def spinner(label: str) -> Iterator[None]:
+    """Show a spinner on stderr while work of unknown length goes on, if stderr is a terminal."""
+    # a shell that completes a line would show the spinner within the line
     if not sys.stderr.isatty() or "_SALSTATS_COMPLETE" in os.environ:
         yield
         return
@@ -23,12 +23,12 @@ def waiting(label: str) -> Iterator[None]:
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     bar = Progress(*columns, console=Console(stderr=True), transient=True)
     bar.add_task(label, total=None)
-    late = threading.Timer(_PATIENCE, bar.start)
-    late.daemon = True
-    late.start()
+    timer = threading.Timer(_DELAY, bar.start)
+    timer.daemon = True
+    timer.start()
     try:
         yield
     finally:
-        late.cancel()
-        late.join()
+        timer.cancel()
+        timer.join()
         bar.stop()
