@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from salstats.stats.models.mixed.kernel import MixedSolution
+from salstats.stats.models.mixed.linear_mixed_model import MixedSolution
 
 #: Eigenvalues up to this share of the largest one are rounding errors, as in lmerTest.
 _ROUNDING = 1e-8

@@ -7,16 +7,16 @@ from salstats.checks import check_choice, quoted
 from salstats.errors import ValueRangeError
 from salstats.stats.engine.intervals import RECOMMENDED
 from salstats.stats.engine.units import Unit
-from salstats.stats.models.errors import CHOICES, CLUSTERED, OF_MIXED
+from salstats.stats.models.error_kinds import CHOICES, CLUSTERED, MIXED_MODEL_ERRORS
 from salstats.stats.models.families import FAMILIES
 from salstats.stats.models.family import Family
 from salstats.stats.models.formulas import Formula
 from salstats.stats.models.gee import CORRELATIONS, correlated_family
-from salstats.stats.models.mixed_fits import MIXED
+from salstats.stats.models.random_terms import MIXED
 
 
 @dataclass(frozen=True)
-class Asked:
+class ModelOptions:
     """Options of models, as parameters of `regress`."""
 
     by: str | Sequence[str] | None = None
@@ -30,7 +30,7 @@ class Asked:
     weights: str | None = None
 
 
-def chosen_family(name: str, correlation: str | None, formulas: Sequence[Formula]) -> Family:
+def resolve_family(name: str, correlation: str | None, formulas: Sequence[Formula]) -> Family:
     """The family of models: that called `name`, in its form for random effects or for correlated rows."""
     family = FAMILIES[check_choice(name, tuple(FAMILIES), "family")]
     mixed = [formula for formula in formulas if formula.random]
@@ -71,14 +71,14 @@ def _check_mixed(family: Family, correlation: str | None, formula: Formula) -> N
         )
 
 
-def chosen_errors(family: Family, errors: str | None, unit: Unit, *, reml: bool) -> str:
+def resolve_errors(family: Family, errors: str | None, unit: Unit, *, reml: bool) -> str:
     """The kind of standard errors, the family's recommended one for None; checked against other options."""
     kind = check_choice(RECOMMENDED if errors is None else errors, CHOICES, "errors")
     if kind == RECOMMENDED:
         kind = family.errors[0]
     elif kind not in family.errors:
         raise ValueRangeError(f"errors={kind!r} {_unsupported_reason(family, kind)}")
-    mixed = family.errors == OF_MIXED
+    mixed = family.errors == MIXED_MODEL_ERRORS
     if unit is not None and mixed:
         grouping = unit if isinstance(unit, str) else ":".join(unit)
         raise ValueRangeError(
@@ -98,12 +98,12 @@ def chosen_errors(family: Family, errors: str | None, unit: Unit, *, reml: bool)
 def _unsupported_reason(family: Family, kind: str) -> str:
     """The reason why a family does not support a kind of errors, and what to use, as the end of a message."""
     supported = quoted(family.errors)
-    if kind in OF_MIXED:
+    if kind in MIXED_MODEL_ERRORS:
         return (
             "is there for formulas with random effects, such as 'iou ~ method + (1|case)'; "
             f"this one has none: use one of {supported}"
         )
-    if family.errors == OF_MIXED:
+    if family.errors == MIXED_MODEL_ERRORS:
         return (
             "goes without random effects, which say themselves what hangs together; use one "
             f"of {supported}, or leave them out of the formula"

@@ -183,7 +183,7 @@ def test_with_missing_readings_the_variance_of_a_mean_is_unbiased():
     """Over all samples of 3 cases and 2 readers, one reading missing: E(V) is Var of the mean."""
     # what three kinds of case get of two kinds of reader
     table, missing = np.array([[0.0, 1.0], [1.0, 3.0], [3.0, 2.0]]), (2, 1)
-    from salstats.stats.mrmc.anova import ANALYSES, error_of_mean, parts_of
+    from salstats.stats.mrmc.anova import ANALYSES, anova_table, error_of_mean
     from salstats.stats.mrmc.covariances import Drawing
     from salstats.stats.mrmc.figures import BY_NAME as FIGURES
     from salstats.stats.mrmc.figures import Readings
@@ -197,7 +197,7 @@ def test_with_missing_readings_the_variance_of_a_mean_is_unbiased():
             covariance = BY_NAME["jackknife"].kernel(
                 own, FIGURES["mean"], Drawing(0, np.random.default_rng(0))
             )
-            parts = parts_of(np.nanmean(scores, axis=0), covariance, own.methods, own.readers)
+            parts = anova_table(np.nanmean(scores, axis=0), covariance, own.methods, own.readers)
             # without the cut at 0, which is a choice
             variances.append(parts.ms_within / 2 + parts.cov2)
             means.append(parts.means[0])

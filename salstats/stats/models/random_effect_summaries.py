@@ -9,10 +9,10 @@ import pandas as pd
 from salstats.checks import check_level
 from salstats.errors import SalstatsError
 from salstats.stats.models.design import is_categorical
+from salstats.stats.models.fitted_models import Fitted, Model, key_columns
 from salstats.stats.models.mixed.profiles import variance_limits
 from salstats.stats.models.mixed.ratio_tests import likelihood_ratio
-from salstats.stats.models.mixed_fits import Grouped, MixedInference
-from salstats.stats.models.models import Fitted, Model, model_keys
+from salstats.stats.models.random_terms import FittedRandomEffect, MixedInference
 
 #: Group of the residual variance.
 RESIDUAL = "Residual"
@@ -52,7 +52,7 @@ def variance_components(fitted: Fitted, *, level: float) -> pd.DataFrame:
         rows.extend(component | shared for component in components)
         n_rows.append(len(components))
     frame = pd.DataFrame(rows, columns=list(_COMPONENT_COLUMNS))
-    return pd.concat([model_keys(fitted, n_rows), frame], axis=1)
+    return pd.concat([key_columns(fitted, n_rows), frame], axis=1)
 
 
 def _components(inference: MixedInference, level: float) -> list[dict[str, Any]]:
@@ -76,7 +76,7 @@ def _components(inference: MixedInference, level: float) -> list[dict[str, Any]]
         return {"share": limit.estimate, "share_low": limit.conf_low, "share_high": limit.conf_high}
 
     rows: list[dict[str, Any]] = []
-    for position, random_effect in enumerate(inference.grouped):
+    for position, random_effect in enumerate(inference.random_effects):
         term = random_effect.term
         group = {"group": term.name, "n_groups": term.n_levels}
         for j, effect in enumerate(term.effects):
@@ -112,18 +112,19 @@ def random_effects(fitted: Fitted) -> pd.DataFrame:
         effects = []
         if inference is not None:
             effects = [
-                _conditional_means(model, inference, position) for position in range(len(inference.grouped))
+                _conditional_means(model, inference, position)
+                for position in range(len(inference.random_effects))
             ]
         if not effects:
             effects = [pd.DataFrame(columns=list(_EFFECT_COLUMNS))]
         frames.append(pd.concat(effects, ignore_index=True))
-    keys = model_keys(fitted, [len(frame) for frame in frames])
+    keys = key_columns(fitted, [len(frame) for frame in frames])
     return pd.concat([keys, pd.concat(frames, ignore_index=True)], axis=1)
 
 
 def _conditional_means(model: Model, inference: MixedInference, position: int) -> pd.DataFrame:
     """Conditional means (BLUPs) of a model's random effect at `position`, with their standard errors."""
-    random_effect = inference.grouped[position]
+    random_effect = inference.random_effects[position]
     term = random_effect.term
     variances = np.einsum("lii->li", inference.solution.conditional_variances[position])
     return pd.DataFrame(
@@ -147,7 +148,7 @@ def effects_at(model: Model, rows: pd.DataFrame, codes: dict[str, np.ndarray]) -
     inference = _inference(model)
     if inference is None:
         return total
-    for random_effect, blups in zip(inference.grouped, inference.solution.random_effects, strict=True):
+    for random_effect, blups in zip(inference.random_effects, inference.solution.random_effects, strict=True):
         groups = random_effect.effect.groups
         if not set(groups) <= set(rows.columns):
             continue
@@ -162,7 +163,7 @@ def effects_at(model: Model, rows: pd.DataFrame, codes: dict[str, np.ndarray]) -
 
 
 def _effect_matrix(
-    model: Model, random_effect: Grouped, codes: dict[str, np.ndarray], n_rows: int
+    model: Model, random_effect: FittedRandomEffect, codes: dict[str, np.ndarray], n_rows: int
 ) -> np.ndarray:
     """Model matrix (n_rows, n_effects) of a random effect, at default values of variables without codes."""
     values = {}
@@ -173,10 +174,10 @@ def _effect_matrix(
             values[column] = np.full(n_rows, _default_value(model, random_effect, column))
     if not values:
         return np.ones((n_rows, 1))
-    return random_effect.design.at(values)
+    return random_effect.design.matrix_at(values)
 
 
-def of_mixed_models(fitted: Fitted) -> dict[str, Any]:
+def mixed_model_columns(fitted: Fitted) -> dict[str, Any]:
     """The columns of `fit_statistics` that only mixed models have; none for other models."""
     if fitted.reml is None:
         return {}
@@ -192,7 +193,7 @@ def of_mixed_models(fitted: Fitted) -> dict[str, Any]:
 def _n_groups(inference: MixedInference | None, grouping: str) -> float:
     """Number of groups of a grouping such as `reader`; NaN where a model has no estimates or lacks it."""
     if inference is not None:
-        for random_effect in inference.grouped:
+        for random_effect in inference.random_effects:
             if random_effect.effect.name == grouping:
                 return random_effect.term.n_levels
     return np.nan
@@ -215,7 +216,7 @@ def _inference(model: Model) -> MixedInference | None:
     return model.solution.inference
 
 
-def _group_names(model: Model, random_effect: Grouped) -> list[str]:
+def _group_names(model: Model, random_effect: FittedRandomEffect) -> list[str]:
     """Names of the groups of a random effect: "R1", or "P1:C3" where several columns make them."""
     columns = []
     for i, column in enumerate(random_effect.effect.groups):
@@ -223,7 +224,7 @@ def _group_names(model: Model, random_effect: Grouped) -> list[str]:
     return [":".join(levels) for levels in zip(*columns, strict=True)]
 
 
-def _default_value(model: Model, random_effect: Grouped, column: str) -> float:
+def _default_value(model: Model, random_effect: FittedRandomEffect, column: str) -> float:
     """Value at which a column is held: the reference level of a factor, the mean of a number."""
     factors = [factor for term in random_effect.effect.terms for factor in term]
     for factor in factors:

@@ -7,22 +7,22 @@ import numpy as np
 
 from salstats.errors import FormulaError, SalstatsError, ValueRangeError
 from salstats.stats.models.design import Design, Variable, build_design, is_categorical
-from salstats.stats.models.errors import OF_MIXED
+from salstats.stats.models.error_kinds import MIXED_MODEL_ERRORS
 from salstats.stats.models.family import NotEstimableError, Solution
 from salstats.stats.models.formulas import Formula, RandomEffect
 from salstats.stats.models.linear import GAUSSIAN
-from salstats.stats.models.mixed.degrees import FTest, satterthwaite, satterthwaite_f
 from salstats.stats.models.mixed.kenward_roger import kenward_roger
-from salstats.stats.models.mixed.kernel import MixedSolution, RandomTerm, fit_mixed
+from salstats.stats.models.mixed.linear_mixed_model import MixedSolution, RandomTerm, fit_mixed
+from salstats.stats.models.mixed.satterthwaite import FTest, satterthwaite, satterthwaite_f
 
 #: The family of a mixed model; its `solve` is replaced by one that knows the random effects.
-MIXED = replace(GAUSSIAN, label="linear mixed", errors=OF_MIXED, correlated=False)
+MIXED = replace(GAUSSIAN, label="linear mixed", errors=MIXED_MODEL_ERRORS, correlated=False)
 #: Singular values up to this share of the largest one are zero.
 _RANK_TOLERANCE = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
-class Grouped:
+class FittedRandomEffect:
     """A random effect of a formula, with its groups and its design in the rows of a model."""
 
     effect: RandomEffect
@@ -50,7 +50,7 @@ class MixedInference:
     """Errors and tests of a mixed model; `errors` is "satterthwaite" or "kenward-roger"."""
 
     solution: MixedSolution
-    grouped: tuple[Grouped, ...]
+    random_effects: tuple[FittedRandomEffect, ...]
 
     @property
     def n_variances(self) -> int:
@@ -60,7 +60,7 @@ class MixedInference:
     def spans_groups(self, units: np.ndarray) -> bool:
         """Return True if, for every random effect, some unit has rows in several groups."""
         n_units = len(np.unique(units))
-        for grouped in self.grouped:
+        for grouped in self.random_effects:
             units_and_groups = np.column_stack([units, grouped.term.codes])
             if len(np.unique(units_and_groups, axis=0)) <= n_units:
                 return False
@@ -78,18 +78,18 @@ class MixedInference:
             return kenward_roger(self.solution, contrasts).df
         return satterthwaite(self.solution, contrasts)
 
-    def joint(self, errors: str, contrasts: np.ndarray) -> FTest:
+    def f_test(self, errors: str, contrasts: np.ndarray) -> FTest:
         """Test that contrasts (q, p) of the coefficients are all zero."""
         if errors == "kenward-roger":
             return kenward_roger(self.solution, contrasts).test
         return satterthwaite_f(self.solution, contrasts)
 
 
-def grouped_rows(
+def build_random_effects(
     formula: Formula, variables: Mapping[str, Variable], rows: np.ndarray
-) -> tuple[Grouped, ...]:
+) -> tuple[FittedRandomEffect, ...]:
     """Return the random effects of a formula in some rows; NotEstimableError if they are not identified."""
-    random_effects: list[Grouped] = []
+    random_effects: list[FittedRandomEffect] = []
     if not len(rows):
         raise NotEstimableError("no complete rows")
     for effect in formula.random:
@@ -106,14 +106,14 @@ def grouped_rows(
             matrix=design.matrix,
             correlated=effect.correlated,
         )
-        grouped = Grouped(effect, design, values, term)
+        grouped = FittedRandomEffect(effect, design, values, term)
         _check_estimable(grouped)
         _check_distinct_groups(grouped, random_effects)
         random_effects.append(grouped)
     return tuple(random_effects)
 
 
-def _check_estimable(grouped: Grouped) -> None:
+def _check_estimable(grouped: FittedRandomEffect) -> None:
     """Raise NotEstimableError if the rows do not identify the variances of a random effect."""
     effect_text = f"({_effects_text(grouped.effect)}|{grouped.effect.name})"
     design = grouped.design
@@ -138,7 +138,9 @@ def _check_estimable(grouped: Grouped) -> None:
         )
 
 
-def _check_distinct_groups(grouped: Grouped, earlier_effects: Sequence[Grouped]) -> None:
+def _check_distinct_groups(
+    grouped: FittedRandomEffect, earlier_effects: Sequence[FittedRandomEffect]
+) -> None:
     """Raise NotEstimableError if a random intercept has the same groups as an earlier one."""
     if not grouped.is_intercept:
         return
@@ -186,7 +188,7 @@ def _check_factors(formula: Formula, effect: RandomEffect, variables: Mapping[st
 def check_random(formula: Formula, variables: Mapping[str, Variable], rows: np.ndarray) -> None:
     """Raise ValueRangeError if the rows of all groups together do not identify the random effects."""
     try:
-        grouped_rows(formula, variables, rows)
+        build_random_effects(formula, variables, rows)
     except NotEstimableError as error:
         raise ValueRangeError(f"{formula.text}: {error}") from None
 
@@ -209,7 +211,7 @@ def mixed_model(
     reml: bool,
 ) -> Solution:
     """Fit a linear mixed model; NotEstimableError if the rows do not identify its variances."""
-    grouped = grouped_rows(formula, variables, rows)
+    grouped = build_random_effects(formula, variables, rows)
     try:
         mixed = fit_mixed(matrix, response, [effect.term for effect in grouped], reml=reml)
     except NotEstimableError:

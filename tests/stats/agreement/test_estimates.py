@@ -8,7 +8,7 @@ import salstats as ss
 from salstats.errors import ColumnError, SalstatsWarning, ValueRangeError
 from salstats.frames import ESTIMATE_COLUMNS
 from salstats.stats.agreement import bland_altman, icc, kappas
-from salstats.stats.agreement.readings import WithoutEach, once
+from salstats.stats.agreement.readings import WithoutEach, equal_weights
 from salstats.stats.agreement.records import KINDS, LABELS
 from salstats.stats.engine.intervals import find_interval
 
@@ -43,7 +43,9 @@ def test_a_row_per_group_and_form_in_the_columns_of_an_estimates_frame(scores, v
     assert found["method"].to_list() == ["gradcam"] * 6 + ["rise"] * 6
     assert found["term"].to_list() == [*KINDS["icc"].terms] * 2
     own = alone(values)
-    np.testing.assert_allclose(found["estimate"][:3], icc.single(own, once(own))[0], rtol=ROUNDING)
+    np.testing.assert_allclose(
+        found["estimate"][:3], icc.single_reading_icc(own, equal_weights(own))[0], rtol=ROUNDING
+    )
     expected = {"unit": "patient", "n": 90, "n_missing": 0, "n_units": 15, "n_cases": 30, "n_raters": 3}
     for column, value in expected.items():
         assert (found[column] == value).all(), column
@@ -57,7 +59,7 @@ def test_units_are_left_out_whole(scores, values):
     each = []
     for unit in range(n):
         own = alone(np.delete(values, [2 * unit, 2 * unit + 1], axis=0))
-        each.append(icc.single(own, once(own))[0, 2])
+        each.append(icc.single_reading_icc(own, equal_weights(own))[0, 2])
     assert found["std_error"] == pytest.approx(np.sqrt((n - 1) * np.var(each)), rel=1e-10)
 
 
@@ -85,7 +87,9 @@ def test_pairs_of_readers_in_sorted_order(ratings):
     wide = ratings.pivot(index="case", columns="reader", values="score").to_numpy(float)
     for row, members in zip(found.itertuples(), ([0, 1], [0, 2], [1, 2]), strict=True):
         own = alone(wide[:, members])
-        assert row.estimate == pytest.approx(kappas.cohen(own, once(own), "linear")[0, 0], rel=ROUNDING)
+        assert row.estimate == pytest.approx(
+            kappas.cohen(own, equal_weights(own), "linear")[0, 0], rel=ROUNDING
+        )
     assert (found["term"] == "cohen_linear").all()
 
 
@@ -119,7 +123,9 @@ def test_missing_readings_are_counted_and_the_others_used(values):
     # the third case has one reading left
     assert (found["n"], found["n_missing"], found["n_cases"]) == (27 * 3 + 4, 5, 29)
     own = alone(np.delete(gaps, 2, axis=0))
-    assert found["estimate"] == pytest.approx(icc.single(own, once(own))[0, 1], rel=ROUNDING)
+    assert found["estimate"] == pytest.approx(
+        icc.single_reading_icc(own, equal_weights(own))[0, 1], rel=ROUNDING
+    )
     dropped = ss.agreement(scores.dropna(), form="icc2")
     pd.testing.assert_frame_equal(dropped.drop(columns="n_missing"), found.to_frame().T.astype(
         dropped.dtypes).drop(columns="n_missing"))  # fmt: skip
@@ -227,16 +233,16 @@ def test_scores_are_left_as_they_are(scores):
 
 def test_records_name_their_intervals_and_every_term_has_a_label():
     for name, record in KINDS.items():
-        made = [find_interval(interval) for interval in record.found]
-        assert [(r.name, r.kind) for r in made] == [(interval, "agreement") for interval in record.found]
-        assert next(iter(record.found)) == "jackknife", name
+        made = [find_interval(interval) for interval in record.estimators]
+        assert [(r.name, r.kind) for r in made] == [(interval, "agreement") for interval in record.estimators]
+        assert next(iter(record.estimators)) == "jackknife", name
         assert set(record.terms) <= set(LABELS)
     assert LABELS["icc2"] == "ICC(2,1), absolute agreement, single reading"
 
 
 def test_bland_altman_of_a_frame_is_that_of_its_kernel(values):
     found = ss.agreement(frame_of(values[:, :2]), kind="bland-altman", interval="bland-altman")
-    expected = bland_altman.by_formula(alone(values[:, :2]), 0.95)
+    expected = bland_altman.bland_altman_limits(alone(values[:, :2]), 0.95)
     np.testing.assert_allclose(found["conf_low"], expected.conf_low, rtol=ROUNDING)
 
 

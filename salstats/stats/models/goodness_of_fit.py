@@ -9,20 +9,20 @@ import pandas as pd
 from salstats.checks import quoted
 from salstats.errors import ColumnError, ValueRangeError
 from salstats.stats.engine.units import Unit
-from salstats.stats.models.choices import Asked
-from salstats.stats.models.components import of_mixed_models
 from salstats.stats.models.family import Family, Solution
-from salstats.stats.models.joint_tests import joint
-from salstats.stats.models.models import (
+from salstats.stats.models.fitted_models import (
     Fitted,
     Model,
     Notes,
-    fit_models,
-    model_counts,
-    model_keys,
-    model_options,
+    count_columns,
+    key_columns,
+    option_columns,
     warn_of,
 )
+from salstats.stats.models.joint_tests import joint_wald_test
+from salstats.stats.models.model_fitting import fit_models
+from salstats.stats.models.model_options import ModelOptions
+from salstats.stats.models.random_effect_summaries import mixed_model_columns
 
 _STATISTICS = (
     "r_squared",
@@ -116,7 +116,7 @@ def fit_statistics(
        r_squared  sigma  statistic   aic  nobs
     0      0.784  0.097     33.328 -7.39     6
     """
-    options = Asked(
+    options = ModelOptions(
         by=by,
         family=family,
         errors=errors,
@@ -145,19 +145,19 @@ def glance(fitted: Fitted) -> pd.DataFrame:
     warn_of(notes)
     columns = [*_STATISTICS, *parameter_names]
     statistics = pd.DataFrame(rows, columns=columns, index=range(len(rows)), dtype=np.float64)
-    counts = model_counts(fitted)
-    count_columns = {
+    counts = count_columns(fitted)
+    model_counts = {
         name: counts[name] for name in ("n_missing", "unit", "weights", "n_units") if name in counts
     }
-    options = model_options(fitted)
+    options = option_columns(fitted)
     options.pop("family")
-    frame = pd.concat([model_keys(fitted), statistics[list(_STATISTICS)]], axis=1)
+    frame = pd.concat([key_columns(fitted), statistics[list(_STATISTICS)]], axis=1)
     return frame.assign(
         nobs=counts["n"],
-        **count_columns,
+        **model_counts,
         **options,
         **{name: statistics[name] for name in parameter_names},
-        **of_mixed_models(fitted),
+        **mixed_model_columns(fitted),
     )
 
 
@@ -224,7 +224,7 @@ def augment(
     2    0.2   3.0    0.33     -0.13       0.3
     3    0.5   4.0    0.44      0.06       0.7
     """
-    options = Asked(by=by, family=family, reference=reference)
+    options = ModelOptions(by=by, family=family, reference=reference)
     return observations(fit_models(data, formula, options))
 
 
@@ -279,7 +279,7 @@ def _influence(solution: Solution, family: Family) -> np.ndarray:
 
 def _statistics(solution: Solution, family: Family) -> dict[str, float]:
     """Goodness of fit of one model by column, without the F test."""
-    n_parameters = solution.rank + family.n_spread + len(solution.others)
+    n_parameters = solution.rank + family.n_dispersion_parameters + len(solution.nuisance_parameters)
     if solution.inference is not None:
         n_parameters += solution.inference.n_variances
     statistics = {
@@ -323,5 +323,5 @@ def _f_test(model: Model, notes: Notes) -> dict[str, float]:
     solution = model.solution
     if solution is None or not model.family.linear or solution.rank == solution.intercept:
         return {}
-    statistic, df, df_denominator, p_value = joint(model, range(len(model.formula.terms)), notes)
+    statistic, df, df_denominator, p_value = joint_wald_test(model, range(len(model.formula.terms)), notes)
     return {"statistic": statistic, "df": df, "df_denominator": df_denominator, "p_value": p_value}

@@ -1,4 +1,4 @@
-"""Fitted models, one for each formula and group, and the columns of results that they have in common."""
+"""Fitting of models, one for each formula and group, with notes on what may mislead."""
 
 import warnings
 from collections import defaultdict
@@ -10,23 +10,19 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_frame
-from salstats.errors import ColumnError, SalstatsError, ValueRangeError, warn
+from salstats.errors import SalstatsError, ValueRangeError
 from salstats.frames import (
     SCORES_COLUMNS,
     ColumnCodes,
     check_table,
     coded_scores,
-    whole_column,
 )
 from salstats.stats.engine.carried import is_absent, nothing_there
-from salstats.stats.engine.cautions import DIFFERENT_CASES, POOLED_TASKS, caution_column
 from salstats.stats.engine.comparisons import ALWAYS
 from salstats.stats.engine.design import group_list, pooled_by_default, row_groups, warn_pooled_methods
-from salstats.stats.engine.fixed_factors import FACTORS, NOUNS, Factor, fixed_rows, inference_column
 from salstats.stats.engine.shared_cases import lacking_cases, paired_call, shared_cases, shared_rows_call
-from salstats.stats.engine.units import Unit, Units, resolve_unit, says_units
+from salstats.stats.engine.units import Units, resolve_unit, says_units
 from salstats.stats.engine.weighting import UNIT
-from salstats.stats.models.choices import Asked, chosen_errors, chosen_family
 from salstats.stats.models.design import (
     Design,
     Variable,
@@ -35,99 +31,15 @@ from salstats.stats.models.design import (
     read_variable,
     warn_of_label_slopes,
 )
-from salstats.stats.models.errors import CLUSTERED, OF_MIXED
+from salstats.stats.models.error_kinds import CLUSTERED, MIXED_MODEL_ERRORS
 from salstats.stats.models.family import Family, NotEstimableError, Solution, fit_model
+from salstats.stats.models.fitted_models import Fitted, Model, Notes, warn_of
 from salstats.stats.models.formulas import Formula, parse_formula
 from salstats.stats.models.gee import exchangeable
-from salstats.stats.models.mixed_fits import MixedInference, check_random, mixed_model
 from salstats.stats.models.model_frame import grouping_columns, model_frame
+from salstats.stats.models.model_options import ModelOptions, resolve_errors, resolve_family
+from salstats.stats.models.random_terms import MixedInference, check_random, mixed_model
 from salstats.stats.models.sampling import Sampling, check_weights, sampling_weights
-
-Notes = defaultdict[str, list[str]]
-"""Problems by kind; each is the label of a model, often with details."""
-
-#: Number of models that a warning names.
-_MAX_NAMED_MODELS = 5
-
-
-@dataclass(frozen=True)
-class Model:
-    """One fitted model."""
-
-    formula: Formula
-    #: The model frame, with the rows of all groups.
-    frame: pd.DataFrame
-    #: The columns of the frame that the formula names.
-    variables: dict[str, Variable]
-    #: Values of the grouping columns.
-    key: tuple[object, ...]
-    #: Formula and group, for messages.
-    label: str
-    #: Positions in the frame of the rows that the model is fitted to.
-    rows: np.ndarray
-    #: Model matrix of these rows.
-    design: Design
-    #: Number of rows of the group that were left out, since a variable is missing.
-    n_missing: int
-    #: Number of these in which the outcome is missing since the finding is absent.
-    n_absent: int
-    family: Family
-    errors: str
-    #: None where there are no estimates.
-    solution: Solution | None
-    #: Codes 0 ... G - 1 of the clusters of `rows`; None where rows are independent.
-    clusters: np.ndarray | None
-    #: Number of cases that all compared methods have; None with a single method, or the same cases for all.
-    n_shared: int | None = None
-    #: True if the cases of the methods differ so much that a comparison may mislead.
-    different_cases: bool = False
-    #: True if rows of several tasks, data sets or models are pooled because `by` was not given.
-    tasks_pooled: bool = False
-
-    @property
-    def terms(self) -> list[str]:
-        """Names of the estimated coefficients, behind their part in models with several parts."""
-        assert self.solution is not None
-        names = [self.design.names[i] for i in self.solution.kept]
-        terms = []
-        for part in self.solution.parts:
-            prefix = f"{part}: " if part else ""
-            terms += [f"{prefix}{name}" for name in names]
-        return terms
-
-    @property
-    def n_units(self) -> int:
-        """Number of clusters of the model's rows."""
-        if self.clusters is None or not len(self.clusters):
-            return 0
-        return int(self.clusters.max()) + 1
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class Fitted:
-    """Models in order of formula, then group, with the options that they were fitted with."""
-
-    models: tuple[Model, ...]
-    #: Grouping columns.
-    by: tuple[str, ...]
-    family: Family
-    #: The errors of all models, also where they are the default.
-    errors: str
-    #: Column of the clusters; None unless errors are clustered.
-    unit: Unit
-    reference: str | None
-    overall: bool
-    #: Working correlation of the rows of a unit; None if they are independent.
-    correlation: str | None
-    #: True if mixed models were fitted by the restricted likelihood; None for other models.
-    reml: bool | None
-    #: Columns of the data with values from 0 to 1, as `normalize` makes them.
-    normalized: frozenset[str]
-    #: Problems that concern inference, not estimates: rows of one unit treated as independent, reference
-    #: levels that differ between groups, methods with different cases.
-    inference_notes: Notes
-    #: Column of the sampling weights, or "unit"; None without weights.
-    weights: str | None = None
 
 
 @dataclass(frozen=True)
@@ -148,7 +60,7 @@ class _FormulaData:
     is_absent: np.ndarray
 
 
-def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: Asked) -> Fitted:
+def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: ModelOptions) -> Fitted:
     """Fit the models of one or several formulas in every group; see `fit`."""
     check_frame(data, "data")
     formulas = _parsed_formulas(formula)
@@ -158,8 +70,8 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: Asked)
     else:
         named_columns = dict.fromkeys(column for parsed in formulas for column in parsed.columns)
         check_table(data, [column for column in named_columns if column in data.columns])
-    family = chosen_family(options.family, options.correlation, formulas)
-    errors = chosen_errors(family, options.errors, options.unit, reml=options.reml)
+    family = resolve_family(options.family, options.correlation, formulas)
+    errors = resolve_errors(family, options.errors, options.unit, reml=options.reml)
     check_weights(options.weights, family, errors, options.correlation, formulas)
     by = grouping_columns(data, formulas, options.by)
 
@@ -198,7 +110,7 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: Asked)
         reference=options.reference,
         overall=options.overall,
         correlation=options.correlation,
-        reml=options.reml if errors in OF_MIXED else None,
+        reml=options.reml if errors in MIXED_MODEL_ERRORS else None,
         normalized=frozenset(str(column) for column in float_columns if _is_normalized(data[column])),
         inference_notes=inference_notes,
         weights=weights,
@@ -219,7 +131,7 @@ def _formula_data(
     data: pd.DataFrame,
     formula: Formula,
     by: Sequence[str],
-    options: Asked,
+    options: ModelOptions,
     errors: str,
     notes: Notes,
     *,
@@ -237,7 +149,7 @@ def _formula_data(
     outcome = formula.columns[0]
     # only in a scores frame do labels and reasons concern findings
     absent = is_absent(frame.assign(score=frame[outcome])) & is_scores
-    if errors in OF_MIXED:
+    if errors in MIXED_MODEL_ERRORS:
         all_rows = np.arange(len(frame))
         check_random(formula, variables, complete_rows(formula, variables, all_rows))
     return _FormulaData(
@@ -252,7 +164,7 @@ def _formula_data(
     )
 
 
-def _units(frame: pd.DataFrame, options: Asked, errors: str) -> Units | None:
+def _units(frame: pd.DataFrame, options: ModelOptions, errors: str) -> Units | None:
     """Return the units of a model frame; None if they are not needed and no column names them."""
     is_clustered = errors in CLUSTERED
     candidates = frame
@@ -263,7 +175,7 @@ def _units(frame: pd.DataFrame, options: Asked, errors: str) -> Units | None:
         candidates = frame.drop(columns=incomplete)
     if says_units(candidates, options.unit) or errors == "cluster":
         with warnings.catch_warnings():
-            if errors in OF_MIXED:
+            if errors in MIXED_MODEL_ERRORS:
                 # a mixed model names its random effects, so that warnings on units do not concern it
                 warnings.simplefilter("ignore")
             return resolve_unit(ColumnCodes(candidates), options.unit, "data")
@@ -283,7 +195,7 @@ def _fit_group(
     label: str,
     group_rows: np.ndarray,
     family: Family,
-    options: Asked,
+    options: ModelOptions,
     notes: Notes,
     inference_notes: Notes,
 ) -> Model:
@@ -292,7 +204,7 @@ def _fit_group(
     variables = formula_data.variables
     units = formula_data.units
     sampling = formula_data.sampling
-    is_mixed = formula_data.errors in OF_MIXED
+    is_mixed = formula_data.errors in MIXED_MODEL_ERRORS
     if sampling is not None:
         group_rows = sampling.with_weight(group_rows)
     rows = complete_rows(formula, variables, np.sort(group_rows))
@@ -335,7 +247,7 @@ def _fit_group(
 
 def _solve(design: Design, family: Family, label: str, notes: Notes) -> Solution | None:
     """Fit a model; None, with a note, if it has no estimates."""
-    problem = family.check(design.response)
+    problem = family.outcome_error_message(design.response)
     if problem:
         raise ValueRangeError(f"{label}: family={family.name!r} {problem}")
     if design.single_level and len(design.response):
@@ -349,7 +261,7 @@ def _solve(design: Design, family: Family, label: str, notes: Notes) -> Solution
         notes["no estimates (NaN)"].append(f"{label}: {error}")
         return None
     if solution.rank < len(design.names):
-        estimated = set(solution.kept.tolist())
+        estimated = set(solution.column_positions.tolist())
         aliased = [name for i, name in enumerate(design.names) if i not in estimated]
         notes["terms that depend on earlier ones (NaN, as in R)"].append(f"{label}: {', '.join(aliased)}")
     if isinstance(solution.inference, MixedInference):
@@ -502,94 +414,3 @@ def _is_normalized(values: pd.Series) -> bool:
     """Return True if numbers range from 0 to 1 and have values in between."""
     has_values_between = values.between(0, 1, inclusive="neither").any()
     return bool(values.min() == 0 and values.max() == 1 and has_values_between)
-
-
-def warn_of(notes: Notes) -> None:
-    """Warn once for each kind of note, with its first models."""
-    for kind, entries in notes.items():
-        n_models = "1 model" if len(entries) == 1 else f"{len(entries)} models"
-        models = "; ".join(entries[:_MAX_NAMED_MODELS])
-        if len(entries) > _MAX_NAMED_MODELS:
-            models += f"; and {len(entries) - _MAX_NAMED_MODELS} more"
-        warn(f"{kind} in {n_models}: {models}")
-
-
-def model_keys(fitted: Fitted, repeats: Sequence[int] | None = None) -> pd.DataFrame:
-    """Return the first columns of a result (by, reference, formula), with `repeats` rows for each model."""
-    models = fitted.models
-    by = fitted.by
-    if "formula" in by or "reference" in by:
-        raise ColumnError("'formula' and 'reference' are columns of the result; rename those in by")
-    columns = {column: pd.Series([model.key[i] for model in models]) for i, column in enumerate(by)}
-    keys = pd.DataFrame(columns, index=range(len(models)))
-    for column in by:
-        data_column = models[0].frame[column]
-        if isinstance(data_column.dtype, pd.CategoricalDtype):
-            # the data have no category "Overall"
-            categories = list(dict.fromkeys([*data_column.cat.categories, *keys[column]]))
-            keys[column] = pd.Categorical(keys[column], categories, ordered=True)
-    if fitted.reference is not None:
-        keys["reference"] = fitted.reference
-    keys["formula"] = [model.formula.text for model in models]
-    repeated = np.repeat(keys.index, 1 if repeats is None else repeats)
-    return keys.loc[repeated].reset_index(drop=True)
-
-
-def model_options(fitted: Fitted) -> dict[str, object]:
-    """Return the columns of a result on the options of its models."""
-    options: dict[str, object] = {"family": fitted.family.name, "errors": fitted.errors}
-    if fitted.correlation is not None:
-        options["correlation"] = fitted.correlation
-    return options
-
-
-def model_counts(fitted: Fitted, repeats: Sequence[int] | None = None) -> dict[str, object]:
-    """Return the columns of a result on the rows, units and cases of its models, with their cautions.
-
-    Each model has `repeats` rows. The number of units is there only if errors are clustered.
-    """
-    models = fitted.models
-    n_rows = 1 if repeats is None else repeats
-    columns: dict[str, object] = {"n_missing": np.repeat([model.n_missing for model in models], n_rows)}
-    n_absent = [model.n_absent for model in models]
-    if any(n_absent):
-        columns["n_absent"] = np.repeat(n_absent, n_rows)
-    if fitted.unit is not None:
-        columns["n_units"] = np.repeat([model.n_units for model in models], n_rows)
-    columns["n"] = np.repeat([len(model.rows) for model in models], n_rows)
-
-    is_fixed = {noun: np.zeros(len(models), dtype=bool) for noun in NOUNS.values()}
-    for factor in FACTORS:
-        is_fixed[factor.noun] |= [_has_fixed_factor(model, factor) for model in models]
-    columns |= inference_column({noun: np.repeat(fixed, n_rows) for noun, fixed in is_fixed.items()})
-    if fitted.weights is not None:
-        columns["weights"] = fitted.weights
-    if any(model.n_shared is not None for model in models):
-        columns["n_shared"] = whole_column(model.n_shared for model in models).repeat(n_rows)
-    different_cases = [model.different_cases for model in models]
-    tasks_pooled = [model.tasks_pooled for model in models]
-    columns |= caution_column(
-        {
-            DIFFERENT_CASES: np.repeat(different_cases, n_rows),
-            POOLED_TASKS: np.repeat(tasks_pooled, n_rows),
-        }
-    )
-    if fitted.unit is not None:
-        columns["unit"] = fitted.unit
-    return columns
-
-
-def _has_fixed_factor(model: Model, factor: Factor) -> bool:
-    """Return True if a model's rows are of several readers (or trainings) without a random effect of them."""
-    # a training may be named by its seed, or by model and seed
-    noun_columns = {column for column, noun in NOUNS.items() if noun == factor.noun}
-    for effect in model.formula.random:
-        if factor.column in effect.groups and noun_columns.issuperset(effect.groups):
-            return False
-    rows = model.frame.take(model.rows)
-    compared = [
-        column
-        for column in ("method", "task", "model")
-        if column in rows.columns and column in model.formula.columns
-    ]
-    return bool(fixed_rows(rows, factor, model.clusters, compared).any())

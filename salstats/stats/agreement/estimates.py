@@ -11,8 +11,13 @@ import pandas as pd
 from salstats.checks import check_choice, check_level
 from salstats.errors import ValueRangeError, warn
 from salstats.frames import estimates_frame, text_column
-from salstats.stats.agreement.comparing import AgreementDesign, agreement_design, read_by, readings_of
 from salstats.stats.agreement.readings import Coefficients, Readings
+from salstats.stats.agreement.readings_of_groups import (
+    AgreementDesign,
+    agreement_design,
+    read_by,
+    readings_of,
+)
 from salstats.stats.agreement.records import CONTINUOUS, KINDS, RECORDS, Agreement
 from salstats.stats.engine.advice import warn_rough, warn_unequal_units
 from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS, caution_column
@@ -173,8 +178,8 @@ def agreement(
     1  icc3     0.788     0.223      0.963        6         3
     """
     record = KINDS[check_choice(kind, tuple(KINDS), "kind")]
-    default_interval = next(iter(record.found))
-    choice = check_choice(interval or RECOMMENDED, (RECOMMENDED, *record.found), "interval")
+    default_interval = next(iter(record.estimators))
+    choice = check_choice(interval or RECOMMENDED, (RECOMMENDED, *record.estimators), "interval")
     interval_record = find_interval(default_interval if choice == RECOMMENDED else choice)
     assert interval_record is not None
     check_level(level)
@@ -331,7 +336,7 @@ def _estimate(
     if readings.n_cases < 2:
         undefined = np.full(len(record.terms), np.nan)
         return Coefficients(*[undefined] * len(_NUMBERS))
-    return record.found[interval.name](readings, level, **options)
+    return record.estimators[interval.name](readings, level, **options)
 
 
 def _count_minority_units(readings: Readings) -> int:

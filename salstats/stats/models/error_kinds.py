@@ -114,7 +114,7 @@ ERRORS = {kind.name: kind for kind in _KINDS}
 #: Kinds of models without random effects.
 FIXED_EFFECTS_ERRORS = tuple(kind.name for kind in _KINDS if not kind.mixed)
 #: Kinds of mixed models.
-OF_MIXED = tuple(kind.name for kind in _KINDS if kind.mixed)
+MIXED_MODEL_ERRORS = tuple(kind.name for kind in _KINDS if kind.mixed)
 #: Kinds of beta models, the recommended first. These have more parameters than a linear model, and with ten
 #: units, or two huge ones, limits by CR2 covered the truth in only 84 to 92 % of simulated studies.
 BETA_ERRORS = ("mancl-derouen", "cr2", "cluster", "cr0", "hc0", "hc1", "classical")

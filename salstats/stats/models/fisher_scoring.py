@@ -17,11 +17,11 @@ _LIKELIHOOD_ROUNDING = 1e-10
 _NULL = 1e-14
 
 
-class Told(NamedTuple):
+class Likelihood(NamedTuple):
     """The log likelihood and its derivatives by the k linear predictors of each row."""
 
-    likelihood: float
-    slopes: np.ndarray  # (n, k), derivatives of each row's log likelihood
+    log_likelihood: float
+    gradients: np.ndarray  # (n, k), derivatives of each row's log likelihood
     information: np.ndarray  # (n, k, k), covariance of these derivatives under the model
 
 
@@ -29,16 +29,16 @@ class Maximum(NamedTuple):
     """A maximum of the likelihood, with the fields of a Solution that follow from it."""
 
     parameters: np.ndarray
-    likelihood: float
+    log_likelihood: float
     bread: np.ndarray
     scores: np.ndarray
-    step: tuple[np.ndarray, np.ndarray]
+    scoring_problem: tuple[np.ndarray, np.ndarray]
 
 
-def maximum(
+def maximize_likelihood(
     designs: Sequence[np.ndarray],
     start: np.ndarray,
-    derivatives_at: Callable[[np.ndarray], Told],
+    derivatives_at: Callable[[np.ndarray], Likelihood],
     label: str,
 ) -> Maximum:
     """Find the parameters of largest likelihood by Fisher's scoring.
@@ -61,13 +61,13 @@ def maximum(
                 [design @ new_parameters[span] for design, span in zip(designs, slices, strict=True)]
             )
             derivatives = derivatives_at(predictors)
-        if not derivatives.likelihood >= likelihood - _LIKELIHOOD_ROUNDING * abs(likelihood):
+        if not derivatives.log_likelihood >= likelihood - _LIKELIHOOD_ROUNDING * abs(likelihood):
             step_size /= 2
             continue
         parameters = new_parameters
-        likelihood = derivatives.likelihood
+        likelihood = derivatives.log_likelihood
         scores = np.concatenate(
-            [design * derivatives.slopes[:, [j]] for j, design in enumerate(designs)], axis=1
+            [design * derivatives.gradients[:, [j]] for j, design in enumerate(designs)], axis=1
         )
         information = _parameter_information(designs, derivatives.information)
         # the condition must not depend on the units of the covariates
@@ -84,13 +84,13 @@ def maximum(
     # The last step solves the least squares of errors on rows, k of them for each score.
     roots, inverse_roots = _information_roots(derivatives.information)
     rows = np.concatenate([roots[:, :, [j]] * design[:, None, :] for j, design in enumerate(designs)], axis=2)
-    errors = np.einsum("nij,nj->ni", inverse_roots, derivatives.slopes)
+    errors = np.einsum("nij,nj->ni", inverse_roots, derivatives.gradients)
     return Maximum(
         parameters=parameters,
-        likelihood=likelihood,
+        log_likelihood=likelihood,
         bread=np.linalg.inv(information),
         scores=scores,
-        step=(rows.reshape(n * k, -1), errors.ravel()),
+        scoring_problem=(rows.reshape(n * k, -1), errors.ravel()),
     )
 
 
@@ -130,9 +130,9 @@ def linear_at(solution: Solution, points: np.ndarray) -> tuple[np.ndarray, np.nd
 
     A model with several linear predictors has the logit of its mean instead of a linear predictor.
     """
-    if solution.surface is None:
+    if solution.mean_function is None:
         return points @ solution.coefficients, points
-    mean, slopes, _ = solution.surface(_predictors(solution, points))
+    mean, slopes, _ = solution.mean_function(_predictors(solution, points))
     mean_gradient = _by_parameters(solution, slopes, points)
     variance = mean * (1 - mean)
     return np.log(mean / (1 - mean)), mean_gradient / variance[:, None]
@@ -145,16 +145,16 @@ def steepness_at(
 
     `points` (m, r) are rows of the model matrix, `slopes` (m, r) their derivatives by the covariate.
     """
-    if solution.surface is None:
+    if solution.mean_function is None:
         predictor = points @ solution.coefficients
         predictor_slope = slopes @ solution.coefficients
-        link_slope = link.slope(predictor)
-        by_points = (link.curve(predictor) * predictor_slope)[:, None] * points
+        link_slope = link.first_derivative(predictor)
+        by_points = (link.second_derivative(predictor) * predictor_slope)[:, None] * points
         return link_slope * predictor_slope, link_slope[:, None] * slopes + by_points
     coefficients = _part_coefficients(solution)
     n_parts = len(coefficients)
     predictor_slopes = np.einsum("jr,nr->nj", coefficients, slopes)
-    _, first, second = solution.surface(_predictors(solution, points))
+    _, first, second = solution.mean_function(_predictors(solution, points))
     first_of_parts = first[:, :n_parts]
     # product rule: the mean's second derivatives, and the predictors' slopes, depend on the parameters
     by_predictors = np.einsum("njk,nj->nk", second[:, :n_parts], predictor_slopes)
@@ -165,17 +165,17 @@ def steepness_at(
 
 def _part_coefficients(solution: Solution) -> np.ndarray:
     """Return the coefficients as one row for each part, (n_parts, r)."""
-    return solution.coefficients.reshape(len(solution.parts), -1)
+    return solution.coefficients.reshape(len(solution.predictor_names), -1)
 
 
 def _predictors(solution: Solution, points: np.ndarray) -> np.ndarray:
     """Return the predictors at rows of the model matrix: those of the parts, then the constant ones."""
-    constant = np.tile(solution.others, (len(points), 1))
+    constant = np.tile(solution.nuisance_parameters, (len(points), 1))
     return np.column_stack([points @ _part_coefficients(solution).T, constant])
 
 
 def _by_parameters(solution: Solution, by_predictors: np.ndarray, points: np.ndarray) -> np.ndarray:
     """Return derivatives by the parameters from derivatives by the predictors."""
-    n_parts = len(solution.parts)
+    n_parts = len(solution.predictor_names)
     by_coefficients = by_predictors[:, :n_parts, None] * points[:, None, :]
     return np.column_stack([by_coefficients.reshape(len(points), -1), by_predictors[:, n_parts:]])

@@ -5,9 +5,9 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from salstats.errors import SalstatsError
-from salstats.stats.models.mixed.degrees import satterthwaite_f
 from salstats.stats.models.mixed.kenward_roger import kenward_roger
-from salstats.stats.models.mixed.kernel import RandomTerm, fit_mixed
+from salstats.stats.models.mixed.linear_mixed_model import RandomTerm, fit_mixed
+from salstats.stats.models.mixed.satterthwaite import satterthwaite_f
 
 
 @pytest.fixture
