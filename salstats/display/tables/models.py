@@ -326,7 +326,7 @@ def fit_rows(
     n_heading = labels.column("n")
     n = estimates.numbers("n")
     foot[n_heading] = {cell: count_text(n[row]) for cell, row in model_rows.items()}
-    unit = estimates.single("unit")
+    unit = estimates.only_value("unit")
     n_units = estimates.numbers("n_units")
     if unit is not None and (n_units < n).any():
         unit_heading = plural(str(unit)).capitalize()
