@@ -196,7 +196,7 @@ def run_table(run: Run, source: Source) -> None:
     """Write one table, or print it."""
     import salstats as ss
     from salstats.display.export.table_files import TABLE_SUFFIXES, table_rows
-    from salstats.display.tables.rows import text_of
+    from salstats.display.tables.rows import plain_text
     from salstats.files.outputs import check_target
 
     if run.output is not None:
@@ -208,7 +208,7 @@ def run_table(run: Run, source: Source) -> None:
         return
     is_terminal = sys.stdout.isatty()
     width = shutil.get_terminal_size().columns if is_terminal else None
-    print(text_of(table_rows(table), width, escapes=is_terminal))
+    print(plain_text(table_rows(table), width, escapes=is_terminal))
 
 
 def run_plot(run: Run, source: Source) -> None:

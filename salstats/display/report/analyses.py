@@ -12,7 +12,7 @@ import pandas as pd
 import salstats as ss
 from salstats.checks import check_columns, quoted
 from salstats.display.report.calls import COMPARED, SCORED, assigned, call_text
-from salstats.display.report.model import Settings
+from salstats.display.report.document import Settings
 from salstats.display.report.ranking import compared_rows, first_means
 from salstats.display.report.wording import pooled_rows
 from salstats.display.text.format import counted, joined

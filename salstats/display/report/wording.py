@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from salstats.display.report.model import Settings
+from salstats.display.report.document import Settings
 from salstats.display.text.format import STYLES, counted, inline_text, joined, level_text, noun, plural
 from salstats.display.text.labels import LAST, Labels
 from salstats.metrics.registry import known_metric

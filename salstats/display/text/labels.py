@@ -182,7 +182,7 @@ class Labels:
         if column in ("method", "reference", "reference_level"):
             if text == HUMAN and self._human:
                 return self._human
-            spelling = known_method(text)
+            spelling = method_spelling(text)
             return text if spelling is None or spelling in self._shared else spelling
         if column in ("term", "x", "y", "covariate", "predictor", "response"):
             return self.term(text)
@@ -264,10 +264,10 @@ def by_numbers(text: str) -> list[tuple[float, str]]:
     return key
 
 
-def known_method(name: str) -> str | None:
+def method_spelling(name: str) -> str | None:
     """Return a method as its authors spell it, None for one that is not known.
 
-    >>> known_method("grad_cam"), known_method("Grad-CAM \N{GREEK SMALL LETTER ALPHA}")
+    >>> method_spelling("grad_cam"), method_spelling("Grad-CAM \N{GREEK SMALL LETTER ALPHA}")
     ('Grad-CAM', None)
     """
     return METHODS.get(re.sub(r"[\s_-]", "", name.lower()))
@@ -275,7 +275,7 @@ def known_method(name: str) -> str | None:
 
 def _shared_spellings(methods: Iterable[str]) -> set[str]:
     """Return spellings that several methods have in common: these methods keep the names that they have."""
-    spellings = [known_method(method) for method in methods]
+    spellings = [method_spelling(method) for method in methods]
     return {spelling for spelling in spellings if spelling is not None and spellings.count(spelling) > 1}
 
 

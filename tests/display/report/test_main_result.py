@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from report_frames import faults
 
 from salstats.display.report.analyses import run_analyses, settled
+from salstats.display.report.composition import labels_of
+from salstats.display.report.document import Settings
 from salstats.display.report.main_result import main_sentences
-from salstats.display.report.model import Settings
-from salstats.display.report.report import labels_of
 from salstats.display.report.wording import Words
 from salstats.errors import SalstatsError
 from salstats.metrics.registry import known_metric
