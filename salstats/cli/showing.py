@@ -166,7 +166,7 @@ def run_table(run: Run, source: Source) -> None:
     """Write one table, or print it."""
     import salstats as ss
     from salstats.display.export.table_files import TABLE_SUFFIXES, table_rows
-    from salstats.display.tables.rows import text_of
+    from salstats.display.tables.rows import plain_text
     from salstats.files.outputs import check_target
 
     if run.out is not None:
@@ -177,7 +177,7 @@ def run_table(run: Run, source: Source) -> None:
             ss.save_table(table, run.out, overwrite=run.overwrite)
         return
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    print(text_of(table_rows(table), width, escapes=sys.stdout.isatty()))
+    print(plain_text(table_rows(table), width, escapes=sys.stdout.isatty()))
 
 
 def run_plot(run: Run, source: Source) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from salstats.errors import InputFileError, SalstatsError, ShapeError, ValueRangeError
 from salstats.images.printed_images import grey_image, resize_for_print
-from salstats.readers.pictures import GREY, opened_image
+from salstats.readers.image_files import GREY, opened_image
 
 #: Where images come from: a folder, or a file or an array for each case.
 ImageSource = str | os.PathLike[str] | Mapping[str, str | os.PathLike[str] | np.ndarray]

@@ -12,11 +12,10 @@ from salstats.errors import InputFileError, SalstatsError
 from salstats.files.inputs import read_json
 from salstats.images.masks import Rle, empty, union_of
 from salstats.images.run_lengths import check_shape, shortened
-from salstats.readers.answers import NAN, check_cases, prediction
 from salstats.readers.case_json import check_name
 from salstats.readers.cells import PathLike
 from salstats.readers.map_files import MAP_SUFFIXES, find_case_files
-from salstats.readers.series_names import Sources, sources
+from salstats.readers.predictions import NAN, Sources, check_cases, prediction, series_sources
 from salstats.study import Case, Series, Study, Truth, chosen_names
 
 #: Names of the files in a folder, as COCO and the tools that export it give them.
@@ -123,14 +122,14 @@ def read_coco(
     numbers = {name: number for number, name in categories.items()}
     names = {numbers[task]: task for task in chosen_names(tasks, [*numbers], "category", file, some=True)}
     marked = _marks(_entries(content, "annotations", file, _MARK), images, categories)
-    places = _results(here, method) if masks is None else sources(masks, method, "masks")
+    places = _results(here, method) if masks is None else series_sources(masks, method, "masks")
     results = {}
     for one, place in places.items():
         entries = _entries(read_json(Path(place)), "results", Path(place), _MARK)
         results[one] = _marks(entries, images, categories, min_score)
     cases_there = [case for case, _ in images.values()]
     maps_of: dict[Series, dict[tuple[str, str], Path]] = {}
-    for one, place in sources(maps, method, "maps").items():
+    for one, place in series_sources(maps, method, "maps").items():
         maps_of[one] = {
             (task, case): path
             for task in names.values()
@@ -181,8 +180,8 @@ def _results(folder: Path, method: str) -> dict[Series, PathLike]:
     """The results in a folder, by series."""
     files = sorted(folder.glob(RESULTS))
     if len(files) < 2:
-        return sources(files[0], method, "masks") if files else {}
-    return sources({file.stem.replace(":", "_"): file for file in files}, method, "masks")
+        return series_sources(files[0], method, "masks") if files else {}
+    return series_sources({file.stem.replace(":", "_"): file for file in files}, method, "masks")
 
 
 def _entries(

@@ -26,7 +26,7 @@ from salstats.readers.map_files import (
     read_mask,
     read_npz,
 )
-from salstats.readers.series_names import Sources, sources
+from salstats.readers.predictions import Sources, series_sources
 from salstats.study import Case, Content, Prediction, Series, shape_of
 
 #: What the left-out reader and the hull of the lungs are called.
@@ -87,7 +87,7 @@ def _given(
     places: Sources | None, option: str, suffixes: Sequence[str], read: Callable[..., np.ndarray]
 ) -> Iterable[tuple[Series, MapSource]]:
     """The series that an option names."""
-    named = sources(places, METHOD, option)
+    named = series_sources(places, METHOD, option)
     if any(series.method == INTEROBSERVER for series in named):
         raise SalstatsError(
             f"{option}= names {INTEROBSERVER!r}, which is what the reader left out is called; rename it"

@@ -13,12 +13,12 @@ from salstats.files.map_table import TABLE
 from salstats.files.paths import check_path
 from salstats.images.consensus import CONSENSUS_RULES
 from salstats.images.masks import Rle, empty
-from salstats.readers.answers import check_common, prediction
 from salstats.readers.case_json import CaseFile, check_name, read_segmentations
 from salstats.readers.cells import PathLike
 from salstats.readers.map_files import MASK_SUFFIXES, find_case_files, read_rle
 from salstats.readers.map_rows import MapRow, read_map_rows, warn_turned
-from salstats.readers.shapes import check_pattern, find_patients
+from salstats.readers.predictions import check_common, prediction
+from salstats.readers.score_layouts import check_pattern, find_patients
 from salstats.study import HUMAN, Case, Series, Study, Truth, chosen_names
 
 #: The folder of several readers' masks.

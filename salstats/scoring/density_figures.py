@@ -7,8 +7,14 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.display.plots.layout.figure import figures
-from salstats.display.plots.layout.picture import GROUND, colour_bar, geom_picture, scale_colours, tinted
+from salstats.display.plots.layout.figure import plot_function
+from salstats.display.plots.layout.picture_layer import (
+    GROUND,
+    colour_bar,
+    geom_picture,
+    scale_colours,
+    tinted,
+)
 from salstats.display.plots.layout.text_fit import caption, caption_chars, caption_mm, chars_in, wrapped_texts
 from salstats.display.plots.layout.theme import (
     MM_PER_PT,
@@ -35,7 +41,7 @@ def share_per_pixel(values: np.ndarray) -> np.ndarray:
     return above / total if total > 0 else np.full(values.shape, 1 / values.size)
 
 
-@figures
+@plot_function
 def plot_densities(
     maps: Mapping[str, np.ndarray | None],
     *,

@@ -15,8 +15,8 @@ from salstats.display.plots.gallery import (
     picked_metric,
     series_titles,
 )
-from salstats.display.plots.layout.figure import figures
-from salstats.display.plots.layout.gallery_plan import plan
+from salstats.display.plots.layout.figure import plot_function
+from salstats.display.plots.layout.gallery_layout import gallery_layout
 from salstats.display.plots.layout.theme import COLUMN_MM
 from salstats.display.plots.overlay import overlay, overlay_box
 from salstats.display.text.labels import Labels
@@ -35,7 +35,7 @@ from salstats.scoring.overlay_pictures import (
 from salstats.study import Study
 
 
-@figures
+@plot_function
 def plot_overlay(
     study: Study,
     case: str,
@@ -125,7 +125,7 @@ def plot_overlay(
     )
 
 
-@figures
+@plot_function
 def plot_gallery(
     study: Study,
     cases: pd.DataFrame,
@@ -219,7 +219,7 @@ def plot_gallery(
     if smooth is None:
         rule = _with_scored_colormap(rule, scored)
     known = {case.case: case for case in asked.cases}
-    layout = plan(
+    layout = gallery_layout(
         {row.key: row.parts for row in rows},
         [known[row.case].shape for row in rows],
         series_titles(columns, names)[0],

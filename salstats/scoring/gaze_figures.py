@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import plotnine as p9
 
-from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.figure import plot_function
 from salstats.display.plots.layout.theme import PAGE_MM
 from salstats.display.text.format import counted
 from salstats.display.text.labels import Labels
@@ -19,7 +19,7 @@ from salstats.scoring.overlay_pictures import methods_shown
 from salstats.study import Study
 
 
-@figures
+@plot_function
 def plot_gaze(
     study: Study,
     case: str,

@@ -123,7 +123,7 @@ def _values(given: MaskOption, name: str, study: Study) -> ValuesByKey:
     if isinstance(given, Mapping):
         return _complete({_key(k): _number(v, name) for k, v in given.items()}, name, study)
     if isinstance(given, os.PathLike) or (isinstance(given, str) and _is_file(given, name)):
-        from salstats.readers.tuning import read_thresholds
+        from salstats.readers.threshold_files import read_thresholds
 
         read: dict[Key, Any] = {k: v for k, v in read_thresholds(given, what=name).items()}
         return _complete(read, name, study)

@@ -11,7 +11,7 @@ import pandas as pd
 from salstats import __version__
 from salstats.checks import check_choice
 from salstats.errors import SalstatsError
-from salstats.files.checkpoints import checked_folder, kept
+from salstats.files.checkpoints import checkpoint_folder, load_or_compute
 from salstats.jobs import in_pieces
 from salstats.metrics.distance import HD95_RULES
 from salstats.metrics.registry import METRICS, chosen_metrics
@@ -240,7 +240,7 @@ def score(
     work = partial(_scores_of, rule=rule, truth=study.truth)
     if resume is not None:
         setting = f"salstats {__version__} score {rule} {study.truth}"
-        work = partial(kept, work=work, folder=checked_folder(resume), setting=setting)
+        work = partial(load_or_compute, work=work, folder=checkpoint_folder(resume), setting=setting)
     pieces = in_pieces(work, cases, jobs=jobs, progress=progress, label="Scoring cases")
     return without_empty(pd.concat(pieces, ignore_index=True), _OPTIONAL)
 

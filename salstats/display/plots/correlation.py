@@ -14,7 +14,7 @@ from salstats.display.estimates import Estimates, read_estimates
 from salstats.display.facts import clustering_sentence, p_value_sentence
 from salstats.display.plots.layout.axis_ticks import tick_texts
 from salstats.display.plots.layout.captions import scope_note
-from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.figure import plot_function
 from salstats.display.plots.layout.legends import centred_justification
 from salstats.display.plots.layout.panel_grid import BOTTOM_MM, GAP_MM, panel_grid
 from salstats.display.plots.layout.text_fit import (
@@ -93,7 +93,7 @@ class _Dimensions:
     panels: list[str]
 
 
-@figures
+@plot_function
 def plot_correlation(
     correlations: pd.DataFrame,
     *,
@@ -203,7 +203,7 @@ def plot_correlation(
         + p9.geom_tile(p9.aes(fill="shown"), width=0.97, height=0.97 * tile_height, color=GUIDE, size=0.2)
         + number_layers
         + _scales(legend_title, column_names.texts, row_names, tile_height)
-        + grid.look(
+        + grid.elements(
             height,
             notes=[
                 scope_note(frame, names, [column for column in groups if column not in varying_groups]),

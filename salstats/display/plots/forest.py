@@ -26,8 +26,14 @@ from salstats.display.plots.layout.captions import (
     margin_notes,
     scope_note,
 )
-from salstats.display.plots.layout.drawing import drawn_rows, guide_at, margin_lines, panel_texts, quantity
-from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.estimate_drawing import (
+    drawn_rows,
+    guide_at,
+    margin_lines,
+    panel_texts,
+    quantity_label,
+)
+from salstats.display.plots.layout.figure import plot_function
 from salstats.display.plots.layout.figure_rows import PlacedRows, count_closing, row_layout
 from salstats.display.plots.layout.row_panels import fitting_rows, panel_fits, row_figure
 from salstats.display.plots.layout.text_fit import LABEL_CHARS, crossed, indented, short_labels
@@ -62,7 +68,7 @@ class _Entry(NamedTuple):
     is_bold: bool
 
 
-@figures
+@plot_function
 def plot_forest(
     estimates: pd.DataFrame,
     *,
@@ -335,7 +341,7 @@ def _column_heading(estimates: Estimates, labels: Labels, term: str | None, rati
     elif term in CONTRASTS:
         heading = TERMS[term].heading
     else:
-        heading = quantity(None, term, labels)
+        heading = quantity_label(None, term, labels)
     return with_interval(heading, estimates)
 
 
@@ -371,4 +377,4 @@ def _axis_title(estimates: Estimates, labels: Labels, term: str | None, ratio: b
         return axis_text(f"{effect}, {outcome}" if outcome else effect, estimates)
     if term is None and is_agreement(estimates.frame):
         return axis_text(common_label(estimates.values("term")) or "Agreement", estimates)
-    return axis_text(quantity(estimates.only_value("metric"), term, labels), estimates)
+    return axis_text(quantity_label(estimates.only_value("metric"), term, labels), estimates)

@@ -24,7 +24,7 @@ from salstats.stats.engine.fixed_factors import TRAININGS, fixed_nouns
 from salstats.stats.engine.intervals import BOOTSTRAP, find_interval
 from salstats.stats.engine.paired_tests import RECORDS as TESTS
 from salstats.stats.engine.weighting import UNIT
-from salstats.stats.models.errors import ERRORS
+from salstats.stats.models.error_kinds import ERRORS
 
 #: What a slice is.
 _SLICES = {

@@ -10,8 +10,8 @@ from great_tables import GT
 from salstats.display.estimates import Estimates
 from salstats.display.facts import paragraph
 from salstats.display.tables import notes
+from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import Value, check_display, value_table
-from salstats.display.tables.layout import build
 from salstats.display.tables.placement import choose_placement, lay_out
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import MISSING, count_text, fixed_text, interval_text, plural
@@ -87,8 +87,8 @@ def table_describe(
         "Scores of 0 and 1 alone are described by their counts." if frame["binary"].any() else "",
         caution_note(frame),
     )
-    table = replace(table, notes=(general, counts), symbols=notes.dash_note(table.cells), title=title)
-    return build(table, "salstats-describe")
+    table = replace(table, notes=(general, counts), symbol_note=notes.dash_note(table.cells), title=title)
+    return great_table(table, "salstats-describe")
 
 
 def _values(summaries: Estimates, metric: str, digits: int, style: str) -> list[Value]:
