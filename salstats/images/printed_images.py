@@ -19,7 +19,7 @@ def printed_shape(shape: tuple[int, int], long_mm: float) -> tuple[int, int]:
     return rows, cols
 
 
-def resized(image: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+def resize_for_print(image: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     """Array of float32 at another shape: means of pixels where it shrinks, else bilinear."""
     rows, cols = shape
     smaller = rows <= image.shape[0] and cols <= image.shape[1]
@@ -30,7 +30,7 @@ def resized(image: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     return found
 
 
-def grey_of(array: np.ndarray) -> np.ndarray:
+def grey_image(array: np.ndarray) -> np.ndarray:
     """Image, grey or RGB(A), as grey from 0 to 1: bytes by 255, other numbers by their own range."""
     image = array.astype(np.float32)
     if image.ndim == 3:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from salstats.images.pictures import grey_of, outlines, printed_shape, resized
+from salstats.images.printed_images import grey_image, outlines, printed_shape, resize_for_print
 
 
 def test_a_picture_has_the_pixels_that_are_printed_and_no_more_than_a_thousand():
@@ -15,9 +15,9 @@ def test_a_picture_has_the_pixels_that_are_printed_and_no_more_than_a_thousand()
 
 def test_a_shrunk_image_holds_the_means_of_its_pixels():
     image = np.arange(16.0).reshape(4, 4)
-    np.testing.assert_allclose(resized(image, (2, 2)), [[2.5, 4.5], [10.5, 12.5]])
+    np.testing.assert_allclose(resize_for_print(image, (2, 2)), [[2.5, 4.5], [10.5, 12.5]])
     # a map that grows is laid over the image by the middles of its pixels
-    np.testing.assert_allclose(resized(np.array([[0.0, 1.0]]), (1, 4)), [[0, 0.25, 0.75, 1]])
+    np.testing.assert_allclose(resize_for_print(np.array([[0.0, 1.0]]), (1, 4)), [[0, 0.25, 0.75, 1]])
 
 
 def test_outlines_run_through_the_middles_of_the_outermost_pixels():
@@ -53,9 +53,9 @@ def test_outlines_stay_within_a_printed_pixel_of_the_mask_s():
 
 
 def test_images_become_grey_from_0_to_1():
-    np.testing.assert_allclose(grey_of(np.array([[0, 51, 255]], dtype=np.uint8)), [[0, 0.2, 1]])
+    np.testing.assert_allclose(grey_image(np.array([[0, 51, 255]], dtype=np.uint8)), [[0, 0.2, 1]])
     # sixteen bits by their own range
-    np.testing.assert_allclose(grey_of(np.array([[1000, 2000, 3000]], dtype=np.uint16)), [[0, 0.5, 1]])
+    np.testing.assert_allclose(grey_image(np.array([[1000, 2000, 3000]], dtype=np.uint16)), [[0, 0.5, 1]])
     colour = np.array([[[255, 0, 0], [0, 255, 0], [0, 0, 255]]], dtype=np.uint8)
-    np.testing.assert_allclose(grey_of(colour), [[0.299, 0.587, 0.114]], atol=1e-6)
-    np.testing.assert_array_equal(grey_of(np.full((2, 2), 7.0)), 0)
+    np.testing.assert_allclose(grey_image(colour), [[0.299, 0.587, 0.114]], atol=1e-6)
+    np.testing.assert_array_equal(grey_image(np.full((2, 2), 7.0)), 0)

@@ -14,7 +14,7 @@ from salstats.errors import SalstatsError
 from salstats.images.map_steps import rescale
 from salstats.images.maps import is_finite
 from salstats.images.masks import decode
-from salstats.images.pictures import outlines, printed_shape, resized
+from salstats.images.printed_images import outlines, printed_shape, resize_for_print
 from salstats.readers.case_images import ImageSource, read_grey
 from salstats.scoring.cases import EMPTY, NO_MAP, NO_MASK, NOT_FINITE
 from salstats.scoring.masking import MaskRule
@@ -24,7 +24,7 @@ CONSTANT = "constant map"
 
 
 @dataclass(frozen=True)
-class Look:
+class PictureOptions:
     """How pictures are made."""
 
     rule: MaskRule
@@ -95,7 +95,9 @@ def as_scored(scores: pd.DataFrame, name: str) -> Any:
     return dict(zip(zip(said["task"].astype("str"), series, strict=True), said[name], strict=True)) or None
 
 
-def picture(case: Case, task: str, method: str | None, series: Sequence[Series], look: Look) -> Picture:
+def overlay_picture(
+    case: Case, task: str, method: str | None, series: Sequence[Series], look: PictureOptions
+) -> Picture:
     """Picture of one case, task and method; `series` are several only where they are people's."""
     shown = [_content(case, task, s) for s in series]
     truth = case.truths[task].read() if task in case.truths else None
@@ -139,7 +141,7 @@ def picture(case: Case, task: str, method: str | None, series: Sequence[Series],
         shape,
         printed,
         look.grey(case.case, shape, printed),
-        None if saliency is None else rescale(resized(saliency, printed)),
+        None if saliency is None else rescale(resize_for_print(saliency, printed)),
         {kind: found for kind, found in lines.items() if found},
         points,
         people=sum(bool(mask.any()) for mask in masks),

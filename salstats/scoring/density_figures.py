@@ -24,7 +24,7 @@ from salstats.display.plots.layout.theme import (
     picture_look,
     theme_salstats,
 )
-from salstats.images.pictures import printed_shape, resized
+from salstats.images.printed_images import printed_shape, resize_for_print
 
 _EDGE_MM, _GAP_MM, _LINE_MM, _BAR_MM = 1.5, 2.0, 1.3 * TEXT_PT * MM_PER_PT, 7.5
 #: From this width on so many pictures stand beside each other, below it so few.
@@ -42,7 +42,7 @@ def share_per_pixel(values: np.ndarray) -> np.ndarray:
 
 
 @plot_function
-def plot_pictures(
+def plot_densities(
     maps: Mapping[str, np.ndarray | None],
     *,
     grey: np.ndarray | None = None,
@@ -65,9 +65,11 @@ def plot_pictures(
     largest = max(float(found.max()) for found in known.values())
     power = int(np.floor(np.log10(largest)))
     printed = printed_shape((rows, cols), max(box, tall))
-    ground = np.full(printed, GROUND) if grey is None else resized(grey, printed)
+    ground = np.full(printed, GROUND) if grey is None else resize_for_print(grey, printed)
     drawn = {
-        name: tinted(ground, None if found is None else np.clip(resized(found, printed) / largest, 0, 1))
+        name: tinted(
+            ground, None if found is None else np.clip(resize_for_print(found, printed) / largest, 0, 1)
+        )
         for name, found in maps.items()
     }
     texts = wrapped_texts(list(maps), chars_in(box - 2, bold=True))
