@@ -38,8 +38,8 @@ from .stats.models.fit import Fit as Fit
 from .stats.models.regression import regress as regress
 from .stats.models.quantile_regression import quantile_regress as quantile_regress
 from .stats.models.joint_tests import joint_test as joint_test
-from .stats.models.fit_summaries import fit_statistics as fit_statistics
-from .stats.models.fit_summaries import augment as augment
+from .stats.models.goodness_of_fit import fit_statistics as fit_statistics
+from .stats.models.goodness_of_fit import augment as augment
 from .stats.models.tidying import tidy as tidy
 from .stats.correlation import correlate as correlate
 from .stats.clustered_correlation import correlate_clustered as correlate_clustered
@@ -51,7 +51,7 @@ from .stats.medians import median_difference as median_difference
 from .stats.medians import medians as medians
 from .stats.empty_shares import empty_shares as empty_shares
 from .stats.within_case import within_case_sd as within_case_sd
-from .stats.agreement.agreement import agreement as agreement
+from .stats.agreement.estimates import agreement as agreement
 from .stats.patient_values import over_views as over_views
 from .stats.ranks import rank_stability as rank_stability
 from .stats.ranks import rank_frequencies as rank_frequencies
@@ -63,7 +63,7 @@ from .stats.rates import pooled_difference as pooled_difference
 from .stats.contrasts import difference as difference
 from .stats.contrasts import percent_decrease as percent_decrease
 from .stats.missing_bounds import missing_bounds as missing_bounds
-from .stats.mrmc.mrmc import mrmc as mrmc
+from .stats.mrmc.method_comparison import mrmc as mrmc
 from .stats.mrmc.readers import mrmc_components as mrmc_components
 from .stats.mrmc.readers import mrmc_readers as mrmc_readers
 from .stats.planning.power import power as power

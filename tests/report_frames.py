@@ -9,7 +9,7 @@ import pandas as pd
 from report_text import frames_of
 
 import salstats as ss
-from salstats.display.report.model import Settings
+from salstats.display.report.document import Settings
 from salstats.display.report.results import result_sentences
 from salstats.display.report.wording import Words
 from salstats.display.text.labels import Labels

@@ -3,8 +3,8 @@
 from html.parser import HTMLParser
 
 from salstats.display.report.analyses import run_analyses, settled
-from salstats.display.report.model import Settings
-from salstats.display.report.report import compose, labels_of
+from salstats.display.report.composition import compose, labels_of
+from salstats.display.report.document import Settings
 from salstats.display.report.wording import Words
 
 

@@ -51,7 +51,7 @@ class Estimates:
             return []
         return list(self.frame[column].dropna().unique())
 
-    def single(self, column: str) -> Any | None:
+    def only_value(self, column: str) -> Any | None:
         """Return the only value of a column, None where it has several or none."""
         values = self.values(column)
         return values[0] if len(values) == 1 else None
@@ -62,7 +62,7 @@ class Estimates:
             return np.full(len(self.frame), np.nan)
         return numbers_of(self.frame[column], column, self.name)
 
-    def known(self, column: str) -> np.ndarray:
+    def non_missing(self, column: str) -> np.ndarray:
         """Return the numbers of a column that are not missing."""
         numbers = self.numbers(column)
         return numbers[~np.isnan(numbers)]
@@ -71,7 +71,7 @@ class Estimates:
         """Return whether a column has two values, a missing one counting as one."""
         return column in self.frame.columns and self.frame[column].nunique(dropna=False) > 1
 
-    def where(self, rows: Any) -> "Estimates":
+    def subset(self, rows: Any) -> "Estimates":
         """Return some of the rows."""
         return replace(self, frame=self.frame[np.asarray(rows, dtype=bool)].reset_index(drop=True))
 
@@ -85,7 +85,7 @@ class Estimates:
         terms = self.values("term")
         if "equal" not in terms or term not in terms:
             return self
-        return self.where(self.frame["term"] == term)
+        return self.subset(self.frame["term"] == term)
 
     @cached_property
     def varying(self) -> tuple[str, ...]:
@@ -93,19 +93,19 @@ class Estimates:
         return tuple(key for key in self.keys if self.varies(key))
 
     @cached_property
-    def defined(self) -> np.ndarray:
+    def has_estimate(self) -> np.ndarray:
         """True for each row that has an estimate."""
         return ~np.isnan(self.numbers("estimate"))
 
     @cached_property
-    def limited(self) -> np.ndarray:
+    def has_limits(self) -> np.ndarray:
         """True for each row that has a limit."""
         has_low = ~np.isnan(self.numbers("conf_low"))
         has_high = ~np.isnan(self.numbers("conf_high"))
         return has_low | has_high
 
     @cached_property
-    def closing(self) -> np.ndarray:
+    def is_summary_row(self) -> np.ndarray:
         """True for each row that is an average of others or all of them pooled."""
         grouping = self.frame[[key for key in self.keys if key in self.frame.columns]]
         return np.asarray(grouping.isin(LAST).any(axis=1), dtype=bool)
@@ -113,7 +113,7 @@ class Estimates:
     @cached_property
     def term(self) -> str | None:
         """The only term, None where there are several or none."""
-        term = self.single("term")
+        term = self.only_value("term")
         return None if term is None else str(term)
 
     @cached_property
@@ -124,18 +124,18 @@ class Estimates:
     @cached_property
     def procedure(self) -> str | None:
         """The procedure behind `p_adjusted`, None where the frame has none or several."""
-        procedure = self.single("procedure")
+        procedure = self.only_value("procedure")
         return None if procedure is None else str(procedure)
 
     @cached_property
     def is_adjusted(self) -> bool:
         """True if P values were adjusted."""
-        return self.procedure != "none" and len(self.known("p_adjusted")) > 0
+        return self.procedure != "none" and len(self.non_missing("p_adjusted")) > 0
 
     @cached_property
     def is_tested(self) -> bool:
         """True if there are P values."""
-        return len(self.known("p_value")) > 0
+        return len(self.non_missing("p_value")) > 0
 
     def adjusted_by(self, procedure: str | None) -> "Estimates":
         """Return the estimates with the procedure that a caller names for the adjusted P values."""

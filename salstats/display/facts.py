@@ -87,13 +87,13 @@ class Limits:
 
 def limits_of(estimates: Estimates) -> Limits:
     """Return the limits of estimates."""
-    rows = estimates.where(estimates.limited)
+    rows = estimates.subset(estimates.has_limits)
     ends = np.concatenate([rows.numbers("conf_low"), rows.numbers("conf_high")])
     return Limits(
         rows=rows,
-        levels=tuple(float(level) for level in np.unique(rows.known("conf_level"))),
+        levels=tuple(float(level) for level in np.unique(rows.non_missing("conf_level"))),
         family_level=rows.family_level,
-        n_without=int((estimates.defined & ~estimates.limited).sum()),
+        n_without=int((estimates.has_estimate & ~estimates.has_limits).sum()),
         any_infinite=bool(np.isinf(ends).any()),
         any_beyond=bool(beyond_range(rows.frame).any()),
     )
@@ -101,7 +101,7 @@ def limits_of(estimates: Estimates) -> Limits:
 
 def interval_name(estimates: Estimates) -> str:
     """Return "95% CI", "CI" where levels differ, nothing where no row has limits."""
-    return limits_of(estimates).name if estimates.limited.any() else ""
+    return limits_of(estimates).name if estimates.has_limits.any() else ""
 
 
 def with_interval(heading: str, estimates: Estimates, *, beside_p: bool = False) -> str:
@@ -121,7 +121,7 @@ def with_interval(heading: str, estimates: Estimates, *, beside_p: bool = False)
 
 def of_quantile(heading: str, estimates: Estimates) -> str:
     """Return a heading in which "quantile" has its level, where there is a single one: "25% quantile"."""
-    level = estimates.single("quantile")
+    level = estimates.only_value("quantile")
     if level is None:
         return heading
     name = f"{level_text(float(level))}% quantile"
@@ -135,7 +135,7 @@ def _is_unadjusted(estimates: Estimates) -> bool:
 
 def bars_sentence(estimates: Estimates, *, mark: str = "Bars", beside_p: bool = False) -> str:
     """Say briefly what the bars of a figure are: "Bars: 95% percentile intervals, unit: patient."."""
-    if not estimates.limited.any():
+    if not estimates.has_limits.any():
         return NO_LIMITS
     limits = limits_of(estimates)
     level = joined([f"{level_text(value)}%" for value in limits.levels], "or")
@@ -169,7 +169,7 @@ def _brief_kind(kind: str) -> str:
 
 def limits_sentences(estimates: Estimates) -> str:
     """Say in full how limits were made: "95% CI: percentile bootstrap of patients, 1,000 replicates."."""
-    if not estimates.limited.any():
+    if not estimates.has_limits.any():
         return NO_LIMITS
     limits = limits_of(estimates)
     sentences = []
@@ -194,14 +194,14 @@ def limits_sentences(estimates: Estimates) -> str:
 
 def _full_kind(kind: str, limited: Estimates) -> str:
     """Return the name of an interval in a note, with the units that were resampled or clustered."""
-    rows = limited.where(limited.frame["interval"] == kind)
-    unit = rows.single("unit")
+    rows = limited.subset(limited.frame["interval"] == kind)
+    unit = rows.only_value("unit")
     record = interval_by_name(kind, rows.term)
     if record is not None and record.kind == "bootstrap":
         resampled = "" if unit is None else f" of {plural(str(unit))}"
         return f"{record.label}{resampled}{replicates_text(rows)}"
     text = kind if record is None else record.label
-    covariance = COVARIANCES.get(str(rows.single("covariance")))
+    covariance = COVARIANCES.get(str(rows.only_value("covariance")))
     if covariance is not None:
         text += f", {covariance.label} covariances"
     if unit is not None and _is_clustered(record, rows):
@@ -221,7 +221,7 @@ def _is_clustered(record: Interval | None, rows: Estimates) -> bool:
 
 def _family_sentence(limits: Limits) -> str:
     """Say at which level all limits of a family hold together, and at which each of them does."""
-    has_several_families = len(np.unique(limits.rows.known("n_tests"))) > 1
+    has_several_families = len(np.unique(limits.rows.non_missing("n_tests"))) > 1
     subject = "Those of a family" if has_several_families else "All of them"
     family_level = short_level_text(limits.family_level or 0)
     levels = joined([f"{short_level_text(level)}%" for level in limits.levels], "and")
@@ -230,7 +230,7 @@ def _family_sentence(limits: Limits) -> str:
 
 def replicates_text(estimates: Estimates) -> str:
     """Return the number of replicates as the end of a clause: ", 1,000 replicates"; "" where unknown."""
-    n_replicates = estimates.single("n_replicates")
+    n_replicates = estimates.only_value("n_replicates")
     if n_replicates is None:
         return ""
     return f", {counted(float(n_replicates), 'replicate')}"
@@ -238,7 +238,7 @@ def replicates_text(estimates: Estimates) -> str:
 
 def doubt_sentences(estimates: Estimates) -> str:
     """Say for which population limits hold, and what makes estimates doubtful."""
-    limited = estimates.where(estimates.limited)
+    limited = estimates.subset(estimates.has_limits)
     return paragraph(inference_text(limited.values("inference_to")), caution_note(estimates.frame))
 
 
@@ -254,7 +254,7 @@ def interval_caption(estimates: Estimates, *, mark: str = "Bars", beside_p: bool
     """
     return paragraph(
         bars_sentence(estimates, mark=mark, beside_p=beside_p),
-        weights_sentence(estimates.where(estimates.limited)),
+        weights_sentence(estimates.subset(estimates.has_limits)),
         doubt_sentences(estimates),
     )
 
@@ -262,7 +262,7 @@ def interval_caption(estimates: Estimates, *, mark: str = "Bars", beside_p: bool
 def weights_sentence(estimates: Estimates) -> str:
     """Say how scores are weighted, where they have different weights."""
     weights = [value for value in estimates.values("weights") if MEMBERS not in str(value)]
-    return weights_text(weights, noun(str(estimates.single("unit") or "unit")))
+    return weights_text(weights, noun(str(estimates.only_value("unit") or "unit")))
 
 
 def count_sentence(estimates: Estimates, what: str = "score", missing: str = "undefined") -> str:
@@ -271,25 +271,25 @@ def count_sentence(estimates: Estimates, what: str = "score", missing: str = "un
     `what` is the noun of an observation, `missing` the words for those that are missing. Averages and pooled
     rows are counted apart; estimates that are not drawn count among the missing.
     """
-    single = estimates.where(~estimates.closing)
+    single = estimates.subset(~estimates.is_summary_row)
     if not len(single):
         single = estimates
     # an estimate of no observations has no value
     is_empty = single.numbers("n") == 0
-    counted_rows = single if is_empty.all() else single.where(~is_empty)
-    n = counted_rows.known("n")
+    counted_rows = single if is_empty.all() else single.subset(~is_empty)
+    n = counted_rows.non_missing("n")
     if not len(n):
         return ""
     text = f"n, {counted_range(n, what)}{_units_text(counted_rows, n, what)}"
     if counted_rows.values("n_readers"):
-        text += f" by {counted_range(counted_rows.known('n_readers'), 'reader')}"
+        text += f" by {counted_range(counted_rows.non_missing('n_readers'), 'reader')}"
     if len(counted_rows) > 1:
         text += " each"
     text += _closing_counts(estimates)
     if is_empty.any() and not is_empty.all():
         text += ", where any is defined"
     if counted_rows.values("n_positive"):
-        text += f" ({count_range(counted_rows.known('n_positive'))} positive)"
+        text += f" ({count_range(counted_rows.non_missing('n_positive'))} positive)"
     return f"{text}{_missing_text(single, missing)}."
 
 
@@ -305,8 +305,8 @@ def _missing_text(estimates: Estimates, missing: str) -> str:
 
 def _units_text(estimates: Estimates, n: np.ndarray, what: str) -> str:
     """Return the units behind a count, "" where each observation is a unit: " of 80 patients"."""
-    unit = estimates.single("unit")
-    n_units = estimates.known("n_units")
+    unit = estimates.only_value("unit")
+    n_units = estimates.non_missing("n_units")
     if unit is None or not len(n_units):
         return ""
     if noun(str(unit)) == noun(what) and np.array_equal(n, n_units):
@@ -316,19 +316,19 @@ def _units_text(estimates: Estimates, n: np.ndarray, what: str) -> str:
 
 def _closing_counts(estimates: Estimates) -> str:
     """Return the counts of averages and pooled rows, "" if there are no other rows: " (Average, 1,000)"."""
-    if estimates.closing.all():
+    if estimates.is_summary_row.all():
         return ""
     texts = []
     for name in LAST:
-        rows = estimates.where(estimates.frame[list(estimates.keys)].eq(name).any(axis=1))
-        if len(rows.known("n")):
-            texts.append(f"{name}, {count_range(rows.known('n'))}")
+        rows = estimates.subset(estimates.frame[list(estimates.keys)].eq(name).any(axis=1))
+        if len(rows.non_missing("n")):
+            texts.append(f"{name}, {count_range(rows.non_missing('n'))}")
     return f" ({'; '.join(texts)})" if texts else ""
 
 
 def clustering_sentence(estimates: Estimates, what: str = "pair") -> str:
     """Say whether limits and P values are clustered by unit, where a unit has several pairs."""
-    unit = estimates.single("unit")
+    unit = estimates.only_value("unit")
     if unit is None or not (estimates.numbers("n_units") < estimates.numbers("n")).any():
         return ""
     if estimates.values("interval") == ["cr2"]:
@@ -338,7 +338,7 @@ def clustering_sentence(estimates: Estimates, what: str = "pair") -> str:
 
 def undefined_sentence(estimates: Estimates) -> str:
     """Say how many replicates were undefined, "" where all were defined."""
-    n_undefined = estimates.known("n_undefined")
+    n_undefined = estimates.non_missing("n_undefined")
     if not len(n_undefined) or not n_undefined.max():
         return ""
     replicates = replicates_text(estimates).replace(",", " of", 1) or " replicates"
@@ -347,7 +347,7 @@ def undefined_sentence(estimates: Estimates) -> str:
 
 def not_drawn_sentence(estimates: Estimates, labels: Labels, columns: Sequence[str]) -> str:
     """Name the estimates without a value, which a figure does not draw."""
-    rows = estimates.where(~estimates.defined).frame[list(columns)].to_dict("records")
+    rows = estimates.subset(~estimates.has_estimate).frame[list(columns)].to_dict("records")
     names: dict[str, None] = {}
     for row in rows:
         texts = [labels.value(str(column), value) for column, value in row.items()]
@@ -375,7 +375,7 @@ def p_value_text(estimates: Estimates) -> str:
     if not estimates.is_tested:
         return ""
     text = "P values: two-sided"
-    tested = estimates.where(~np.isnan(estimates.numbers("p_value")))
+    tested = estimates.subset(~np.isnan(estimates.numbers("p_value")))
     names = [_test_name(tested, str(test)) for test in tested.values("test")]
     if names:
         return f"{text} {joined(names, 'or')}"
@@ -399,7 +399,7 @@ def adjustment_text(estimates: Estimates) -> str:
     texts = []
     if estimates.procedure is not None:
         texts.append(procedure_name(estimates.procedure))
-    sizes = np.unique(estimates.known("n_tests"))
+    sizes = np.unique(estimates.non_missing("n_tests"))
     if len(sizes) == 1:
         texts.append(counted(sizes[0], "test"))
     elif len(sizes) == 2:

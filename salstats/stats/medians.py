@@ -10,7 +10,7 @@ import pandas as pd
 from salstats.checks import check_draws, check_level
 from salstats.errors import warn
 from salstats.frames import DEFAULT_BY, ColumnCodes, estimates_frame
-from salstats.metrics.registry import known_metric
+from salstats.metrics.registry import registered_metric
 from salstats.stats.adjust import adjust_unless_none, check_procedure
 from salstats.stats.engine.comparisons import compared_rows, one_sided_pairs
 from salstats.stats.engine.design import (
@@ -249,7 +249,7 @@ def _score_ranges(scores: pd.DataFrame, groups: np.ndarray) -> list[tuple[float,
     first_rows = np.unique(groups, return_index=True)[1]
     ranges = []
     for group, row in enumerate(first_rows):
-        metric = known_metric(scores["metric"].iloc[row])
+        metric = registered_metric(scores["metric"].iloc[row])
         low, high = 0.0, 1.0
         if metric is not None:
             low, high = float(metric.low), float(metric.high)

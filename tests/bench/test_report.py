@@ -8,7 +8,7 @@ from timing import seconds
 
 import salstats as ss
 from salstats.display.report.analyses import run_analyses, settled
-from salstats.display.report.model import Settings
+from salstats.display.report.document import Settings
 
 N_ROWS = 100_000
 # the figure to reach

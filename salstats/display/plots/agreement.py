@@ -11,14 +11,14 @@ from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import interval_caption
 from salstats.display.plots.layout.axis_ticks import number_axes
 from salstats.display.plots.layout.captions import scope_note
-from salstats.display.plots.layout.drawing import barred_rows
-from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.estimate_drawing import barred_rows
+from salstats.display.plots.layout.figure import plot_function
 from salstats.display.plots.layout.panel_grid import group_titles, panel_grid
 from salstats.display.plots.layout.points import CELL_POINTS, RASTER_POINTS, cell_layers
 from salstats.display.plots.layout.theme import GUIDE, PALETTE
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
-from salstats.stats.agreement.comparing import differences
+from salstats.stats.agreement.readings_of_groups import differences
 
 #: Height of a panel as a multiple of its width.
 _HEIGHT_SHARE = 0.8
@@ -41,7 +41,7 @@ _LINES = {
 _MARK_SIZES = (0.9, 3.0)
 
 
-@figures
+@plot_function
 def plot_agreement(
     scores: pd.DataFrame,
     limits: pd.DataFrame,
@@ -124,7 +124,7 @@ def plot_agreement(
         + _mark_layers(points)
         + _line_layers(frame)
         + number_axes(grid.panel_width, height)
-        + grid.look(
+        + grid.elements(
             height,
             x=f"Mean {score}",
             y=f"Difference in {score}",
@@ -216,7 +216,7 @@ def _mark_layers(points: pd.DataFrame) -> list[Any]:
 def _notes(limits: Estimates, points: pd.DataFrame) -> list[str]:
     """Sentences of the caption on the difference, lines, marks and bands."""
     notes = []
-    pair = limits.single("pair")
+    pair = limits.only_value("pair")
     if pair is not None:
         notes.append(f"Difference: {pair}.")
     notes.append("Solid line: bias; dashed: limits that hold 95% of differences.")

@@ -9,7 +9,7 @@ import plotnine as p9
 
 from salstats.checks import check_choice
 from salstats.display.plots.layout.captions import groups_without_note, scope_note
-from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.figure import plot_function
 from salstats.display.plots.layout.figure_rows import dodge_offsets, row_layout
 from salstats.display.plots.layout.legends import group_scales, method_labels
 from salstats.display.plots.layout.points import RASTER_POINTS
@@ -28,7 +28,7 @@ _SHARED_HALF_MM = 0.8
 _SINGLE_HALF_MM = 1.3
 
 
-@figures
+@plot_function
 def plot_box(
     scores: pd.DataFrame,
     *,
@@ -130,7 +130,7 @@ def plot_box(
         p9.ggplot()
         + rows.layers()
         + _layers(drawn, points, _SHARED_HALF_MM if legend else _SINGLE_HALF_MM)
-        + grid.look(axis_title, notes, legend)
+        + grid.elements(axis_title, notes, legend)
         + group_scales(methods, references, ("color", "fill"), grid.width, labels=names)
         + p9.theme(legend_key_size=8)
     )

@@ -14,7 +14,7 @@ from salstats.display.estimates import Estimates, read_estimates
 from salstats.display.facts import clustering_sentence, p_value_sentence
 from salstats.display.plots.layout.axis_ticks import tick_texts
 from salstats.display.plots.layout.captions import scope_note
-from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.figure import plot_function
 from salstats.display.plots.layout.legends import centred_justification
 from salstats.display.plots.layout.panel_grid import BOTTOM_MM, GAP_MM, panel_grid
 from salstats.display.plots.layout.text_fit import (
@@ -38,7 +38,7 @@ from salstats.display.plots.layout.theme import (
 )
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.correlation import covariates_note
-from salstats.display.text.format import MISSING, count_range, fixed_text, joined, p_used
+from salstats.display.text.format import MISSING, count_range, fixed_text, joined, reported_p
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
 from salstats.stats.engine.coefficients import RECORDS as COEFFICIENTS
@@ -93,7 +93,7 @@ class _Dimensions:
     panels: list[str]
 
 
-@figures
+@plot_function
 def plot_correlation(
     correlations: pd.DataFrame,
     *,
@@ -203,7 +203,7 @@ def plot_correlation(
         + p9.geom_tile(p9.aes(fill="shown"), width=0.97, height=0.97 * tile_height, color=GUIDE, size=0.2)
         + number_layers
         + _scales(legend_title, column_names.texts, row_names, tile_height)
-        + grid.look(
+        + grid.elements(
             height,
             notes=[
                 scope_note(frame, names, [column for column in groups if column not in varying_groups]),
@@ -266,7 +266,7 @@ def _checked(correlations: object) -> tuple[Estimates, list[str], str]:
             f"correlations holds {len(terms)} kinds of coefficient ({quoted(terms)}); keep one, as in "
             f"correlations.query('term == {terms[0]!r}')"
         )
-    if not estimates.defined.any():
+    if not estimates.has_estimate.any():
         raise SalstatsError(
             f"correlations has nothing to draw: every estimate is missing ({len(frame)} rows)"
         )
@@ -414,7 +414,7 @@ def _tiles(placed: pd.DataFrame, alpha: float | None, tile_height: float) -> pd.
 
     `weak` is whether P is not below `alpha`; the colour of such tiles and of undefined ones shows 0.
     """
-    p_values = np.array([p_used(row) for row in placed.to_dict("records")])
+    p_values = np.array([reported_p(row) for row in placed.to_dict("records")])
     weak = np.zeros(len(placed), dtype=bool) if alpha is None else p_values >= alpha
     estimate = placed["estimate"]
     return placed.assign(
@@ -452,7 +452,7 @@ def _notes(
 ) -> list[str]:
     """Sentences of the caption on weak coefficients, P values, undefined ones and the number of pairs."""
     notes = []
-    is_tested = correlations.is_tested or len(correlations.known("p_adjusted")) > 0
+    is_tested = correlations.is_tested or len(correlations.non_missing("p_adjusted")) > 0
     if alpha is not None and is_tested:
         weak_tiles = "Grey on white" if has_numbers else "White"
         comparison = f"{weak_tiles}: P ≥" if tiles["weak"].any() else "All P <"

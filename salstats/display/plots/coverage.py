@@ -10,7 +10,7 @@ import plotnine as p9
 
 from salstats.checks import check_columns, check_frame
 from salstats.display.plots.layout.axis_ticks import axis_breaks, tick_texts
-from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.figure import plot_function
 from salstats.display.plots.layout.legends import legend_columns
 from salstats.display.plots.layout.panel_grid import panel_grid
 from salstats.display.plots.layout.text_fit import text_mm
@@ -36,7 +36,7 @@ class _LineStyle(NamedTuple):
     linetype: Any
 
 
-@figures
+@plot_function
 def plot_coverage(
     coverage: pd.DataFrame,
     *,
@@ -125,7 +125,7 @@ def plot_coverage(
             labels=tick_texts,
             minor_breaks=[],
         )
-        + grid.look(
+        + grid.elements(
             height,
             x="Units",
             y="Coverage of 95% intervals (%)",

@@ -18,13 +18,13 @@ from salstats.display.facts import (
     with_interval,
 )
 from salstats.display.plots.layout.captions import margin_notes, p_below, significance_level
-from salstats.display.plots.layout.drawing import Drawing, guide_lines, margin_lines, prepare
-from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.estimate_drawing import Drawing, guide_lines, margin_lines, prepare
+from salstats.display.plots.layout.figure import plot_function
 from salstats.display.plots.layout.figure_rows import place_rows
-from salstats.display.plots.layout.legends import looks
+from salstats.display.plots.layout.legends import method_styles
 from salstats.display.plots.layout.row_panels import figure_width, fitting_rows, row_figure
 from salstats.display.plots.layout.theme import PALETTE
-from salstats.display.text.format import MINUS, STYLES, interval_text, p_used
+from salstats.display.text.format import MINUS, STYLES, interval_text, reported_p
 from salstats.display.text.labels import LAST, Labels
 from salstats.display.text.margins import margin_marks, pairs_as_methods
 from salstats.display.text.vocabulary import CONTRASTS, TERMS, in_sentence
@@ -38,7 +38,7 @@ _INCONCLUSIVE = "inconclusive"
 _VERDICT_RANKS = {"lower": 0, _INCONCLUSIVE: 1, "higher": 2}
 
 
-@figures
+@plot_function
 def plot_decrease(
     decrease: pd.DataFrame,
     *,
@@ -111,7 +111,7 @@ def plot_decrease(
     contrasts = check_contrasts(decrease)
     names = Labels(labels, contrasts.frame)
     drawing = prepare(pairs_as_methods(contrasts, names), names)
-    drawn = drawing.estimates.where(drawing.estimates.defined)
+    drawn = drawing.estimates.subset(drawing.estimates.has_estimate)
     row = drawing.row
     # where methods are the rows, each has its own loss
     sort_method = next(iter(drawing.methods), None) if row != "method" else None
@@ -170,7 +170,7 @@ def plot_decrease(
 
 def _mark_colours(frame: pd.DataFrame, drawing: Drawing) -> pd.Series | str:
     """Colour of the mark of each row, or of all marks if there are no methods."""
-    styles = looks(drawing.methods, drawing.references, drawing.labels)
+    styles = method_styles(drawing.methods, drawing.references, drawing.labels)
     if not styles:
         return PALETTE[0]
     colour_of = {method: style.colour for method, style in styles.items()}
@@ -206,9 +206,9 @@ def verdicts(contrasts: Estimates) -> pd.Series:
         sides, _ = split_verdicts(frame["verdict"].fillna(_INCONCLUSIVE))
         return pd.Series(sides, dtype=str)
     is_conclusive = np.ones(len(contrasts), dtype=bool)
-    p_values = np.array([p_used(row) for row in frame.to_dict("records")])
+    p_values = np.array([reported_p(row) for row in frame.to_dict("records")])
     has_p_values = bool((~np.isnan(p_values)).any())
-    has_limits = bool(contrasts.limited.any())
+    has_limits = bool(contrasts.has_limits.any())
     if has_limits:
         is_conclusive &= (contrasts.numbers("conf_low") > 0) | (contrasts.numbers("conf_high") < 0)
     if has_p_values:
@@ -234,7 +234,7 @@ def loss_order(
     """
     for column, value in (("metric", _first_value(contrasts, labels, "metric")), ("method", method)):
         if value is not None and contrasts.values(column) and column != row:
-            contrasts = contrasts.where(contrasts.frame[column] == value)
+            contrasts = contrasts.subset(contrasts.frame[column] == value)
     sides = verdicts(contrasts)
     loss = losses(contrasts)
     metrics = contrasts.values("metric")
@@ -271,7 +271,7 @@ def _first_value(contrasts: Estimates, labels: Labels, column: str) -> Any:
 
 def reference_text(contrasts: Estimates, labels: Labels) -> str:
     """Return the label of the reference within a sentence."""
-    reference = contrasts.single("reference")
+    reference = contrasts.only_value("reference")
     return "reference" if reference is None else in_sentence(labels.value("reference", reference))
 
 
@@ -300,7 +300,7 @@ def interval_texts(estimates: Estimates, digits: int, style: str) -> list[str]:
 
 def significance_rule(contrasts: Estimates, style: str) -> str:
     """Return the rule that makes a contrast conclusive, such as "interval excludes 0", "" without one."""
-    rules = ["interval excludes 0"] if contrasts.limited.any() else []
+    rules = ["interval excludes 0"] if contrasts.has_limits.any() else []
     if contrasts.is_adjusted:
         rules.append(f"adjusted {p_below(contrasts, style)}")
     elif not contrasts.values("verdict") and contrasts.is_tested:

@@ -26,13 +26,19 @@ from salstats.display.plots.layout.captions import (
     margin_notes,
     scope_note,
 )
-from salstats.display.plots.layout.drawing import drawn_rows, guide_at, margin_lines, panel_texts, quantity
-from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.estimate_drawing import (
+    drawn_rows,
+    guide_at,
+    margin_lines,
+    panel_texts,
+    quantity_label,
+)
+from salstats.display.plots.layout.figure import plot_function
 from salstats.display.plots.layout.figure_rows import PlacedRows, count_closing, row_layout
 from salstats.display.plots.layout.row_panels import fitting_rows, panel_fits, row_figure
 from salstats.display.plots.layout.text_fit import LABEL_CHARS, crossed, indented, short_labels
 from salstats.display.plots.layout.theme import COLUMN_MM
-from salstats.display.text.format import STYLES, count_range, count_text, p_used, row_p_text
+from salstats.display.text.format import STYLES, count_range, count_text, reported_p, row_p_text
 from salstats.display.text.labels import LAST, Labels
 from salstats.display.text.margins import pairs_as_methods
 from salstats.display.text.models import (
@@ -62,7 +68,7 @@ class _Entry(NamedTuple):
     is_bold: bool
 
 
-@figures
+@plot_function
 def plot_forest(
     estimates: pd.DataFrame,
     *,
@@ -134,7 +140,7 @@ def plot_forest(
     if ratio:
         prepared, cut_note = bars_on_log_axis(prepared)
     frame = drawn_rows(prepared)
-    drawn = prepared.where(prepared.defined)
+    drawn = prepared.subset(prepared.has_estimate)
     term = None if "term" in row_columns else drawn.term
     frame["panel"] = crossed(frame, _panel_texts(drawn, names, row_columns, term))
     columns = _text_columns(
@@ -233,7 +239,7 @@ def _panel_texts(
 ) -> dict[str, dict[Any, str]]:
     """Return the labels that titles of panels consist of."""
     further_columns = []
-    if "method" not in row_columns and drawn.single("method") is not None:
+    if "method" not in row_columns and drawn.only_value("method") is not None:
         # no row and no legend names the method
         further_columns.append("method")
     return panel_texts(drawn, labels, None, term, *further_columns)
@@ -335,7 +341,7 @@ def _column_heading(estimates: Estimates, labels: Labels, term: str | None, rati
     elif term in CONTRASTS:
         heading = TERMS[term].heading
     else:
-        heading = quantity(None, term, labels)
+        heading = quantity_label(None, term, labels)
     return with_interval(heading, estimates)
 
 
@@ -350,7 +356,7 @@ def _text_columns(
     columns[heading] = interval_texts(estimates, digits, style)
     if p_values:
         rows = estimates.frame.to_dict("records")
-        if all(np.isnan(p_used(row)) for row in rows):
+        if all(np.isnan(reported_p(row)) for row in rows):
             raise SalstatsError("p_values=True needs a column p_value or p_adjusted with values")
         columns["P"] = [row_p_text(row, style) for row in rows]
     return columns
@@ -371,4 +377,4 @@ def _axis_title(estimates: Estimates, labels: Labels, term: str | None, ratio: b
         return axis_text(f"{effect}, {outcome}" if outcome else effect, estimates)
     if term is None and is_agreement(estimates.frame):
         return axis_text(common_label(estimates.values("term")) or "Agreement", estimates)
-    return axis_text(quantity(estimates.single("metric"), term, labels), estimates)
+    return axis_text(quantity_label(estimates.only_value("metric"), term, labels), estimates)

@@ -9,7 +9,7 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import check_columns, check_frame, check_numeric, quoted
-from salstats.display.plots.layout.gallery_plan import Plan
+from salstats.display.plots.layout.gallery_layout import GalleryLayout
 from salstats.display.plots.layout.overlay_layers import bar_layers
 from salstats.display.plots.layout.overlay_picture import Picture
 from salstats.display.plots.layout.overlay_sheet import TAG_PT, Band, Placed, lay_out
@@ -40,7 +40,7 @@ def gallery(
     rows: Sequence["Row"],
     pictures: Mapping[str, Sequence[Picture]],
     values: "PanelScores",
-    layout: Plan,
+    layout: GalleryLayout,
     *,
     cases: pd.DataFrame,
     labels: Labels,

@@ -18,8 +18,14 @@ from salstats.display.plots.decrease import (
     sorted_note,
 )
 from salstats.display.plots.layout.captions import axis_text, margin_notes
-from salstats.display.plots.layout.drawing import Drawing, guide_lines, margin_lines, prepare, quantity
-from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.estimate_drawing import (
+    Drawing,
+    guide_lines,
+    margin_lines,
+    prepare,
+    quantity_label,
+)
+from salstats.display.plots.layout.figure import plot_function
 from salstats.display.plots.layout.figure_rows import place_rows
 from salstats.display.plots.layout.row_panels import row_figure
 from salstats.display.text.format import STYLES, fixed_text
@@ -35,7 +41,7 @@ SORTS = ("auto", "decrease", "estimate", "labels")
 _MAX_COLUMNS = 3
 
 
-@figures
+@plot_function
 def plot_intervals(
     estimates: pd.DataFrame,
     *,
@@ -154,7 +160,7 @@ def plot_intervals(
 
 def _reference(contrasts: Estimates, means: Estimates) -> str | None:
     """Return the reference of the contrasts if it is a method of the estimates."""
-    reference = contrasts.single("reference")
+    reference = contrasts.only_value("reference")
     return str(reference) if reference in means.values("method") else None
 
 
@@ -234,7 +240,7 @@ def _axis_title(drawing: Drawing) -> str:
         return contrast_title(estimates, labels, drawing.term)
     if is_marginal(estimates):
         return axis_text(marginal_text(estimates, labels), estimates)
-    return axis_text(quantity(estimates.single("metric"), drawing.term, labels), estimates)
+    return axis_text(quantity_label(estimates.only_value("metric"), drawing.term, labels), estimates)
 
 
 def _n_columns(drawing: Drawing) -> int:

@@ -13,7 +13,7 @@ from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import count_sentence
 from salstats.display.plots.layout.axis_ticks import tick_texts
 from salstats.display.plots.layout.captions import scope_note
-from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.figure import plot_function
 from salstats.display.plots.layout.panel_grid import BOTTOM_MM, group_titles, panel_grid
 from salstats.display.plots.layout.text_fit import NAME_CHARS, label_chars, names_below, short_labels, text_mm
 from salstats.display.plots.layout.theme import (
@@ -54,7 +54,7 @@ _BLUE = PALETTE[0]
 _LIGHT_BLUE = "#A9C4E0"
 
 
-@figures
+@plot_function
 def plot_ranks(
     ranks: pd.DataFrame,
     *,
@@ -152,7 +152,7 @@ def plot_ranks(
         + p9.scale_x_continuous(breaks=_rank_breaks(n_ranks), labels=tick_texts, minor_breaks=[])
         + p9.scale_y_continuous(breaks=list(y_of_method.values()), labels=written_names, minor_breaks=[])
         + p9.coord_cartesian(xlim=(1 - margin, n_ranks + margin), ylim=(0.5 - len(order), 0.5), expand=False)
-        + grid.look(height, x="Rank", notes=notes, further=_LEGEND_MM if blob_layers else 0.0)
+        + grid.elements(height, x="Rank", notes=notes, further=_LEGEND_MM if blob_layers else 0.0)
         + p9.theme(
             axis_line_y=p9.element_blank(),
             axis_ticks_major_y=p9.element_blank(),
@@ -165,7 +165,7 @@ def plot_ranks(
     return grid.pages(figure, height)
 
 
-@figures
+@plot_function
 def plot_significance(
     significance: pd.DataFrame,
     *,
@@ -266,7 +266,7 @@ def plot_significance(
             limits=(0.5 - n, 0.5),
             expand=(0, 0),
         )
-        + grid.look(
+        + grid.elements(
             height,
             notes=[
                 scope_note(frame, names, ("metric", "task")),
@@ -343,13 +343,13 @@ def _rank_shares(
 
 def _lines_note(ranks: Estimates) -> str:
     """Sentence on the lines, "" where there are none."""
-    level = ranks.single("conf_level")
-    if level is None or not ranks.limited.any():
+    level = ranks.only_value("conf_level")
+    if level is None or not ranks.has_limits.any():
         return ""
     percent = f"{100 * float(level):.10g}%"
-    if ranks.single("interval") == "pairwise tests":
+    if ranks.only_value("interval") == "pairwise tests":
         return f"Lines: joint {percent} confidence limits, from tests of every two."
-    n_replicates = ranks.single("n_replicates")
+    n_replicates = ranks.only_value("n_replicates")
     number = "" if n_replicates is None else f" {count_text(n_replicates)}"
     return f"Lines: where the rank lies in {percent} of{number} replicates."
 
@@ -368,7 +368,7 @@ def _blobs_note(ranks: pd.DataFrame, frequencies: pd.DataFrame | None) -> str:
 
 def _scheme_note(ranks: Estimates) -> str:
     """Sentence on the scheme by which methods are ranked, "" if it is not known."""
-    record = RECORDS.get(str(ranks.single("scheme")))
+    record = RECORDS.get(str(ranks.only_value("scheme")))
     return "" if record is None else f"Ranked by {record.label}."
 
 

@@ -11,8 +11,8 @@ from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import interval_caption, not_drawn_sentence
 from salstats.display.plots.layout.axis_ticks import number_axes
 from salstats.display.plots.layout.captions import scope_note
-from salstats.display.plots.layout.drawing import drawn_rows, further_column
-from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.estimate_drawing import drawn_rows, further_column
+from salstats.display.plots.layout.figure import plot_function
 from salstats.display.plots.layout.panel_grid import panel_grid
 from salstats.display.plots.layout.text_fit import crossed, label_chars, short_labels, text_mm
 from salstats.display.plots.layout.theme import COLUMN_MM, GUIDE, LINE_MM, MUTED, PAGE_MM, REFERENCE
@@ -28,7 +28,7 @@ _NAME_CHARS = 32
 _NAME_LINES = 3
 
 
-@figures
+@plot_function
 def plot_readers(
     readers: pd.DataFrame,
     *,
@@ -121,7 +121,7 @@ def plot_readers(
             expand=(0, 0),
         )
         + x_axis
-        + grid.look(
+        + grid.elements(
             height,
             x=_x_title(estimates, names),
             notes=[
@@ -171,12 +171,12 @@ def _mean_layers(means: pd.DataFrame) -> list[Any]:
 
 def _are_areas(readers: Estimates) -> bool:
     """Return whether the performance of readers is an area under the ROC curve."""
-    return readers.single("figure") == "auc"
+    return readers.only_value("figure") == "auc"
 
 
 def _x_title(readers: Estimates, names: Labels) -> str:
     """Return the title of the horizontal axis."""
     if _are_areas(readers):
         return "Area under the ROC curve"
-    metric = readers.single("metric")
+    metric = readers.only_value("metric")
     return "Mean score" if metric is None else f"Mean {names.value('metric', metric)}"

@@ -18,8 +18,8 @@ from salstats.display.plots.layout.captions import (
     is_ratio,
     scope_note,
 )
-from salstats.display.plots.layout.drawing import Drawing, drawn_rows, further_column
-from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.estimate_drawing import Drawing, drawn_rows, further_column
+from salstats.display.plots.layout.figure import plot_function
 from salstats.display.plots.layout.figure_rows import PlacedRows, dodge_offsets, place_rows, row_layout
 from salstats.display.plots.layout.legends import method_labels
 from salstats.display.plots.layout.row_panels import row_figure
@@ -50,7 +50,7 @@ class _Models(NamedTuple):
     texts: dict[str, str]
 
 
-@figures
+@plot_function
 def plot_regression(
     terms: pd.DataFrame,
     *,
@@ -106,9 +106,9 @@ def plot_regression(
     ('Coefficient, IoU (95% CI)', ['Elongation', 'Relative size'])
     """
     coefficients = read_estimates(terms, "terms", ("estimate", "term"))
-    coefficients = coefficients.where(is_coefficient(coefficients.frame))
+    coefficients = coefficients.subset(is_coefficient(coefficients.frame))
     if not intercept:
-        coefficients = coefficients.where(coefficients.frame["term"] != INTERCEPT)
+        coefficients = coefficients.subset(coefficients.frame["term"] != INTERCEPT)
         if not len(coefficients):
             raise SalstatsError("terms holds only intercepts; pass intercept=True to draw them")
     ratio = is_ratio(coefficients)

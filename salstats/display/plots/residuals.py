@@ -11,7 +11,7 @@ import plotnine as p9
 from salstats.checks import check_by, check_columns, check_frame, check_numeric, quoted
 from salstats.display.plots.layout.axis_ticks import number_axes
 from salstats.display.plots.layout.captions import distinct, scope_note
-from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.figure import plot_function
 from salstats.display.plots.layout.panel_grid import group_titles, panel_grid
 from salstats.display.plots.layout.points import CELL_POINTS, RASTER_POINTS, cell_layers
 from salstats.display.plots.layout.theme import COLUMN_MM, GUIDE, PAGE_MM, PALETTE
@@ -46,7 +46,7 @@ class _ModelPanels:
     lines: pd.DataFrame
 
 
-@figures
+@plot_function
 def plot_residuals(
     augmented: pd.DataFrame,
     *,
@@ -156,7 +156,7 @@ def plot_residuals(
         + curve_layers
         + p9.geom_point(data=ringed, shape="o", size=1.8, fill="none", color=PALETTE[1], stroke=0.4)
         + number_axes(grid.panel_width, height)
-        + grid.look(height, notes=notes, further=_LEGEND_MM if has_cells else 0.0)
+        + grid.elements(height, notes=notes, further=_LEGEND_MM if has_cells else 0.0)
         + p9.theme(axis_title=p9.element_blank())
     )
     return grid.pages(figure, height)

@@ -12,8 +12,8 @@ from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import interval_caption, not_drawn_sentence
 from salstats.display.plots.layout.axis_ticks import number_axes, tick_texts
 from salstats.display.plots.layout.captions import scope_note
-from salstats.display.plots.layout.drawing import barred_rows, drawn_rows, quantity
-from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.estimate_drawing import barred_rows, drawn_rows, quantity_label
+from salstats.display.plots.layout.figure import plot_function
 from salstats.display.plots.layout.legends import group_scales
 from salstats.display.plots.layout.panel_grid import panel_grid
 from salstats.display.plots.layout.text_fit import short_labels
@@ -32,7 +32,7 @@ _MAX_COLUMNS = 3
 _HEIGHT_SHARE = 0.62
 
 
-@figures
+@plot_function
 def plot_thresholds(
     sweep: pd.DataFrame, *, labels: Any = None, n_panels: int | None = None, width: float | None = None
 ) -> list[p9.ggplot]:
@@ -82,7 +82,7 @@ def plot_thresholds(
     """
     names = Labels(labels, check_frame(sweep, "sweep"))
     estimates, missing_note = _checked(sweep, names)
-    metric = estimates.single("metric")
+    metric = estimates.only_value("metric")
     larger_is_better = metric is None or direction(metric) >= 0
     rows = _in_panels(estimates.frame, names, n_panels)
     rows["best"] = _is_best(rows, larger_is_better)
@@ -114,7 +114,7 @@ def plot_thresholds(
         + p9.geom_point(p9.aes(fill="name"), rows[rows["best"]], show_legend=False, **best_mark)
         + group_scales(texts, (), ("color", "shape", "linetype", "fill"), grid.width, labels=names)
         + number_axes(grid.panel_width, height)
-        + grid.look(
+        + grid.elements(
             height,
             x=names.column("threshold"),
             y=_y_title(estimates, names),
@@ -210,12 +210,12 @@ def _y_title(estimates: Estimates, names: Labels) -> str:
     label = names.column("estimate")
     if label != Labels().column("estimate"):
         return label
-    metric = estimates.single("metric")
+    metric = estimates.only_value("metric")
     term = estimates.term
     if metric is not None and not estimates.values("term"):
         # estimates of a sweep without a column `term` are means
         term = "mean"
-    return quantity(metric, term, names)
+    return quantity_label(metric, term, names)
 
 
 def _best_note(estimates: Estimates, larger_is_better: bool) -> str:

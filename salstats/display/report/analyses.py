@@ -12,7 +12,7 @@ import pandas as pd
 import salstats as ss
 from salstats.checks import check_columns, quoted
 from salstats.display.report.calls import COMPARED, SCORED, assigned, call_text
-from salstats.display.report.model import Settings
+from salstats.display.report.document import Settings
 from salstats.display.report.ranking import compared_rows, first_means
 from salstats.display.report.wording import pooled_rows
 from salstats.display.text.format import counted, joined
@@ -26,7 +26,7 @@ from salstats.frames import (
     warn_of_doubtful_scores,
 )
 from salstats.jobs import not_counting
-from salstats.metrics.registry import has_true_zero, known_metric
+from salstats.metrics.registry import has_true_zero, registered_metric
 from salstats.stats.contrasts import lowest_scores
 from salstats.stats.engine.cautions import rows_by_caution
 from salstats.stats.engine.equivalence import check_margin, split_verdicts
@@ -277,7 +277,7 @@ def _run_contrasts(done: Analyses, scores: pd.DataFrame, settings: Settings, opt
     judged: dict[str, Any] = {"adjust": settings.adjust, "margin": settings.margin}
     done.run("difference", ss.difference, scores, by=by, **options, **judged)
     lowest = lowest_scores(scores)
-    metrics = [m for m in metric_order(scores) if known_metric(m) is not None and has_true_zero(m)]
+    metrics = [m for m in metric_order(scores) if registered_metric(m) is not None and has_true_zero(m)]
     metrics = [m for m in metrics if not lowest[m] < 0]
     ratios = scores[scores["metric"].isin(metrics)]
     if len(ratios) and "difference" in done.frames:

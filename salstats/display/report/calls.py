@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import salstats as ss
-from salstats.display.report.model import Settings
+from salstats.display.report.document import Settings
 
 #: Scores of every method but the reference, and those that are defined, where a call names them.
 COMPARED, SCORED = "compared", "scored"

@@ -8,11 +8,11 @@ from pathlib import Path
 import salstats
 from salstats.display.export.figure_files import FigureJobs
 from salstats.display.export.table_files import save_table_as, table_rows
-from salstats.display.report.model import Item, Report
+from salstats.display.report.document import Item, Report
 from salstats.display.report.page import render_page
 from salstats.display.tables.rows import Rows
 from salstats.files.frame_files import write_frame
-from salstats.files.output_folder import checked_folder, replacing_folder
+from salstats.files.output_folder import check_output_folder, replacing_folder
 from salstats.files.outputs import page_names
 from salstats.jobs import counting
 
@@ -25,7 +25,7 @@ _FIGURE_SUFFIXES = (".pdf", ".png")
 
 def check_folder(folder: Path, *, overwrite: bool) -> Path:
     """Real path of a folder that may be made, or replaced with what an earlier report made."""
-    return checked_folder(folder, written=_written, own=_SUBFOLDERS, overwrite=overwrite)
+    return check_output_folder(folder, written=_written, own=_SUBFOLDERS, overwrite=overwrite)
 
 
 def _written(folder: Path) -> set[str]:

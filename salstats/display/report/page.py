@@ -7,7 +7,7 @@ from string import Template
 from typing import NamedTuple
 
 import salstats
-from salstats.display.report.model import Report, Section
+from salstats.display.report.document import Report, Section
 from salstats.display.report.page_items import (
     copy_button,
     item_block,

@@ -10,7 +10,7 @@ from PIL import Image
 
 from salstats.display.export.table_html import html_table
 from salstats.display.plots.layout.theme import MM_PER_INCH
-from salstats.display.report.model import Item
+from salstats.display.report.document import Item
 from salstats.display.tables.rows import Rows
 from salstats.display.text.format import unbroken
 from salstats.display.text.markup import Child, Markup, element, joined, lines

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 import salstats
-from salstats.display.report.model import Settings
+from salstats.display.report.document import Settings
 from salstats.display.report.wording import Words
 from salstats.display.text.format import count_text, joined, level_text
 from salstats.errors import InputFileError

@@ -13,8 +13,8 @@ from salstats.display.plots.layout.theme import TEXT_PT
 from salstats.display.report.calls import COMPARED, LABELS, Named, assigned, beginning, call_text
 from salstats.display.report.comparisons import margin_sentences
 from salstats.display.report.contents import PARTS, Contents, Part, Show
+from salstats.display.report.document import Item, Section, Settings
 from salstats.display.report.main_result import main_sentences
-from salstats.display.report.model import Item, Section, Settings
 from salstats.display.report.results import result_sentences
 from salstats.errors import SalstatsError
 

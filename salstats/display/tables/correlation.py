@@ -10,8 +10,8 @@ from great_tables import GT
 from salstats.display.estimates import Estimates
 from salstats.display.facts import clustering_sentence, paragraph, with_interval
 from salstats.display.tables import notes
+from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import Value, check_display, interval_texts, value_table
-from salstats.display.tables.layout import build
 from salstats.display.tables.marks import stars_of
 from salstats.display.tables.placement import Placement, choose_placement, lay_out
 from salstats.display.tables.record import Table
@@ -116,11 +116,11 @@ def table_correlation(
     table = replace(
         table,
         notes=(general, statistics),
-        symbols=paragraph(star_texts.note, notes.dash_note(table.cells)),
+        symbol_note=paragraph(star_texts.note, notes.dash_note(table.cells)),
         title=title,
-        turns=table.turns and not is_triangle,
+        may_rearrange=table.may_rearrange and not is_triangle,
     )
-    return build(table, "salstats-correlation")
+    return great_table(table, "salstats-correlation")
 
 
 def _test_text(estimates: Estimates, coefficient: CoefficientRecord | None) -> str:
@@ -144,7 +144,7 @@ def _variables_note(estimates: Estimates, constant: Sequence[str], labels: Label
 
 def _stratum_note(estimates: Estimates, labels: Labels) -> str:
     """Say within which values correlations were computed."""
-    stratum = estimates.single("stratum")
+    stratum = estimates.only_value("stratum")
     if stratum is None:
         return ""
     return f"Within values of {labels.column(str(stratum))}, combined on Fisher's z scale."

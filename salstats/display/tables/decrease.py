@@ -13,11 +13,11 @@ from salstats.display.estimates import Estimates, read_estimates
 from salstats.display.facts import BOUNDS, p_value_sentence, paragraph, with_interval
 from salstats.display.tables import notes
 from salstats.display.tables.fitting import fits
+from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import Value, bounds_values, check_display, interval_texts, value_table
-from salstats.display.tables.layout import build
 from salstats.display.tables.marks import p_heading
 from salstats.display.tables.placement import CellGrid, Placement, lay_out
-from salstats.display.text.format import count_text, fixed_text, p_text, p_used, row_p_text
+from salstats.display.text.format import count_text, fixed_text, p_text, reported_p, row_p_text
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import (
     has_margins,
@@ -160,11 +160,13 @@ def table_decrease(
     if not table.underline:
         nothing_underlined_note = underline_note
         underline_note = ""
-    symbols = paragraph(
+    symbol_note = paragraph(
         nothing_underlined_note, margin_note(contrasts, names, style), notes.dash_note(table.cells)
     )
-    table = replace(table, notes=(general, statistics), marks=underline_note, symbols=symbols, title=title)
-    return build(table, "salstats-decrease")
+    table = replace(
+        table, notes=(general, statistics), mark_note=underline_note, symbol_note=symbol_note, title=title
+    )
+    return great_table(table, "salstats-decrease")
 
 
 def _placement(contrasts: Estimates, *, methods_in_columns: bool) -> Placement:
@@ -233,7 +235,7 @@ def _contrast_values(
     if method_heading:
         reference_heading += method_heading[method_heading.find(",") :]
     rows = frame.to_dict("records")
-    is_tested = not np.isnan([p_used(row) for row in rows]).all()
+    is_tested = not np.isnan([reported_p(row) for row in rows]).all()
     differs = np.zeros(len(frame), dtype=bool)
     if "verdict" in frame.columns:
         differs = np.isin(split_verdicts(frame["verdict"])[0], SIDES[:2])
@@ -257,7 +259,7 @@ def _contrast_values(
 
 def _reference_heading(contrasts: Estimates, labels: Labels) -> str:
     """Return the heading of the reference's means: its name, or "Reference" where there are several."""
-    reference = contrasts.single("reference")
+    reference = contrasts.only_value("reference")
     if reference is None:
         return labels.column("reference")
     return labels.value("reference", str(reference))
@@ -277,17 +279,17 @@ def _effect_values(contrasts: Estimates, style: str) -> list[Value]:
     columns = {"effect": "estimate", "effect_low": "conf_low", "effect_high": "conf_high"}
     effects = contrasts.frame[[*columns, "conf_level"]].rename(columns=columns)
     sizes = read_estimates(effects, "effect sizes")
-    record = EFFECT_SIZES.get(str(contrasts.single("effect_size")))
+    record = EFFECT_SIZES.get(str(contrasts.only_value("effect_size")))
     heading = with_interval("Effect size" if record is None else record.label, sizes)
     return [Value(heading, interval_texts(sizes, _EFFECT_DIGITS, style))]
 
 
 def _effect_note(contrasts: Estimates) -> str:
     """Say what the effect size is, and which pairs its limits take as independent."""
-    record = EFFECT_SIZES.get(str(contrasts.single("effect_size")))
+    record = EFFECT_SIZES.get(str(contrasts.only_value("effect_size")))
     if record is None:
         return ""
-    unit = contrasts.single("unit")
+    unit = contrasts.only_value("unit")
     clustered = "" if unit is None else f", clustered by {str(unit).replace('_', ' ')}"
     return f"{record.label}: {record.note}, limits from CR2 standard errors{clustered}."
 

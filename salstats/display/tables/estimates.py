@@ -12,8 +12,8 @@ from salstats.checks import check_columns
 from salstats.display.estimates import Estimates, read_estimates
 from salstats.display.facts import BOUNDS, capitalized, p_value_text, paragraph, with_interval
 from salstats.display.tables import notes
+from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import Value, bounds_values, check_display, interval_texts, value_table
-from salstats.display.tables.layout import build
 from salstats.display.tables.marks import best_rows, differing_rows, stars_of
 from salstats.display.tables.placement import CellGrid, Placement, choose_placement, lay_out
 from salstats.display.text.format import count_text, counted_range, joined
@@ -128,7 +128,7 @@ def table_estimates(
     frame = means.frame
     names = Labels(labels, frame)
     compared = _tested_differences(all_rows, differences, adjust)
-    if means.single("figure") == "auc":
+    if means.only_value("figure") == "auc":
         # an area under the curve is better the larger, whatever its metric's direction
         directions = dict.fromkeys(means.values("metric"), "larger")
     further = [c for c in ("reference", "group", "term") if c not in means.keys and means.varies(c)]
@@ -176,15 +176,15 @@ def table_estimates(
     if not differing_frame_rows:
         nothing_underlined_note = underline_note
         underline_note = ""
-    symbols = paragraph(nothing_underlined_note, margins, star_texts.note, notes.dash_note(table.cells))
+    symbol_note = paragraph(nothing_underlined_note, margins, star_texts.note, notes.dash_note(table.cells))
     table = replace(
         table,
         notes=(general, statistics),
-        marks=paragraph(best_note, underline_note),
-        symbols=symbols,
+        mark_note=paragraph(best_note, underline_note),
+        symbol_note=symbol_note,
         title=title,
     )
-    return build(table, "salstats-estimates")
+    return great_table(table, "salstats-estimates")
 
 
 def _tested_differences(
@@ -226,7 +226,7 @@ def _heading(estimates: Estimates, placement: Placement, labels: Labels) -> str:
 def _estimate_name(estimates: Estimates, labels: Labels) -> str:
     """Return the name of the quantity that is estimated: "mean", "AUROC"."""
     term = estimates.term
-    if term == "mean" and estimates.single("figure") == "auc":
+    if term == "mean" and estimates.only_value("figure") == "auc":
         term = "auroc"
     record = TERMS.get(str(term))
     if record is not None:
@@ -241,14 +241,14 @@ def _raters_note(estimates: Estimates) -> str:
     """Say how many raters agree on how many cases, and whom coefficients of readers at large speak of."""
     if not is_agreement(estimates.frame) or not estimates.values("n_raters"):
         return ""
-    rater = str(estimates.single("over") or "rater")
-    n_raters = counted_range(estimates.known("n_raters"), rater)
-    n_cases = counted_range(estimates.known("n_cases"), "case")
+    rater = str(estimates.only_value("over") or "rater")
+    n_raters = counted_range(estimates.non_missing("n_raters"), rater)
+    n_cases = counted_range(estimates.non_missing("n_cases"), "case")
     text = f"Agreement of {n_raters} on {n_cases}."
     if rater not in NOUNS or len(estimates.values("inference_to")) < 2:
         return text
     raters = NOUNS[rater]
-    fixed_rows = estimates.where(estimates.frame["inference_to"].isin(list(FIXED)))
+    fixed_rows = estimates.subset(estimates.frame["inference_to"].isin(list(FIXED)))
     fixed = joined([short_label(term) for term in fixed_rows.values("term")])
     return f"{text} Intervals of {fixed} speak of these {raters}, the others of {raters} in general."
 

@@ -150,7 +150,7 @@ def differing_rows(estimates: Estimates, keys: Sequence[str], differences: Estim
         if side in SIDES[:2]:
             rows.add(row)
         is_reference = estimates.values("method") and estimates.frame["method"].iloc[row] in references
-        if side is None and not is_reference and estimates.defined[row]:
+        if side is None and not is_reference and estimates.has_estimate[row]:
             n_untested += 1
     return Differing(rows, marks, n_untested)
 

@@ -51,7 +51,7 @@ def _has_factor_and_interaction(terms: set[str]) -> bool:
 
 def p_texts(estimates: Estimates, style: str) -> list[str]:
     """Return P of each row, adjusted where it is, "" of reference levels."""
-    rows = zip(estimates.frame.to_dict("records"), estimates.defined, strict=True)
+    rows = zip(estimates.frame.to_dict("records"), estimates.has_estimate, strict=True)
     return [row_p_text(row, style) if is_defined else "" for row, is_defined in rows]
 
 

@@ -22,9 +22,9 @@ from salstats.display.text.labels import Labels
 from salstats.display.text.terms import group_text, side_text, term_rows, variables_in
 from salstats.errors import ColumnError, SalstatsError
 from salstats.stats.adjust import INTERCEPT
-from salstats.stats.models.components import RESIDUAL
 from salstats.stats.models.families import FAMILIES
 from salstats.stats.models.linear import GAUSSIAN
+from salstats.stats.models.random_effect_summaries import RESIDUAL
 
 Frames: TypeAlias = pd.DataFrame | Sequence[pd.DataFrame] | Mapping[str, pd.DataFrame]
 #: Column with the names of frames that were given by name.
@@ -326,7 +326,7 @@ def fit_rows(
     n_heading = labels.column("n")
     n = estimates.numbers("n")
     foot[n_heading] = {cell: count_text(n[row]) for cell, row in model_rows.items()}
-    unit = estimates.single("unit")
+    unit = estimates.only_value("unit")
     n_units = estimates.numbers("n_units")
     if unit is not None and (n_units < n).any():
         unit_heading = plural(str(unit)).capitalize()

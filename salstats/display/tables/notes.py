@@ -42,7 +42,7 @@ def equal_note(estimates: Estimates, labels: Labels, style: str) -> str:
         return ""
     texts = []
     keys = [key for key in estimates.varying if key not in ("method", "reference")]
-    rows = estimates.where(estimates.frame["term"] == "equal")
+    rows = estimates.subset(estimates.frame["term"] == "equal")
     for row in rows.frame.to_dict("records"):
         text = f"{_statistic_text(row)}, {p_text(row['p_value'], style, named=True)}"
         group = ", ".join(labels.value(key, row[key]) for key in keys)
@@ -71,7 +71,7 @@ def last_note(estimates: Estimates) -> str:
         if OVERALL in values:
             sentences.append(f"{OVERALL}: all {plural(key)} pooled.")
         if AVERAGE in values:
-            averages = estimates.where(estimates.frame[key] == AVERAGE)
+            averages = estimates.subset(estimates.frame[key] == AVERAGE)
             sentences.append(f"{AVERAGE}: {_average_text(averages)} over {plural(key)}.")
     return " ".join(sentences)
 
@@ -81,7 +81,7 @@ def _average_text(averages: Estimates) -> str:
 
     A percentage decrease can be that of averaged means, or an average of decreases.
     """
-    weights = averages.single("weights")
+    weights = averages.only_value("weights")
     shares = "" if weights is None else str(weights).partition(MEMBERS)[2]
     kind = "weighted" if shares else "unweighted"
     shares_text = f" (weights {shares})" if shares else ""
@@ -150,7 +150,7 @@ def significance(differences: Estimates, correction: str = "") -> str:
         criteria.append(f"{interval} of the {_contrast_noun(differences)} excludes 0")
     if differences.is_adjusted:
         criterion = f"adjusted P ({correction}) is significant" if correction else "adjusted P is significant"
-        level = differences.single("family_level") or differences.single("conf_level")
+        level = differences.only_value("family_level") or differences.only_value("conf_level")
         if level is not None:
             criterion += f" at the {short_level_text(1 - float(level))}% level"
         criteria.append(criterion)
@@ -217,7 +217,7 @@ def how_note(estimates: Estimates, labels: Labels) -> str:
     sentences = []
     for column in _SCORING_SENTENCES:
         for value in estimates.values(column):
-            rows = estimates.where(estimates.frame[column] == value)
+            rows = estimates.subset(estimates.frame[column] == value)
             ordered = labels.order("metric", rows.values("metric"))
             metrics = joined([labels.value("metric", metric) for metric in ordered])
             if metrics:

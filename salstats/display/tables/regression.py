@@ -19,8 +19,8 @@ from salstats.display.facts import (
     with_interval,
 )
 from salstats.display.tables import notes
+from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import interval_texts
-from salstats.display.tables.layout import build
 from salstats.display.tables.marks import stars_of
 from salstats.display.tables.model_tests import factor_tests, p_note, p_texts
 from salstats.display.tables.models import (
@@ -157,10 +157,10 @@ def table_regression(
     all_rows = combine(terms, ("term", "estimate"), "terms").adjusted_by(adjust)
     names = Labels(labels, all_rows.frame)
     is_term = is_coefficient(all_rows.frame)
-    coefficients = all_rows.where(is_term)
-    parameters = all_rows.where(~is_term)
+    coefficients = all_rows.subset(is_term)
+    parameters = all_rows.subset(~is_term)
     shown = terms_shown(coefficients.frame, keep, intercept)
-    estimates = coefficients.where(coefficients.frame["term"].isin(shown))
+    estimates = coefficients.subset(coefficients.frame["term"].isin(shown))
     keys = [key for key in estimates.keys if key not in (NAME, "reference")]
     column_keys = named_columns(keys, columns, "columns")
     if column_keys is None:
@@ -213,7 +213,7 @@ def table_regression(
         notes.metric_note(coefficients.frame),
     )
     first_rows = [row for rows in models.values() for row in rows]
-    one_row_of_each = estimates.where(np.isin(np.arange(len(frame)), first_rows))
+    one_row_of_each = estimates.subset(np.isin(np.arange(len(frame)), first_rows))
     statistics = paragraph(
         interval_note(estimates),
         weights_sentence(estimates),
@@ -227,17 +227,17 @@ def table_regression(
     table = replace(
         table,
         notes=(general, statistics),
-        symbols=paragraph(star_texts.note, notes.dash_note(table.cells, n_references)),
+        symbol_note=paragraph(star_texts.note, notes.dash_note(table.cells, n_references)),
         title=title,
-        turns=True,
-        axes=(groups_heading, "" if p_values else columns_heading),
+        may_rearrange=True,
+        axis_headings=(groups_heading, "" if p_values else columns_heading),
     )
-    return build(table, "salstats-regression")
+    return great_table(table, "salstats-regression")
 
 
 def _components_note(components: Estimates) -> str:
     """Say how random effects were estimated, and what their limits are."""
-    is_restricted = components.single("reml")
+    is_restricted = components.only_value("reml")
     estimation = ""
     if is_restricted is not None:
         estimation = f"{'restricted ' if is_restricted else ''}maximum likelihood, limits by "
@@ -335,9 +335,9 @@ def _terms_table(
         columns=list(headings),
         cells=rows.cells,
         groups=group_labels,
-        apart=rows.first_foot_rows,
-        indent=rows.level_rows,
-        foot=rows.foot_rows,
+        rows_with_rule_above=rows.first_foot_rows,
+        indented_rows=rows.level_rows,
+        foot_rows=rows.foot_rows,
     )
 
 
@@ -381,7 +381,7 @@ def _one_term_table(
         stub=[(label,) for label in group_labels.values()],
         columns=list(headings),
         cells=cells,
-        apart={closing[0]} if has_rows_before else set(),
+        rows_with_rule_above={closing[0]} if has_rows_before else set(),
     )
 
 
@@ -394,7 +394,7 @@ def _headings(
     """
     columns = []
     for column, (kind, *inner_headings) in enumerate(arranged.headings):
-        rows = estimates.where([own_column == column for own_column in arranged.column_of_row])
+        rows = estimates.subset([own_column == column for own_column in arranged.column_of_row])
         estimate_heading = with_interval(f"{kind}{term_text}", rows)
         if p_values:
             columns += [Column(estimate_heading, tuple(inner_headings)), Column("P", tuple(inner_headings))]
@@ -412,7 +412,7 @@ def _model_note(
     `models` holds the rows of each cell's models, `adjusted_for` the text on variables without a row.
     """
     text = kind_text(coefficients, labels)
-    terms = coefficients.where(coefficients.frame["term"] != INTERCEPT).frame
+    terms = coefficients.subset(coefficients.frame["term"] != INTERCEPT).frame
     columns = model_columns(coefficients)
     n_terms = Counter(key_of(terms, row, columns) for row in range(len(terms)))
     if n_terms and max(n_terms.values()) == 1:

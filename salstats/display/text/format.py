@@ -32,7 +32,7 @@ _UNBROKEN_BLANK = re.compile(
 
 
 @dataclass(frozen=True)
-class Style:
+class JournalStyle:
     """The way in which a journal writes numbers.
 
     Attributes
@@ -62,9 +62,11 @@ class Style:
     cell: str = "()"
 
 
-_NATURE = Style("nature", p_zero=True, p_digits=3, between=", ", brackets="[]", ci="{level}% CI ")
-_RADIOLOGY = Style("radiology", p_zero=False, p_digits=2, between=", ", brackets="()", ci="{level}% CI: ")
-_AMA = Style("ama", p_zero=False, p_digits=2, between=" to ", brackets="()", ci="{level}% CI, ")
+_NATURE = JournalStyle("nature", p_zero=True, p_digits=3, between=", ", brackets="[]", ci="{level}% CI ")
+_RADIOLOGY = JournalStyle(
+    "radiology", p_zero=False, p_digits=2, between=", ", brackets="()", ci="{level}% CI: "
+)
+_AMA = JournalStyle("ama", p_zero=False, p_digits=2, between=" to ", brackets="()", ci="{level}% CI, ")
 #: As nature, with square brackets in tables, too: they stay legible around limits with a minus sign.
 _BRACKETS = replace(_NATURE, name="brackets", cell="[]")
 #: Styles of Nature portfolio, Radiology (RSNA) and the AMA Manual of Style (11th edition, as JAMA has it).
@@ -429,7 +431,7 @@ def _inline_row_text(row: Any, digits: int, style: str, *, p_values: bool) -> st
     limits = limits_text(row.get("conf_low"), row.get("conf_high"), digits, style)
     if limits != MISSING:
         details.append(_inline_interval_name(row, journal) + limits)
-    if p_values and not math.isnan(p_used(row)):
+    if p_values and not math.isnan(reported_p(row)):
         details.append(row_p_text(row, style, named=True))
     if not details:
         return text
@@ -438,7 +440,7 @@ def _inline_row_text(row: Any, digits: int, style: str, *, p_values: bool) -> st
     return f"{text} {journal.brackets[0]}{separator.join(details)}{journal.brackets[1]}"
 
 
-def _inline_interval_name(row: Any, journal: Style) -> str:
+def _inline_interval_name(row: Any, journal: JournalStyle) -> str:
     """Return the name of an interval before its limits: "95% CI "."""
     name = journal.ci.replace("CI", limits_name([row.get("term")]))
     level = row.get("conf_level", 0.95)
@@ -454,10 +456,10 @@ def row_p_text(row: Any, style: str = "nature", *, named: bool = False) -> str:
     adjusted = row.get("p_adjusted")
     is_adjusted = adjusted is not None and adjusted == adjusted
     floor = row.get("p_adjusted_floor" if is_adjusted else "p_floor")
-    return p_text(p_used(row), style, named=named, floor=floor)
+    return p_text(reported_p(row), style, named=named, floor=floor)
 
 
-def p_used(row: Any) -> float:
+def reported_p(row: Any) -> float:
     """Return a row's adjusted P value, else its P value, else NaN."""
     for name in ("p_adjusted", "p_value"):
         value = row.get(name, np.nan)

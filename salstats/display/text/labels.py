@@ -11,7 +11,7 @@ import pandas as pd
 from salstats.checks import quoted
 from salstats.display.text.format import MISSING
 from salstats.errors import FormulaError, SalstatsError, warn
-from salstats.metrics.registry import METRICS, known_metric
+from salstats.metrics.registry import METRICS, registered_metric
 from salstats.stats.agreement.records import LABELS as AGREEMENT
 from salstats.stats.engine.design import AVERAGE, OVERALL
 from salstats.stats.engine.score_reasons import SEVERAL
@@ -157,7 +157,7 @@ class Labels:
             return self._flat[name]
         if name == HUMAN and self._human:
             return self._human
-        metric = known_metric(name)
+        metric = registered_metric(name)
         if metric is not None:
             return metric.label
         if name == "label" and self._other_label:
@@ -174,7 +174,7 @@ class Labels:
         if text in self._flat:
             return self._flat[text]
         if column == "metric":
-            metric = known_metric(text)
+            metric = registered_metric(text)
             label = text if metric is None else metric.label
             return f"{label} ({self._units[text]})" if text in self._units else label
         if column == "part" and text in _MODEL_PARTS:
@@ -182,7 +182,7 @@ class Labels:
         if column in ("method", "reference", "reference_level"):
             if text == HUMAN and self._human:
                 return self._human
-            spelling = known_method(text)
+            spelling = method_spelling(text)
             return text if spelling is None or spelling in self._shared else spelling
         if column in ("term", "x", "y", "covariate", "predictor", "response"):
             return self.term(text)
@@ -264,10 +264,10 @@ def by_numbers(text: str) -> list[tuple[float, str]]:
     return key
 
 
-def known_method(name: str) -> str | None:
+def method_spelling(name: str) -> str | None:
     """Return a method as its authors spell it, None for one that is not known.
 
-    >>> known_method("grad_cam"), known_method("Grad-CAM \N{GREEK SMALL LETTER ALPHA}")
+    >>> method_spelling("grad_cam"), method_spelling("Grad-CAM \N{GREEK SMALL LETTER ALPHA}")
     ('Grad-CAM', None)
     """
     return METHODS.get(re.sub(r"[\s_-]", "", name.lower()))
@@ -275,7 +275,7 @@ def known_method(name: str) -> str | None:
 
 def _shared_spellings(methods: Iterable[str]) -> set[str]:
     """Return spellings that several methods have in common: these methods keep the names that they have."""
-    spellings = [known_method(method) for method in methods]
+    spellings = [method_spelling(method) for method in methods]
     return {spelling for spelling in spellings if spelling is not None and spellings.count(spelling) > 1}
 
 

@@ -15,7 +15,7 @@ MARK = "\N{DAGGER}"
 
 def has_margins(estimates: Estimates) -> bool:
     """Return whether estimates were tested against a margin."""
-    return len(estimates.known("p_margin")) > 0
+    return len(estimates.non_missing("p_margin")) > 0
 
 
 def margin_marks(estimates: Estimates) -> list[str]:
@@ -29,7 +29,7 @@ def margin_marks(estimates: Estimates) -> list[str]:
 def margin_text(estimates: Estimates, labels: Labels) -> str:
     """Return margins as text: "within −0.05 to 0.05" or "above −0.05", by metric where these differ."""
     percent = "%" if "percent_decrease" in estimates.values("term") else ""
-    rows = estimates.where(~np.isnan(estimates.numbers("p_margin")))
+    rows = estimates.subset(~np.isnan(estimates.numbers("p_margin")))
     bounds = rows.frame[["margin_low", "margin_high"]]
     metrics = labels.order("metric", rows.values("metric"))
     if not metrics or len(bounds.drop_duplicates()) == 1:
@@ -74,7 +74,7 @@ def margin_note(estimates: Estimates, labels: Labels, style: str) -> str:
 
 def _is_two_sided(estimates: Estimates) -> np.ndarray:
     """Return, for each row with a margin, whether the margin has two bounds."""
-    rows = estimates.where(~np.isnan(estimates.numbers("p_margin")))
+    rows = estimates.subset(~np.isnan(estimates.numbers("p_margin")))
     return np.isfinite(rows.numbers("margin_low")) & np.isfinite(rows.numbers("margin_high"))
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from salstats.checks import did_you_mean, quoted
 from salstats.errors import SalstatsError, ValueRangeError, warn
-from salstats.metrics.registry import direction, known_metric
+from salstats.metrics.registry import direction, registered_metric
 from salstats.stats.engine.inference import Estimates
 from salstats.stats.engine.intervals import RECORDS, Basis, Interval, interval_by_name
 from salstats.stats.engine.one_sided_tests import Tails
@@ -144,7 +144,7 @@ def warn_of_units(low: np.ndarray, high: np.ndarray, term: str, metrics: np.ndar
         return
     smallest = bounds.min()
     for name in dict.fromkeys(metrics):
-        metric = known_metric(str(name))
+        metric = registered_metric(str(name))
         if metric is not None and smallest >= metric.high - metric.low:
             warn(
                 f"a margin of {smallest:g} is no smaller than the range of {metric.name}, "

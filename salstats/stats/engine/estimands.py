@@ -7,7 +7,7 @@ import pandas as pd
 
 from salstats.errors import ValueRangeError
 from salstats.frames import CodedColumn
-from salstats.metrics.registry import known_metric
+from salstats.metrics.registry import registered_metric
 from salstats.score_checks import RANGE_ROUNDING
 from salstats.stats.engine.design import (
     OVERALL,
@@ -390,7 +390,7 @@ def _has_unit_range(metrics: CodedColumn) -> np.ndarray:
     """Return True for rows whose metric lies between 0 and 1, or is not a known one."""
     is_unit_range = []
     for name in metrics.values:
-        metric = known_metric(name)
+        metric = registered_metric(name)
         is_unit_range.append(metric is None or (metric.low, metric.high) == (0, 1))
     # rows without a metric have the last code
     is_unit_range.append(True)

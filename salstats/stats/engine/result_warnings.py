@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.errors import warn
-from salstats.metrics.registry import known_metric
+from salstats.metrics.registry import registered_metric
 from salstats.stats.engine.design import named_groups
 from salstats.stats.engine.estimands import Target, ratio
 from salstats.stats.engine.few_units import FEW_DF
@@ -154,7 +154,7 @@ def _possible_range(estimates: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     lowest = np.full(len(estimates), -np.inf)
     highest = np.full(len(estimates), np.inf)
     for row, name in enumerate(estimates["metric"]):
-        metric = known_metric(name)
+        metric = registered_metric(name)
         if metric is not None:
             lowest[row] = metric.low
             highest[row] = metric.high

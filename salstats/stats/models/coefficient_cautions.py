@@ -6,7 +6,7 @@ from salstats.stats.engine.cautions import FEW_LEVERS, OUTLYING_UNITS, Caution
 from salstats.stats.engine.outlying_units import depends_on_few_units
 from salstats.stats.models.covariance import cluster_sums
 from salstats.stats.models.family import Solution
-from salstats.stats.models.models import Model
+from salstats.stats.models.fitted_models import Model
 
 #: Share of the number of units below which Satterthwaite's degrees of freedom are few. Where covariates are
 #: spread evenly they are a third of the units or more.
@@ -46,7 +46,7 @@ def _unit_residuals(solution: Solution, clusters: np.ndarray) -> np.ndarray:
     """
     residual = (solution.response - solution.fitted)[:, None]
     directions = np.ones((solution.n, solution.rank))
-    if len(solution.parts) == 1:
+    if len(solution.predictor_names) == 1:
         bread = solution.bread[: solution.rank, : solution.rank]
         directions = (solution.matrix * solution.weights[:, None]) @ bread
     projections = cluster_sums(directions * residual, clusters)

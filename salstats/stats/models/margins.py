@@ -22,7 +22,8 @@ from salstats.stats.engine.equivalence import (
     sides,
 )
 from salstats.stats.engine.one_sided_tests import t_tails
-from salstats.stats.models.models import Fitted, Model, Notes, warn_of
+from salstats.stats.models.fisher_scoring import linear_at, steepness_at
+from salstats.stats.models.fitted_models import Fitted, Model, Notes, warn_of
 from salstats.stats.models.predictions import (
     Codes,
     default_values,
@@ -33,7 +34,6 @@ from salstats.stats.models.predictions import (
     right_side,
     value_code,
 )
-from salstats.stats.models.predictors import linear_at, steepness_at
 from salstats.stats.models.standard_errors import inference_columns, of_combinations
 
 #: What a mean is averaged over: a grid of all combinations of levels, or the rows of the model.
@@ -341,7 +341,7 @@ def _averages(
     if covariate is None:
         predictor, combinations = linear_at(solution, points)
         values = link.mean(predictor)
-        gradients = link.slope(predictor)[:, None] * combinations
+        gradients = link.first_derivative(predictor)[:, None] * combinations
     else:
         slopes = design_slopes(model, covariate, codes, notes)
         values, gradients = steepness_at(solution, link, points, slopes)

@@ -11,7 +11,7 @@ from salstats.errors import SalstatsError, ValueRangeError, warn
 from salstats.stats.engine.design import check_one_metric, code_scores, group_label, group_list, row_groups
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.mrmc import covariances, figures
-from salstats.stats.mrmc.anova import ANALYSES, Analysis, AnovaTable, parts_of, random_effects
+from salstats.stats.mrmc.anova import ANALYSES, Analysis, AnovaTable, anova_table, random_effects
 from salstats.stats.mrmc.designs import UNBALANCED, Rows, Study, check_readers, rows_of, study_of
 
 _BY = ("metric", "task")
@@ -42,7 +42,7 @@ class GroupFigures:
     def table(self) -> AnovaTable:
         """Analysis of variance of all cells."""
         readings = self.study.readings
-        return parts_of(self.values, self.covariance, readings.methods, readings.readers)
+        return anova_table(self.values, self.covariance, readings.methods, readings.readers)
 
     def table_of_method(self, method: int) -> AnovaTable:
         """Return the analysis of variance of the cells of one method."""
@@ -50,7 +50,7 @@ class GroupFigures:
         cells = readings.methods == method
         readers = np.unique(readings.readers[cells], return_inverse=True)[1]
         covariance = self.covariance[np.ix_(cells, cells)]
-        return parts_of(self.values[cells], covariance, np.zeros_like(readers), readers)
+        return anova_table(self.values[cells], covariance, np.zeros_like(readers), readers)
 
     def n_units(self, methods: Sequence[int]) -> int:
         """Return the number of units that have a reading with any of some methods."""

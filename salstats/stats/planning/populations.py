@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from salstats.errors import ValueRangeError
-from salstats.metrics.registry import known_metric
+from salstats.metrics.registry import registered_metric
 from salstats.stats.engine.resampling_units import Units
 from salstats.stats.planning.pilots import Pilot
 
@@ -122,7 +122,7 @@ def _chance_together(population: Population) -> float:
 def _check_range(pilot: Pilot, term: str, effect: float, metric: str, target_mean: float) -> None:
     """Raise if no method could have the effect, because its scores would leave the metric's range."""
     low, high = -np.inf, np.inf
-    record = known_metric(metric)
+    record = registered_metric(metric)
     if pilot.is_binary:
         low, high = 0.0, 1.0
     elif record is not None:

@@ -11,7 +11,7 @@ from display.plots.estimate_figures import caption, drawn_texts, layers, size_mm
 from display.plots.overlay_study import GRADCAM, PEOPLE, SHAPE, answer, box, hill, study
 
 import salstats as ss
-from salstats.display.plots.layout.gallery_plan import LEAST_MM
+from salstats.display.plots.layout.gallery_layout import LEAST_MM
 from salstats.display.plots.layout.pages import PAGE_HEIGHT_MM
 from salstats.errors import ColumnError, SalstatsError
 from salstats.scoring.figures import plot_gallery

@@ -9,8 +9,8 @@ from report_text import files, page_text
 
 import salstats as ss
 from salstats.display.export.figure_files import FigureJobs
+from salstats.display.report.document import Item, Report, Section
 from salstats.display.report.folder import check_folder, write_folder
-from salstats.display.report.model import Item, Report, Section
 from salstats.errors import InputFileError
 
 

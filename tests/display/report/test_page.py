@@ -11,7 +11,7 @@ import pytest
 from lxml import html as lxml_html
 
 import salstats
-from salstats.display.report.model import Item, Report, Section
+from salstats.display.report.document import Item, Report, Section
 from salstats.display.report.page import render_page
 
 EVIL = '</script></style><img src=x onerror="boom()">\'"&<b>&amp;'

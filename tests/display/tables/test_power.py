@@ -3,7 +3,7 @@ import pytest
 from display.plots.test_power import plan
 
 import salstats as ss
-from salstats.display.tables.layout import record_of
+from salstats.display.tables.great_table import record_of
 from salstats.errors import ColumnError
 
 

@@ -15,8 +15,8 @@ from salstats.display.text.format import (
     interval_text,
     limits_text,
     p_text,
-    p_used,
     percent_text,
+    reported_p,
     row_p_text,
     star_text,
 )
@@ -124,9 +124,9 @@ def test_a_family_below_one_is_refused():
 
 
 def test_adjusted_p_value_is_used_before_the_raw_one():
-    assert p_used({"p_value": 0.01, "p_adjusted": 0.2}) == 0.2
-    assert p_used({"p_value": 0.01, "p_adjusted": float("nan")}) == 0.01
-    assert math.isnan(p_used({}))
+    assert reported_p({"p_value": 0.01, "p_adjusted": 0.2}) == 0.2
+    assert reported_p({"p_value": 0.01, "p_adjusted": float("nan")}) == 0.01
+    assert math.isnan(reported_p({}))
 
 
 def test_inline_text_by_style():

@@ -79,7 +79,7 @@ def is_ratio(estimates: Estimates) -> bool:
 
 def bars_on_log_axis(estimates: Estimates) -> tuple[Estimates, str]:
     """Return ratios whose bars are cut to fit a logarithmic axis, and a sentence if any bar was cut."""
-    ratios = estimates.known("estimate")
+    ratios = estimates.non_missing("estimate")
     if (ratios <= 0).any():
         raise SalstatsError(f"an exponentiated estimate is positive, not {ratios.min():g}")
     if not len(ratios):

@@ -81,7 +81,7 @@ class Figure(p9.ggplot):
         return page
 
 
-def figures(plot: Callable[P, p9.ggplot | Sequence[p9.ggplot]]) -> Callable[P, Figure]:
+def plot_function(plot: Callable[P, p9.ggplot | Sequence[p9.ggplot]]) -> Callable[P, Figure]:
     """Decorate a plot function with an option `width`, so that its figure or pages become a `Figure`."""
 
     @functools.wraps(plot)

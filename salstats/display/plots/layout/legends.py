@@ -21,7 +21,7 @@ from salstats.display.plots.layout.theme import (
     REFERENCE_SHAPE,
     SHAPES,
 )
-from salstats.display.text.labels import Labels, known_method
+from salstats.display.text.labels import Labels, method_spelling
 from salstats.study import HUMAN
 
 #: Width in mm of a key of a legend without its text.
@@ -43,7 +43,7 @@ class MarkStyle:
     line: Any
 
 
-def looks(
+def method_styles(
     names: Iterable[Hashable], references: Sequence[str] = (), labels: Labels | None = None
 ) -> dict[str, MarkStyle]:
     """Style of each method, model or task, the same whatever others a figure shows.
@@ -91,7 +91,7 @@ def _palette_positions(names: Sequence[str], chosen_colours: Mapping[str, str]) 
     claims = [(index_of_colour.get(chosen_colours[name]), name) for name in names if name in chosen_colours]
     well_known = []
     for name in names:
-        canonical_name = known_method(name)
+        canonical_name = method_spelling(name)
         if canonical_name in home_of_method:
             rank, index = home_of_method[canonical_name]
             well_known.append((rank, index, name))
@@ -126,11 +126,11 @@ def group_scales(
 ) -> list[Any]:
     """Scales that tell methods, models or tasks apart, and the legend of a figure of a width in mm.
 
-    `texts` has the text of each in the legend, `labels` are as for `looks`. If `solid`, the keys of the
-    legend are opaque, whatever the marks in the panels are.
+    `texts` has the text of each in the legend, `labels` are as for `method_styles`. If `solid`, the keys of
+    the legend are opaque, whatever the marks in the panels are.
     """
     limits = list(texts.values())
-    styles = list(looks(texts, references, labels).values())
+    styles = list(method_styles(texts, references, labels).values())
     colours = [style.colour for style in styles]
     values = {
         "color": colours,

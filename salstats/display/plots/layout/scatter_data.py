@@ -164,7 +164,7 @@ def fitted_lines(fit: pd.DataFrame, x: str, y: str, drawn: ScatterData, data: pd
                 f"fit is of the gap to {reference!r}, data holds scores; draw the gap's rows, which "
                 f"augment(data, formula, reference={reference!r}) returns"
             )
-    lines = _match_to_panels(fitted.where(is_of_axes & fitted.defined), drawn, ["value"])
+    lines = _match_to_panels(fitted.subset(is_of_axes & fitted.has_estimate), drawn, ["value"])
     # a group whose covariate does not vary has a single fitted mean, which is no line
     line = [lines["panel"].cat.codes, lines["group"].cat.codes]
     n_values = lines.groupby(line)["value"].transform("size")
@@ -182,7 +182,7 @@ def correlation_texts(correlations: pd.DataFrame, x: str, y: str, drawn: Scatter
         pairs = frame[["x", "y"]].drop_duplicates().itertuples(index=False)
         texts = [f"{first} and {second}" for first, second in pairs]
         raise SalstatsError(f"correlations holds none of {x!r} and {y!r}, only of {', '.join(texts)}")
-    rows = _match_to_panels(estimates.where(is_of_axes), drawn, [])
+    rows = _match_to_panels(estimates.subset(is_of_axes), drawn, [])
     rows["text"] = [_correlation_text(row) for row in rows.to_dict("records")]
     return rows
 
