@@ -8,7 +8,7 @@ from pathlib import Path
 from salstats.checks import check_choice, quoted
 from salstats.errors import InputFileError, SalstatsError
 from salstats.files.paths import check_folder
-from salstats.images.consensus import RULES
+from salstats.images.consensus import CONSENSUS_RULES
 from salstats.readers.case_json import check_name
 from salstats.readers.cells import PathLike
 from salstats.readers.chexlocalize_maps import SUFFIX, task_name
@@ -148,7 +148,7 @@ def read_chexlocalize(
         for kind, files in (("human", human), ("human_annotations", human_annotations))
         if files is not None
     }
-    agreed = truth if isinstance(truth, str) and truth in RULES else None
+    agreed = truth if isinstance(truth, str) and truth in CONSENSUS_RULES else None
     given = {
         "truth": None if agreed else truth,
         "annotations": annotations,

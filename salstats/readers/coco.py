@@ -11,7 +11,7 @@ from salstats.checks import quoted
 from salstats.errors import InputFileError, SalstatsError
 from salstats.files.inputs import read_json
 from salstats.images.masks import Rle, empty, union_of
-from salstats.images.run_lengths import check_shape, short
+from salstats.images.run_lengths import check_shape, shortened
 from salstats.readers.case_json import check_name
 from salstats.readers.cells import PathLike
 from salstats.readers.map_files import MAP_SUFFIXES, find_case_files
@@ -193,7 +193,7 @@ def _entries(
             raise InputFileError(f"{file}: not an object with images, categories and annotations")
         content = content[name]
     if not isinstance(content, list):
-        raise InputFileError(f"{file}: its {name} are no list but {short(content)}")
+        raise InputFileError(f"{file}: its {name} are no list but {shortened(content)}")
     for place, entry in enumerate(content, start=1):
         where = f"{file}, entry {place} of {name}"
         for field, kind in fields.items():
@@ -201,7 +201,7 @@ def _entries(
                 raise InputFileError(f"{where}: no {field!r}; COCO has {', '.join(fields)}")
             # a truth value is a number to Python
             if not isinstance(entry[field], kind) or isinstance(entry[field], bool):
-                raise InputFileError(f"{where}: {field} cannot be {short(entry[field])}")
+                raise InputFileError(f"{where}: {field} cannot be {shortened(entry[field])}")
         yield where, entry
 
 
@@ -233,7 +233,7 @@ def _categories(content: Any, file: Path) -> dict[Any, str]:
     for where, category in _entries(content, "categories", file, _CATEGORY):
         name = check_name(category["name"], f"{where}: the task")
         if category["id"] in found or name in names:
-            raise InputFileError(f"{where}: id {short(category['id'])} or name {name!r} stands twice")
+            raise InputFileError(f"{where}: id {shortened(category['id'])} or name {name!r} stands twice")
         found[category["id"]] = name
         names.add(name)
     return found
@@ -255,7 +255,7 @@ def _marks(
         score = entry.get("score", NAN)
         if least is not None:
             if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1:
-                raise InputFileError(f"{where}: score {short(score)} is not between 0 and 1")
+                raise InputFileError(f"{where}: score {shortened(score)} is not between 0 and 1")
             if score < least:
                 continue
         mask = _mask(entry["segmentation"], images[key[0]][1], where)

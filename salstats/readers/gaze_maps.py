@@ -16,7 +16,7 @@ from salstats.errors import InputFileError, SalstatsError, warn
 from salstats.images.hulls import convex_hull, from_padded_square, inner_regions
 from salstats.images.map_steps import may_cover, resize_in_range
 from salstats.images.maps import is_finite
-from salstats.images.mixing import RULES, mix_classes
+from salstats.images.mixing import MIXING_RULES, mix_classes
 from salstats.readers.cells import PathLike
 from salstats.readers.map_files import (
     MAP_SUFFIXES,
@@ -31,7 +31,7 @@ from salstats.study import Case, Content, Prediction, Series, shape_of
 
 #: What the left-out reader and the hull of the lungs are called.
 INTEROBSERVER, CONVEX = "interobserver", "convex"
-MIXINGS = RULES
+MIXINGS = MIXING_RULES
 #: What maps are called where nobody says it.
 METHOD = "saliency"
 #: A file named after the image's place in the study, and where it is one of several, whose it is.

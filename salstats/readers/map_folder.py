@@ -11,7 +11,7 @@ from salstats.checks import and_more, did_you_mean, quoted
 from salstats.errors import InputFileError, SalstatsError, warn
 from salstats.files.map_table import TABLE
 from salstats.files.paths import check_path
-from salstats.images.consensus import RULES
+from salstats.images.consensus import CONSENSUS_RULES
 from salstats.images.masks import Rle, empty
 from salstats.readers.case_json import CaseFile, check_name, read_segmentations
 from salstats.readers.cells import PathLike
@@ -109,7 +109,7 @@ def read_map_folder(
     ((8, 8), (2, 2))
     """
     root = Path(folder)
-    if isinstance(truth, str) and truth in RULES:
+    if isinstance(truth, str) and truth in CONSENSUS_RULES:
         readings = read_map_folder(
             folder, human=human, tasks=tasks, patient_from=patient_from, without_truth=True
         )

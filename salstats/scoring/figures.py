@@ -23,8 +23,15 @@ from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
 from salstats.readers.case_images import ImageSource, check_images
 from salstats.scoring.distances import Spacing, pixel_widths
-from salstats.scoring.masking import OTSU, Given, MaskRule, mask_rule
-from salstats.scoring.pictures import Look, as_scored, methods_shown, only_method, picture, series_of
+from salstats.scoring.masking import OTSU, MaskOption, MaskRule, mask_rule
+from salstats.scoring.overlay_pictures import (
+    PictureOptions,
+    as_scored,
+    methods_shown,
+    only_method,
+    overlay_picture,
+    series_of,
+)
 from salstats.study import Study
 
 
@@ -35,9 +42,9 @@ def plot_overlay(
     task: str,
     *,
     method: str | None = None,
-    threshold: Given = OTSU,
-    cutoff: Given = None,
-    smooth: Given = None,
+    threshold: MaskOption = OTSU,
+    cutoff: MaskOption = None,
+    smooth: MaskOption = None,
     images: ImageSource | None = None,
     human: bool = True,
     spacing: Spacing = None,
@@ -112,8 +119,10 @@ def plot_overlay(
     rule = mask_rule(
         asked.select(methods={s.method for s in series}), threshold=threshold, cutoff=cutoff, smooth=smooth
     )
-    look = Look(rule, check_images(images), human, overlay_box(width))
-    return overlay(picture(asked.cases[0], task, method, series, look), names, width, pixel_widths(spacing))
+    look = PictureOptions(rule, check_images(images), human, overlay_box(width))
+    return overlay(
+        overlay_picture(asked.cases[0], task, method, series, look), names, width, pixel_widths(spacing)
+    )
 
 
 @plot_function
@@ -124,9 +133,9 @@ def plot_gallery(
     methods: Iterable[str] | None = None,
     scores: pd.DataFrame | None = None,
     metric: str | None = None,
-    threshold: Given = None,
-    cutoff: Given = None,
-    smooth: Given = None,
+    threshold: MaskOption = None,
+    cutoff: MaskOption = None,
+    smooth: MaskOption = None,
     images: ImageSource | None = None,
     human: bool = False,
     spacing: Spacing = None,
@@ -216,9 +225,9 @@ def plot_gallery(
         series_titles(columns, names)[0],
         gallery_width(width, len(columns)),
     )
-    look = Look(rule, check_images(images), human, layout.box)
+    look = PictureOptions(rule, check_images(images), human, layout.box)
     pictures = {
-        name: [picture(known[row.case], row.task, name, series, look) for row in rows]
+        name: [overlay_picture(known[row.case], row.task, name, series, look) for row in rows]
         for name, series in columns.items()
     }
     return gallery(rows, pictures, values, layout, cases=cases, labels=names, spacing=pixel_widths(spacing))

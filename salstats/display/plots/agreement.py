@@ -18,7 +18,7 @@ from salstats.display.plots.layout.points import CELL_POINTS, RASTER_POINTS, cel
 from salstats.display.plots.layout.theme import GUIDE, PALETTE
 from salstats.display.text.labels import Labels
 from salstats.errors import Call, Message, SalstatsError
-from salstats.stats.agreement.comparing import differences
+from salstats.stats.agreement.readings_of_groups import differences
 
 #: Height of a panel as a multiple of its width.
 _HEIGHT_SHARE = 0.8

@@ -20,7 +20,7 @@ from salstats.display.text.format import count_text, counted_range, joined
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
 from salstats.stats.descriptions import box_values
-from salstats.stats.engine.carried import missing_scores
+from salstats.stats.engine.score_reasons import missing_scores
 from salstats.study import HUMAN
 
 #: Half the height in mm of a box that shares its row with others, and of one that does not.

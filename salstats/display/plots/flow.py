@@ -26,7 +26,7 @@ from salstats.display.text.labels import Labels
 from salstats.display.text.packing import packed
 from salstats.errors import Call, Message, SalstatsError, Setting, ValueRangeError
 from salstats.stats.case_flow import DEFINED, FILE, NO_ROW, OF_REFERENCE, PAIRS, ROWS
-from salstats.stats.engine.carried import ABSENT, UNDEFINED
+from salstats.stats.engine.score_reasons import ABSENT, UNDEFINED
 
 _COLUMNS = ("step", "stage", "method", "reason", "excluded", "unit", "n_cases", "n_units", "n_rows")
 #: Most groups of branches, and most methods, of a legible diagram.

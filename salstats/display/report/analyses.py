@@ -26,14 +26,14 @@ from salstats.frames import (
     warn_of_doubtful_scores,
 )
 from salstats.jobs import not_counting
-from salstats.metrics.registry import has_true_zero, known_metric
+from salstats.metrics.registry import has_true_zero, registered_metric
 from salstats.stats.contrasts import lowest_scores
 from salstats.stats.engine.cautions import rows_by_caution
 from salstats.stats.engine.equivalence import check_margin, split_verdicts
-from salstats.stats.engine.intervals import names_of
+from salstats.stats.engine.intervals import interval_names
 from salstats.stats.engine.label_columns import holds_labels
 from salstats.stats.engine.paired_tests import TESTS
-from salstats.stats.engine.units import Unit, resolve_unit
+from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.study import HUMAN
 
 #: Columns that are never covariates of a score.
@@ -230,7 +230,7 @@ def run_analyses(
     done.run("flow", ss.case_flow, scores, reference=reference, unit=unit)
     done.run("describe", ss.describe, scores, by=["metric", "method"], unit=unit)
     by = [c for c in DEFAULT_BY if c in scores.columns]
-    of_means = settings.interval if settings.interval in names_of("mean") else None
+    of_means = settings.interval if settings.interval in interval_names("mean") else None
     done.run("means", ss.summarize, scores, by=by, **drawn | {"interval": of_means})
     options = drawn | {"test": settings.test}
     _run_best(done, scores, settings, options)
@@ -277,7 +277,7 @@ def _run_contrasts(done: Analyses, scores: pd.DataFrame, settings: Settings, opt
     judged: dict[str, Any] = {"adjust": settings.adjust, "margin": settings.margin}
     done.run("difference", ss.difference, scores, by=by, **options, **judged)
     lowest = lowest_scores(scores)
-    metrics = [m for m in metric_order(scores) if known_metric(m) is not None and has_true_zero(m)]
+    metrics = [m for m in metric_order(scores) if registered_metric(m) is not None and has_true_zero(m)]
     metrics = [m for m in metrics if not lowest[m] < 0]
     ratios = scores[scores["metric"].isin(metrics)]
     if len(ratios) and "difference" in done.frames:

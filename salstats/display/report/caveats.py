@@ -7,10 +7,10 @@ import pandas as pd
 
 from salstats.display.report.wording import Words, pooled_rows
 from salstats.display.text.format import count_text, counted, counted_range
-from salstats.stats.engine.advice import FEW_UNITS, UNDEFINED_SHARE, beyond_range
 from salstats.stats.engine.cautions import rows_by_caution
 from salstats.stats.engine.few_units import FEW_DF
-from salstats.stats.engine.intervals import find_interval
+from salstats.stats.engine.intervals import interval_by_name
+from salstats.stats.engine.result_warnings import FEW_UNITS, UNDEFINED_SHARE, beyond_range
 
 #: Closes a section in which something was not shown.
 NOT_EVIDENCE = (
@@ -25,7 +25,7 @@ def caveats(frame: pd.DataFrame, words: Words) -> Iterator[str]:
     low, high = (frame[c].to_numpy(dtype=np.float64) for c in ("conf_low", "conf_high"))
     given = defined & ~np.isnan(low) & ~np.isnan(high)
     units = frame["n_units"].to_numpy(dtype=np.float64)
-    records = [find_interval(name) for name in frame["interval"]]
+    records = [interval_by_name(name) for name in frame["interval"]]
     kinds = np.array(["" if r is None else r.kind for r in records])
     by_df = np.array([r is not None and r.kind == "t" and not r.bounded for r in records])
     df = frame["df"].to_numpy(dtype=np.float64) if "df" in frame.columns else units - 1

@@ -12,9 +12,9 @@ from salstats.display.report.wording import (
     Words,
     decimals,
     family_text,
-    known_metric,
     listed,
     pooled_rows,
+    registered_metric,
     spread,
     verdict_word,
 )
@@ -170,11 +170,11 @@ def _notes(frame: pd.DataFrame, words: Words) -> Iterator[str]:
         yield NOT_EVIDENCE
     if decrease and (frame["estimate"] < 0).any():
         yield f"A negative percentage decrease is a mean above that of {reference}."
-    smaller = [m for m in metrics if (known := known_metric(m)) and not known.larger_is_better]
+    smaller = [m for m in metrics if (known := registered_metric(m)) and not known.larger_is_better]
     if smaller:
         sign = "negative" if decrease else "positive"
         yield f"Smaller is better on {words.metrics(smaller)}, where a {sign} {noun} is a worse score."
-    unknown = [m for m in metrics if known_metric(m) is None]
+    unknown = [m for m in metrics if registered_metric(m) is None]
     if unknown:
         yield (
             f"Whether larger is better is not known of {words.metrics(unknown)}, so lower and higher are not "

@@ -15,7 +15,7 @@ from salstats.stats.adjust import check_procedure
 from salstats.stats.engine.equivalence import Margin, check_tails
 from salstats.stats.engine.intervals import choose_interval
 from salstats.stats.engine.paired_tests import TESTS
-from salstats.stats.engine.units import Unit
+from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.engine.weighting import Weighting
 
 #: Bootstrap replicates of a report: what is printed should not hang on the seed. Of 10,000 replicates the

@@ -8,7 +8,7 @@ import plotnine as p9
 
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
-from salstats.stats.picking import pick_cases
+from salstats.stats.case_selection import pick_cases
 
 #: What a case is picked for.
 PICKS = ("worst", "median", "best")

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from salstats.files.inputs import data_folder
-from salstats.stats.engine.carried import missing_scores
+from salstats.stats.engine.score_reasons import missing_scores
 
 #: Stands beside the frames' keys where there are undefined scores.
 _UNDEFINED = "undefined"

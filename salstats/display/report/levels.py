@@ -11,7 +11,7 @@ from salstats.display.report.wording import Words, decimals, listed, pooled_rows
 from salstats.display.text.format import count_range, count_text, counted, fixed_text, joined, percent_text
 from salstats.errors import SalstatsWarning
 from salstats.stats.case_flow import DEFINED, FILE, PAIRS, ROWS
-from salstats.stats.engine.carried import NOTHING_THERE, UNDEFINED
+from salstats.stats.engine.score_reasons import ABSENT_REASONS, UNDEFINED
 from salstats.stats.missing_bounds import missing_bounds
 
 
@@ -55,7 +55,7 @@ def undefined_scores(flow: pd.DataFrame) -> tuple[pd.Series, int]:
     """How many scores are undefined by each reason, and how many rows are of absent findings."""
     lost = flow[flow["excluded"].astype(bool) & (flow["stage"] == DEFINED)]
     n_rows = lost.groupby("reason", sort=False)["n_rows"].sum().sort_values(ascending=False, kind="stable")
-    absent = n_rows.index.isin(NOTHING_THERE)
+    absent = n_rows.index.isin(ABSENT_REASONS)
     # a reason that no score of these branches has counts none
     return n_rows[~absent & (n_rows > 0)], int(n_rows[absent].sum())
 

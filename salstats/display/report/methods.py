@@ -11,7 +11,7 @@ from salstats.display.report.associations import of_gaps, outcomes, target_words
 from salstats.display.report.levels import bound_sentences, undefined_scores
 from salstats.display.report.provenance import versions
 from salstats.display.report.template import TEMPLATE, Known
-from salstats.display.report.wording import Words, known_metric, pooled_rows
+from salstats.display.report.wording import Words, pooled_rows, registered_metric
 from salstats.display.text.format import MINUS, count_text, joined, percent_text, plural
 from salstats.display.text.margins import has_margins, margin_text
 from salstats.display.text.vocabulary import METRICS_IN_FULL
@@ -19,12 +19,12 @@ from salstats.files.inputs import data_folder
 from salstats.metrics.records import Metric
 from salstats.metrics.registry import threshold_label
 from salstats.stats.case_flow import FILE
-from salstats.stats.engine.carried import UNDEFINED
 from salstats.stats.engine.fixed_factors import TRAININGS, fixed_nouns
-from salstats.stats.engine.intervals import BOOTSTRAP, find_interval
+from salstats.stats.engine.intervals import BOOTSTRAP, interval_by_name
 from salstats.stats.engine.paired_tests import RECORDS as TESTS
+from salstats.stats.engine.score_reasons import UNDEFINED
 from salstats.stats.engine.weighting import UNIT
-from salstats.stats.models.errors import ERRORS
+from salstats.stats.models.error_kinds import ERRORS
 
 #: What a slice is.
 _SLICES = {
@@ -106,7 +106,7 @@ def _outcomes(frames: Mapping[str, pd.DataFrame], words: Words) -> Known:
     """What was measured, and what was done with undefined scores."""
     metrics = words.by_metric(frames["describe"])
     names = [_metric(m, rows, words) for m, rows in metrics]
-    notes = [known.note for m, _ in metrics if (known := known_metric(m)) and known.note]
+    notes = [known.note for m, _ in metrics if (known := registered_metric(m)) and known.note]
     flow = frames["flow"]
     by_reason, n_absent = undefined_scores(flow)
     lost = int(by_reason.sum())
@@ -129,7 +129,7 @@ def _outcomes(frames: Mapping[str, pd.DataFrame], words: Words) -> Known:
 
 def _metric(metric: str, rows: pd.DataFrame, words: Words) -> str:
     """Metric with its range and direction."""
-    known, label = known_metric(metric), words.metric(metric)
+    known, label = registered_metric(metric), words.metric(metric)
     if known is None:
         return f"{label} (taken as given; no direction was assumed)"
     better = "larger is better" if known.larger_is_better else "smaller is better"
@@ -250,7 +250,7 @@ def _means(frames: Mapping[str, pd.DataFrame], words: Words) -> Known:
 
 def _interval(kind: str, nouns: Sequence[str], words: Words) -> str:
     """How the intervals of means and contrasts were made; `nouns` say of what."""
-    record = find_interval(kind)
+    record = interval_by_name(kind)
     assert record is not None
     how = record.note.format(unit=words.unit)
     return f"The {words.level}% confidence intervals of {joined(nouns)} were {how}."
@@ -347,7 +347,7 @@ def _correlations(frames: Mapping[str, pd.DataFrame], words: Words) -> Known:
     """How correlations with the model's confidence were taken."""
     frame = frames["correlation"]
     by = [name for name in ("method", "task") if name in frame.columns and frame[name].nunique() > 1]
-    record = find_interval(frame["interval"].iloc[0], frame["term"].iloc[0])
+    record = interval_by_name(frame["interval"].iloc[0], frame["term"].iloc[0])
     before = [frames[key] for key in ("difference", "regression") if key in frames]
     return {
         "coefficient": str(frame["term"].iloc[0]).capitalize(),
@@ -362,7 +362,7 @@ def _correlations(frames: Mapping[str, pd.DataFrame], words: Words) -> Known:
 def _areas(frame: pd.DataFrame, words: Words) -> Known:
     """How areas under ROC curves and their intervals were computed."""
     by_wilson = frame["interval"] == "wilson"
-    record = find_interval("logit" if by_wilson.all() else frame["interval"][~by_wilson].iloc[0], "auroc")
+    record = interval_by_name("logit" if by_wilson.all() else frame["interval"][~by_wilson].iloc[0], "auroc")
     how = record.note.format(unit=words.unit) if record else None
     if how and by_wilson.any():
         how += (

@@ -10,7 +10,7 @@ import pandas as pd
 from salstats.display.report.document import Settings
 from salstats.display.text.format import STYLES, counted, inline_text, joined, level_text, noun, plural
 from salstats.display.text.labels import LAST, Labels
-from salstats.metrics.registry import known_metric
+from salstats.metrics.registry import registered_metric
 from salstats.stats.adjust import Procedure, find_procedure
 
 #: Units that have a word; other columns name clusters.
@@ -47,7 +47,7 @@ class Words:
         """Metric with its unit; a label that the user gave stays as it was given."""
         label, own = self.labels.value("metric", name), Labels().value("metric", name)
         is_own = label == own or label.startswith(f"{own} (")
-        return lowered(label) if is_own and known_metric(name) else label
+        return lowered(label) if is_own and registered_metric(name) else label
 
     def column(self, name: str) -> str:
         """Covariate."""
@@ -143,7 +143,7 @@ def listed(words: Sequence[str], many: str, last: str = "and") -> str:
 
 def verdict_word(metric: str, verdict: str) -> str:
     """Word "worse" or "better" where the metric's direction is known, else the verdict itself."""
-    known = known_metric(metric)
+    known = registered_metric(metric)
     if known is None:
         return verdict
     return "better" if (verdict == "higher") == known.larger_is_better else "worse"

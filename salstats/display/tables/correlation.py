@@ -19,7 +19,7 @@ from salstats.display.text.correlation import covariates_note
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError, Setting
 from salstats.stats.engine.coefficients import RECORDS as COEFFICIENTS
-from salstats.stats.engine.coefficients import Record
+from salstats.stats.engine.coefficients import CoefficientRecord
 
 
 def table_correlation(
@@ -123,7 +123,7 @@ def table_correlation(
     return great_table(table, "salstats-correlation")
 
 
-def _test_text(estimates: Estimates, coefficient: Record | None) -> str:
+def _test_text(estimates: Estimates, coefficient: CoefficientRecord | None) -> str:
     """Return the test that P values come from, "" where it is not known."""
     if estimates.values("interval") == ["cr2"]:
         return "t test on Fisher's z scale"

@@ -16,8 +16,8 @@ from salstats.display.tables.placement import choose_placement, lay_out
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import MISSING, count_text, fixed_text, interval_text, plural
 from salstats.display.text.labels import Labels
-from salstats.metrics.registry import known_metric
-from salstats.stats.engine.carried import missing_scores
+from salstats.metrics.registry import registered_metric
+from salstats.stats.engine.score_reasons import missing_scores
 
 #: Columns of `describe` that are shown; the columns before `n` are the grouping columns.
 _NEEDED = ("n", "mean", "sd", "median", "q1", "q3", "n_zero", "share_zero", "n_one", "share_one", "binary")
@@ -138,7 +138,7 @@ def _median_text(row: dict[str, Any], digits: int, style: str) -> str:
 
 def _share_text(row: dict[str, Any], bound: Literal["zero", "one"]) -> str:
     """Return how many scores are exactly 0 or 1 and their percentage, blank where these are no bounds."""
-    metric = known_metric(row.get("metric"))
+    metric = registered_metric(row.get("metric"))
     if metric is not None and (metric.low, metric.high) != (0, 1):
         return ""
     if not row["n"]:

@@ -22,9 +22,9 @@ from salstats.display.text.labels import Labels
 from salstats.display.text.terms import group_text, side_text, term_rows, variables_in
 from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting
 from salstats.stats.adjust import INTERCEPT
-from salstats.stats.models.components import RESIDUAL
 from salstats.stats.models.families import FAMILIES
 from salstats.stats.models.linear import GAUSSIAN
+from salstats.stats.models.random_effect_summaries import RESIDUAL
 
 Frames: TypeAlias = pd.DataFrame | Sequence[pd.DataFrame] | Mapping[str, pd.DataFrame]
 #: Column with the names of frames that were given by name.

@@ -24,10 +24,10 @@ from salstats.display.plots.layout.theme import (
 from salstats.display.text.format import count_text, counted
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
-from salstats.images.pictures import outlines, printed_shape
+from salstats.images.printed_images import outlines, printed_shape
 from salstats.readers.case_images import read_grey
-from salstats.scoring.density_pictures import plot_pictures, share_per_pixel
-from salstats.scoring.gaze_cases import ALL, GazeRule, Truths, bias_on, on_image
+from salstats.scoring.density_figures import plot_densities, share_per_pixel
+from salstats.scoring.gaze_cases import ALL, GazeRule, GazeTruths, bias_on, on_image
 from salstats.scoring.gaze_sampling import spread_of
 from salstats.studies.engine import Result, table_of
 from salstats.studies.lanfredi2021.gaze_scores import (
@@ -54,7 +54,7 @@ def example(given: Recordings) -> Result:
     row = pick.iloc[0]
     case = next(c for c in study if c.case == row["case"])
     rule = GazeRule(study.series, ("sauc",), center_bias, truth=ALL, min_readers=1)
-    truths = Truths(case, rule)
+    truths = GazeTruths(case, rule)
     density = bias_on(case, truths, given.bias, rule).density
     name = row_names(pick)[0]
     maps = {"Fixations": None, "Mean fixation map": truths.densities[0]}
@@ -83,7 +83,7 @@ def example(given: Recordings) -> Result:
             {"Case": "case"},
             {"Method": "method", "sAUC, mean over readers": ("score", 3), "Median of cases": ("target", 3)},
         ),
-        plot_pictures(maps, grey=grey, lines=lines, points={"Fixations": truths.points[0]}, notes=notes),
+        plot_densities(maps, grey=grey, lines=lines, points={"Fixations": truths.points[0]}, notes=notes),
         note=f"the case whose mean sAUC of {name} is nearest to the median; ties by name",
     )
 

@@ -8,7 +8,7 @@ import pandas as pd
 from salstats.checks import check_choice, check_numeric, quoted
 from salstats.errors import ColumnError, SalstatsError, warn
 from salstats.frames import KEY_COLUMNS, case_key, check_scores
-from salstats.metrics.registry import METRICS, known_metric
+from salstats.metrics.registry import METRICS, registered_metric
 from salstats.scoring.cases import ABSENT, EMPTY, NO_MAP, NO_MASK, NOT_FINITE
 from salstats.scoring.distances import DISTANCES
 
@@ -116,7 +116,7 @@ def at_worst(kept: pd.DataFrame, diagonals: pd.Series | None = None) -> pd.DataF
 
 def _least(metric: str) -> float:
     """The lowest score of a metric of which more is better and 0 is nothing, else NaN."""
-    known = known_metric(metric)
+    known = registered_metric(metric)
     bounded = known is not None and known.larger_is_better and known.low == 0 and known.true_zero
     return 0.0 if bounded else float("nan")
 

@@ -23,7 +23,7 @@ from salstats.display.plots.layout.theme import (
 )
 from salstats.display.tables.record import Column
 from salstats.display.text.format import MINUS, fixed_text
-from salstats.images.pictures import outlines
+from salstats.images.printed_images import outlines
 from salstats.scoring.distances import DISTANCES
 from salstats.scoring.mask_simulation import MaskSeries, count_masks, score_masks, simulate_masks
 from salstats.studies.engine import Cell, Result, table_of

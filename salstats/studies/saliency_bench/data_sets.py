@@ -19,7 +19,7 @@ from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
 from salstats.readers.case_images import ImageSource, check_images
 from salstats.scoring.masking import OTSU, mask_rule
-from salstats.scoring.pictures import Look, picture
+from salstats.scoring.overlay_pictures import PictureOptions, overlay_picture
 from salstats.studies.engine import Cell, Result, table_of
 from salstats.studies.saliency_bench.cell_means import Means
 from salstats.study import HUMAN, Series, Study
@@ -83,11 +83,11 @@ def plot_truths(
     room = (width - 2 * EDGE_MM - (n - 1) * GAP_MM) / n
     whole = width if n == len(titles) else len(titles) * (room + GAP_MM) - GAP_MM + 2 * EDGE_MM
     layout = gallery_layout({"": ()}, [None], titles, whole)
-    look = Look(
+    look = PictureOptions(
         mask_rule(study.select(methods=set()), threshold=OTSU), check_images(images), False, layout.box
     )
     cases = {case.case: case for case in study}
-    panels = [picture(cases[row.case], row.task, None, (), look) for row in picks.itertuples()]
+    panels = [overlay_picture(cases[row.case], row.task, None, (), look) for row in picks.itertuples()]
     placed = [
         Placed(panel, "", row.dataset, labels.value("task", row.task))
         for panel, row in zip(panels, picks.itertuples(), strict=True)

@@ -18,7 +18,7 @@ from salstats.images.masks import decode
 from salstats.images.shapes import dominant_rectangle
 from salstats.readers.case_images import check_images
 from salstats.scoring.masking import OTSU, mask_rule
-from salstats.scoring.pictures import Look, picture
+from salstats.scoring.overlay_pictures import PictureOptions, overlay_picture
 from salstats.studies.engine import Result, table_of
 from salstats.studies.saporta2022.file_scoring import main_alone
 from salstats.studies.saporta2022.labels_and_notes import LABELS, feature
@@ -121,7 +121,7 @@ def _extremes_drawn(frames: StudyFrames, rows: pd.DataFrame) -> p9.ggplot:
     names = {name: [feature(name)] for name in dict.fromkeys(rows["feature"])}
     layout = gallery_layout(names, [None] * len(names), ENDS, COLUMN_MM)
     rule = mask_rule(study.select(methods=set()), threshold=OTSU)
-    how = Look(rule, check_images(frames.images), False, layout.box)
+    how = PictureOptions(rule, check_images(frames.images), False, layout.box)
     panels = [_with_rectangle(study, r.case, r.task, how) for r in rows.itertuples()]
     placed = [
         Placed(panel, r.feature, r.end, _corner(r.task, r.value, labels))
@@ -137,10 +137,10 @@ def _extremes_drawn(frames: StudyFrames, rows: pd.DataFrame) -> p9.ggplot:
     )
 
 
-def _with_rectangle(study: Study, case: str, task: str, how: Look) -> Picture:
+def _with_rectangle(study: Study, case: str, task: str, how: PictureOptions) -> Picture:
     """A finding on its image, with the smallest rectangle around its dominant instance."""
     found = study.select(cases=[case]).cases[0]
-    panel = picture(found, task, None, (), how)
+    panel = overlay_picture(found, task, None, (), how)
     corners: np.ndarray = dominant_rectangle(decode(found.truths[task].read()))
     return replace(panel, lines={**panel.lines, "mask": [corners]})
 

@@ -141,7 +141,7 @@ def test_what_cannot_be_drawn_is_said(scores, augmented):
     with raises(SalstatsError, column="formula", choices=("iou ~ prob + area_ratio", "iou ~ elongation")):
         ss.plot_residuals(both)
     many = ss.augment(scores, "iou ~ prob", by=["method", "task"])
-    with raises(SalstatsError, option="augmented", match="15 models .* 8"):
+    with raises(SalstatsError, option="augmented", match="15 models"):
         ss.plot_residuals(many, by=["method", "task"])
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from salstats.display.plots.layout.theme import MM_PER_INCH
 from salstats.errors import SalstatsError
-from salstats.scoring.density_pictures import plot_pictures, share_per_pixel
+from salstats.scoring.density_figures import plot_densities, share_per_pixel
 from salstats.studies.lanfredi2021.example_case import plot_samples, plot_spread
 
 # the same shares from numbers rounded once more
@@ -37,7 +37,7 @@ def test_one_colour_is_one_share_in_every_picture():
     flat = np.full((20, 20), 1 / 400)
     peaked = np.zeros((20, 20))
     peaked[:10] = 1 / 200
-    pictures = drawn(plot_pictures({"flat": flat, "peaked": peaked}))
+    pictures = drawn(plot_densities({"flat": flat, "peaked": peaked}))
     # half of the largest share in one, all of it and nothing in the other
     assert len(np.unique(pictures["flat"].reshape(-1, 3), axis=0)) == 1
     assert pictures["peaked"][0, 0].sum() > pictures["flat"][0, 0].sum() > pictures["peaked"][-1, -1].sum()
@@ -45,7 +45,7 @@ def test_one_colour_is_one_share_in_every_picture():
 
 @pytest.mark.parametrize(("width", "columns"), [(89, 2), (183, 4)])
 def test_pictures_stand_in_rows_that_fit_the_width(width, columns):
-    figure = plot_pictures(make_pictures(), width=width, notes=["Case a."])
+    figure = plot_densities(make_pictures(), width=width, notes=["Case a."])
     assert figure.facet._ncol == columns
     assert np.isclose(size_mm(figure)[0], width)
     assert list(figure.data["picture"]) == [f"Picture {i}" for i in range(4)]
@@ -57,7 +57,7 @@ def test_maps_lie_over_the_image_and_a_panel_without_one_shows_it():
     one = np.zeros((30, 40))
     one[:, :20] = 1 / 600
     points = {"Fixations": np.array([[2.0, 3.0], [20.0, 30.0]])}
-    figure = plot_pictures({"Fixations": None, "Map": one}, grey=image, points=points)
+    figure = plot_densities({"Fixations": None, "Map": one}, grey=image, points=points)
     bare, laid = (drawn(figure)[name].astype(int) for name in ("Fixations", "Map"))
     assert (bare == np.round(255 * image)[:, :, None]).all()
     # in colour where the map is, and the image as it is elsewhere

@@ -16,7 +16,7 @@ from salstats.display.text.labels import Labels
 from salstats.display.text.margins import has_margins
 from salstats.display.text.vocabulary import CONTRASTS, TERMS
 from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting
-from salstats.metrics.registry import known_metric
+from salstats.metrics.registry import registered_metric
 from salstats.stats.agreement.records import LABELS as AGREEMENT
 from salstats.stats.agreement.records import short_label
 from salstats.stats.engine.coefficients import RECORDS as COEFFICIENTS
@@ -241,7 +241,7 @@ def guide_at(metric: str, term: str | None) -> float:
         return 0.0
     if term in _CHANCE:
         return _CHANCE[term]
-    is_mean_of_metric = known_metric(metric) is not None and term in (None, "mean")
+    is_mean_of_metric = registered_metric(metric) is not None and term in (None, "mean")
     if not is_mean_of_metric:
         return float("nan")
     return _CHANCE.get(str(metric).lower(), 0.0)
@@ -259,7 +259,7 @@ def quantity_label(metric: Any, term: str | None, labels: Labels) -> str:
     if metric is None:
         return "Mean" if term else "Estimate"
     label = labels.value("metric", metric)
-    record = known_metric(metric)
+    record = registered_metric(metric)
     is_renamed = record is not None and label != record.label
     # a name that the user has chosen and that of a rate are complete
     if term and not is_renamed and "rate" not in label:

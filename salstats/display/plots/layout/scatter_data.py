@@ -26,9 +26,9 @@ from salstats.display.text.format import count_text, interval_text, joined
 from salstats.display.text.labels import Labels
 from salstats.display.text.terms import model_text
 from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting
-from salstats.stats.engine.carried import absent_observations
 from salstats.stats.engine.coefficients import RECORDS as COEFFICIENTS
-from salstats.stats.engine.wide import wide_table
+from salstats.stats.engine.score_reasons import absent_observations
+from salstats.stats.engine.wide_tables import wide_table
 from salstats.stats.models.formulas import parse_formula
 from salstats.study import HUMAN
 
