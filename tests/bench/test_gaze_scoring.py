@@ -41,7 +41,7 @@ def small(_):
     return np.random.default_rng(9).random((14, 14))
 
 
-def held(read):
+def in_memory(read):
     return Content(saliency=read(SHAPE))
 
 
