@@ -91,7 +91,9 @@ def plot_box(
     groups = list(boxes.columns[: boxes.columns.get_loc("n")])
     drawn = boxes[boxes["n"] > 0].reset_index(drop=True)
     if drawn.empty:
-        raise SalstatsError(f"scores has nothing to draw: all of its {len(scores)} scores are undefined")
+        raise SalstatsError(
+            f"scores has nothing to draw: all of its {len(scores)} scores are undefined", column="score"
+        )
     has_methods = "method" in groups
     references = [reference or HUMAN]
     methods = method_labels(names, drawn["method"], references) if has_methods else {"": ""}

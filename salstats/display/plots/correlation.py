@@ -263,12 +263,15 @@ def _checked(correlations: object) -> tuple[Estimates, list[str], str]:
     terms = [str(term) for term in estimates.values("term")]
     if len(terms) > 1:
         raise SalstatsError(
-            f"correlations holds {len(terms)} kinds of coefficient ({quoted(terms)}); keep one, as in "
-            f"correlations.query('term == {terms[0]!r}')"
+            f"correlations holds {len(terms)} kinds of coefficient ({quoted(terms)})",
+            hint=f"keep one, as in correlations.query('term == {terms[0]!r}')",
+            choices=terms,
+            column="term",
         )
     if not estimates.has_estimate.any():
         raise SalstatsError(
-            f"correlations has nothing to draw: every estimate is missing ({len(frame)} rows)"
+            f"correlations has nothing to draw: every estimate is missing ({len(frame)} rows)",
+            column="estimate",
         )
     groups = [key for key in estimates.keys if key not in ("x", "y")]
     pairs = [frozenset(pair) for pair in zip(frame["x"], frame["y"], strict=True)]
@@ -277,7 +280,9 @@ def _checked(correlations: object) -> tuple[Estimates, list[str], str]:
         row = frame.loc[is_repeated].iloc[0]
         group = "".join(f", {column} {row[column]}" for column in groups)
         raise SalstatsError(
-            f"correlations has more than one row for {row['x']} and {row['y']}{group}; keep one"
+            f"correlations has more than one row for {row['x']} and {row['y']}{group}",
+            hint="keep one",
+            rows=np.flatnonzero(is_repeated).tolist(),
         )
     return estimates, groups, terms[0] if terms else "Correlation"
 

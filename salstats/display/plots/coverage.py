@@ -83,7 +83,11 @@ def plot_coverage(
     check_columns(frame, ["statistic", "role", "cluster", "n_units", "coverage", "n_studies"], "coverage")
     rows = frame[frame["role"].isin(_ROLES) & frame["coverage"].notna()]
     if rows.empty:
-        raise SalstatsError("coverage has no row whose role is 'default' or 'textbook' with a coverage")
+        raise SalstatsError(
+            "coverage has no row whose role is 'default' or 'textbook' with a coverage",
+            choices=_ROLES,
+            column="role",
+        )
     styles = _line_styles(rows)
     rows = _with_panels(rows, Labels(labels, frame), list(styles))
     means = rows.groupby(["panel", "line", "n_units"], observed=True, as_index=False)["percent"].mean()

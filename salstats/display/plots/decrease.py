@@ -28,7 +28,7 @@ from salstats.display.text.format import MINUS, STYLES, interval_text, reported_
 from salstats.display.text.labels import LAST, Labels
 from salstats.display.text.margins import margin_marks, pairs_as_methods
 from salstats.display.text.vocabulary import CONTRASTS, TERMS, in_sentence
-from salstats.errors import SalstatsError, warn
+from salstats.errors import Call, Message, SalstatsError, warn
 from salstats.metrics.registry import direction
 from salstats.stats.engine.equivalence import split_verdicts
 
@@ -189,8 +189,15 @@ def check_contrasts(decrease: object, name: str = "decrease") -> Estimates:
             content = f"the term {wrong_terms[0]!r}"
     if content:
         raise SalstatsError(
-            f"{name} must come from percent_decrease() or difference(), not hold {content}; "
-            "plot_intervals(), plot_forest() or plot_regression() may do"
+            f"{name} must come from ",
+            Call("percent_decrease"),
+            " or ",
+            Call("difference"),
+            f", not hold {content}",
+            hint=Message(
+                Call("plot_intervals"), ", ", Call("plot_forest"), " or ", Call("plot_regression"), " may do"
+            ),
+            option=name,
         )
     return contrasts
 

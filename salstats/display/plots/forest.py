@@ -50,7 +50,7 @@ from salstats.display.text.models import (
     term_names,
 )
 from salstats.display.text.vocabulary import CONTRASTS, TERMS
-from salstats.errors import SalstatsError, ValueRangeError
+from salstats.errors import SalstatsError, Setting, ValueRangeError
 from salstats.stats.agreement.records import common_label, is_agreement
 
 #: Decimals of ratios, and of terms that have no own number of decimals.
@@ -228,8 +228,9 @@ def _row_columns(estimates: Estimates) -> list[str]:
     varying = [column for column in columns if estimates.varies(column)]
     if len(varying) > 2:
         raise SalstatsError(
-            f"estimates is grouped by {quoted(varying)}, and a forest has rows for two of them; keep one "
-            f"value of the others, as in estimates.query(\"{varying[0]} == '...'\")"
+            f"estimates is grouped by {quoted(varying)}, and a forest has rows for two of them",
+            hint=f"keep one value of the others, as in estimates.query(\"{varying[0]} == '...'\")",
+            column=varying[0],
         )
     return varying or columns[:1]
 
@@ -307,7 +308,11 @@ def _null_line(null: float | str | None, estimates: Estimates, term: str | None,
     is_finite_number = not isinstance(null, bool) and abs(null) < float("inf")
     if not is_finite_number or (ratio and null <= 0):
         condition = " above 0" if ratio else ""
-        raise ValueRangeError(f"null must be a number{condition}, 'auto' or None, not {null!r}")
+        raise ValueRangeError(
+            Setting("null"),
+            f" must be a number{condition}, 'auto' or None, not {null!r}",
+            value=null,
+        )
     return float(null)
 
 
@@ -357,7 +362,11 @@ def _text_columns(
     if p_values:
         rows = estimates.frame.to_dict("records")
         if all(np.isnan(reported_p(row)) for row in rows):
-            raise SalstatsError("p_values=True needs a column p_value or p_adjusted with values")
+            raise SalstatsError(
+                Setting("p_values", True),
+                " needs a column p_value or p_adjusted with values",
+                column="p_value",
+            )
         columns["P"] = [row_p_text(row, style) for row in rows]
     return columns
 

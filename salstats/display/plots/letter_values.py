@@ -84,7 +84,7 @@ def plot_letter_values(
     groups = list(values.columns[: values.columns.get_loc("covariate")])
     has_values = values["n"] > 0
     if not has_values.any():
-        raise SalstatsError("values has nothing to draw: no covariate has a value in any group")
+        raise SalstatsError("values has nothing to draw: no covariate has a value in any group", column="n")
     # values of the column "term" keep the order of the frame, those of other columns would be sorted
     covariates = names.order("term", values.loc[has_values, "covariate"])
     titles = names.texts("covariate", covariates)

@@ -304,7 +304,9 @@ def _compared_order(frame: pd.DataFrame, ranks: pd.DataFrame | None, labels: Lab
     order = _method_order(ranking, labels)
     unranked = [method for method in win_shares.index if method not in order]
     if unranked:
-        raise SalstatsError(f"ranks has no method {unranked[0]!r} of the significance map")
+        raise SalstatsError(
+            f"ranks has no method {unranked[0]!r} of the significance map", option="ranks", column="method"
+        )
     return [method for method in order if method in win_shares.index]
 
 
@@ -337,7 +339,11 @@ def _rank_shares(
     check_columns(shares, [*groups, "method", "rank", "share"], "frequencies")
     unknown = [method for method in shares["method"].unique() if method not in y_of_method]
     if unknown:
-        raise SalstatsError(f"frequencies has method {unknown[0]!r}, which ranks has not")
+        raise SalstatsError(
+            f"frequencies has method {unknown[0]!r}, which ranks has not",
+            option="frequencies",
+            column="method",
+        )
     return shares.assign(y=shares["method"].map(y_of_method).astype(float))
 
 

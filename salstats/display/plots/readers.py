@@ -17,6 +17,7 @@ from salstats.display.plots.layout.panel_grid import panel_grid
 from salstats.display.plots.layout.text_fit import crossed, label_chars, short_labels, text_mm
 from salstats.display.plots.layout.theme import COLUMN_MM, GUIDE, LINE_MM, MUTED, PAGE_MM, REFERENCE
 from salstats.display.text.labels import Labels
+from salstats.errors import Call, Message
 
 #: Least height in mm of a method's row, and room beside its name.
 _ROW_MM = 8.0
@@ -75,7 +76,10 @@ def plot_readers(
     'Mean IoU'
     """
     estimates = read_estimates(
-        readers, "readers", ("estimate", "method", "reader"), "mrmc_readers() makes the frame"
+        readers,
+        "readers",
+        ("estimate", "method", "reader"),
+        Message(Call("mrmc_readers"), " makes the frame"),
     )
     names = Labels(labels, estimates.frame)
     check_distinct(estimates, estimates.keys)

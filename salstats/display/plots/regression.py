@@ -29,7 +29,7 @@ from salstats.display.text.labels import Labels
 from salstats.display.text.models import model_note, term_names
 from salstats.display.text.terms import normalized_note, side_text, term_rows, with_reference_rows
 from salstats.display.text.vocabulary import in_sentence
-from salstats.errors import SalstatsError
+from salstats.errors import Message, SalstatsError, Setting
 from salstats.stats.models.design import INTERCEPT
 from salstats.stats.models.tidying import is_coefficient
 from salstats.study import HUMAN
@@ -110,7 +110,11 @@ def plot_regression(
     if not intercept:
         coefficients = coefficients.subset(coefficients.frame["term"] != INTERCEPT)
         if not len(coefficients):
-            raise SalstatsError("terms holds only intercepts; pass intercept=True to draw them")
+            raise SalstatsError(
+                "terms holds only intercepts",
+                hint=Message("pass ", Setting("intercept", True), " to draw them"),
+                column="term",
+            )
     ratio = is_ratio(coefficients)
     cut_note = ""
     if ratio:

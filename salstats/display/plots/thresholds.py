@@ -132,11 +132,20 @@ def _checked(sweep: pd.DataFrame, names: Labels) -> tuple[Estimates, str]:
     frame["threshold"] = check_numeric(frame, "threshold", "sweep")
     key_columns = [column for column in ("method", "task", "threshold") if column in frame.columns]
     if frame[key_columns].isna().any(axis=None):
-        raise SalstatsError(f"a row of sweep lacks {joined(key_columns, 'or')}; fill it or leave it out")
+        has_gap = frame[key_columns].isna()
+        raise SalstatsError(
+            f"a row of sweep lacks {joined(key_columns, 'or')}",
+            hint="fill it or leave it out",
+            column=str(has_gap.any().idxmax()),
+            rows=np.flatnonzero(has_gap.any(axis=1)).tolist(),
+        )
     metrics = estimates.values("metric")
     if len(metrics) > 1:
         raise SalstatsError(
-            f"sweep holds {len(metrics)} metrics ({quoted(metrics)}), which share no axis; keep one of them"
+            f"sweep holds {len(metrics)} metrics ({quoted(metrics)}), which share no axis",
+            hint="keep one of them",
+            choices=map(str, metrics),
+            column="metric",
         )
     check_distinct(estimates, key_columns)
     line_columns = key_columns[:-1]

@@ -50,7 +50,7 @@ from salstats.display.plots.layout.theme import (
     top_margin,
 )
 from salstats.display.text.labels import Labels
-from salstats.errors import SalstatsError
+from salstats.errors import Message, SalstatsError, Setting
 
 #: Size of a mark and width of its bar, in points.
 _MARK_PT = 1.4
@@ -102,10 +102,11 @@ def row_figure(
     columns = columns or {}
     grid = row_panels(rows, list(frame["panel"].cat.categories), n_columns, width, columns)
     if columns and grid.length < _MIN_PANEL_MM:
-        needed_width = np.ceil(grid.width + _MIN_PANEL_MM - grid.length)
+        sufficient_width = math.ceil(grid.width + _MIN_PANEL_MM - grid.length)
         raise SalstatsError(
-            f"width={grid.width:g} has no room for marks between the labels and the text beside them; take "
-            f"width={needed_width:.0f} or shorter labels="
+            Setting("width", round(grid.width)),
+            " has no room for marks between the labels and the text beside them",
+            hint=Message("take ", Setting("width", sufficient_width), " or shorter ", Setting("labels")),
         )
     scales = group_scales(methods, references, width=grid.width, labels=labels) if methods else []
     figure = (
