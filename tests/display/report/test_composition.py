@@ -176,7 +176,7 @@ def test_warnings_of_the_analyses_are_given_and_on_the_page(small, tmp_path):
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
 def test_a_wrong_option_is_refused_before_any_work(small, tmp_path, monkeypatch, options, message):
-    monkeypatch.setattr("salstats.display.report.report.run_analyses", None)
+    monkeypatch.setattr("salstats.display.report.composition.run_analyses", None)
     with pytest.raises(SalstatsError, match=message):
         ss.report(small, tmp_path / "out", **options)
     assert list(tmp_path.iterdir()) == []

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 from report_frames import SETTINGS, contrast_row, frame
 
-from salstats.display.report.wording import Words, decimals, lowered, verdict_word
+from salstats.display.report.wording import Wording, decimals, lowered, verdict_word
 from salstats.display.text.labels import Labels
 from salstats.metrics.registry import METRICS
 
-WORDS = Words(SETTINGS, Labels())
+WORDS = Wording(SETTINGS, Labels())
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_only_plain_words_lose_their_capital_inside_a_sentence(label, inside):
 
 
 def test_a_users_label_keeps_its_capital():
-    named = Words(SETTINGS, Labels({"hit": "Pointing game", "human": "Radiologists"}))
+    named = Wording(SETTINGS, Labels({"hit": "Pointing game", "human": "Radiologists"}))
     assert (named.metric("hit"), WORDS.metric("hit")) == ("Pointing game", "hit rate")
     assert (named.method("human"), WORDS.method("human")) == ("Radiologists", "the human benchmark")
 
@@ -50,7 +50,7 @@ def test_verdicts_follow_the_direction_of_every_registered_metric(metric):
     ],
 )
 def test_units_have_words_and_the_level_is_written_as_the_journal_does(options, words):
-    made = Words(replace(SETTINGS, **options), Labels())
+    made = Wording(replace(SETTINGS, **options), Labels())
     assert (made.unit, made.units, made.alpha) == words
 
 
