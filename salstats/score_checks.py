@@ -13,7 +13,7 @@ import pandas as pd
 from salstats.checks import and_more, hidden
 from salstats.errors import ColumnError, warn
 from salstats.metrics.records import Metric
-from salstats.metrics.registry import known_metric
+from salstats.metrics.registry import registered_metric
 
 Place = Callable[[int], str]
 """Writes where a row of the frame stands, such as "scores.csv, row 3"."""
@@ -122,7 +122,7 @@ def warn_of_ranges(
     if not beyond.any():
         return
     for code in np.flatnonzero(np.bincount(metrics[beyond])):
-        metric = known_metric(names[code])
+        metric = registered_metric(names[code])
         if metric is None:
             continue
         rows = np.flatnonzero(metrics == code)
@@ -132,7 +132,7 @@ def warn_of_ranges(
 def warn_of_column_ranges(table: pd.DataFrame, columns: Sequence[str], frame: str = "data") -> None:
     """Warn of numbers outside the range of the metric that their column is called as."""
     for column in columns:
-        metric = known_metric(column)
+        metric = registered_metric(column)
         if metric is None or not pd.api.types.is_numeric_dtype(table[column]):
             continue
         values = table[column].to_numpy(dtype=np.float64, na_value=np.nan)
@@ -313,7 +313,7 @@ def warn_of_two_scales(scores: pd.DataFrame, place: Place) -> None:
     Those are all scores of a method or reader, or more than lie between 1 and 10, where percentages fall off.
     """
     for name in scores["metric"].unique():
-        metric = known_metric(name)
+        metric = registered_metric(name)
         if metric is None or (metric.low, metric.high) != (0, 1):
             continue
         positive = scores[scores["metric"].eq(name) & scores["score"].gt(0)]

@@ -200,7 +200,7 @@ class Study:
     source : str
         Where it was read from, for messages.
     truth : str, optional
-        What made its truth of readers' masks, a name of `images.consensus.RULES`.
+        What made its truth of readers' masks, a name of `images.consensus.CONSENSUS_RULES`.
     """
 
     cases: tuple[Case, ...]
@@ -314,7 +314,7 @@ class Study:
           method  score truth_rule
         0    cam    0.5   majority
         """
-        check_choice(how, tuple(consensus.RULES), "truth")
+        check_choice(how, tuple(consensus.CONSENSUS_RULES), "truth")
         names = chosen_names(readers, self.readers(), "reader", self.source)
         if len(names) < 2:
             raise SalstatsError(

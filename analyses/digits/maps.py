@@ -14,8 +14,8 @@ from digits.sets import TASKS, CanvasSet
 from salstats.explain.curves import curve_scores
 from salstats.explain.digits import LAST_GRID, MIDDLE_GRID, DigitNetwork, read_network
 from salstats.explain.faithfulness import insertion
-from salstats.explain.forward import predict
-from salstats.explain.making import explain
+from salstats.explain.forward_passes import predict
+from salstats.explain.saliency_maps import explain
 from salstats.files.map_folder import MapFolder, MapKey
 from salstats.files.outputs import replacing
 from salstats.readers.arrays import study_from_arrays

@@ -11,7 +11,7 @@ import pandas as pd
 from salstats.checks import check_columns, check_frame
 from salstats.display.text.format import family_level
 from salstats.display.text.labels import LAST
-from salstats.errors import ColumnError, SalstatsError
+from salstats.errors import ColumnError, Part, SalstatsError
 from salstats.frames import ESTIMATE_COLUMNS, KEY_COLUMNS
 from salstats.stats.adjust import check_procedure
 
@@ -175,7 +175,7 @@ class Estimates:
 
 
 def read_estimates(
-    frame: object, name: str = "estimates", needed: Sequence[str] = ("estimate",), source: str = ""
+    frame: object, name: str = "estimates", needed: Sequence[str] = ("estimate",), source: Part = ""
 ) -> Estimates:
     """Read an estimates frame.
 
@@ -187,7 +187,7 @@ def read_estimates(
         What the frame is called in messages.
     needed : sequence of str
         Columns that it has to have.
-    source : str
+    source : str or Message
         The call that makes such a frame, for the message where a column is missing.
 
     Returns
@@ -232,7 +232,9 @@ def numbers_of(column: pd.Series, label: str, name: str) -> np.ndarray:
     try:
         values = pd.to_numeric(column)
     except (ValueError, TypeError):
-        raise ColumnError(f"column {label!r} of {name} must be numeric; it holds text") from None
+        raise ColumnError(
+            f"column {label!r} of {name} must be numeric", hint="it holds text", column=label
+        ) from None
     return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
 
 

@@ -1,22 +1,23 @@
 """The torch side: saliency maps made from models, and how faithful they are. Needs `salstats[explain]`.
 
-Nothing else in the package needs torch; this part is imported only when it is asked for. Where things are:
+Nothing else in the package needs torch; this part is imported only when one of its names is used.
+The modules are:
 
-methods, presets             the record of each method, and what published studies chose
+methods, presets             the record of each method, and the choices of published studies
 cams, cam_formulas, gradients, multipliers, perturbations, superpixels, attention
-                             what computes them; each takes a `Request` (request) and gives raw attributions
-baselines                    what stands where a pixel is not shown
+                             the methods; each takes a `Request` (request) and returns raw attributions
+baselines                    the values of a pixel that is hidden
 networks, checkpoints, torchvision_networks
                              a network with its tasks; its trained weights
-layers, tapping              the layers of a network, and what they give in a pass
-inputs, forward              images and targets, checked; passes through a model
-making, reductions           `explain`: from attributions to maps
+layers, hooks                the layers of a network, and hooks that read or replace their outputs
+inputs, forward_passes       checks of images, targets and outputs; passes through a model
+saliency_maps, map_finishing `explain`: from attributions to maps
 ensembles                    means over trainings
 map_plans, case_images, map_runs
-                             `make_maps`: a whole study into a folder
-named_maps, stepping, faithfulness, curves, minimal_masks
+                             `make_maps`: the maps of a whole study, written into a folder
+named_maps, pixel_steps, faithfulness, curves, minimal_masks
                              insertion, deletion, and the fewest pixels that keep a class
-rise_masks                   how many of RISE's masks keep a class
+rise_masks                   the share of RISE's masks that keep a class
 digits                       the trained networks of the embedded study
 """
 

@@ -1,11 +1,11 @@
-from .forward import predict as predict
+from .forward_passes import predict as predict
 from .faithfulness import insertion as insertion
 from .faithfulness import deletion as deletion
 from .curves import curve_scores as curve_scores
 from .minimal_masks import MinimalMasks as MinimalMasks
 from .minimal_masks import minimal_mask as minimal_mask
 from .rise_masks import rise_masks as rise_masks
-from .making import explain as explain
+from .saliency_maps import explain as explain
 from .methods import list_methods as list_methods
 from .layers import find_layer as find_layer
 from .layers import layer_names as layer_names

@@ -34,11 +34,11 @@ from salstats.explain.cam_formulas import (
     weighted_sum,
     xgradcam_weights,
 )
-from salstats.explain.forward import without_parameter_gradients
+from salstats.explain.forward_passes import without_parameter_gradients
+from salstats.explain.hooks import tapped
 from salstats.explain.inputs import check_outputs
-from salstats.explain.reductions import join_layers, reduce_channels, sum_layers
+from salstats.explain.map_finishing import join_layers, reduce_channels, sum_layers
 from salstats.explain.request import Request
-from salstats.explain.tapping import tapped
 
 #: Whose side of its first component an Eigen-CAM shows.
 ORIENTATIONS = ("library", "activation")

@@ -11,13 +11,13 @@ import numpy as np
 from torch import nn
 
 from salstats.errors import SalstatsError, ShapeError
-from salstats.explain.forward import predict, ran_out_of_memory
-from salstats.explain.making import explain
+from salstats.explain.forward_passes import predict, ran_out_of_memory
 from salstats.explain.map_plans import Making, Plan, case_seed
 from salstats.explain.networks import Network, check_output
+from salstats.explain.saliency_maps import explain
 from salstats.images.geometry import Geometry
 from salstats.images.preparation import Preparation
-from salstats.readers.pictures import read_picture
+from salstats.readers.image_files import read_picture
 
 #: An image, its file, or what returns either.
 Image = np.ndarray | str | os.PathLike[str] | Callable[[], Any]

@@ -17,12 +17,12 @@ from salstats.checks import (
     check_numeric,
 )
 from salstats.errors import SalstatsError
-from salstats.explain.forward import BATCH_SIZE, predict
+from salstats.explain.forward_passes import BATCH_SIZE, predict
 from salstats.explain.inputs import check_images
-from salstats.explain.making import explain
+from salstats.explain.map_finishing import said_together
 from salstats.explain.methods import check_method
 from salstats.explain.networks import Network, check_output, network_outputs
-from salstats.explain.reductions import said_together
+from salstats.explain.saliency_maps import explain
 from salstats.images.map_steps import resize
 from salstats.images.mixing import mix_classes
 

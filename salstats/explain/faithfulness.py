@@ -12,11 +12,11 @@ from torch import nn
 from salstats.checks import check_choice, check_count
 from salstats.errors import SalstatsError
 from salstats.explain.baselines import BASELINES, KERNEL, SIGMA, black, check_baseline
-from salstats.explain.forward import BATCH_SIZE, PROBABILITIES, evaluating, resolved_probability
+from salstats.explain.forward_passes import BATCH_SIZE, PROBABILITIES, evaluating, resolved_probability
 from salstats.explain.inputs import check_images, check_targets
 from salstats.explain.named_maps import Keys, Map, check_keys, check_maps, maps_of_folder, warn_other_shape
 from salstats.explain.networks import Network
-from salstats.explain.stepping import CONSTANT, Ordered, Stepping, probabilities, raise_nan, step_sizes
+from salstats.explain.pixel_steps import CONSTANT, Ordered, Stepping, probabilities, raise_nan, step_sizes
 from salstats.jobs import counting, with_bar
 
 #: Steps of a curve where nothing else is said.

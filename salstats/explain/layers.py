@@ -10,10 +10,10 @@ from torch import nn
 
 from salstats.checks import check_count, did_you_mean
 from salstats.errors import SalstatsError, ShapeError
-from salstats.explain.forward import call, dtype_of, evaluating
+from salstats.explain.forward_passes import call, dtype_of, evaluating
+from salstats.explain.hooks import THEN, following, tapped
 from salstats.explain.inputs import check_images
 from salstats.explain.request import Reshape
-from salstats.explain.tapping import THEN, following, tapped
 
 #: A layer as a person says it: its name, the module, or several of either.
 Layer = str | nn.Module | Sequence[str | nn.Module]

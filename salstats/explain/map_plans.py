@@ -14,9 +14,9 @@ from torch import nn
 from salstats.checks import check_choice, check_columns, check_count, check_numeric, quoted
 from salstats.errors import InputFileError, SalstatsError, ValueRangeError
 from salstats.explain.ensembles import SCALES
+from salstats.explain.map_finishing import RESOLUTIONS
 from salstats.explain.methods import Method, check_method, check_options
 from salstats.explain.networks import Network, network_outputs, said
-from salstats.explain.reductions import RESOLUTIONS
 from salstats.files.map_folder import SETTINGS, MapKey
 from salstats.files.map_table import checked_label, checked_patient, read_settings, settings_key
 from salstats.study import Series

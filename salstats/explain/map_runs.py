@@ -15,10 +15,10 @@ from salstats.checks import check_count
 from salstats.errors import SalstatsError
 from salstats.explain.case_images import Image, Shown, chunks, ready_image
 from salstats.explain.ensembles import added, scaled
-from salstats.explain.forward import BATCH_SIZE, evaluating
+from salstats.explain.forward_passes import BATCH_SIZE, evaluating
+from salstats.explain.map_finishing import said_together
 from salstats.explain.map_plans import Plan, checked_labels, checked_patients, checked_plan
 from salstats.explain.networks import Network
-from salstats.explain.reductions import said_together
 from salstats.files.map_folder import MapFolder, MapKey
 from salstats.images.geometry import Geometry
 from salstats.images.masks import Rle

@@ -13,10 +13,10 @@ from torch import nn
 from salstats.checks import check_choice, check_count, check_level
 from salstats.errors import SalstatsError, ShapeError
 from salstats.explain.baselines import KERNEL, SIGMA, check_baseline
-from salstats.explain.forward import BATCH_SIZE, evaluating
+from salstats.explain.forward_passes import BATCH_SIZE, evaluating
 from salstats.explain.inputs import check_images, check_targets
 from salstats.explain.named_maps import Map, check_keys, check_maps
-from salstats.explain.stepping import CONSTANT, Ordered, Stepping, probabilities, raise_nan, step_sizes
+from salstats.explain.pixel_steps import CONSTANT, Ordered, Stepping, probabilities, raise_nan, step_sizes
 
 #: How the first sufficient step is found.
 SEARCHES = ("exact", "bisection")

@@ -17,7 +17,7 @@ from torch.overrides import TorchFunctionMode
 
 from salstats.checks import quoted
 from salstats.errors import SalstatsError, warn
-from salstats.explain.forward import without_parameter_gradients
+from salstats.explain.forward_passes import without_parameter_gradients
 from salstats.explain.inputs import check_outputs
 
 Function = Callable[..., Any]

@@ -11,7 +11,7 @@ from torch import nn
 
 from salstats.checks import check_choice, quoted
 from salstats.errors import SalstatsError
-from salstats.explain.forward import PROBABILITIES, PROBABILITY
+from salstats.explain.forward_passes import PROBABILITIES, PROBABILITY
 from salstats.explain.methods import ATTENTION, Method
 from salstats.explain.request import Reshape
 from salstats.images.preparation import Preparation

@@ -15,7 +15,7 @@ import torch
 
 from salstats.checks import check_choice, check_count, check_number
 from salstats.errors import ValueRangeError
-from salstats.explain.forward import PROBABILITIES, recognised_probability, to_probabilities
+from salstats.explain.forward_passes import PROBABILITIES, recognised_probability, to_probabilities
 from salstats.explain.request import Request
 
 

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from salstats.explain.baselines import baselines_of
-from salstats.explain.forward import Passes, dtype_of
+from salstats.explain.forward_passes import Passes, dtype_of
 from salstats.explain.inputs import equal_images
 
 #: Turns what a layer gives, (b, tokens, channels), into a grid (b, channels, height, width).

@@ -11,7 +11,7 @@ from torch import nn
 from salstats.checks import check_choice, check_level
 from salstats.errors import SalstatsError, ShapeError, ValueRangeError
 from salstats.explain.baselines import check_baseline
-from salstats.explain.forward import (
+from salstats.explain.forward_passes import (
     BATCH_SIZE,
     PROBABILITIES,
     evaluating,
@@ -20,11 +20,11 @@ from salstats.explain.forward import (
     to_probabilities,
 )
 from salstats.explain.inputs import check_images, check_targets
-from salstats.explain.making import image_draws
 from salstats.explain.methods import METHODS, check_options
 from salstats.explain.named_maps import check_keys
 from salstats.explain.perturbations import outputs_behind_masks
 from salstats.explain.request import Request
+from salstats.explain.saliency_maps import image_draws
 
 
 def rise_masks(

@@ -20,13 +20,13 @@ from salstats.readers.gaze_files import (
     find_phases,
     n_outside,
     read_box,
+    read_fixation_rows,
     read_fixations,
-    read_looks,
     read_metadata,
     why_excluded,
 )
 from salstats.readers.gaze_maps import MIXINGS, find_maps, map_sources
-from salstats.readers.series_names import Sources
+from salstats.readers.predictions import Sources
 from salstats.study import Case, Recording, Study, held
 
 
@@ -269,7 +269,7 @@ def _recording(folder: Path, row: Any, reader: str | None) -> Recording:
     known = Recording(row.id, reader, partial(read_fixations, file.absolute()), str(file), labels=row.labels)
     if row.discarded:
         return replace(known, excluded=DISCARDED)
-    fixations, n_overlapping = read_looks(file)
+    fixations, n_overlapping = read_fixation_rows(file)
     box, no_box = read_box(place / CHEST_BOX, row.shape)
     return replace(
         known,

@@ -18,7 +18,7 @@ from salstats.readers.case_images import ImageSource, check_images
 from salstats.scoring.figures import plot_gallery
 from salstats.scoring.scores import study_of
 from salstats.stats.engine.equivalence import Margin
-from salstats.stats.engine.units import Unit
+from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.engine.weighting import Weighting
 from salstats.study import HUMAN, Series, Study
 

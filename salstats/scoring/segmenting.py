@@ -14,7 +14,7 @@ from salstats.images.maps import is_finite
 from salstats.images.masks import Rle
 from salstats.jobs import in_pieces
 from salstats.scoring.cases import agreed_shape
-from salstats.scoring.masking import OTSU, Given, MaskRule, mask_rule
+from salstats.scoring.masking import OTSU, MaskOption, MaskRule, mask_rule
 from salstats.scoring.scores import study_of
 from salstats.study import Case, Series, Study
 
@@ -25,9 +25,9 @@ def segment(
     study: Study | str | os.PathLike[str],
     *,
     method: str | None = None,
-    threshold: Given = OTSU,
-    cutoff: Given = None,
-    smooth: Given = None,
+    threshold: MaskOption = OTSU,
+    cutoff: MaskOption = None,
+    smooth: MaskOption = None,
     colormap: str | None = None,
     jobs: int | None = None,
     progress: bool = False,

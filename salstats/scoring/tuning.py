@@ -17,7 +17,7 @@ from salstats.images.maps import LARGEST_BOX, is_finite
 from salstats.jobs import in_pieces
 from salstats.metrics.overlap import Counts
 from salstats.metrics.registry import METRICS
-from salstats.scoring.masking import OTSU, Given, MaskRule, mask_rule
+from salstats.scoring.masking import OTSU, MaskOption, MaskRule, mask_rule
 from salstats.scoring.rows import without_empty
 from salstats.scoring.scores import study_of
 from salstats.study import Case, Prediction, Series, Study
@@ -40,8 +40,8 @@ def tune(
     what: str = "threshold",
     grid: Sequence[float] | None = None,
     metric: str = "iou",
-    threshold: Given = OTSU,
-    smooth: Given = None,
+    threshold: MaskOption = OTSU,
+    smooth: MaskOption = None,
     as_published: bool = False,
     jobs: int | None = None,
     progress: bool = False,

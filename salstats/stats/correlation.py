@@ -11,8 +11,7 @@ from scipy import special
 from salstats.checks import check_choice, check_level, check_numeric, quoted
 from salstats.errors import ValueRangeError, warn
 from salstats.frames import estimates_frame
-from salstats.stats.adjust import adjusted_if_asked, check_procedure
-from salstats.stats.engine.carried import absent_column, absent_observations
+from salstats.stats.adjust import adjust_unless_none, check_procedure
 from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS, POOLED_TASKS, caution_column
 from salstats.stats.engine.coefficients import (
     RECORDS,
@@ -33,10 +32,11 @@ from salstats.stats.engine.design import (
 )
 from salstats.stats.engine.few_units import few_events, few_units_of_rows, units_with_rarer_value
 from salstats.stats.engine.fixed_factors import inference_to
-from salstats.stats.engine.intervals import choose_interval, names_of
+from salstats.stats.engine.intervals import choose_interval, interval_names
+from salstats.stats.engine.resampling_units import Unit, Units, has_units, resolve_unit, unit_columns
+from salstats.stats.engine.score_reasons import absent_column, absent_observations
 from salstats.stats.engine.shared_cases import mark_shared_cases, shared_rows_call
-from salstats.stats.engine.units import Unit, Units, resolve_unit, says_units, unit_columns
-from salstats.stats.engine.wide import columns_to_correlate
+from salstats.stats.engine.wide_tables import columns_to_correlate
 
 #: Number of units below which a variance between them is not estimated.
 FEWEST_UNITS = 4
@@ -256,9 +256,9 @@ def correlate(
     check_choice(test, TESTS, "test")
     # The choices of Spearman's correlation are those of all tests together.
     interval = choose_interval(interval, "spearman").name
-    if interval not in names_of(test):
+    if interval not in interval_names(test):
         raise ValueRangeError(
-            f"interval={interval!r} is not for test={test!r}; choose from {quoted(names_of(test))}"
+            f"interval={interval!r} is not for test={test!r}; choose from {quoted(interval_names(test))}"
         )
     covariate_names = check_covariates(test, x, y, covariates, covariates_of)
     check_procedure(adjust, "adjust")
@@ -269,7 +269,7 @@ def correlate(
     warn_pooled_methods(codes.frame, groups)
     units = None
     unit_codes = np.arange(len(x_values))
-    if says_units(codes.frame, unit):
+    if has_units(codes.frame, unit):
         units = resolve_unit(codes, unit, "data")
         unit_codes = units.codes
     covariate_columns = [check_numeric(codes.frame, name, "data") for name in covariate_names]
@@ -352,7 +352,7 @@ def correlate(
     result = mark_shared_cases(
         result, codes, groups, lambda: shared_rows_call(data, (x, y), "data"), complete
     )
-    return adjusted_if_asked(result, adjust)
+    return adjust_unless_none(result, adjust)
 
 
 def _units_with_rarer_value(sample: CorrelatedPairs, rows: np.ndarray) -> float:

@@ -15,7 +15,7 @@ nn = torch.nn
 
 from explain.runner_requests import noise, seeded  # noqa: E402
 
-from salstats.explain.making import explain  # noqa: E402
+from salstats.explain.saliency_maps import explain  # noqa: E402
 
 #: Of the speed of the plain loop; measured 0.93 to 0.97, Score-CAM 1.5, Ablation-CAM 4.
 SHARE = 0.9

@@ -22,7 +22,7 @@ nn = torch.nn
 
 from explain.runner_requests import ask, noise, seeded  # noqa: E402
 
-from salstats.explain.making import explain  # noqa: E402
+from salstats.explain.saliency_maps import explain  # noqa: E402
 
 N_TARGETS, TURNS = 10, 3
 #: Single precision, through a network.

@@ -16,8 +16,9 @@ from tests_support import error_line, quick
 import salstats as ss
 from salstats.cli import commands as cli_commands
 from salstats.cli import option_help
-from salstats.cli.app import in_flags, make_app, run
+from salstats.cli.app import make_app, run
 from salstats.cli.commands import GROUPS
+from salstats.cli.flag_sentences import in_flags
 from salstats.errors import SalstatsWarning
 
 COMMANDS = [

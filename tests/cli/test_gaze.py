@@ -119,7 +119,7 @@ def test_it_says_what_is_left_out_and_why_scores_are_missing(capsys, folder):
         ("gaze --maps cam=none", "none: no such folder"),
         ("gaze --phases one", "--phases takes whole numbers; got 'one'"),
         ("gaze --phases 4", "gaze holds no metadata_phase_4.csv"),
-        ("gaze --recordings maps/../out.csv", "both name out.csv"),
+        ("gaze --recordings maps/../out.csv", "--output and --recordings both name"),
         ("gaze --phases -1", "--phases must be a whole number of at least 0, not -1"),
         ("gaze --recordings looks.txt", "its name must end in .csv"),
     ],

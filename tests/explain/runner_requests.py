@@ -5,9 +5,9 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs the explain extra")
 
-from salstats.explain.making import _run  # noqa: E402
 from salstats.explain.methods import METHODS, check_options  # noqa: E402
 from salstats.explain.request import Request  # noqa: E402
+from salstats.explain.saliency_maps import _run  # noqa: E402
 
 
 def ask(method, model, images, targets, *, batch_size=8, seeds=None, **options):

@@ -13,7 +13,7 @@ from salstats.images.map_steps import rescale
 
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
-from salstats.explain.making import explain  # noqa: E402
+from salstats.explain.saliency_maps import explain  # noqa: E402
 
 nn = torch.nn
 #: Single precision through two small networks, in another order of summation.
@@ -412,7 +412,7 @@ def test_methods_that_stand_here_import_no_library_that_takes_seconds():
     script = """
 import sys
 import torch
-from salstats.explain.making import explain
+from salstats.explain.saliency_maps import explain
 from torch import nn
 model = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(2, 2))
 for method in ("gradcam", "gradcam++", "layercam", "scorecam", "deeplift", "lrp"):

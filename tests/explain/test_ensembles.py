@@ -12,9 +12,9 @@ torch = pytest.importorskip("torch", reason="needs the explain extra")
 from explain.tiny_networks import OUTPUTS, cnn, pictures  # noqa: E402
 
 from salstats.explain.ensembles import best_trainings, explain_ensemble  # noqa: E402
-from salstats.explain.forward import predict  # noqa: E402
-from salstats.explain.making import explain  # noqa: E402
+from salstats.explain.forward_passes import predict  # noqa: E402
 from salstats.explain.networks import Network  # noqa: E402
+from salstats.explain.saliency_maps import explain  # noqa: E402
 
 # single precision: sums of a few maps in another order, in batches of another size
 SINGLE = 1e-6

@@ -9,15 +9,15 @@ import pytest
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
 
-from explain.stepping_models import linear, one_pixel, plain_loop, small_cnn  # noqa: E402
+from explain.pixel_step_models import linear, one_pixel, plain_loop, small_cnn  # noqa: E402
 from scipy.ndimage import convolve  # noqa: E402
 
 from salstats.errors import SalstatsError, SalstatsWarning, ShapeError, ValueRangeError  # noqa: E402
 from salstats.explain.curves import curve_scores  # noqa: E402
 from salstats.explain.faithfulness import deletion, insertion  # noqa: E402
-from salstats.explain.making import explain  # noqa: E402
 from salstats.explain.map_runs import make_maps  # noqa: E402
 from salstats.explain.networks import Network  # noqa: E402
+from salstats.explain.saliency_maps import explain  # noqa: E402
 from salstats.images.map_steps import resize  # noqa: E402
 from salstats.images.preparation import Preparation  # noqa: E402
 

@@ -7,7 +7,7 @@ pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
 
 from salstats.explain.layers import find_layer, named_layers, vit_grid  # noqa: E402
-from salstats.explain.making import explain  # noqa: E402
+from salstats.explain.saliency_maps import explain  # noqa: E402
 
 nn = torch.nn
 

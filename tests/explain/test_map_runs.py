@@ -16,11 +16,11 @@ torch = pytest.importorskip("torch", reason="needs the explain extra")
 from explain.tiny_networks import OUTPUTS, cnn, content, count_passes, pictures  # noqa: E402
 
 from salstats.explain.ensembles import explain_ensemble  # noqa: E402
-from salstats.explain.forward import predict  # noqa: E402
-from salstats.explain.making import explain  # noqa: E402
+from salstats.explain.forward_passes import predict  # noqa: E402
 from salstats.explain.map_plans import case_seed  # noqa: E402
 from salstats.explain.map_runs import make_maps  # noqa: E402
 from salstats.explain.networks import Network  # noqa: E402
+from salstats.explain.saliency_maps import explain  # noqa: E402
 
 # single precision: the same sums in batches of another size
 SINGLE = 1e-6

@@ -8,9 +8,9 @@ from salstats.errors import SalstatsError, ValueRangeError
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
 
+from salstats.explain.map_finishing import CHANNELS, SIGNS  # noqa: E402
 from salstats.explain.methods import METHODS, check_options, list_methods, without_hooks  # noqa: E402
 from salstats.explain.presets import list_presets, preset_arguments  # noqa: E402
-from salstats.explain.reductions import CHANNELS, SIGNS  # noqa: E402
 
 
 @pytest.mark.parametrize("row", METHODS.values(), ids=METHODS)

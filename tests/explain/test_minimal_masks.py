@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
-from explain.stepping_models import Counting, linear, small_cnn  # noqa: E402
+from explain.pixel_step_models import Counting, linear, small_cnn  # noqa: E402
 
 from salstats.errors import SalstatsError, ValueRangeError  # noqa: E402
 from salstats.explain.minimal_masks import Search, minimal_mask  # noqa: E402

@@ -6,12 +6,12 @@ import pytest
 
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
-from explain.stepping_models import linear, small_cnn  # noqa: E402
+from explain.pixel_step_models import linear, small_cnn  # noqa: E402
 
 from salstats.errors import SalstatsError, ShapeError, ValueRangeError  # noqa: E402
-from salstats.explain.making import explain  # noqa: E402
 from salstats.explain.perturbations import draw_masks, make_masks  # noqa: E402
 from salstats.explain.rise_masks import rise_masks  # noqa: E402
+from salstats.explain.saliency_maps import explain  # noqa: E402
 
 OPTIONS = {"n_masks": 60, "cells": 3, "keep": 0.4}
 SEEDS = [5, 9]

@@ -11,8 +11,8 @@ from great_tables import GT
 from salstats.display.export.table_html import html_page
 from salstats.display.export.table_latex import latex_table
 from salstats.display.export.table_png import find_browser, page_pngs
-from salstats.display.tables.layout import record_of
-from salstats.display.tables.rows import Rows, cells_by_column, rows_of
+from salstats.display.tables.great_table import record_of
+from salstats.display.tables.rows import Rows, cells_by_column, table_to_rows
 from salstats.files.outputs import check_target, page_names, write_files
 
 TABLE_SUFFIXES = (".html", ".tex", ".docx", ".csv", ".png")
@@ -100,7 +100,7 @@ def save_table_as(table: GT, targets: Iterable[Path], *, overwrite: bool = True)
 
 def table_rows(table: GT) -> Rows:
     """Return a table as rows of cells; SalstatsError where its record does not hold all that it shows."""
-    return rows_of(record_of(table))
+    return table_to_rows(record_of(table))
 
 
 def _file_contents(page: str, rows: Rows | None, target: Path) -> list[bytes]:

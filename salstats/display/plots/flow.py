@@ -10,7 +10,7 @@ import plotnine as p9
 from matplotlib.markers import CARETDOWN, CARETRIGHT
 
 from salstats.checks import check_columns, check_frame
-from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.figure import plot_function
 from salstats.display.plots.layout.pages import PAGE_HEIGHT_MM
 from salstats.display.plots.layout.text_fit import caption, caption_chars, caption_mm, chars_in, wrapped
 from salstats.display.plots.layout.theme import (
@@ -24,9 +24,9 @@ from salstats.display.plots.layout.theme import (
 from salstats.display.text.format import count_text, counted, joined, plural
 from salstats.display.text.labels import Labels
 from salstats.display.text.packing import packed
-from salstats.errors import SalstatsError, ValueRangeError
+from salstats.errors import Call, Message, SalstatsError, Setting, ValueRangeError
 from salstats.stats.case_flow import DEFINED, FILE, NO_ROW, OF_REFERENCE, PAIRS, ROWS
-from salstats.stats.engine.carried import ABSENT, UNDEFINED
+from salstats.stats.engine.score_reasons import ABSENT, UNDEFINED
 
 _COLUMNS = ("step", "stage", "method", "reason", "excluded", "unit", "n_cases", "n_units", "n_rows")
 #: Most groups of branches, and most methods, of a legible diagram.
@@ -94,7 +94,7 @@ class _Diagram:
         return min(box.ymin for box in self.boxes)
 
 
-@figures
+@plot_function
 def plot_flow(
     flow: pd.DataFrame, *, labels: Mapping[str, Any] | Labels | None = None, width: float = COLUMN_MM
 ) -> list[p9.ggplot]:
@@ -138,11 +138,17 @@ def plot_flow(
     # a frame that was read from a file has 0 and 1
     flow = flow.assign(excluded=flow["excluded"].astype(bool))
     if not width >= _MIN_WIDTH_MM:
-        raise ValueRangeError(f"width must be at least {_MIN_WIDTH_MM:.0f} mm, not {width!r}")
+        raise ValueRangeError(
+            Setting("width"),
+            f" must be at least {_MIN_WIDTH_MM:.0f} mm, not {width!r}",
+            value=width,
+        )
     file_rows = flow[flow["stage"] == FILE]
     if len(file_rows) != 1:
         raise SalstatsError(
-            f"flow has {len(file_rows)} rows of stage 'file' where it must have one; use case_flow()"
+            f"flow has {len(file_rows)} rows of stage 'file' where it must have one",
+            hint=Message("use ", Call("case_flow")),
+            column="stage",
         )
     file = file_rows.iloc[0]
     names = Labels(labels, flow)
@@ -150,8 +156,9 @@ def plot_flow(
     n_methods = max((branches["method"].nunique() for _, branches in groups), default=0)
     if len(groups) > _MAX_GROUPS or n_methods > _MAX_METHODS:
         raise SalstatsError(
-            f"flow has {len(groups)} groups of branches with up to {n_methods} methods; a diagram holds "
-            f"{_MAX_GROUPS} groups of {_MAX_METHODS} methods: keep some of them, or take by='metric'"
+            f"flow has {len(groups)} groups of branches with up to {n_methods} methods, and a diagram holds "
+            f"{_MAX_GROUPS} groups of {_MAX_METHODS} methods",
+            hint=Message("keep some of them, or take ", Setting("by", "metric")),
         )
     n_columns = max(1, min(len(groups), int(width // COLUMN_MM)))
     file_box = _file_box(file, flow, names)

@@ -9,7 +9,7 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import check_columns, check_frame, check_numeric, quoted
-from salstats.display.plots.layout.gallery_plan import Plan
+from salstats.display.plots.layout.gallery_layout import GalleryLayout
 from salstats.display.plots.layout.overlay_layers import bar_layers
 from salstats.display.plots.layout.overlay_picture import Picture
 from salstats.display.plots.layout.overlay_sheet import TAG_PT, Band, Placed, lay_out
@@ -27,7 +27,7 @@ from salstats.display.plots.overlay import (
 )
 from salstats.display.text.format import MISSING, fixed_text, joined
 from salstats.display.text.labels import Labels
-from salstats.errors import SalstatsError
+from salstats.errors import Message, SalstatsError, Setting
 from salstats.study import HUMAN, Series
 
 #: Most columns of a gallery that fit a journal's column.
@@ -40,7 +40,7 @@ def gallery(
     rows: Sequence["Row"],
     pictures: Mapping[str, Sequence[Picture]],
     values: "PanelScores",
-    layout: Plan,
+    layout: GalleryLayout,
     *,
     cases: pd.DataFrame,
     labels: Labels,
@@ -181,11 +181,19 @@ def panel_scores(frame: pd.DataFrame, metric: str | None, cases: Collection[str]
     metrics = list(dict.fromkeys(frame["metric"].dropna()))
     if metric is None and len(metrics) > 1:
         raise SalstatsError(
-            f"the scores hold {len(metrics)} metrics ({quoted(metrics)}); name one with metric="
+            f"the scores hold {len(metrics)} metrics ({quoted(metrics)})",
+            hint=Message("name one with ", Setting("metric")),
+            option="metric",
+            choices=metrics,
         )
     metric = metric or str(metrics[0])
     if metric not in metrics:
-        raise SalstatsError(f"the scores have no metric {metric!r} (metrics: {quoted(metrics)})")
+        raise SalstatsError(
+            f"the scores have no metric {metric!r} (metrics: {quoted(metrics)})",
+            option="metric",
+            value=metric,
+            choices=metrics,
+        )
     # a case that was picked twice has its score once
     scores = frame[frame["metric"] == metric].drop(columns=["pick", "target"], errors="ignore")
     return PanelScores(panel_rows(scores.drop_duplicates(), cases), metric)

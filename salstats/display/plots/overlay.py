@@ -29,7 +29,7 @@ from salstats.display.plots.layout.overlay_sheet import (
     lay_out,
 )
 from salstats.display.plots.layout.pages import PAGE_HEIGHT_MM
-from salstats.display.plots.layout.picture import GROUND, geom_picture, tinted
+from salstats.display.plots.layout.picture_layer import GROUND, geom_picture, tinted
 from salstats.display.plots.layout.text_fit import caption, caption_chars, caption_mm
 from salstats.display.plots.layout.theme import LINE_MM, figure_size, picture_look, theme_salstats
 from salstats.display.text.format import joined

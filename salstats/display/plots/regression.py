@@ -18,8 +18,8 @@ from salstats.display.plots.layout.captions import (
     is_ratio,
     scope_note,
 )
-from salstats.display.plots.layout.drawing import Drawing, drawn_rows, further_column
-from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.estimate_drawing import Drawing, drawn_rows, further_column
+from salstats.display.plots.layout.figure import plot_function
 from salstats.display.plots.layout.figure_rows import PlacedRows, dodge_offsets, place_rows, row_layout
 from salstats.display.plots.layout.legends import method_labels
 from salstats.display.plots.layout.row_panels import row_figure
@@ -29,7 +29,7 @@ from salstats.display.text.labels import Labels
 from salstats.display.text.models import model_note, term_names
 from salstats.display.text.terms import normalized_note, side_text, term_rows, with_reference_rows
 from salstats.display.text.vocabulary import in_sentence
-from salstats.errors import SalstatsError
+from salstats.errors import Message, SalstatsError, Setting
 from salstats.stats.models.design import INTERCEPT
 from salstats.stats.models.tidying import is_coefficient
 from salstats.study import HUMAN
@@ -50,7 +50,7 @@ class _Models(NamedTuple):
     texts: dict[str, str]
 
 
-@figures
+@plot_function
 def plot_regression(
     terms: pd.DataFrame,
     *,
@@ -110,7 +110,11 @@ def plot_regression(
     if not intercept:
         coefficients = coefficients.subset(coefficients.frame["term"] != INTERCEPT)
         if not len(coefficients):
-            raise SalstatsError("terms holds only intercepts; pass intercept=True to draw them")
+            raise SalstatsError(
+                "terms holds only intercepts",
+                hint=Message("pass ", Setting("intercept", True), " to draw them"),
+                column="term",
+            )
     ratio = is_ratio(coefficients)
     cut_note = ""
     if ratio:

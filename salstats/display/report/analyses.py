@@ -19,13 +19,13 @@ from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError, SalstatsWarning, distinct_warnings
 from salstats.frames import DEFAULT_BY, ColumnCodes, warn_of_doubtful_scores
 from salstats.jobs import not_counting
-from salstats.metrics.registry import has_true_zero, known_metric
+from salstats.metrics.registry import has_true_zero, registered_metric
 from salstats.stats.contrasts import lowest_scores
 from salstats.stats.engine.cautions import rows_by_caution
 from salstats.stats.engine.equivalence import split_verdicts
-from salstats.stats.engine.intervals import names_of
+from salstats.stats.engine.intervals import interval_names
 from salstats.stats.engine.paired_tests import TESTS
-from salstats.stats.engine.units import Unit
+from salstats.stats.engine.resampling_units import Unit
 
 #: Analyses without which there is no report.
 _REQUIRED = ("flow", "describe", "means")
@@ -195,7 +195,7 @@ def run_analyses(
         "weights": settings.weights,
     }
     # means do not have all intervals that contrasts have
-    interval_of_means = settings.interval if settings.interval in names_of("mean") else None
+    interval_of_means = settings.interval if settings.interval in interval_names("mean") else None
     by = [column for column in DEFAULT_BY if column in scores.columns]
     analyses.run("means", ss.summarize, scores, by=by, **options | {"interval": interval_of_means})
     contrast_options = options | {"test": settings.test}
@@ -284,7 +284,7 @@ def _ratio_metrics(scores: pd.DataFrame) -> list[str]:
     metrics = []
     for metric in metric_order(scores):
         # the lowest score of a metric without defined scores is NaN
-        if known_metric(metric) is not None and has_true_zero(metric) and not lowest[metric] < 0:
+        if registered_metric(metric) is not None and has_true_zero(metric) and not lowest[metric] < 0:
             metrics.append(metric)
     return metrics
 

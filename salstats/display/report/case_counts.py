@@ -7,7 +7,7 @@ import pandas as pd
 from salstats.display.report.wording import Wording
 from salstats.display.text.format import count_range, count_text, counted, joined, percent_text
 from salstats.stats.case_flow import DEFINED, FILE, PAIRS, ROWS
-from salstats.stats.engine.carried import NOTHING_THERE, UNDEFINED
+from salstats.stats.engine.score_reasons import ABSENT_REASONS, UNDEFINED
 
 
 def count_sentences(flow: pd.DataFrame, wording: Wording) -> Iterator[str]:
@@ -79,7 +79,7 @@ def undefined_scores(flow: pd.DataFrame) -> tuple[pd.Series, int]:
     is_undefined = flow["excluded"].astype(bool) & (flow["stage"] == DEFINED)
     n_rows = flow[is_undefined].groupby("reason", sort=False)["n_rows"].sum()
     n_rows = n_rows.sort_values(ascending=False, kind="stable")
-    is_absent = n_rows.index.isin(NOTHING_THERE)
+    is_absent = n_rows.index.isin(ABSENT_REASONS)
     # a reason that no score of these branches has counts none
     return n_rows[~is_absent & (n_rows > 0)], int(n_rows[is_absent].sum())
 

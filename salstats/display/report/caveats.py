@@ -7,10 +7,10 @@ import numpy as np
 from salstats.display.estimates import Estimates
 from salstats.display.report.wording import Wording
 from salstats.display.text.format import count_text, counted, counted_range
-from salstats.stats.engine.advice import FEW_UNITS, UNDEFINED_SHARE, beyond_range
 from salstats.stats.engine.cautions import rows_by_caution
 from salstats.stats.engine.few_units import FEW_DF
-from salstats.stats.engine.intervals import find_interval
+from salstats.stats.engine.intervals import interval_by_name
+from salstats.stats.engine.result_warnings import FEW_UNITS, UNDEFINED_SHARE, beyond_range
 
 #: Sentence at the end of a section in which something was not shown.
 NOT_EVIDENCE = (
@@ -60,7 +60,7 @@ def _rests_on_few_units(estimates: Estimates) -> np.ndarray:
     interval_df = estimates.numbers("df")
     is_few = np.zeros(len(estimates), dtype=bool)
     for row, name in enumerate(estimates.frame["interval"]):
-        record = find_interval(name)
+        record = interval_by_name(name)
         kind = "" if record is None else record.kind
         df = n_units[row] - 1
         if record is not None and kind == "t" and not record.bounded and not np.isnan(interval_df[row]):

@@ -19,7 +19,7 @@ from salstats.display.report.wording import (
 from salstats.display.text.format import joined
 from salstats.display.text.margins import has_margins, margin_text
 from salstats.display.text.vocabulary import TERMS
-from salstats.metrics.registry import known_metric
+from salstats.metrics.registry import registered_metric
 from salstats.stats.engine.equivalence import split_verdicts
 
 #: Decimals of percentage decreases.
@@ -223,7 +223,7 @@ def _reading_notes(contrasts: Estimates, wording: Wording) -> Iterator[str]:
     smaller_is_better = []
     without_direction = []
     for metric, _ in wording.by_metric(contrasts):
-        record = known_metric(metric)
+        record = registered_metric(metric)
         if record is None:
             without_direction.append(metric)
         elif not record.larger_is_better:

@@ -21,7 +21,7 @@ from salstats.display.text.format import count_text, plural
 from salstats.display.text.labels import Labels
 from salstats.errors import warn
 from salstats.jobs import counting
-from salstats.stats.engine.carried import is_absent
+from salstats.stats.engine.score_reasons import is_absent
 
 
 def write_report(

@@ -9,7 +9,7 @@ import plotnine as p9
 
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
-from salstats.stats.picking import pick_cases
+from salstats.stats.case_selection import pick_cases
 
 #: Positions among the sorted scores that cases are picked at.
 PICKS = ("worst", "median", "best")

@@ -11,7 +11,7 @@ from salstats.display.export.table_files import save_table_as, table_rows
 from salstats.display.report.document import Item, Report
 from salstats.display.report.page import render_page
 from salstats.files.frame_files import write_frame
-from salstats.files.output_folder import checked_folder, replacing_folder
+from salstats.files.output_folder import check_output_folder, replacing_folder
 from salstats.files.outputs import page_names
 from salstats.jobs import counting
 
@@ -26,7 +26,7 @@ _FIGURE_SUFFIXES = (".pdf", ".png")
 
 def check_folder(folder: Path, *, overwrite: bool) -> Path:
     """Return the real path of a folder that can be made, or that an earlier report made."""
-    return checked_folder(folder, written=_listed_files, own=_SUBFOLDERS, overwrite=overwrite)
+    return check_output_folder(folder, written=_listed_files, own=_SUBFOLDERS, overwrite=overwrite)
 
 
 def _listed_files(folder: Path) -> set[str]:

@@ -18,7 +18,7 @@ import pandas as pd
 
 from salstats.display.report.document import MissingItem
 from salstats.files.inputs import data_folder
-from salstats.stats.engine.carried import missing_scores
+from salstats.stats.engine.score_reasons import missing_scores
 
 #: Condition of items on undefined scores, beside the keys of frames.
 _UNDEFINED = "undefined"

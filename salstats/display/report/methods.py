@@ -20,14 +20,14 @@ from salstats.display.text.margins import has_margins, margin_text
 from salstats.display.text.vocabulary import METRICS_IN_FULL
 from salstats.files.inputs import data_folder
 from salstats.metrics.records import Metric
-from salstats.metrics.registry import known_metric, threshold_label
+from salstats.metrics.registry import registered_metric, threshold_label
 from salstats.stats.case_flow import FILE
-from salstats.stats.engine.carried import UNDEFINED
 from salstats.stats.engine.fixed_factors import TRAININGS, fixed_nouns
-from salstats.stats.engine.intervals import BOOTSTRAP, find_interval
+from salstats.stats.engine.intervals import BOOTSTRAP, interval_by_name
 from salstats.stats.engine.paired_tests import RECORDS as TESTS
+from salstats.stats.engine.score_reasons import UNDEFINED
 from salstats.stats.engine.weighting import UNIT
-from salstats.stats.models.errors import ERRORS
+from salstats.stats.models.error_kinds import ERRORS
 
 #: Text of a slot that is only the condition of a sentence.
 _CONDITION_HOLDS = ""
@@ -125,7 +125,7 @@ def _outcome_slots(frames: ReportFrames, wording: Wording) -> Slots:
     metrics = wording.labels.order("metric", describe["metric"])
     is_binary = {metric: _is_binary(describe[describe["metric"] == metric]) for metric in metrics}
     names = [_metric_text(metric, wording, is_binary=is_binary[metric]) for metric in metrics]
-    records = [known_metric(metric) for metric in metrics]
+    records = [registered_metric(metric) for metric in metrics]
     subject = "The outcome was" if len(names) == 1 else "Outcomes were"
     notes = [record.note for record in records if record is not None and record.note]
     flow = frames["flow"]
@@ -162,7 +162,7 @@ def _has_imputed_scores(frame: pd.DataFrame) -> bool:
 def _metric_text(metric: str, wording: Wording, *, is_binary: bool) -> str:
     """Return a metric with its full name, range and direction."""
     label = wording.metric(metric)
-    record = known_metric(metric)
+    record = registered_metric(metric)
     if record is None:
         return f"{label} (taken as given; no direction was assumed)"
     details = []
@@ -313,7 +313,7 @@ def _mean_slots(frames: ReportFrames, wording: Wording) -> Slots:
 
 def _interval_sentence(interval: str, nouns: Sequence[str], wording: Wording) -> str:
     """Say how the intervals of means and contrasts were made; `nouns` say of which."""
-    record = find_interval(interval)
+    record = interval_by_name(interval)
     assert record is not None
     source = record.note.format(unit=wording.unit)
     return f"The {wording.level}% confidence intervals of {joined(nouns)} were {source}."
@@ -433,7 +433,7 @@ def _correlation_slots(frames: ReportFrames, wording: Wording) -> Slots:
     correlations = frames.estimates("correlation")
     by = [column for column in ("method", "task") if len(correlations.values(column)) > 1]
     first = correlations.frame.iloc[0]
-    record = find_interval(first["interval"], first["term"])
+    record = interval_by_name(first["interval"], first["term"])
     earlier = [frames.estimates(key) for key in ("difference", "regression") if key in frames]
     return {
         "coefficient": str(first["term"]).capitalize(),
@@ -452,7 +452,7 @@ def _area_slots(areas: Estimates, wording: Wording) -> Slots:
     replaced = [interval for interval in intervals if interval != "wilson"]
     record = None
     if intervals:
-        record = find_interval(replaced[0] if replaced else "logit", "auroc")
+        record = interval_by_name(replaced[0] if replaced else "logit", "auroc")
     source = None if record is None else record.note.format(unit=wording.unit)
     if source and "wilson" in intervals:
         source += (

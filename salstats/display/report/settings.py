@@ -19,7 +19,7 @@ from salstats.stats.engine.equivalence import Margin, check_margin, check_tails
 from salstats.stats.engine.intervals import choose_interval
 from salstats.stats.engine.label_columns import holds_labels
 from salstats.stats.engine.paired_tests import TESTS
-from salstats.stats.engine.units import Unit, resolve_unit
+from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.engine.weighting import Weighting
 from salstats.study import HUMAN
 

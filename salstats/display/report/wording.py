@@ -13,7 +13,7 @@ from salstats.display.report.settings import Settings
 from salstats.display.text.format import STYLES, counted, inline_row_texts, joined, level_text, noun, plural
 from salstats.display.text.labels import Labels
 from salstats.errors import Column, Level, Spelling
-from salstats.metrics.registry import known_metric
+from salstats.metrics.registry import registered_metric
 from salstats.stats.adjust import Procedure, find_procedure
 
 #: Units that are nouns; other columns name clusters.
@@ -82,7 +82,7 @@ class Wording:
         label = self.labels.value("metric", name)
         package_label = Labels().value("metric", name)
         is_package_label = label == package_label or label.startswith(f"{package_label} (")
-        if is_package_label and known_metric(name):
+        if is_package_label and registered_metric(name):
             return lowered(label)
         return label
 
@@ -186,7 +186,7 @@ def name_list(names: Sequence[str], plural_noun: str, conjunction: str = "and") 
 
 def verdict_word(metric: str, verdict: str) -> str:
     """Return "worse" or "better" for a metric with a known direction, else the verdict itself."""
-    record = known_metric(metric)
+    record = registered_metric(metric)
     if record is None:
         return verdict
     is_better = (verdict == "higher") == record.larger_is_better

@@ -10,12 +10,17 @@ import pandas as pd
 
 from salstats.errors import SalstatsWarning
 from salstats.jobs import in_pieces
-from salstats.stats.contrast_rows import infer_and_test, options_for_flips, row_test_names, verdict_columns
+from salstats.stats.comparison_frames import (
+    infer_and_test,
+    options_for_flips,
+    row_test_names,
+    verdict_columns,
+)
 from salstats.stats.contrasts import difference, percent_decrease
 from salstats.stats.engine.comparisons import Comparison, compare_pairs
 from salstats.stats.engine.equivalence import CLAIMS, SIDES, Margin, is_below
 from salstats.stats.engine.inference import check_options
-from salstats.stats.engine.units import Units
+from salstats.stats.engine.resampling_units import Units
 from salstats.stats.planning import formulas
 from salstats.stats.planning.populations import Draw
 
@@ -83,7 +88,7 @@ class Plan:
         metrics = np.full(len(keys), metric)
         columns = {
             "n_pairs": compared.n_pairs,
-            "interval": estimates.taken,
+            "interval": estimates.interval_names,
             "test": row_test_names(test, estimates),
             "conf_low": estimates.conf_low,
             "conf_high": estimates.conf_high,

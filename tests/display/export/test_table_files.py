@@ -14,7 +14,7 @@ import salstats as ss
 from salstats.display.export import table_files
 from salstats.display.export.table_files import csv_text, save_table_as, table_rows
 from salstats.display.export.table_html import html_page
-from salstats.display.tables.layout import build
+from salstats.display.tables.great_table import great_table
 from salstats.display.tables.record import Column, Table
 from salstats.errors import InputFileError, SalstatsError
 
@@ -141,10 +141,10 @@ def test_csv_has_one_row_of_headings_with_spanners_before_them():
 
 def test_no_line_ends_inside_an_interval_and_csv_has_plain_spaces():
     table = Table(("Task",), [("Edema",)], [Column("Mean (95% CI)")], [["0.5"]])
-    rows = table_rows(build(table, "t"))
+    rows = table_rows(great_table(table, "t"))
     assert rows.head[-1][1].text == "Mean (95%\xa0CI)"
     assert csv_text(rows).startswith("Task,Mean (95% CI)\n")
-    assert "Mean (95%\xa0CI)" in html_page(build(table, "t"))
+    assert "Mean (95%\xa0CI)" in html_page(great_table(table, "t"))
 
 
 def test_csv_repeats_groups_and_what_spans_rows_and_has_nothing_but_cells():
@@ -161,12 +161,12 @@ def test_csv_repeats_groups_and_what_spans_rows_and_has_nothing_but_cells():
 
 @pytest.mark.parametrize("text", ["=1+1", "+x", "@x"])
 def test_a_spreadsheet_takes_no_cell_for_a_formula(text):
-    table = build(Table(("a",), [(text,)], [Column("b")], [[text]]), "t")
+    table = great_table(Table(("a",), [(text,)], [Column("b")], [[text]]), "t")
     assert csv_rows(table)[1] == [f"'{text}", f"'{text}"]
 
 
 def test_a_group_that_comes_again_is_one_group():
     stub, cells = [("a",), ("b",), ("c",)], [["1"], ["2"], ["3"]]
-    table = build(Table(("",), stub, [Column("v")], cells, groups=["x", "y", "x"], bold={(2, 0)}), "t")
+    table = great_table(Table(("",), stub, [Column("v")], cells, groups=["x", "y", "x"], bold={(2, 0)}), "t")
     assert csv_rows(table)[1:] == [["x", "a", "1"], ["x", "c", "3"], ["y", "b", "2"]]
     assert [cell.text for row in table_rows(table).body for cell in row.cells[1:] if cell.bold] == ["3"]

@@ -14,7 +14,7 @@ import salstats as ss
 from salstats.display.report.document import Display, Item, MissingItem, Report, Section
 from salstats.display.report.page import render_page
 from salstats.display.tables.record import Column, Table
-from salstats.display.tables.rows import Rows, rows_of
+from salstats.display.tables.rows import Rows, table_to_rows
 from salstats.display.text.format import interval_text, p_text
 
 #: A name of 120 characters and more.
@@ -54,7 +54,7 @@ def rows_from() -> Callable[..., Rows]:
         columns = [Column(str(name), over, "right") for name in frame.columns]
         cells = [[str(value) for value in values] for _, *values in frame.itertuples()]
         labels = [(str(label),) for label in frame.index]
-        return rows_of(Table((stub,), labels, columns, cells, notes=notes, **options))
+        return table_to_rows(Table((stub,), labels, columns, cells, notes=notes, **options))
 
     return make
 

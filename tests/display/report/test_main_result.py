@@ -16,7 +16,7 @@ from salstats.display.report.main_result import main_sentences
 from salstats.display.report.settings import Settings, resolve_settings
 from salstats.display.report.wording import Wording
 from salstats.errors import SalstatsError
-from salstats.metrics.registry import known_metric
+from salstats.metrics.registry import registered_metric
 
 #: As many times as a better score is larger, 0 where nobody knows.
 DIRECTION = {"iou": 1, "hit": 1, "ncc": 1, "hd95": -1, "odd_one": 0}
@@ -190,5 +190,5 @@ def test_first_sentences_agree_with_the_tables(drawn):
 
 def test_metrics_of_the_test_have_the_directions_of_the_registry():
     for name, sign in DIRECTION.items():
-        known = known_metric(name)
+        known = registered_metric(name)
         assert (0 if known is None else known.direction) == sign

@@ -27,7 +27,7 @@ from salstats.display.report.wording import Wording
 from salstats.display.text.labels import Labels
 from salstats.stats import adjust
 from salstats.stats.engine import intervals, paired_tests
-from salstats.stats.models.errors import ERRORS
+from salstats.stats.models.error_kinds import ERRORS
 
 REFERENCES = references()
 CITED = r"(?:[A-Z][A-Za-z]+ and )?[A-Z][A-Za-z]+(?: et al\.)? (?:19|20)\d\d"

@@ -12,7 +12,7 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.display.plots.layout.theme import MM_PER_INCH
-from salstats.errors import ValueRangeError
+from salstats.errors import Setting, ValueRangeError
 
 P = ParamSpec("P")
 #: Widths in mm between which a figure can be printed.
@@ -81,7 +81,7 @@ class Figure(p9.ggplot):
         return page
 
 
-def figures(plot: Callable[P, p9.ggplot | Sequence[p9.ggplot]]) -> Callable[P, Figure]:
+def plot_function(plot: Callable[P, p9.ggplot | Sequence[p9.ggplot]]) -> Callable[P, Figure]:
     """Decorate a plot function with an option `width`, so that its figure or pages become a `Figure`."""
 
     @functools.wraps(plot)
@@ -119,7 +119,9 @@ def _check_width(width: Any) -> None:
     is_number = isinstance(width, int | float) and not isinstance(width, bool)
     if not (is_number and _NARROWEST_MM <= width <= _WIDEST_MM):
         raise ValueRangeError(
-            f"width must be a number of mm between {_NARROWEST_MM} and {_WIDEST_MM}, not {width!r}"
+            Setting("width"),
+            f" must be a number of mm between {_NARROWEST_MM} and {_WIDEST_MM}, not {width!r}",
+            value=width,
         )
 
 

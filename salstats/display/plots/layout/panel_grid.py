@@ -106,7 +106,7 @@ class PanelGrid:
         return panel_height + title_height + self._row_gap
 
     def pages(self, figure: p9.ggplot, panel_height: float, edges: Sequence[float] = ()) -> list[p9.ggplot]:
-        """Divide a figure with this look into pages; panels are divided only at `edges`."""
+        """Divide a figure with these elements into pages; panels are divided only at `edges`."""
         return on_pages(
             figure, list(self.titles), self.n_columns, self._row_height(panel_height), edges=edges, ends=edges
         )
@@ -116,7 +116,7 @@ class PanelGrid:
         panels = self.width - self.left - _RIGHT_MM
         return centred_justification(legend, self.left, panels, self.width)
 
-    def look(
+    def elements(
         self,
         height: float,
         *,

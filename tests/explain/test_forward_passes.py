@@ -1,0 +1,229 @@
+"""Forward passes: checks, the model left as it was, and the order of numbers in memory."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from salstats.errors import SalstatsError, SalstatsWarning, ShapeError, ValueRangeError
+
+pytestmark = pytest.mark.torch
+torch = pytest.importorskip("torch", reason="needs the explain extra")
+from explain.runner_requests import noise, seeded  # noqa: E402
+from explain.tiny_networks import count_passes  # noqa: E402
+
+from salstats.explain.forward_passes import Passes, predict  # noqa: E402
+
+nn = torch.nn
+#: Single precision.
+ROUNDING = 1e-6
+
+
+class Notes(nn.Module):
+    """A linear network that notes the size of each batch."""
+
+    def __init__(self):
+        super().__init__()
+        with torch.random.fork_rng():
+            torch.manual_seed(0)
+            self.linear = nn.Linear(4, 3)
+        self.sizes = []
+
+    def forward(self, x):
+        self.sizes.append(len(x))
+        return self.linear(x.flatten(1))
+
+
+@pytest.fixture
+def images():
+    return np.random.default_rng(0).normal(size=(5, 1, 2, 2)).astype(np.float32)
+
+
+def logits(images):
+    model = Notes()
+    weight, bias = (p.detach().numpy().astype(np.float64) for p in model.linear.parameters())
+    return images.reshape(5, 4) @ weight.T + bias
+
+
+@pytest.mark.parametrize("probability", ["softmax", "sigmoid", "none"])
+def test_probabilities_are_those_of_the_outputs(images, probability):
+    outputs = logits(images)
+    expected = {
+        "softmax": np.exp(outputs) / np.exp(outputs).sum(axis=1, keepdims=True),
+        "sigmoid": 1 / (1 + np.exp(-outputs)),
+        "none": outputs,
+    }[probability]
+    made = predict(Notes(), images, probability=probability)
+    assert made.dtype == np.float64
+    np.testing.assert_allclose(made, expected, atol=ROUNDING)
+
+
+def test_batches_have_the_size_asked_for(images):
+    model = Notes()
+    made = predict(model, images, batch_size=2)
+    assert model.sizes == [2, 2, 1]
+    np.testing.assert_allclose(made, predict(Notes(), images, batch_size=5), atol=ROUNDING)
+
+
+def test_statistics_of_a_batch_play_no_part_and_the_model_is_as_it_was(images):
+    model = nn.Sequential(nn.BatchNorm2d(1), nn.Dropout(0.5), Notes())
+    model.train()
+    model[2].linear.weight.grad = gradient = torch.ones(3, 4)
+    np.testing.assert_allclose(predict(model, images, batch_size=1), predict(model, images), atol=ROUNDING)
+    assert all(m.training for m in model.modules())
+    assert model[0].num_batches_tracked == 0
+    assert model[2].linear.weight.grad is gradient
+
+
+def test_batch_statistics_in_evaluation_are_warned_of(images):
+    model = nn.Sequential(nn.BatchNorm2d(1, track_running_stats=False), nn.Flatten())
+    with pytest.warns(SalstatsWarning, match="layer '0', BatchNorm2d, has no running statistics"):
+        predict(model, images)
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "kind", "message"),
+    [
+        (nn.Flatten(), {"probability": "logit"}, ValueRangeError, "probability='logit' is not known"),
+        (nn.Flatten(), {"batch_size": 0}, ValueRangeError, "batch_size must be a whole number"),
+        (nn.Flatten(), {"device": "cuda:99"}, SalstatsError, "device='cuda:99' cannot be used"),
+        (nn.Identity(), {}, ShapeError, r"\(n, n_outputs\), not \(5, 1, 2, 2\)"),
+        ("a model", {}, SalstatsError, r"must be a torch\.nn\.Module, not str"),
+    ],
+)
+def test_bad_arguments_are_named(images, model, options, kind, message):
+    with pytest.raises(kind, match=message) as caught:
+        predict(model, images, **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_nan_names_the_image(images):
+    class Root(nn.Module):
+        def forward(self, x):
+            return x.flatten(1).sqrt()
+
+    given = np.abs(images)
+    given[3, 0, 0, 0] = -1
+    with pytest.raises(SalstatsError, match="the network gives NaN for image 3"):
+        predict(Root(), given, batch_size=2)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([np.zeros((1, 2, 2)), np.zeros((1, 3, 2))], "not all of one shape"),
+        ([["a"]], "an array or a tensor of numbers, not list of <U1"),
+        (None, "not NoneType of object"),
+        (np.zeros((3, 2, 2)), "one image is images"),
+        (np.zeros((0, 1, 2, 2)), "hold nothing"),
+        (np.full((1, 1, 2, 2), np.nan), "image 0 is not finite"),
+    ],
+    ids=["ragged", "text", "none", "one image", "empty", "NaN"],
+)
+def test_what_are_no_images_is_said_in_one_line(given, message):
+    with pytest.raises(SalstatsError, match=message) as caught:
+        predict(nn.Flatten(), given)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda x: x.astype(">f4"),
+        lambda x: x[:, :, ::-1][:, :, ::-1],
+        lambda x: np.broadcast_to(x, x.shape),
+        lambda x: x.astype(np.float64),
+        lambda x: [torch.tensor(one, requires_grad=True) for one in x],
+    ],
+    ids=["byte order", "steps backwards", "read only", "double", "list of tensors"],
+)
+def test_arrays_that_torch_does_not_take_are_taken(images, change):
+    np.testing.assert_array_equal(predict(Notes(), change(images)), predict(Notes(), images))
+
+
+def passes(model, batch_size):
+    return Passes(model=model, device=torch.device("cpu"), batch_size=batch_size)
+
+
+#: Single precision, in another order of summation.
+REORDERED = 1e-5
+
+
+class Viewed(nn.Module):
+    """A network as they are often written, whose `view` takes numbers in the usual order only."""
+
+    def __init__(self):
+        super().__init__()
+        self.features, self.classes = nn.Conv2d(3, 4, 3, padding=1), nn.Linear(4 * 6 * 8, 3)
+        self.orders = []
+
+    def forward(self, images):
+        self.orders.append(images.is_contiguous())
+        return self.classes(self.features(images).relu().view(len(images), -1))
+
+
+def convolutions():
+    return nn.Sequential(
+        nn.Conv2d(3, 4, 3, padding=1), nn.ReLU(), nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Linear(16, 3)
+    )
+
+
+@pytest.mark.parametrize("network", [convolutions, Viewed])
+def test_outputs_are_those_of_plain_passes(network):
+    model, images = seeded(network), noise(5, 3, 6, 8)
+    made = passes(model, 2).outputs(images)
+    assert torch.allclose(made, passes(model, 1).forward(images), atol=REORDERED)
+
+
+def test_a_network_that_views_its_numbers_in_the_usual_order_is_tried_once():
+    model, images = seeded(Viewed), noise(4, 3, 6, 8)
+    passes(model, 2).outputs(images)
+    assert model.orders == [False, True, True]
+    passes(model, 4).outputs(images.contiguous(memory_format=torch.channels_last))
+    assert model.orders[3:] == [True]
+
+
+def test_large_images_are_shown_few_at_a_time(monkeypatch):
+    monkeypatch.setattr("salstats.explain.forward_passes.PIXELS", 100)
+    model = seeded(convolutions)
+    seen = count_passes(model)
+    passes(model, 4).outputs(noise(5, 3, 6, 8))
+    assert seen == [2, 2, 1]
+    seen.clear()
+    passes(model, 4).outputs(noise(2, 3, 60, 80))
+    assert seen == [1, 1]
+
+
+def three_classes(last=None):
+    """A network of three classes that exclude each other, with the module that it ends in."""
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        linear = nn.Linear(4, 3)
+    modules = [nn.Flatten(), linear]
+    return nn.Sequential(*modules if last is None else [*modules, last])
+
+
+def test_outputs_of_a_softmax_are_recognised_and_get_no_sigmoid(images):
+    expected = logits_of(three_classes(), images).softmax(dim=1).numpy()
+    for last in (nn.Softmax(dim=1), nn.LogSoftmax(dim=1)):
+        np.testing.assert_allclose(predict(three_classes(last), images), expected, atol=ROUNDING)
+    with pytest.warns(SalstatsWarning, match="3 outputs sum to 1 .* probability='none'"):
+        twice = predict(three_classes(nn.Softmax(dim=1)), images, probability="sigmoid")
+    np.testing.assert_allclose(twice, 1 / (1 + np.exp(-expected)), atol=ROUNDING)
+
+
+def test_of_several_other_outputs_a_sigmoid_is_taken_and_said_once(images):
+    model = three_classes()
+    with pytest.warns(SalstatsWarning, match="3 outputs.*probability='softmax'"):
+        found = predict(model, images)
+    np.testing.assert_allclose(found, logits_of(model, images).sigmoid().numpy(), atol=ROUNDING)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        predict(model, images)
+        predict(three_classes(), images, probability="sigmoid")
+        predict(nn.Sequential(nn.Flatten(), nn.Linear(4, 1)), images)
+
+
+def logits_of(model, images):
+    with torch.no_grad():
+        return model(torch.from_numpy(images)).double()

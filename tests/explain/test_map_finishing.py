@@ -1,0 +1,105 @@
+"""Channels, signs, layers and filters of raw attributions; constant maps are said once."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from salstats.errors import SalstatsWarning
+
+pytestmark = pytest.mark.torch
+torch = pytest.importorskip("torch", reason="needs the explain extra")
+from explain.tiny_networks import OUTPUTS, cnn, pictures  # noqa: E402
+
+from salstats.explain.ensembles import explain_ensemble  # noqa: E402
+from salstats.explain.map_finishing import finish, join_layers, keep_sign, reduce_channels  # noqa: E402
+from salstats.explain.map_runs import make_maps  # noqa: E402
+from salstats.explain.networks import Network  # noqa: E402
+from salstats.explain.saliency_maps import explain  # noqa: E402
+
+#: Single precision.
+ROUNDING = 1e-6
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ("sum", [[-2.0, 6.0]]),
+        ("mean", [[-1.0, 3.0]]),
+        ("max", [[1.0, 4.0]]),
+        ("abs_max", [[3.0, 4.0]]),
+    ],
+)
+def test_channels_become_one_number(rule, expected):
+    attributions = torch.tensor([[[[1.0, 2.0]], [[-3.0, 4.0]]]])
+    assert reduce_channels(attributions, rule)[0].tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [("positive", [0.0, 0.0, 3.0]), ("absolute", [2.0, 0.0, 3.0]), ("signed", [-2.0, 0.0, 3.0])],
+)
+def test_sign_is_kept_as_said(rule, expected):
+    assert keep_sign(np.array([-2.0, 0.0, 3.0]), rule).tolist() == expected
+
+
+def test_filter_by_hand_mirrors_the_border_about_its_pixels():
+    maps = np.array([[[9.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 18.0]]])
+    filtered = finish(maps, (3, 3), "image", 3)[0]
+    # a corner's neighbours outside are the middle pixels on the other side of it: it counts once
+    expected = [[1.0, 1.0, 0.0], [1.0, 3.0, 2.0], [0.0, 2.0, 2.0]]
+    np.testing.assert_allclose(filtered, expected, atol=ROUNDING)
+
+
+def test_layers_are_joined_by_hand():
+    first = np.array([[[2.0, -8.0], [0.0, 4.0]]])
+    second = np.array([[[0.0, 10.0], [5.0, 0.0]]])
+    joined = join_layers([first, second], "positive", (2, 2))
+    np.testing.assert_allclose(joined, [[[0.25, 0.5], [0.25, 0.5]]], atol=ROUNDING)
+    signed = join_layers([first, second], "signed", (2, 2))
+    np.testing.assert_allclose(signed, [[[0.125, 0.0], [0.25, 0.25]]], atol=ROUNDING)
+
+
+#: Leaves no superpixel in LIME's linear model.
+NOTHING = {"alpha": 1e6, "n_samples": 60}
+
+
+def said(call):
+    """What a call warns of, at a line of this file."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call()
+    assert {one.filename for one in caught if issubclass(one.category, SalstatsWarning)} <= {__file__}
+    return [str(one.message) for one in caught if issubclass(one.category, SalstatsWarning)]
+
+
+def test_maps_of_zeros_are_counted():
+    images = np.stack(list(pictures(3).values()))
+    with pytest.warns(SalstatsWarning, match="'lime': 3 of 3 maps have one value everywhere"):
+        made = explain(cnn(), images, 0, method="lime", **NOTHING)
+    assert not made.any()
+    # zeros in, zeros out
+    images[1] = 0
+    (message,) = said(lambda: explain(cnn(), images, 0, method="input_x_gradient", sign="signed"))
+    assert "'input_x_gradient': 1 of 3" in message
+
+
+def test_a_run_says_it_once_for_each_method(tmp_path):
+    network = Network("cnn", cnn(), tasks=OUTPUTS, probability="sigmoid", options={"lime": NOTHING})
+    options = {"none": {"method": "kernel_shap", "n_samples": 100}}
+    found = said(
+        lambda: make_maps(
+            tmp_path / "maps", pictures(5), network, methods=["lime", "none"], options=options,
+            batch_size=2, progress=False,
+        )
+    )  # fmt: skip
+    assert len(found) == 1
+    assert "method 'lime': 10 of 10 maps" in found[0]
+
+
+def test_an_ensemble_says_it_once():
+    networks = [Network(f"run{seed}", cnn(seed), tasks=OUTPUTS, probability="sigmoid") for seed in range(3)]
+    images = np.stack(list(pictures(2).values()))
+    found = said(lambda: explain_ensemble(networks, images, method="lime", **NOTHING))
+    assert len(found) == 1
+    assert "12 of 12 maps" in found[0]
