@@ -52,7 +52,8 @@ class ReportFrames:
         self._estimates: dict[str, Estimates] = {}
 
     def __contains__(self, key: str) -> bool:
-        return key in self._frames
+        """Return whether there is a frame with rows."""
+        return key in self._frames and len(self._frames[key]) > 0
 
     def __getitem__(self, key: str) -> pd.DataFrame:
         return self._frames[key]
@@ -69,7 +70,11 @@ class ReportFrames:
 
     def all_estimates(self) -> list[Estimates]:
         """Return the estimates of every frame that has any."""
-        return [self.estimates(key) for key, frame in self._frames.items() if "estimate" in frame.columns]
+        return [
+            self.estimates(key)
+            for key, frame in self._frames.items()
+            if key in self and "estimate" in frame.columns
+        ]
 
 
 def metric_order(scores: pd.DataFrame) -> list[str]:

@@ -91,7 +91,8 @@ def _correlations_of_metric(correlations: Estimates, wording: Wording) -> str:
     defined = correlations.subset(correlations.has_estimate)
     if not len(defined):
         return f"{subject} could not be computed."
-    names = _group_names(defined, wording)
+    has_tasks = len(correlations.values("task")) > 1
+    names = _group_names(defined, wording, has_tasks=has_tasks)
     texts = wording.estimate_texts(defined, _DECIMALS)
     values = named_values(texts, names, defined.numbers("estimate"), "correlations")
     sentence = f"{subject} was {values}"
@@ -108,10 +109,10 @@ def _correlations_of_metric(correlations: Estimates, wording: Wording) -> str:
     return f"{sentence}."
 
 
-def _group_names(correlations: Estimates, wording: Wording) -> list[str]:
-    """Return the method of each row, and its task where there are several: "Grad-CAM in Edema"."""
+def _group_names(correlations: Estimates, wording: Wording, *, has_tasks: bool) -> list[str]:
+    """Return the method of each row, and its task if there are several: "Grad-CAM in Edema"."""
     methods = [wording.method(method) for method in correlations.frame["method"]]
-    if len(correlations.values("task")) < 2:
+    if not has_tasks:
         return methods
     tasks = wording.tasks(correlations.frame["task"])
     return [f"{method} in {task}" for method, task in zip(methods, tasks, strict=True)]
