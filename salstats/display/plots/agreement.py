@@ -12,7 +12,7 @@ from salstats.display.facts import interval_caption
 from salstats.display.plots.layout.axis_ticks import number_axes
 from salstats.display.plots.layout.captions import scope_note
 from salstats.display.plots.layout.estimate_drawing import barred_rows
-from salstats.display.plots.layout.figure import plot_function
+from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.panel_grid import group_titles, panel_grid
 from salstats.display.plots.layout.points import CELL_POINTS, RASTER_POINTS, cell_layers
 from salstats.display.plots.layout.theme import GUIDE, PALETTE
@@ -51,7 +51,7 @@ def plot_agreement(
     labels: Mapping[str, Any] | Labels | None = None,
     n_columns: int | None = None,
     width: float | None = None,
-) -> list[p9.ggplot]:
+) -> Figure:
     """Bland-Altman plot: differences of two raters against their means, a panel per pair and group.
 
     Nothing is computed here but the differences: lines and bands are those of `agreement`.

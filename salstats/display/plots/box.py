@@ -9,7 +9,7 @@ import plotnine as p9
 
 from salstats.checks import check_choice
 from salstats.display.plots.layout.captions import groups_without_note, scope_note
-from salstats.display.plots.layout.figure import plot_function
+from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.figure_rows import dodge_offsets, row_layout
 from salstats.display.plots.layout.legends import group_scales, method_labels
 from salstats.display.plots.layout.points import RASTER_POINTS
@@ -37,7 +37,7 @@ def plot_box(
     labels: Mapping[str, Any] | Labels | None = None,
     n_columns: int | None = None,
     width: float | None = None,
-) -> list[p9.ggplot]:
+) -> Figure:
     """Figure of the scores' distributions: a box per method in each task's row, a panel per metric.
 
     A box spans the quartiles with a line at the median, whiskers reach to the furthest score within 1.5

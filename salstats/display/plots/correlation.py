@@ -14,7 +14,7 @@ from salstats.display.estimates import Estimates, read_estimates
 from salstats.display.facts import clustering_sentence, p_value_sentence
 from salstats.display.plots.layout.axis_ticks import tick_texts
 from salstats.display.plots.layout.captions import scope_note
-from salstats.display.plots.layout.figure import plot_function
+from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.legends import centred_justification
 from salstats.display.plots.layout.panel_grid import BOTTOM_MM, GAP_MM, panel_grid
 from salstats.display.plots.layout.text_fit import (
@@ -101,7 +101,7 @@ def plot_correlation(
     labels: Any = None,
     n_columns: int | None = None,
     width: float | None = None,
-) -> list[p9.ggplot]:
+) -> Figure:
     """Figure of correlations: a tile and a number per pair, a panel per group.
 
     Pairs of every two variables are a triangle. Where each variable of one kind is paired with those of

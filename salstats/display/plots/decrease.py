@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import plotnine as p9
 
 from salstats.checks import check_choice, check_count
 from salstats.display.estimates import Estimates, read_estimates
@@ -19,7 +18,7 @@ from salstats.display.facts import (
 )
 from salstats.display.plots.layout.captions import margin_notes, p_below, significance_level
 from salstats.display.plots.layout.estimate_drawing import Drawing, guide_lines, margin_lines, prepare
-from salstats.display.plots.layout.figure import plot_function
+from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.figure_rows import place_rows
 from salstats.display.plots.layout.legends import method_styles
 from salstats.display.plots.layout.row_panels import figure_width, fitting_rows, row_figure
@@ -50,7 +49,7 @@ def plot_decrease(
     n_columns: int | None = None,
     width: float | None = None,
     ncol: int | None = None,
-) -> list[p9.ggplot]:
+) -> Figure:
     """Forest of the decrease, or difference, of each task and method from the reference.
 
     Rows are tasks, methods stand above each other in a row, metrics are panels. A filled mark is

@@ -2,7 +2,6 @@
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -10,8 +9,8 @@ import plotnine as p9
 from matplotlib.markers import CARETDOWN, CARETRIGHT
 
 from salstats.checks import check_columns, check_frame
-from salstats.display.plots.layout.figure import plot_function
-from salstats.display.plots.layout.pages import PAGE_HEIGHT_MM
+from salstats.display.plots.layout.figure import Figure, paged_figure, plot_function
+from salstats.display.plots.layout.pages import PAGE_HEIGHT_MM, page_sentence
 from salstats.display.plots.layout.text_fit import caption, caption_chars, caption_mm, chars_in, wrapped
 from salstats.display.plots.layout.theme import (
     COLUMN_MM,
@@ -23,7 +22,7 @@ from salstats.display.plots.layout.theme import (
 )
 from salstats.display.text.format import count_text, counted, joined, plural
 from salstats.display.text.labels import Labels
-from salstats.display.text.packing import packed
+from salstats.display.text.packing import packed_slices
 from salstats.errors import Call, Message, SalstatsError, Setting, ValueRangeError
 from salstats.stats.case_flow import DEFINED, FILE, NO_ROW, OF_REFERENCE, PAIRS, ROWS
 from salstats.stats.engine.score_reasons import ABSENT, UNDEFINED
@@ -97,7 +96,7 @@ class _Diagram:
 @plot_function
 def plot_flow(
     flow: pd.DataFrame, *, labels: Mapping[str, Any] | Labels | None = None, width: float = COLUMN_MM
-) -> list[p9.ggplot]:
+) -> Figure:
     """Flow diagram of cases and scores, with what is excluded and why.
 
     From what is in the file each metric has a chain of its own (metrics with the same numbers share theirs)
@@ -170,10 +169,10 @@ def plot_flow(
     pages = _chains_of_pages(file_box, chains, room, n_columns, page_room)
     page_figures = []
     for number, page_chains in enumerate(pages, 1):
-        page_note = f"Page {number} of {len(pages)}." if len(pages) > 1 else ""
         diagram = _page_diagram(file_box, page_chains, room, n_columns)
-        page_figures.append(_figure(diagram, width, caption([note, page_note], chars)))
-    return page_figures
+        page_note = caption([note, page_sentence(number, len(pages))], chars)
+        page_figures.append(_figure(diagram, width, page_note))
+    return paged_figure(page_figures)
 
 
 def _units_note(flow: pd.DataFrame, unit: str, names: Labels) -> str:
@@ -193,9 +192,10 @@ def _chains_of_pages(
     chain_mm = column_mm - _GAP_MM - _CHAIN_MM
     heights = [_GAP_MM + _chain_height(chain, chain_mm) for chain in chains]
     row_heights = [max(heights[start : start + n_columns]) for start in range(0, len(chains), n_columns)]
-    rows_per_page = packed(row_heights, page_room - _chain_height([file_box], room))
-    row_ends = accumulate(rows_per_page, initial=0)
-    return [chains[start * n_columns : end * n_columns] for start, end in pairwise(row_ends)]
+    pages = []
+    for rows in packed_slices(row_heights, page_room - _chain_height([file_box], room)):
+        pages.append(chains[rows.start * n_columns : rows.stop * n_columns])
+    return pages
 
 
 def _chain_height(boxes: list[_Box], width: float) -> float:

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import plotnine as p9
 
 from salstats.checks import check_columns, check_frame, check_numeric, quoted
+from salstats.display.plots.layout.figure import Figure, paged_figure
 from salstats.display.plots.layout.gallery_layout import GalleryLayout
 from salstats.display.plots.layout.overlay_layers import bar_layers
 from salstats.display.plots.layout.overlay_picture import Picture
 from salstats.display.plots.layout.overlay_sheet import TAG_PT, Band, Placed, lay_out
+from salstats.display.plots.layout.pages import page_sentence
 from salstats.display.plots.layout.text_fit import chars_in
 from salstats.display.plots.layout.theme import COLUMN_MM, PAGE_MM
 from salstats.display.plots.overlay import (
@@ -45,7 +46,7 @@ def gallery(
     cases: pd.DataFrame,
     labels: Labels,
     spacing: float | Mapping[str, float] | None,
-) -> list[p9.ggplot]:
+) -> Figure:
     """Pages of a gallery.
 
     `pictures` has the pictures of each column, one for each of `rows`. `cases` is the frame of picked cases,
@@ -98,10 +99,10 @@ def gallery(
     _, bar_note = bar_layers(all_pictures, spacing, labels)
     longest_notes = [*notes(placed), bar_note, "Page 10 of 10."]
     pages = layout.pages(placed, around_mm(longest_notes, layout.width))
-    figures = []
+    page_figures = []
     for number, stacks in enumerate(pages, 1):
         page_pictures = _pictures_of_page(placed, stacks)
-        figures.append(
+        page_figures.append(
             overlay_figure(
                 page_pictures,
                 layout.sheet(stacks),
@@ -109,10 +110,10 @@ def gallery(
                 notes=notes(page_pictures),
                 spacing=spacing,
                 names=mask_name([picture.panel for picture in page_pictures]),
-                page=f"Page {number} of {len(pages)}." if len(pages) > 1 else "",
+                page=page_sentence(number, len(pages)),
             )
         )
-    return figures
+    return paged_figure(page_figures)
 
 
 def _pictures_of_page(placed: Sequence[Placed], stacks: Sequence[Sequence[Band]]) -> list[Placed]:

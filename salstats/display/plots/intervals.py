@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import plotnine as p9
 
 from salstats.checks import check_choice, quoted
 from salstats.display.estimates import Estimates, check_distinct, read_estimates
@@ -25,7 +24,7 @@ from salstats.display.plots.layout.estimate_drawing import (
     prepare,
     quantity_label,
 )
-from salstats.display.plots.layout.figure import plot_function
+from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.figure_rows import place_rows
 from salstats.display.plots.layout.row_panels import row_figure
 from salstats.display.text.format import STYLES, fixed_text
@@ -53,7 +52,7 @@ def plot_intervals(
     sort: str = "auto",
     style: str = "nature",
     width: float | None = None,
-) -> list[p9.ggplot]:
+) -> Figure:
     """Estimates with their intervals: tasks as rows, methods by colour and mark, metrics as panels.
 
     With `decrease` and `auroc` it is Fig. 2 of saporta2022: tasks stand by significance and then by size of

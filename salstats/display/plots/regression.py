@@ -19,7 +19,7 @@ from salstats.display.plots.layout.captions import (
     scope_note,
 )
 from salstats.display.plots.layout.estimate_drawing import Drawing, drawn_rows, further_column
-from salstats.display.plots.layout.figure import plot_function
+from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.figure_rows import PlacedRows, dodge_offsets, place_rows, row_layout
 from salstats.display.plots.layout.legends import method_labels
 from salstats.display.plots.layout.row_panels import row_figure
@@ -57,7 +57,7 @@ def plot_regression(
     labels: Mapping[str, Any] | Labels | None = None,
     intercept: bool = False,
     width: float | None = None,
-) -> list[p9.ggplot]:
+) -> Figure:
     """Coefficients of regression models: terms as rows, models by colour and mark.
 
     Outcomes, the left sides of formulas, are panels. Models that differ in the method, or else in the
@@ -131,7 +131,7 @@ def plot_regression(
         # where terms are rows the reference level is one of them
         _, reference_note = term_names(frame, [*coefficients.keys, "formula"], names)
     null_lines = frame[["panel"]].drop_duplicates().assign(guide=1.0 if ratio else 0.0)
-    pages = row_figure(
+    figure = row_figure(
         frame,
         rows,
         x_title=_axis_title(drawing, ratio),
@@ -157,9 +157,8 @@ def plot_regression(
         common=drawing.facet is not None and frame["outcome"].nunique() == 1,
     )
     if has_factors:
-        left_aligned = p9.theme(axis_text_y=p9.element_text(ha="left", ma="left"))
-        return [page + left_aligned for page in pages]
-    return pages
+        return figure + p9.theme(axis_text_y=p9.element_text(ha="left", ma="left"))
+    return figure
 
 
 def _place_terms(drawing: Drawing) -> tuple[PlacedRows, bool]:

@@ -11,7 +11,7 @@ import plotnine as p9
 from salstats.checks import check_by, check_columns, check_frame, check_numeric, quoted
 from salstats.display.plots.layout.axis_ticks import number_axes
 from salstats.display.plots.layout.captions import distinct, scope_note
-from salstats.display.plots.layout.figure import plot_function
+from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.panel_grid import group_titles, panel_grid
 from salstats.display.plots.layout.points import CELL_POINTS, RASTER_POINTS, cell_layers
 from salstats.display.plots.layout.theme import COLUMN_MM, GUIDE, PAGE_MM, PALETTE
@@ -54,7 +54,7 @@ def plot_residuals(
     family: str = "gaussian",
     labels: Any = None,
     width: float | None = None,
-) -> list[p9.ggplot]:
+) -> Figure:
     """Figure of residual diagnostics, four panels per model.
 
     Residuals against fitted means, a normal quantile plot of the standardised residuals, the root of their

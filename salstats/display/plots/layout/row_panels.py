@@ -13,6 +13,7 @@ import plotnine as p9
 from salstats.checks import check_count
 from salstats.display.plots.layout.axis_ticks import axis_breaks, log_breaks, log_texts, tick_texts
 from salstats.display.plots.layout.estimate_drawing import barred_rows
+from salstats.display.plots.layout.figure import Figure
 from salstats.display.plots.layout.figure_rows import PlacedRows, Rows
 from salstats.display.plots.layout.legends import (
     EDGE_MM,
@@ -90,8 +91,8 @@ def row_figure(
     log: bool = False,
     common: bool = False,
     striped: bool = True,
-) -> list[p9.ggplot]:
-    """Pages of a figure of estimates with their bars in rows, a panel for each value of `panel`.
+) -> Figure:
+    """Figure of estimates with their bars in rows, a panel for each value of `panel`.
 
     `frame` has columns `panel`, `y` and `estimate`; optional columns are `fill`, the colour inside each mark,
     and `last`, whether a mark is a diamond. `guides` has columns `panel` and `guide`, `margins` has `panel`
@@ -247,7 +248,7 @@ class RowPanels:
         """Height of a panel with its title and axis."""
         return self.rows.height + _AXIS_MM + self._head_mm
 
-    def pages(self, figure: p9.ggplot) -> list[p9.ggplot]:
+    def pages(self, figure: p9.ggplot) -> Figure:
         """Divide a figure with these elements into as many pages as it needs."""
         return on_pages(
             figure,
