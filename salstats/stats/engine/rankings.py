@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_by, check_choice, check_draws
-from salstats.errors import ColumnError, ValueRangeError, warn
+from salstats.errors import ColumnError, Message, ValueRangeError, warn
 from salstats.frames import ColumnCodes, coded_scores
 from salstats.metrics.registry import direction
 from salstats.stats.engine.comparisons import KEY_COLUMNS_OF_PAIRS, OPTIONAL_KEY_COLUMNS, PAIRS
@@ -205,8 +205,8 @@ def _check_means(
         scores_of_group = codes.frame.loc[index_groups(codes, groups)[0] == group]
         n_scores = scores_of_group.groupby("method", observed=True)["score"].count()
         without_scores = [str(method) for method, n in n_scores.items() if not n]
-        label = group_label(group_keys, group)
-        raise ColumnError(_nothing_to_rank(without_scores, int(rows.sum()), label))
+        subject = Message(group_label(group_keys, group), ": ") if len(group_keys.columns) else Message()
+        raise ColumnError(_nothing_to_rank(without_scores, int(rows.sum()), subject))
 
 
 def _scores_of_groups(
@@ -352,12 +352,11 @@ def _warn_few(n_units: np.ndarray, group_codes: np.ndarray, keys: pd.DataFrame, 
         )
 
 
-def _nothing_to_rank(methods: Sequence[str], n_methods: int, group: str) -> str:
+def _nothing_to_rank(methods: Sequence[str], n_methods: int, subject: Message) -> Message:
     """Write the message for a group that cannot be ranked; `methods` are those without a score."""
-    prefix = "" if group == "all rows" else f"{group}: "
     if methods:
-        return f"{prefix}{group_list(methods)} has no defined score and so no rank; leave it out"
-    return (
-        f"{prefix}no observation of which all {n_methods} methods have a defined score; leave out a method, "
+        return subject + f"{group_list(methods)} has no defined score and so no rank; leave it out"
+    return subject + (
+        f"no observation of which all {n_methods} methods have a defined score; leave out a method, "
         "or rank by each method's own scores with pairs='available'"
     )
