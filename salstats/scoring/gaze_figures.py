@@ -28,7 +28,7 @@ def plot_gaze(
     labels: Mapping[str, Any] | Labels | None = None,
     width: float = PAGE_MM,
 ) -> Figure:
-    """Figure of one image: fixations, the mean map they make, and saliency maps with the fixations on them.
+    """Draw one image: its fixations, the mean map they make, and saliency maps with the fixations on them.
 
     Parameters
     ----------
