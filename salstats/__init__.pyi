@@ -52,12 +52,12 @@ from .stats.medians import medians as medians
 from .stats.empty_shares import empty_shares as empty_shares
 from .stats.within_case import within_case_sd as within_case_sd
 from .stats.agreement.estimates import agreement as agreement
-from .stats.views import over_views as over_views
+from .stats.patient_values import over_views as over_views
 from .stats.ranks import rank_stability as rank_stability
 from .stats.ranks import rank_frequencies as rank_frequencies
 from .stats.rank_agreement import rank_agreement as rank_agreement
-from .stats.significance import significance_map as significance_map
-from .stats.significance import rank_limits as rank_limits
+from .stats.pairwise_tests import significance_map as significance_map
+from .stats.pairwise_tests import rank_limits as rank_limits
 from .stats.rates import pooled_rates as pooled_rates
 from .stats.rates import pooled_difference as pooled_difference
 from .stats.contrasts import difference as difference
@@ -70,7 +70,7 @@ from .stats.planning.power import power as power
 from .readers.joins import join_features as join_features
 from .files.frame_files import write_frame as write_frame
 from .stats.case_flow import case_flow as case_flow
-from .stats.picking import pick_cases as pick_cases
+from .stats.case_selection import pick_cases as pick_cases
 from .stats.letter_values import letter_values as letter_values
 from .stats.summaries import mean_curves as mean_curves
 from .stats.models.predictions import fit_line as fit_line

@@ -9,7 +9,7 @@ import pandas as pd
 from salstats.errors import SalstatsError
 from salstats.images import masks
 from salstats.images.shapes import shape_features
-from salstats.jobs import in_pieces
+from salstats.jobs import in_batches
 from salstats.scoring.scores import study_of
 from salstats.study import Case, Study, shape_of
 
@@ -95,7 +95,7 @@ def features(
         raise SalstatsError(f"{study.source}: the truth holds no case, so there are no findings to describe")
     work = partial(_feature_rows, tasks=study.tasks)
     rows: list[dict[str, Any]] = []
-    for case_rows in in_pieces(work, cases, jobs=jobs, progress=progress, label="Measuring findings"):
+    for case_rows in in_batches(work, cases, jobs=jobs, progress=progress, label="Measuring findings"):
         rows += case_rows
     return pd.DataFrame(rows, columns=list(FEATURE_COLUMNS))
 

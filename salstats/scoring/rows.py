@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from salstats.frames import text_column, whole_column
+from salstats.frames import integer_column, text_column
 from salstats.study import Case, Series
 
 # Kinds of columns. Names and whole numbers are never missing; texts, counts and truths may be.
@@ -43,7 +43,7 @@ _CONVERTERS: dict[str, Callable[[list[Any]], Any]] = {
     NAME: list,
     TEXT: text_column,
     NUMBER: _numbers,
-    COUNT: whole_column,
+    COUNT: integer_column,
     WHOLE: _whole_numbers,
     TRUTH: _truths,
     FLAG: _flags,

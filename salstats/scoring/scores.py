@@ -12,7 +12,7 @@ from salstats import __version__
 from salstats.checks import check_choice
 from salstats.errors import Call, Message, SalstatsError, Setting
 from salstats.files.checkpoints import checkpoint_folder, load_or_compute
-from salstats.jobs import in_pieces
+from salstats.jobs import in_batches
 from salstats.metrics.distance import HD95_RULES
 from salstats.metrics.registry import METRICS, chosen_metrics
 from salstats.scoring.cases import (
@@ -263,7 +263,7 @@ def score(
     if resume is not None:
         setting = f"salstats {__version__} score {rule} {study.truth}"
         work = partial(load_or_compute, work=work, folder=checkpoint_folder(resume), setting=setting)
-    frames = in_pieces(work, cases, jobs=jobs, progress=progress, label="Scoring cases")
+    frames = in_batches(work, cases, jobs=jobs, progress=progress, label="Scoring cases")
     return drop_empty(pd.concat(frames, ignore_index=True), _OPTIONAL)
 
 

@@ -14,7 +14,7 @@ from salstats.checks import check_choice
 from salstats.errors import SalstatsError, Setting, ValueRangeError
 from salstats.images import masks
 from salstats.images.maps import LARGEST_BOX, is_finite
-from salstats.jobs import in_pieces
+from salstats.jobs import in_batches
 from salstats.metrics.overlap import Counts
 from salstats.metrics.registry import METRICS
 from salstats.scoring.masking import OTSU, MaskOption, MaskRule, MaskSetting, mask_rule
@@ -133,7 +133,7 @@ def tune(
         as_published=as_published and option == "cutoff",
     )
     cases = [case for case in study if case.annotated or option == "cutoff"]
-    pieces = in_pieces(sweep.scores, cases, jobs=jobs, progress=progress, label=f"Tuning the {option}")
+    pieces = in_batches(sweep.scores, cases, jobs=jobs, progress=progress, label=f"Tuning the {option}")
     if not pieces:
         raise SalstatsError(f"{study.source} has no case that its truth holds: there is nothing to tune on")
     n_cases = {}

@@ -10,10 +10,10 @@ from salstats.checks import check_columns, check_frame, did_you_mean, quoted
 from salstats.errors import SalstatsError, ValueRangeError, warn
 from salstats.frames import check_scores
 from salstats.metrics.registry import registered_metric
-from salstats.stats.engine.advice import ROUNDING
-from salstats.stats.engine.carried import absent_pairs, missing_scores
 from salstats.stats.engine.comparisons import pair_with_reference, reference_in_every_group
 from salstats.stats.engine.design import AVERAGE, OVERALL
+from salstats.stats.engine.result_warnings import ROUNDING
+from salstats.stats.engine.score_reasons import absent_pairs, missing_scores
 
 #: Smallest and largest score.
 Range = tuple[float, float]

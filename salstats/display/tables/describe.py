@@ -17,7 +17,7 @@ from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import MISSING, count_text, fixed_text, interval_text, plural
 from salstats.display.text.labels import Labels
 from salstats.metrics.registry import registered_metric
-from salstats.stats.engine.carried import missing_scores
+from salstats.stats.engine.score_reasons import missing_scores
 
 #: Columns of `describe` that are shown; the columns before `n` are the grouping columns.
 _NEEDED = ("n", "mean", "sd", "median", "q1", "q3", "n_zero", "share_zero", "n_one", "share_one", "binary")

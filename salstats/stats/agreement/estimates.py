@@ -19,13 +19,13 @@ from salstats.stats.agreement.readings_of_groups import (
     readings_of,
 )
 from salstats.stats.agreement.records import CONTINUOUS, KINDS, RECORDS, Agreement
-from salstats.stats.engine.advice import warn_rough, warn_unequal_units
 from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS, caution_column
 from salstats.stats.engine.design import group_label, named_groups
 from salstats.stats.engine.few_units import FEW_DF, few_equal_units
-from salstats.stats.engine.fixed_factors import NOUNS, in_general, inference_to, these
-from salstats.stats.engine.intervals import RECOMMENDED, Interval, find_interval
-from salstats.stats.engine.units import Unit
+from salstats.stats.engine.fixed_factors import NOUNS, fixed_factor_text, inference_to, random_factor_text
+from salstats.stats.engine.intervals import RECOMMENDED, Interval, interval_by_name
+from salstats.stats.engine.resampling_units import Unit
+from salstats.stats.engine.result_warnings import warn_few_df, warn_unequal_units
 
 #: Units with a reading of another category than the most frequent, below which limits of kappa are too short.
 _FEW_MINORITY_UNITS = 8
@@ -180,7 +180,7 @@ def agreement(
     record = KINDS[check_choice(kind, tuple(KINDS), "kind")]
     default_interval = next(iter(record.estimators))
     choice = check_choice(interval or RECOMMENDED, (RECOMMENDED, *record.estimators), "interval")
-    interval_record = find_interval(default_interval if choice == RECOMMENDED else choice)
+    interval_record = interval_by_name(default_interval if choice == RECOMMENDED else choice)
     assert interval_record is not None
     check_level(level)
     terms, options = _terms_and_options(record, form=form, scale=scale, weighting=weighting, linked=linked)
@@ -229,7 +229,7 @@ def agreement(
     if over in NOUNS:
         noun = NOUNS[over]
         is_at_large = np.isin(term_of_row, record.at_large)
-        population = np.where(is_at_large, in_general(noun), these([noun]))
+        population = np.where(is_at_large, random_factor_text(noun), fixed_factor_text([noun]))
         columns["inference_to"] = text_column(population.tolist())
     else:
         columns |= inference_to(design.codes.frame, design.units.codes, keys)
@@ -388,7 +388,7 @@ def _warn_of_units(keys: pd.DataFrame, results: Sequence[_Result], interval: Int
     n_cases = np.array([result.n_cases for result in results])
     if interval.clustered:
         df = np.where(n_units > 1, n_units - 1.0, np.nan)
-        warn_rough(df, keys)
+        warn_few_df(df, keys)
         unit_sizes = np.column_stack([result.unit_sizes for result in results])
         warn_unequal_units(unit_sizes, df < FEW_DF, keys)
     elif (n_cases > n_units).any():

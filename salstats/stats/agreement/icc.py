@@ -25,8 +25,8 @@ from salstats.stats.agreement.readings import (
     two_sided_p_value,
     without_each_unit,
 )
-from salstats.stats.engine.advice import ROUNDING
 from salstats.stats.engine.estimands import ratio
+from salstats.stats.engine.result_warnings import ROUNDING
 
 
 class Components(NamedTuple):

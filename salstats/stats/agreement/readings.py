@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse, special
 
-from salstats.stats.engine.advice import ROUNDING
 from salstats.stats.engine.cr2 import spread_df
 from salstats.stats.engine.estimands import ratio
 from salstats.stats.engine.limits import wilson
+from salstats.stats.engine.result_warnings import ROUNDING
 
 #: Most numbers in a block of leave-one-unit-out sets.
 _BLOCK_SIZE = 10_000_000

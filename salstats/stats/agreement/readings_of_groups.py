@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_by, check_columns, check_frame, quoted
-from salstats.errors import ColumnError, SalstatsWarning, ValueRangeError, warn
+from salstats.errors import ColumnError, Message, SalstatsWarning, ValueRangeError, warn
 from salstats.frames import DEFAULT_BY, KEY_COLUMNS, ColumnCodes, coded_scores
 from salstats.stats.agreement.readings import Readings
 from salstats.stats.agreement.records import CATEGORIES, CONTINUOUS, KINDS, Agreement
@@ -20,7 +20,7 @@ from salstats.stats.engine.design import (
     warn_pooled_by_default,
     warn_pooled_methods,
 )
-from salstats.stats.engine.units import Unit, Units, resolve_unit
+from salstats.stats.engine.resampling_units import Unit, Units, resolve_unit
 
 #: Columns that name a case, and columns that tell several readings of it apart.
 _CASE_COLUMNS = KEY_COLUMNS[:5]
@@ -57,7 +57,7 @@ class GroupReadings:
     #: (n_rows,): First row of the frame for each row of the readings.
     frame_rows: np.ndarray
     #: Name of the group in messages.
-    label: str
+    label: Message
 
     @property
     def n_rows(self) -> int:
@@ -78,7 +78,7 @@ def agreement_design(
         check_one_metric(codes, columns)
     if over != "method":
         warn_pooled_methods(frame, columns)
-    warn_pooled_by_default(frame, by, columns, apart=[over])
+    warn_pooled_by_default(frame, by, columns, separated=[over])
     units = resolve_unit(codes, unit)
     groups, keys = index_groups(codes, columns)
     key_columns = [c for c in KEY_COLUMNS if c in frame.columns and c not in (over, *columns)]
@@ -220,7 +220,7 @@ def read_by(readings: Readings, raters: Sequence[int], *, linked: bool) -> Readi
     )
 
 
-def _check_values(values: np.ndarray, record: Agreement, label: str) -> None:
+def _check_values(values: np.ndarray, record: Agreement, label: Message) -> None:
     """Raise if scores are not of the kind of numbers that a kind of agreement is for."""
     distinct = np.unique(values[~np.isnan(values)])
     fractional = distinct[distinct != np.round(distinct)]

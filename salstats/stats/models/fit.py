@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from salstats.stats.engine.equivalence import Margin
-from salstats.stats.engine.units import Unit
+from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.models.fitted_models import Fitted
 from salstats.stats.models.goodness_of_fit import glance, observations
 from salstats.stats.models.joint_tests import joint_tests

@@ -8,7 +8,7 @@ import pandas as pd
 
 from salstats.checks import quoted
 from salstats.errors import ColumnError, ValueRangeError
-from salstats.stats.engine.units import Unit
+from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.models.family import Family, Solution
 from salstats.stats.models.fitted_models import (
     Fitted,

@@ -10,8 +10,8 @@ from scipy import special
 from salstats.checks import quoted
 from salstats.errors import FormulaError
 from salstats.frames import estimates_frame
-from salstats.stats.adjust import adjusted_if_asked, check_procedure
-from salstats.stats.engine.units import Unit
+from salstats.stats.adjust import adjust_unless_none, check_procedure
+from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.models.covariance import hotelling_df, wald_statistic
 from salstats.stats.models.error_kinds import CLUSTERED, ERRORS
 from salstats.stats.models.family import Solution
@@ -176,7 +176,7 @@ def joint_tests(
     counts = count_columns(fitted, n_tests)
     options = {"df_residual": df_residual} | option_columns(fitted)
     result = estimates_frame(key_columns(fitted, n_tests), columns | counts, options)
-    return adjusted_if_asked(result, adjust)
+    return adjust_unless_none(result, adjust)
 
 
 def _term_names(formula: Formula) -> list[str]:

@@ -17,11 +17,11 @@ from salstats.frames import (
     check_table,
     coded_scores,
 )
-from salstats.stats.engine.carried import is_absent, nothing_there
-from salstats.stats.engine.comparisons import ALWAYS
+from salstats.stats.engine.comparisons import KEY_COLUMNS_OF_PAIRS
 from salstats.stats.engine.design import group_list, pooled_by_default, row_groups, warn_pooled_methods
-from salstats.stats.engine.shared_cases import lacking_cases, paired_call, shared_cases, shared_rows_call
-from salstats.stats.engine.units import Units, resolve_unit, says_units
+from salstats.stats.engine.resampling_units import Units, has_units, resolve_unit
+from salstats.stats.engine.score_reasons import has_absent_finding, is_absent
+from salstats.stats.engine.shared_cases import missing_case_texts, paired_call, shared_cases, shared_rows_call
 from salstats.stats.engine.weighting import UNIT
 from salstats.stats.models.design import (
     Design,
@@ -93,7 +93,7 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: ModelO
         if _note_pooled_tasks(frame.take(used_rows), parsed, options.by, by, notes):
             formula_models = [replace(model, tasks_pooled=True) for model in formula_models]
         _note_references(formula_models, inference_notes)
-        has_no_finding = nothing_there(frame) & is_scores
+        has_no_finding = has_absent_finding(frame) & is_scores
         models += _with_shared_cases(formula_models, groups, has_no_finding, by, data, inference_notes)
     warn_of(notes)
 
@@ -173,7 +173,7 @@ def _units(frame: pd.DataFrame, options: ModelOptions, errors: str) -> Units | N
             column for column in ("patient", "case") if column in frame.columns and frame[column].isna().any()
         ]
         candidates = frame.drop(columns=incomplete)
-    if says_units(candidates, options.unit) or errors == "cluster":
+    if has_units(candidates, options.unit) or errors == "cluster":
         with warnings.catch_warnings():
             if errors in MIXED_MODEL_ERRORS:
                 # a mixed model names its random effects, so that warnings on units do not concern it
@@ -333,7 +333,7 @@ def _with_shared_cases(
     for position, model in enumerate(models):
         group = [str(value) for column, value in zip(by, model.key, strict=True) if column != "method"]
         positions_by_group[tuple(group)].append(position)
-    columns = [column for column in ("method", *ALWAYS) if column in frame.columns]
+    columns = [column for column in ("method", *KEY_COLUMNS_OF_PAIRS) if column in frame.columns]
     marked = list(models)
     for positions in positions_by_group.values():
         rows = np.concatenate([groups[position] for position in positions])
@@ -343,7 +343,7 @@ def _with_shared_cases(
         if not cases.n_lacking.any():
             continue
         methods = cases.keys["method"].astype("str")
-        lacking_by_method = dict(zip(methods, lacking_cases(cases), strict=True))
+        lacking_by_method = dict(zip(methods, missing_case_texts(cases), strict=True))
         for position in positions:
             model = models[position]
             if is_term:
@@ -383,7 +383,7 @@ def _note_pooled_tasks(
     Returns True if there is such a note.
     """
     remedy = "add + {terms} to the formula"
-    pooled = pooled_by_default(frame, by_option, by, formula.columns, instead=remedy)
+    pooled = pooled_by_default(frame, by_option, by, formula.columns, remedy=remedy)
     if pooled:
         notes[f"{pooled},"].append(formula.text)
     return bool(pooled)

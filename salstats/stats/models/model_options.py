@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from salstats.checks import check_choice, quoted
 from salstats.errors import ValueRangeError
 from salstats.stats.engine.intervals import RECOMMENDED
-from salstats.stats.engine.units import Unit
+from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.models.error_kinds import CHOICES, CLUSTERED, MIXED_MODEL_ERRORS
 from salstats.stats.models.families import FAMILIES
 from salstats.stats.models.family import Family

@@ -11,7 +11,7 @@ from scipy import special
 from salstats.checks import check_count, check_level, quoted
 from salstats.errors import ColumnError, ValueRangeError
 from salstats.frames import ESTIMATE_COLUMNS, estimates_frame
-from salstats.stats.engine.units import Unit
+from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.models.design import is_categorical, level_name
 from salstats.stats.models.family import RANK_TOLERANCE
 from salstats.stats.models.fisher_scoring import linear_at

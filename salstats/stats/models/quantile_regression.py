@@ -10,8 +10,8 @@ from scipy import optimize, special
 from salstats.checks import check_level
 from salstats.errors import FormulaError
 from salstats.frames import estimates_frame
-from salstats.stats.adjust import adjusted_if_asked, check_procedure
-from salstats.stats.engine.units import Unit
+from salstats.stats.adjust import adjust_unless_none, check_procedure
+from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.models.design import INTERCEPT
 from salstats.stats.models.fitted_models import Model, Notes, count_columns, key_columns, warn_of
 from salstats.stats.models.formulas import parse_formula
@@ -243,7 +243,7 @@ def quantile_regress(
     family = "median" if quantile == 0.5 else f"quantile {quantile:g}"
     variables = variable_columns(fitted.models, fitted.normalized)
     result = estimates_frame(key_columns(fitted, repeats), columns, {"family": family} | variables)
-    return adjusted_if_asked(result, adjust)
+    return adjust_unless_none(result, adjust)
 
 
 def _coefficient_table(model: Model, quantile: float, level: float, notes: Notes) -> pd.DataFrame:

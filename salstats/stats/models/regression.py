@@ -9,9 +9,9 @@ import pandas as pd
 from salstats.checks import check_choice, check_level, quoted
 from salstats.errors import ValueRangeError, warn
 from salstats.frames import estimates_frame, text_column
-from salstats.stats.adjust import adjusted_if_asked, check_procedure
+from salstats.stats.adjust import adjust_unless_none, check_procedure
 from salstats.stats.engine.cautions import Caution, add_caution
-from salstats.stats.engine.units import Unit
+from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.models.coefficient_cautions import coefficient_cautions
 from salstats.stats.models.design import INTERCEPT
 from salstats.stats.models.fitted_models import (
@@ -341,7 +341,7 @@ def coefficient_rows(
     result = estimates_frame(keys, columns, options | variable_columns(fitted.models, fitted.normalized))
     for caution, rows in rows_by_caution.items():
         result = add_caution(result, caution, np.isin(np.arange(n_rows), rows))
-    return adjusted_if_asked(result, adjust)
+    return adjust_unless_none(result, adjust)
 
 
 class _CoefficientTable(NamedTuple):

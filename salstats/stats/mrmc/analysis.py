@@ -8,8 +8,8 @@ import pandas as pd
 
 from salstats.checks import check_choice, check_count, check_generator
 from salstats.errors import SalstatsError, ValueRangeError, warn
-from salstats.stats.engine.design import check_one_metric, coded_by, group_label, group_list, row_groups
-from salstats.stats.engine.units import Unit, resolve_unit
+from salstats.stats.engine.design import check_one_metric, code_scores, group_label, group_list, row_groups
+from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.mrmc import covariances, figures
 from salstats.stats.mrmc.anova import ANALYSES, Analysis, AnovaTable, anova_table, random_effects
 from salstats.stats.mrmc.designs import UNBALANCED, Rows, Study, check_readers, rows_of, study_of
@@ -93,7 +93,7 @@ def figures_of_groups(
     scores: pd.DataFrame, by: str | Sequence[str] | None, unit: Unit, options: MrmcOptions
 ) -> tuple[pd.DataFrame, str, Iterator[GroupFigures]]:
     """Return the grouping columns of each group, the name of the unit, and an iterator over the groups."""
-    codes, columns = coded_by(check_readers(scores), by, _BY, without="method")
+    codes, columns = code_scores(check_readers(scores), by, _BY, excluded="method")
     check_one_metric(codes, columns)
     units = resolve_unit(codes, unit)
     keys, groups = row_groups(codes, columns)

@@ -11,10 +11,9 @@ import pandas as pd
 from scipy import special
 
 from salstats.checks import check_level, did_you_mean, quoted
-from salstats.errors import SalstatsError, warn
+from salstats.errors import Message, SalstatsError, warn
 from salstats.frames import estimates_frame, text_column
-from salstats.stats.adjust import adjusted_if_asked, check_procedure
-from salstats.stats.engine.advice import ROUNDING
+from salstats.stats.adjust import adjust_unless_none, check_procedure
 from salstats.stats.engine.cautions import DIFFERENT_CASES, add_caution
 from salstats.stats.engine.design import group_label, group_list, metrics_of
 from salstats.stats.engine.equivalence import (
@@ -22,13 +21,14 @@ from salstats.stats.engine.equivalence import (
     check_margin,
     is_below,
     margin_columns,
-    p_of_tails,
+    margin_p_value,
     sides,
     warn_of_units,
 )
 from salstats.stats.engine.limits import t_limits
-from salstats.stats.engine.tails import t_tails
-from salstats.stats.engine.units import Unit
+from salstats.stats.engine.one_sided_tests import t_tails
+from salstats.stats.engine.resampling_units import Unit
+from salstats.stats.engine.result_warnings import ROUNDING
 from salstats.stats.mrmc.analysis import GroupFigures, check_mrmc_options, figures_of_groups
 from salstats.stats.mrmc.anova import (
     ANALYSES,
@@ -213,7 +213,7 @@ def mrmc(
     check_procedure(adjust, "adjust")
     level = check_level(level)
     keys, unit_name, groups = figures_of_groups(scores, by, unit, options)
-    groups_by_problem: dict[str, list[str]] = defaultdict(list)
+    groups_by_problem: dict[str, list[Message]] = defaultdict(list)
     rows: list[dict[str, Any]] = []
     for group, group_figures in enumerate(groups):
         group_rows, problems = _group_rows(group_figures, options.analysis, reference)
@@ -221,7 +221,7 @@ def mrmc(
         for problem in dict.fromkeys(problems):
             groups_by_problem[problem].append(group_label(keys, group))
     for problem, labels in groups_by_problem.items():
-        warn(f"{problem}: {group_list(labels)}")
+        warn(problem, ": ", group_list(labels))
     table = {column: np.array([row[column] for row in rows]) for column in rows[0]}
     key_columns = {column: keys[column].array.take(table["group"]) for column in keys}
     key_columns["method"] = text_column(table.pop("method"))
@@ -273,7 +273,7 @@ def mrmc(
         special["n_replicates"] = n_replicates
     frame = estimates_frame(row_keys, columns, special)
     frame = add_caution(frame, DIFFERENT_CASES, table["different_cases"])
-    return adjusted_if_asked(frame, adjust)
+    return adjust_unless_none(frame, adjust)
 
 
 def _group_rows(
@@ -391,7 +391,7 @@ def _margin_columns(
     low = np.where(is_difference, low, np.nan)
     high = np.where(is_difference, high, np.nan)
     warn_of_units(low[is_difference], high[is_difference], "difference", metrics[is_difference])
-    p_value = p_of_tails(partial(t_tails, *estimates), low, high)
+    p_value = margin_p_value(partial(t_tails, *estimates), low, high)
     is_shown = is_below(p_value, 1 - level)
     return margin_columns(side, metrics, (low, high, p_value), is_shown, sense=1)
 

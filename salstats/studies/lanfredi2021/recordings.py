@@ -11,7 +11,7 @@ import salstats as ss
 from salstats.display.text.format import MINUS, counted, interval_text, joined
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
-from salstats.stats.engine.carried import HOW_SCORED
+from salstats.stats.engine.score_reasons import METRIC_OPTION_COLUMNS
 from salstats.studies.engine import Result, table_of
 from salstats.studies.lanfredi2021.gaze_scores import (
     GIVEN,
@@ -266,7 +266,16 @@ def _both(rows: pd.DataFrame, layout: Layout) -> GT:
     used = [c for c in layout.keys if c != "mixing" or frame["mixing"].notna().any()]
     bold = options.pop("bold")
     table = ss.table_estimates(
-        frame[[*used, "limits", *_values(frame), "n", "n_missing", *(c for c in HOW_SCORED if c in frame)]],
+        frame[
+            [
+                *used,
+                "limits",
+                *_values(frame),
+                "n",
+                "n_missing",
+                *(c for c in METRIC_OPTION_COLUMNS if c in frame),
+            ]
+        ],
         rows=[c for c in rows_of if c in used],
         columns=[*([outer] if isinstance(outer, str) else outer), "limits"],
         bold=bold if isinstance(bold, bool) else [c for c in bold if c in used],

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from salstats.display.text.labels import Labels
-from salstats.stats.engine.advice import FEW_UNITS
+from salstats.stats.engine.result_warnings import FEW_UNITS
 from salstats.studies.saporta2022.study_frames import AS_SCORED, FEATURES, Inference, StudyFrames
 
 _NAMES = {

@@ -11,7 +11,7 @@ import salstats as ss
 from salstats.errors import SalstatsError, SalstatsWarning
 from salstats.frames import ESTIMATE_COLUMNS
 from salstats.readers.case_images import ImageSource
-from salstats.stats.engine.carried import NOTHING_THERE
+from salstats.stats.engine.score_reasons import ABSENT_REASONS
 from salstats.studies.engine import if_possible, not_made
 from salstats.studies.saporta2022.script_inference import (
     correlate_as_published,
@@ -231,7 +231,7 @@ def metric_rows(scores: pd.DataFrame, *metrics: str) -> pd.DataFrame:
 
 def present(scores: pd.DataFrame) -> pd.DataFrame:
     """The rows that a score could be of: without those where there is nothing to find or to mark."""
-    return scores[~scores["reason"].isin(NOTHING_THERE)].reset_index(drop=True)
+    return scores[~scores["reason"].isin(ABSENT_REASONS)].reset_index(drop=True)
 
 
 def _less_absent(estimates: pd.DataFrame) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from salstats.frames import ESTIMATE_COLUMNS
 from salstats.stats.agreement import bland_altman, icc, kappas
 from salstats.stats.agreement.readings import WithoutEach, equal_weights
 from salstats.stats.agreement.records import KINDS, LABELS
-from salstats.stats.engine.intervals import find_interval
+from salstats.stats.engine.intervals import interval_by_name
 
 ROUNDING = 1e-12
 
@@ -233,7 +233,7 @@ def test_scores_are_left_as_they_are(scores):
 
 def test_records_name_their_intervals_and_every_term_has_a_label():
     for name, record in KINDS.items():
-        made = [find_interval(interval) for interval in record.estimators]
+        made = [interval_by_name(interval) for interval in record.estimators]
         assert [(r.name, r.kind) for r in made] == [(interval, "agreement") for interval in record.estimators]
         assert next(iter(record.estimators)) == "jackknife", name
         assert set(record.terms) <= set(LABELS)
