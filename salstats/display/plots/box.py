@@ -14,7 +14,7 @@ from salstats.display.plots.layout.figure_rows import dodge_offsets, row_layout
 from salstats.display.plots.layout.legends import group_scales, method_labels
 from salstats.display.plots.layout.points import RASTER_POINTS
 from salstats.display.plots.layout.row_panels import panel_titles, row_panels
-from salstats.display.plots.layout.text_fit import crossed, short_labels
+from salstats.display.plots.layout.text_fit import crossed_labels, short_labels
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import count_text, counted_range, joined
 from salstats.display.text.labels import Labels
@@ -103,12 +103,12 @@ def plot_box(
     row_texts = {column: short_labels(names, column, drawn[column]) for column in row_columns}
     if not row_columns and has_methods:
         row_texts = {"method": methods}
-    row = crossed(drawn, row_texts)
+    row = crossed_labels(drawn, row_texts)
     rows = row_layout(list(row.categories), list(row.categories), n_marks=max(len(legend), 1))
     marks = drawn["method"].map(methods) if has_methods else [""] * len(drawn)
     drawn["mark"] = pd.Categorical(marks, list(methods.values()), ordered=True)
     metric_texts = {"metric": names.texts("metric", drawn["metric"])} if "metric" in groups else {}
-    drawn["panel"] = crossed(drawn, metric_texts)
+    drawn["panel"] = crossed_labels(drawn, metric_texts)
     drawn["bar"] = _is_binary_metric(drawn, drawn["panel"])
     drawn["y"] = rows.centres_of(row)
     if legend:

@@ -20,7 +20,7 @@ from salstats.display.plots.layout.panel_grid import BOTTOM_MM, GAP_MM, panel_gr
 from salstats.display.plots.layout.text_fit import (
     NAME_CHARS,
     chars_in,
-    crossed,
+    crossed_labels,
     names_below,
     text_mm,
     wrapped,
@@ -314,7 +314,7 @@ def _tile_frame(frame: pd.DataFrame, groups: Sequence[str], names: Labels) -> _T
     dimensions = _dimensions(texts, groups, n_groups, has_kinds=bool(kinds))
 
     def labels_of(columns: Sequence[str]) -> pd.Categorical:
-        return crossed(paired, {column: texts[column] for column in columns})
+        return crossed_labels(paired, {column: texts[column] for column in columns})
 
     return _TileFrame(
         frame.assign(

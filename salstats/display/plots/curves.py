@@ -15,7 +15,7 @@ from salstats.display.plots.layout.estimate_drawing import barred_rows, drawn_ro
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.legends import group_scales, method_labels
 from salstats.display.plots.layout.panel_grid import panel_grid
-from salstats.display.plots.layout.text_fit import crossed
+from salstats.display.plots.layout.text_fit import crossed_labels
 from salstats.display.plots.layout.theme import PAGE_MM
 from salstats.display.text.format import count_range, joined
 from salstats.display.text.labels import Labels
@@ -152,15 +152,18 @@ def _in_panels(
 ) -> pd.DataFrame:
     """Rows with their panel and the label of their line, in the order of both and of the fraction."""
     metrics = names.texts("metric", rows["metric"])
-    titles = {facet: names.texts(facet, rows[facet])} if facet else {}
+    title_texts = {}
+    if facet:
+        title_texts[facet] = names.texts(facet, rows[facet])
     if len(metrics) > 1 or not facet:
         # these are curves, not the areas under them
-        titles["metric"] = {metric: label.removesuffix(" AUC") for metric, label in metrics.items()}
-    method = rows["method"] if "method" in rows.columns else pd.Series("", index=rows.index)
-    rows = rows.assign(
-        panel=crossed(rows, titles),
-        method_label=pd.Categorical(method.map(methods), list(methods.values()), ordered=True),
-    )
+        curve_names = {metric: label.removesuffix(" AUC") for metric, label in metrics.items()}
+        title_texts["metric"] = curve_names
+    method = pd.Series("", index=rows.index)
+    if "method" in rows.columns:
+        method = rows["method"]
+    method_label = pd.Categorical(method.map(methods), list(methods.values()), ordered=True)
+    rows = rows.assign(panel=crossed_labels(rows, title_texts), method_label=method_label)
     return rows.sort_values(["panel", "method_label", "fraction"], ignore_index=True)
 
 

@@ -56,7 +56,10 @@ class _Box(NamedTuple):
 
 
 class _DrawnBox(NamedTuple):
-    """Edges of a box in mm, its kind, and its texts with their positions: `y` is the top of the heading."""
+    """Edges of a box in mm, its kind, and its texts with their positions.
+
+    `y` is the top of the heading, `text_y` that of the text below it.
+    """
 
     xmin: float
     xmax: float
@@ -66,7 +69,7 @@ class _DrawnBox(NamedTuple):
     x: float
     y: float
     heading: str
-    below: float
+    text_y: float
     text: str
 
 
@@ -404,30 +407,42 @@ def _figure(diagram: _Diagram, width: float, note: str) -> p9.ggplot:
     bottom = float(diagram.bottom)
     edges = p9.aes(xmin="xmin", xmax="xmax", ymin="ymin", ymax="ymax", fill="kind")
     text: dict[str, Any] = {"ha": "left", "va": "top", "size": TEXT_PT, "family": font()}
+    line = p9.aes("x", "y", xend="xend", yend="yend")
     # marks keep their size on paper in figures of any size, unlike plotnine's arrows
     tip = p9.aes("xend", "yend")
-    tip_layers = [
-        p9.geom_point(tip, arrows[arrows["tip"] == direction], shape=shape, size=2, stroke=0)
-        for direction, shape in (("down", CARETDOWN), ("right", CARETRIGHT))
-    ]
+    tips_down = arrows[arrows["tip"] == "down"]
+    tips_right = arrows[arrows["tip"] == "right"]
+    tip_style: dict[str, Any] = {"size": 2, "stroke": 0}
+    # one mm on paper is one unit of the axes
+    x_limits = (-_EDGE_MM, width - 2 * _MARGIN_MM + _EDGE_MM)
+    y_limits = (bottom - _MARGIN_MM, _MARGIN_MM)
+    height = y_limits[1] - y_limits[0] + _MARGIN_MM + caption_mm(note)
     blank = p9.element_blank()
     side = (_MARGIN_MM - _EDGE_MM) / width
     return (
         p9.ggplot()
         + p9.geom_rect(edges, boxes, color="black", size=0.4)
-        + p9.geom_segment(p9.aes("x", "y", xend="xend", yend="yend"), arrows, size=0.4)
-        + tip_layers
+        + p9.geom_segment(line, arrows, size=0.4)
+        + p9.geom_point(tip, tips_down, shape=CARETDOWN, **tip_style)
+        + p9.geom_point(tip, tips_right, shape=CARETRIGHT, **tip_style)
         + p9.geom_text(p9.aes("x", "y", label="heading"), boxes, fontweight="bold", **text)
-        + p9.geom_text(p9.aes("x", "below", label="text"), boxes, lineheight=1.2, **text)
-        + p9.scale_fill_manual({"kept": "white", "excluded": "#F2F2F2"}, guide=None)
-        + p9.scale_x_continuous(limits=(-_EDGE_MM, width - 2 * _MARGIN_MM + _EDGE_MM), expand=(0, 0))
-        + p9.scale_y_continuous(limits=(bottom - _MARGIN_MM, _MARGIN_MM), expand=(0, 0))
+        + p9.geom_text(p9.aes("x", "text_y", label="text"), boxes, lineheight=1.2, **text)
+        + p9.scale_fill_manual({"included": "white", "excluded": "#F2F2F2"}, guide=None)
+        + p9.scale_x_continuous(limits=x_limits, expand=(0, 0))
+        + p9.scale_y_continuous(limits=y_limits, expand=(0, 0))
         + p9.labs(x="", y="", caption=note)
         + theme_salstats()
-        + p9.theme(axis_line=blank, axis_text=blank, axis_ticks=blank, axis_title=blank)
-        + p9.theme(plot_margin=0, plot_margin_left=side, plot_margin_right=side)
-        + p9.theme(plot_margin_bottom=_MARGIN_MM / width)
-        + figure_size(width, 3 * _MARGIN_MM - bottom + caption_mm(note))
+        + p9.theme(
+            axis_line=blank,
+            axis_text=blank,
+            axis_ticks=blank,
+            axis_title=blank,
+            plot_margin=0,
+            plot_margin_left=side,
+            plot_margin_right=side,
+            plot_margin_bottom=_MARGIN_MM / width,
+        )
+        + figure_size(width, height)
     )
 
 
@@ -461,11 +476,11 @@ def _chain_diagram(boxes: list[_Box], left: float, right: float, top: float) -> 
                 xmax=right,
                 ymin=bottom,
                 ymax=box_top,
-                kind="excluded" if box.is_exclusion else "kept",
+                kind="excluded" if box.is_exclusion else "included",
                 x=box_left + _PAD_MM,
                 y=box_top - _PAD_MM,
                 heading=heading,
-                below=text_top,
+                text_y=text_top,
                 text=text,
             )
         )

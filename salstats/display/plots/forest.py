@@ -36,7 +36,7 @@ from salstats.display.plots.layout.estimate_drawing import (
 from salstats.display.plots.layout.figure import Figure, paged_figure, plot_function
 from salstats.display.plots.layout.figure_rows import PlacedRows, count_closing, row_layout
 from salstats.display.plots.layout.row_panels import fitting_rows, panel_fits, row_figure
-from salstats.display.plots.layout.text_fit import LABEL_CHARS, crossed, indented, short_labels
+from salstats.display.plots.layout.text_fit import LABEL_CHARS, crossed_labels, indented, short_labels
 from salstats.display.plots.layout.theme import COLUMN_MM
 from salstats.display.text.format import STYLES, count_range, count_text, reported_p, row_p_text
 from salstats.display.text.labels import LAST, Labels
@@ -142,7 +142,7 @@ def plot_forest(
     frame = drawn_rows(prepared)
     drawn = prepared.subset(prepared.has_estimate)
     term = None if "term" in row_columns else drawn.term
-    frame["panel"] = crossed(frame, _panel_texts(drawn, names, row_columns, term))
+    frame["panel"] = crossed_labels(frame, _panel_texts(drawn, names, row_columns, term))
     columns = _text_columns(
         drawn,
         heading=_column_heading(drawn, names, term, ratio),

@@ -14,7 +14,7 @@ from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.figure_rows import row_layout
 from salstats.display.plots.layout.legends import legend_columns
 from salstats.display.plots.layout.row_panels import panel_titles, row_panels
-from salstats.display.plots.layout.text_fit import crossed, short_labels
+from salstats.display.plots.layout.text_fit import crossed_labels, short_labels
 from salstats.display.plots.layout.theme import REFERENCE
 from salstats.display.text.format import count_range, percent_text
 from salstats.display.text.labels import Labels
@@ -88,7 +88,7 @@ def plot_letter_values(
     # values of the column "term" keep the order of the frame, those of other columns would be sorted
     covariates = names.order("term", values.loc[has_values, "covariate"])
     titles = names.texts("covariate", covariates)
-    row = crossed(values, {column: short_labels(names, column, values[column]) for column in groups})
+    row = crossed_labels(values, {column: short_labels(names, column, values[column]) for column in groups})
     rows = row_layout(list(row.categories), list(row.categories))
     panel = pd.Categorical(
         values["covariate"].map(titles), [titles[covariate] for covariate in covariates], ordered=True

@@ -23,7 +23,7 @@ from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.figure_rows import PlacedRows, dodge_offsets, place_rows, row_layout
 from salstats.display.plots.layout.legends import method_labels
 from salstats.display.plots.layout.row_panels import row_figure
-from salstats.display.plots.layout.text_fit import crossed, indented, short_labels, wrapped
+from salstats.display.plots.layout.text_fit import crossed_labels, indented, short_labels, wrapped
 from salstats.display.text.format import MINUS
 from salstats.display.text.labels import Labels
 from salstats.display.text.models import model_note, term_names
@@ -207,7 +207,7 @@ def _prepare(coefficients: Estimates, labels: Labels) -> Drawing:
     names_of_terms, _ = term_names(drawn, [*groups, "formula"], labels)
     term_texts = {term: ": ".join(filter(None, name)) for term, name in names_of_terms.items()}
     row, facet, panel_texts = _rows_and_panels(drawn, labels, facet, term_texts)
-    drawn["panel"] = crossed(drawn, panel_texts)
+    drawn["panel"] = crossed_labels(drawn, panel_texts)
     models = _models(drawn, labels, model_column, differ_by_formula)
     if models.texts:
         model_labels = [models.texts[model] for model in models.of_row]

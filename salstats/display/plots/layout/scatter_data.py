@@ -19,7 +19,7 @@ from salstats.display.plots.layout.points import (
     spread_integers,
     spread_outcomes,
 )
-from salstats.display.plots.layout.text_fit import crossed, short_labels
+from salstats.display.plots.layout.text_fit import crossed_labels, short_labels
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.correlation import covariates_note
 from salstats.display.text.format import count_text, interval_text, joined
@@ -113,7 +113,7 @@ def scatter_points(
     }
     if colour_columns == ["method"]:
         group_labels = {"method": method_labels(labels, rows["method"], [HUMAN])}
-    points["group"] = crossed(rows, group_labels)
+    points["group"] = crossed_labels(rows, group_labels)
     keys = rows[group_columns].astype(str).assign(panel=points["panel"], group=points["group"])
     is_binary = is_outcome(points["y"].to_numpy())
     has_few_x = has_few_integers(points["x"].to_numpy())
