@@ -49,8 +49,8 @@ def run_attention_rollout(request: Request) -> torch.Tensor:
     """
     options = request.options
     heads = check_choice(options["heads"], HEAD_REDUCTIONS, "heads")
-    discard = check_number(options["discard"], "discard", 1, below=True)
-    residual = check_number(options["residual"], "residual", 1, below=True)
+    discard = check_number(options["discard"], "discard", 1, exclude_high=True)
+    residual = check_number(options["residual"], "residual", 1, exclude_high=True)
     n_prefix = check_count(options["n_prefix"], "n_prefix", 0)
     modules = _attention_modules(request.model, options["modules"])
     rollouts: list[torch.Tensor] = []

@@ -17,7 +17,7 @@ from salstats.explain.networks import Network, check_output
 from salstats.explain.saliency_maps import explain
 from salstats.images.geometry import Geometry
 from salstats.images.preparation import Preparation
-from salstats.readers.pictures import read_picture
+from salstats.readers.image_files import read_picture
 
 #: An image, its file, or a callable that returns either.
 Image = np.ndarray | str | os.PathLike[str] | Callable[[], Any]

@@ -164,7 +164,7 @@ def run_lrp(request: Request) -> torch.Tensor:
     target's output, up to the part that epsilon absorbs; a warning says if the sums are more than 10 % off.
     Option: `epsilon` (1e-9), added to the size of each output that relevance is divided by.
     """
-    epsilon = check_number(request.options["epsilon"], "epsilon", above=True)
+    epsilon = check_number(request.options["epsilon"], "epsilon", exclude_low=True)
     relevance = Relevance(epsilon)
     multipliers, outputs = pass_back(request.model, request.images, request.targets, relevance)
     pixel_relevance = multipliers * request.images

@@ -43,8 +43,8 @@ def run_lime(request: Request) -> torch.Tensor:
     Lasso's penalty, in the units of the output: larger leaves fewer superpixels; `kernel_width` (1), of the
     weights; `baseline` ("zero").
     """
-    alpha = check_number(request.options["alpha"], "alpha", above=True)
-    kernel_width = check_number(request.options["kernel_width"], "kernel_width", above=True)
+    alpha = check_number(request.options["alpha"], "alpha", exclude_low=True)
+    kernel_width = check_number(request.options["kernel_width"], "kernel_width", exclude_low=True)
 
     def draw(generator: np.random.Generator, n_samples: int, n_features: int) -> np.ndarray:
         return generator.random((n_samples, n_features)) < 0.5

@@ -16,7 +16,7 @@ from salstats.study import Case
 _SUFFIX = ".parquet"
 
 
-def checked_folder(folder: str | os.PathLike[str]) -> Path:
+def checkpoint_folder(folder: str | os.PathLike[str]) -> Path:
     """The folder of finished cases, made where it is not there yet."""
     path = Path(folder)
     try:
@@ -37,16 +37,16 @@ def checked_folder(folder: str | os.PathLike[str]) -> Path:
 Work = Callable[[tuple[Case, ...]], pd.DataFrame]
 
 
-def kept(cases: tuple[Case, ...], *, work: Work, folder: Path, setting: str) -> pd.DataFrame:
+def load_or_compute(cases: tuple[Case, ...], *, work: Work, folder: Path, setting: str) -> pd.DataFrame:
     """The frame of some cases: read where an earlier run finished a case, else made and kept.
 
     Each case has a file of its own, so that other cases and another number of jobs change nothing. It is
     named by the settings and by all that the case is scored from, the content of its maps included.
     """
-    return pd.concat([_kept_case(case, work, folder, setting) for case in cases], ignore_index=True)
+    return pd.concat([_case_frame(case, work, folder, setting) for case in cases], ignore_index=True)
 
 
-def _kept_case(case: Case, work: Work, folder: Path, setting: str) -> pd.DataFrame:
+def _case_frame(case: Case, work: Work, folder: Path, setting: str) -> pd.DataFrame:
     """The frame of one case."""
     file = folder / f"{_digest(case, setting)}{_SUFFIX}"
     if not os.path.lexists(file):

@@ -15,9 +15,9 @@ from salstats.files.map_table import (
     MADE,
     MAPS,
     TABLE,
-    Codes,
     MapKey,
-    Row,
+    MaskCodes,
+    TableRow,
     checked_key,
     checked_label,
     checked_map,
@@ -139,12 +139,12 @@ class MapFolder:
         """Read what is there, drop what is to be made anew, and remove what a killed run left."""
         table = self.folder / TABLE
         self._columns: list[str] = []
-        self._rows: dict[MapKey, Row] = {}
+        self._rows: dict[MapKey, TableRow] = {}
         if table.exists():
             self._columns, self._rows = read_rows(table, resume=True)
-        self._added: list[Row] = []
+        self._added: list[TableRow] = []
         self._is_together, self._changed, self._is_whole = False, False, False
-        self._masks: dict[str, Codes] = {}
+        self._masks: dict[str, MaskCodes] = {}
         #: maps that need no second look: made in this run, or looked at already
         self._complete: set[MapKey] = set()
         self._shapes: dict[str, tuple[int, int]] = {}

@@ -66,9 +66,9 @@ class MapKey(NamedTuple):
 
 
 #: A row: column -> text.
-Row = dict[str, str]
+TableRow = dict[str, str]
 #: Masks as a file holds them: case -> task -> COCO run-length code.
-Codes = dict[str, dict[str, dict[str, Any]]]
+MaskCodes = dict[str, dict[str, dict[str, Any]]]
 
 
 def checked_key(key: MapKey) -> MapKey:
@@ -144,7 +144,7 @@ def file_inside(folder: Path, path: str, where: str) -> Path:
     raise InputFileError(f"{where}: path {path!r} leaves the folder; name a file in it")
 
 
-def read_rows(file: Path, *, resume: bool = False) -> tuple[list[str], dict[MapKey, Row]]:
+def read_rows(file: Path, *, resume: bool = False) -> tuple[list[str], dict[MapKey, TableRow]]:
     """The header of a table, and its rows in their order, every cell as text.
 
     To `resume`, a last row that its writer was stopped in is left out: its map has no row.
@@ -169,7 +169,7 @@ def read_rows(file: Path, *, resume: bool = False) -> tuple[list[str], dict[MapK
     if missing or len(set(header)) < len(header):
         what = f"has no column {missing[0]!r}" if missing else "has a column twice"
         raise InputFileError(f"{file} {what} (columns: {quoted(header)}); it is no table of maps")
-    rows: dict[MapKey, Row] = {}
+    rows: dict[MapKey, TableRow] = {}
     for number, cells in enumerate(lines, start=2):
         where = f"{file}, row {number}"
         if len(cells) != len(header):
@@ -188,14 +188,14 @@ def read_rows(file: Path, *, resume: bool = False) -> tuple[list[str], dict[MapK
     return header, rows
 
 
-def text_of(columns: Sequence[str], rows: Iterable[Row]) -> bytes:
+def text_of(columns: Sequence[str], rows: Iterable[TableRow]) -> bytes:
     """Rows as they stand in the file."""
     written = io.StringIO()
     csv.writer(written, lineterminator="\n").writerows([row.get(c, "") for c in columns] for row in rows)
     return written.getvalue().encode()
 
 
-def shape_of(row: Row) -> tuple[int, int] | None:
+def shape_of(row: TableRow) -> tuple[int, int] | None:
     """(height, width) of the image as a row says it; None where it says no whole numbers."""
     try:
         height, width = (float(row.get(name) or "nan") for name in ("height", "width"))
@@ -218,7 +218,7 @@ def is_complete(file: Path) -> bool:
     return array.ndim >= 2 and array.size > 0 and array.dtype.kind in "biuf"
 
 
-def read_masks(file: Path) -> Codes:
+def read_masks(file: Path) -> MaskCodes:
     """The masks of a file; none where it is not there."""
     found = _read_object(file)
     odd = [case for case, by_task in found.items() if not isinstance(by_task, dict)]
@@ -272,7 +272,7 @@ def checked_map(saliency: Any, name: str) -> np.ndarray:
     return single
 
 
-def row_of(key: MapKey, shape: tuple[int, int], prob: float, label: float, patient: str | None) -> Row:
+def row_of(key: MapKey, shape: tuple[int, int], prob: float, label: float, patient: str | None) -> TableRow:
     """The row of a map, each cell checked."""
     return {
         "case": key.case,

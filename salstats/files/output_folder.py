@@ -20,7 +20,7 @@ _MADE, _FORMER = "made", "former"
 _LONGEST_NAME = 240
 
 
-def checked_folder(
+def check_output_folder(
     folder: Path, *, written: Callable[[Path], set[str]], own: Sequence[str], overwrite: bool
 ) -> Path:
     """The real path of a folder that may be made, or replaced (`overwrite`) with what an earlier run made.

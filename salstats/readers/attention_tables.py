@@ -25,8 +25,8 @@ _MARKS = (1, 255)
 _LONGEST_CELL = 2**30
 
 #: x, y, width and height.
-Box = tuple[float, float, float, float]
-Boxes = tuple[Box, ...]
+BoxXYWH = tuple[float, float, float, float]
+BoxesXYWH = tuple[BoxXYWH, ...]
 
 
 class Annotation(NamedTuple):
@@ -35,7 +35,7 @@ class Annotation(NamedTuple):
     #: At the table's own size; None where it holds boxes.
     mask: Rle | None
     #: x, y, width and height in pixels of the image.
-    boxes: Boxes
+    boxes: BoxesXYWH
     #: File, row and image, for messages.
     where: str
 
@@ -49,7 +49,7 @@ def read_annotations(files: Sequence[Path], *, threshold: float | None = None) -
     an array must hold a mask, 0 and one of 1 and 255.
     """
     found: dict[str, Annotation] = {}
-    boxes: dict[str, list[Box]] = {}
+    boxes: dict[str, list[BoxXYWH]] = {}
     for file in files:
         for number, row in enumerate(_rows(file), start=2):
             name, where = row[IMAGE], f"{file}, row {number}, {IMAGE} {row[IMAGE]!r}"
@@ -150,7 +150,7 @@ def _array(text: str, where: str) -> np.ndarray:
     return array
 
 
-def _boxes(row: dict[str, str], where: str) -> Boxes:
+def _boxes(row: dict[str, str], where: str) -> BoxesXYWH:
     """The boxes of a row as (x, y, width, height)."""
     columns, cells = list(row)[1:], list(row.values())[1:]
     try:
@@ -170,7 +170,7 @@ def _boxes(row: dict[str, str], where: str) -> Boxes:
     return tuple((x, y, width, height) for x, y, width, height in boxes.tolist())
 
 
-def draw_boxes(boxes: Boxes, shape: tuple[int, int]) -> np.ndarray:
+def draw_boxes(boxes: BoxesXYWH, shape: tuple[int, int]) -> np.ndarray:
     """The mask of boxes (x, y, width, height): the pixels whose centres lie in one of them.
 
     Edges are in pixels, x = 0 is the image's left edge; parts outside the image are left out.

@@ -6,14 +6,14 @@ import numpy as np
 
 from salstats.errors import ColumnError
 from salstats.readers.cells import PathLike
-from salstats.readers.tables import read_known
+from salstats.readers.tables import read_format_table
 
 _SPACING = ("row_mm", "col_mm")
 
 
 def read_predictions(path: PathLike) -> dict[str, tuple[float, float]]:
     """Probability (0 to 1) and, where it is there, label (0 or 1) of each case, NaN where a cell is empty."""
-    table = read_known(Path(path), ColumnError)
+    table = read_format_table(Path(path), ColumnError)
     table.check_columns(("case", "prob"), "predictions have case and prob, and may have label")
     cases = table.cases()
     probs = table.numbers("prob", lambda v: (v < 0) | (v > 1), "is not between 0 and 1")
@@ -25,7 +25,7 @@ def read_predictions(path: PathLike) -> dict[str, tuple[float, float]]:
 
 def read_spacing(path: PathLike) -> dict[str, tuple[float, float]]:
     """The size of a pixel of each case in mm: columns `case`, `row_mm` (to the next row) and `col_mm`."""
-    table = read_known(Path(path), ColumnError)
+    table = read_format_table(Path(path), ColumnError)
     table.check_columns(("case", *_SPACING), f"it needs case, {' and '.join(_SPACING)}")
     sizes = [
         table.numbers(

@@ -8,14 +8,14 @@ from pathlib import Path
 from salstats.checks import check_choice, quoted
 from salstats.errors import InputFileError, SalstatsError
 from salstats.files.paths import check_folder
-from salstats.images.consensus import RULES
+from salstats.images.consensus import CONSENSUS_RULES
 from salstats.readers.case_json import check_name
 from salstats.readers.cells import PathLike
 from salstats.readers.chexlocalize_maps import SUFFIX, task_name
 from salstats.readers.chexlocalize_study import PATIENT, read_files, study_of
 from salstats.readers.map_files import files_below
-from salstats.readers.series_names import Sources, series_of, sources
-from salstats.readers.shapes import check_pattern
+from salstats.readers.predictions import Sources, series_of, series_sources
+from salstats.readers.score_layouts import check_pattern
 from salstats.study import Series, Study
 
 #: What maps are called where nobody says it.
@@ -148,7 +148,7 @@ def read_chexlocalize(
         for kind, files in (("human", human), ("human_annotations", human_annotations))
         if files is not None
     }
-    agreed = truth if isinstance(truth, str) and truth in RULES else None
+    agreed = truth if isinstance(truth, str) and truth in CONSENSUS_RULES else None
     given = {
         "truth": None if agreed else truth,
         "annotations": annotations,
@@ -161,7 +161,7 @@ def read_chexlocalize(
         check_choice(split, SPLITS, "split")
     files = {kind: Path(file) for kind, file in given.items() if file is not None}
     map_files: dict[Series, list[Path]] = {}
-    for series, place in sources(maps, method, "maps").items():
+    for series, place in series_sources(maps, method, "maps").items():
         map_files[series] = _maps_below(Path(place))
         if not map_files[series]:
             raise InputFileError(f"{place}: no file named CASE_TASK{SUFFIX}")
@@ -180,7 +180,7 @@ def read_chexlocalize(
             f"{folder if folder is not None else 'the study'} has no truth; it is in gt_segmentations*.json "
             "or gt_annotations*.json, or give it as truth= or annotations="
         )
-    parts = read_files(files, people, sources(masks, method, "masks"), map_files, wanted)
+    parts = read_files(files, people, series_sources(masks, method, "masks"), map_files, wanted)
     first = [*files.values(), *(file for own in people.values() for file in own.values())]
     study = study_of(parts, str(folder if folder is not None else first[0]), wanted, pattern)
     return study if agreed is None else study.with_truth(agreed)

@@ -8,7 +8,7 @@ import numpy as np
 
 from salstats.errors import InputFileError, SalstatsError
 from salstats.images.masks import Rle, empty
-from salstats.images.run_lengths import check_shape, short
+from salstats.images.run_lengths import check_shape, shortened
 from salstats.readers.case_json import check_name
 from salstats.readers.cells import BEYOND_FLOATS
 from salstats.readers.map_files import two_dimensional
@@ -188,4 +188,8 @@ def _shown(value: Any) -> str:
     """A value for a message."""
     if isinstance(value, np.ndarray):
         return f"an array of shape {value.shape} and type {value.dtype}"
-    return short(value) if isinstance(value, str | int | float) else f"a value of type {type(value).__name__}"
+    return (
+        shortened(value)
+        if isinstance(value, str | int | float)
+        else f"a value of type {type(value).__name__}"
+    )

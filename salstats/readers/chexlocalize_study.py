@@ -14,7 +14,6 @@ from salstats.checks import quoted
 from salstats.errors import ColumnError, InputFileError, warn
 from salstats.images.masks import Rle, empty
 from salstats.images.polygons import polygons_rle
-from salstats.readers.answers import check_common
 from salstats.readers.case_json import (
     CaseFile,
     read_outlines,
@@ -31,9 +30,10 @@ from salstats.readers.chexlocalize_maps import (
     split_name,
     task_name,
 )
-from salstats.readers.shapes import find_patients
-from salstats.readers.tables import read_known
-from salstats.study import HUMAN, Case, Prediction, Series, Study, Truth, chosen_names
+from salstats.readers.predictions import check_common
+from salstats.readers.score_layouts import find_patients
+from salstats.readers.tables import read_format_table
+from salstats.study import HUMAN, Case, Prediction, Series, Study, Truth, selected_names
 
 #: Finds the patient in the release's case ids, such as patient64541_study1_view1_frontal.
 PATIENT = r"^(patient\d+)"
@@ -162,7 +162,7 @@ def read_labels(path: Path) -> Labels:
 
     Labels of empty cells are not known, nor are those of -1 (uncertain), whose number a warning gives.
     """
-    table = read_known(path, ColumnError)
+    table = read_format_table(path, ColumnError)
     if "Path" in table.columns:
         name = "Path"
     elif "case" in table.columns:
@@ -260,7 +260,7 @@ def _tasks(files: StudyFiles, tasks: Sequence[str] | None, source: str) -> tuple
     for path_of_map in files.maps.values():
         available.update(task for _, task in path_of_map)
     if tasks is not None:
-        return chosen_names(tasks, sorted(available), "task", source, some=True)
+        return selected_names(tasks, sorted(available), "task", source, required=True)
     left_out = sorted(available - annotated - set(TASKS))
     if left_out:
         warn(

@@ -11,13 +11,12 @@ from salstats.checks import quoted
 from salstats.errors import InputFileError, SalstatsError
 from salstats.files.inputs import read_json
 from salstats.images.masks import Rle, empty, union_of
-from salstats.images.run_lengths import check_shape, short
-from salstats.readers.answers import NAN, check_cases, prediction
+from salstats.images.run_lengths import check_shape, shortened
 from salstats.readers.case_json import check_name
 from salstats.readers.cells import PathLike
 from salstats.readers.map_files import MAP_SUFFIXES, find_case_files
-from salstats.readers.series_names import Sources, sources
-from salstats.study import Case, Series, Study, Truth, chosen_names
+from salstats.readers.predictions import NAN, Sources, check_cases, prediction, series_sources
+from salstats.study import Case, Series, Study, Truth, selected_names
 
 #: Names of the files in a folder, as COCO and the tools that export it give them.
 ANNOTATIONS = ("instances*.json", "*.coco.json", "annotations.json")
@@ -121,16 +120,18 @@ def read_coco(
     images = _images(content, file)
     categories = _categories(content, file)
     numbers = {name: number for number, name in categories.items()}
-    names = {numbers[task]: task for task in chosen_names(tasks, [*numbers], "category", file, some=True)}
+    names = {
+        numbers[task]: task for task in selected_names(tasks, [*numbers], "category", file, required=True)
+    }
     marked = _marks(_entries(content, "annotations", file, _MARK), images, categories)
-    places = _results(here, method) if masks is None else sources(masks, method, "masks")
+    places = _results(here, method) if masks is None else series_sources(masks, method, "masks")
     results = {}
     for one, place in places.items():
         entries = _entries(read_json(Path(place)), "results", Path(place), _MARK)
         results[one] = _marks(entries, images, categories, min_score)
     cases_there = [case for case, _ in images.values()]
     maps_of: dict[Series, dict[tuple[str, str], Path]] = {}
-    for one, place in sources(maps, method, "maps").items():
+    for one, place in series_sources(maps, method, "maps").items():
         maps_of[one] = {
             (task, case): path
             for task in names.values()
@@ -181,8 +182,8 @@ def _results(folder: Path, method: str) -> dict[Series, PathLike]:
     """The results in a folder, by series."""
     files = sorted(folder.glob(RESULTS))
     if len(files) < 2:
-        return sources(files[0], method, "masks") if files else {}
-    return sources({file.stem.replace(":", "_"): file for file in files}, method, "masks")
+        return series_sources(files[0], method, "masks") if files else {}
+    return series_sources({file.stem.replace(":", "_"): file for file in files}, method, "masks")
 
 
 def _entries(
@@ -194,7 +195,7 @@ def _entries(
             raise InputFileError(f"{file}: not an object with images, categories and annotations")
         content = content[name]
     if not isinstance(content, list):
-        raise InputFileError(f"{file}: its {name} are no list but {short(content)}")
+        raise InputFileError(f"{file}: its {name} are no list but {shortened(content)}")
     for place, entry in enumerate(content, start=1):
         where = f"{file}, entry {place} of {name}"
         for field, kind in fields.items():
@@ -202,7 +203,7 @@ def _entries(
                 raise InputFileError(f"{where}: no {field!r}; COCO has {', '.join(fields)}")
             # a truth value is a number to Python
             if not isinstance(entry[field], kind) or isinstance(entry[field], bool):
-                raise InputFileError(f"{where}: {field} cannot be {short(entry[field])}")
+                raise InputFileError(f"{where}: {field} cannot be {shortened(entry[field])}")
         yield where, entry
 
 
@@ -234,7 +235,7 @@ def _categories(content: Any, file: Path) -> dict[Any, str]:
     for where, category in _entries(content, "categories", file, _CATEGORY):
         name = check_name(category["name"], f"{where}: the task")
         if category["id"] in found or name in names:
-            raise InputFileError(f"{where}: id {short(category['id'])} or name {name!r} stands twice")
+            raise InputFileError(f"{where}: id {shortened(category['id'])} or name {name!r} stands twice")
         found[category["id"]] = name
         names.add(name)
     return found
@@ -256,7 +257,7 @@ def _marks(
         score = entry.get("score", NAN)
         if least is not None:
             if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1:
-                raise InputFileError(f"{where}: score {short(score)} is not between 0 and 1")
+                raise InputFileError(f"{where}: score {shortened(score)} is not between 0 and 1")
             if score < least:
                 continue
         mask = _mask(entry["segmentation"], images[key[0]][1], where)

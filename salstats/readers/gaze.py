@@ -20,14 +20,14 @@ from salstats.readers.gaze_files import (
     find_phases,
     n_outside,
     read_box,
+    read_fixation_rows,
     read_fixations,
-    read_looks,
     read_metadata,
     why_excluded,
 )
 from salstats.readers.gaze_maps import MIXINGS, find_maps, map_sources
-from salstats.readers.series_names import Sources
-from salstats.study import Case, Recording, Study, held
+from salstats.readers.predictions import Sources
+from salstats.study import Case, Recording, Study, in_memory
 
 
 def read_gaze(
@@ -269,12 +269,12 @@ def _recording(folder: Path, row: Any, reader: str | None) -> Recording:
     known = Recording(row.id, reader, partial(read_fixations, file.absolute()), str(file), labels=row.labels)
     if row.discarded:
         return replace(known, excluded=DISCARDED)
-    fixations, n_overlapping = read_looks(file)
+    fixations, n_overlapping = read_fixation_rows(file)
     box, no_box = read_box(place / CHEST_BOX, row.shape)
     return replace(
         known,
         # small beside any map: held, so that no file is read twice
-        read=partial(held, fixations),
+        read=partial(in_memory, fixations),
         excluded=why_excluded(fixations, row.shape),
         box=box,
         box_excluded=no_box,

@@ -15,7 +15,7 @@ from salstats.images.fixations import Fixations
 from salstats.images.run_lengths import check_shape
 from salstats.readers.cells import parse_numbers
 from salstats.readers.reading_labels import MAJORITY_GROUPS
-from salstats.readers.tables import Table, read_known
+from salstats.readers.tables import FileTable, read_format_table
 from salstats.study import NO_BOX
 
 METADATA = re.compile(r"metadata_phase_(0|[1-9]\d*)\.csv")
@@ -75,7 +75,7 @@ def read_metadata(file: Path) -> pd.DataFrame:
     Columns: `id`, `image`, `dicom_id`, `subject_id`, `discarded`, `shape` (height, width), `labels` (a dict)
     and `place`, the file and its row.
     """
-    table = read_known(file, may_be_empty=True)
+    table = read_format_table(file, may_be_empty=True)
     table.check_columns([*_NAMES, *_SIZES, _FLAG])
     rows = pd.DataFrame({column: table.filled(column) for column in _NAMES})
     for position, name in enumerate(rows["id"]):
@@ -104,7 +104,7 @@ def _shape(size: list[float], place: str) -> tuple[int, int]:
         raise InputFileError(f"{place}: {error}") from error
 
 
-def _labels(table: Table) -> pd.DataFrame:
+def _labels(table: FileTable) -> pd.DataFrame:
     """The columns of labels; one that holds other things, as an age, is none unless it has a label's name."""
     labels = {}
     for column in table.columns:
@@ -127,12 +127,12 @@ def _labels(table: Table) -> pd.DataFrame:
 
 def read_fixations(file: Path) -> Fixations:
     """The fixations of a recording."""
-    return read_looks(file)[0]
+    return read_fixation_rows(file)[0]
 
 
-def read_looks(file: Path) -> tuple[Fixations, int]:
+def read_fixation_rows(file: Path) -> tuple[Fixations, int]:
     """The rows of a `fixations.csv`, and how many of them begin before another has ended."""
-    table = read_known(file, may_be_empty=True)
+    table = read_format_table(file, may_be_empty=True)
     numbers = table.finite([*_position_columns(table), *_OF_FIXATION])
     points, times, sd, shown = np.split(numbers, (2, 4, 6), axis=1)
     twice = np.flatnonzero(pd.DataFrame(numbers).duplicated())
@@ -148,7 +148,7 @@ def read_looks(file: Path) -> tuple[Fixations, int]:
     return fixations, int((begins[1:] < np.maximum.accumulate(ends)[:-1]).sum())
 
 
-def _position_columns(table: Table) -> tuple[str, str]:
+def _position_columns(table: FileTable) -> tuple[str, str]:
     """The columns of y and x, both of one pair."""
     for pair in _POSITION_PAIRS:
         if set(pair) <= set(table.columns):
@@ -190,7 +190,7 @@ def read_box(file: Path, shape: tuple[int, int]) -> tuple[Box | None, str | None
     """A chest box, or why there is none that can be used."""
     if not file.exists() and not file.is_symlink():
         return None, NO_BOX
-    edges = read_known(file, may_be_empty=True).finite(_EDGES)
+    edges = read_format_table(file, may_be_empty=True).finite(_EDGES)
     if not len(edges):
         return None, NO_BOX
     if len(edges) > 1:

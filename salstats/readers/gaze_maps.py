@@ -16,7 +16,7 @@ from salstats.errors import InputFileError, SalstatsError, warn
 from salstats.images.hulls import convex_hull, from_padded_square, inner_regions
 from salstats.images.map_steps import may_cover, resize_in_range
 from salstats.images.maps import is_finite
-from salstats.images.mixing import RULES, mix_classes
+from salstats.images.mixing import MIXING_RULES, mix_classes
 from salstats.readers.cells import PathLike
 from salstats.readers.map_files import (
     MAP_SUFFIXES,
@@ -26,12 +26,12 @@ from salstats.readers.map_files import (
     read_mask,
     read_npz,
 )
-from salstats.readers.series_names import Sources, sources
+from salstats.readers.predictions import Sources, series_sources
 from salstats.study import Case, Content, Prediction, Series, shape_of
 
 #: What the left-out reader and the hull of the lungs are called.
 INTEROBSERVER, CONVEX = "interobserver", "convex"
-MIXINGS = RULES
+MIXINGS = MIXING_RULES
 #: What maps are called where nobody says it.
 METHOD = "saliency"
 #: A file named after the image's place in the study, and where it is one of several, whose it is.
@@ -87,7 +87,7 @@ def _given(
     places: Sources | None, option: str, suffixes: Sequence[str], read: Callable[..., np.ndarray]
 ) -> Iterable[tuple[Series, MapSource]]:
     """The series that an option names."""
-    named = sources(places, METHOD, option)
+    named = series_sources(places, METHOD, option)
     if any(series.method == INTEROBSERVER for series in named):
         raise SalstatsError(
             f"{option}= names {INTEROBSERVER!r}, which is what the reader left out is called; rename it"

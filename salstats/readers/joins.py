@@ -11,13 +11,13 @@ from salstats.checks import check_columns, check_frame, quoted
 from salstats.errors import ColumnError, SalstatsError, warn
 from salstats.frames import IDENTIFIER_COLUMNS, KEY_COLUMNS, combined_codes, first_repeat
 from salstats.readers.cells import PathLike, TableOptions
-from salstats.readers.shapes import Layout, combine_case, lacks_case
-from salstats.readers.tables import Table, read_table
+from salstats.readers.score_layouts import ScoreLayout, combine_case, missing_case_error
+from salstats.readers.tables import FileTable, read_table
 
 #: A file or frame of covariates, or covariates by name, each in a file with a task per column.
 Join: TypeAlias = PathLike | pd.DataFrame | Mapping[str, PathLike]
 #: What is joined: a frame, or a file's cells with the covariate that they are, if they are one.
-Joined: TypeAlias = pd.DataFrame | tuple[Table, str | None]
+Joined: TypeAlias = pd.DataFrame | tuple[FileTable, str | None]
 
 
 def join_features(scores: pd.DataFrame, features: pd.DataFrame, *, name: str = "features") -> pd.DataFrame:
@@ -151,7 +151,7 @@ def joined_columns(tables: Sequence[Joined]) -> set[str]:
     return {column for entry in tables if isinstance(entry, tuple) for column in entry[0].columns}
 
 
-def join_tables(data: pd.DataFrame, tables: Sequence[Joined], layout: Layout) -> pd.DataFrame:
+def join_tables(data: pd.DataFrame, tables: Sequence[Joined], layout: ScoreLayout) -> pd.DataFrame:
     """Data with the covariates of every table, joined one after the other."""
     for entry in tables:
         if isinstance(entry, pd.DataFrame):
@@ -165,14 +165,14 @@ def join_tables(data: pd.DataFrame, tables: Sequence[Joined], layout: Layout) ->
         parts = [c for c in layout.case if c in table.columns and c not in KEY_COLUMNS]
         table = table.with_cells(table.cells.drop(columns=parts))
         if "case" not in table.columns:
-            raise lacks_case(table, joined=True)
+            raise missing_case_error(table, joined=True)
         table = table if covariate is None else _stacked(table, covariate, data)
         # rows are called by their number in the file
         data = join_features(data, table.typed().set_axis(table.rows), name=str(table.file))
     return data
 
 
-def _stacked(table: Table, name: str, data: pd.DataFrame) -> Table:
+def _stacked(table: FileTable, name: str, data: pd.DataFrame) -> FileTable:
     """A table with a task per column as one covariate of cases and tasks."""
     file = table.file
     if "task" not in data.columns:

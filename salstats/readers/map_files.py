@@ -13,12 +13,12 @@ from salstats.files.paths import check_folder
 from salstats.images import masks
 from salstats.images.masks import Rle
 from salstats.memory_limit import PIXEL, check_size
-from salstats.readers import pictures
+from salstats.readers import image_files
 from salstats.readers.case_json import check_name
 from salstats.readers.pickles import read_pickle
 
 #: What a map or a mask may be stored as.
-MAP_SUFFIXES = (*pictures.SUFFIXES, ".npy", ".npz")
+MAP_SUFFIXES = (*image_files.SUFFIXES, ".npy", ".npz")
 MASK_SUFFIXES = (*MAP_SUFFIXES, ".json")
 #: What "marked" is in a mask: 1, or the largest number of 8 or of 16 bits.
 _MARKS = (1, 255, 65535)
@@ -150,14 +150,14 @@ def two_dimensional(file: Path, array: np.ndarray, what: str) -> np.ndarray:
 def _array(file: Path, suffixes: Sequence[str], what: str) -> np.ndarray:
     """The array of a NumPy file, or the grey values of an image."""
     suffix = file.suffix.lower()
-    if suffix in pictures.SUFFIXES:
-        return pictures.read_grey(file)
+    if suffix in image_files.SUFFIXES:
+        return image_files.read_grey(file)
     if suffix == ".npz":
         return _only_array(file)
     if suffix != ".npy":
         raise InputFileError(f"{file}: a {what} is read from {', '.join(suffixes)}")
     try:
-        return pictures.read_npy(file)
+        return image_files.read_npy(file)
     except InputFileError as error:
         if "Python objects" in str(error):
             return _saved_array(file)

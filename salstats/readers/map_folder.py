@@ -11,15 +11,15 @@ from salstats.checks import and_more, did_you_mean, quoted
 from salstats.errors import InputFileError, SalstatsError, warn
 from salstats.files.map_table import TABLE
 from salstats.files.paths import check_path
-from salstats.images.consensus import RULES
+from salstats.images.consensus import CONSENSUS_RULES
 from salstats.images.masks import Rle, empty
-from salstats.readers.answers import check_common, prediction
 from salstats.readers.case_json import CaseFile, check_name, read_segmentations
 from salstats.readers.cells import PathLike
 from salstats.readers.map_files import MASK_SUFFIXES, find_case_files, read_rle
 from salstats.readers.map_rows import MapRow, read_map_rows, warn_turned
-from salstats.readers.shapes import check_pattern, find_patients
-from salstats.study import HUMAN, Case, Series, Study, Truth, chosen_names
+from salstats.readers.predictions import check_common, prediction
+from salstats.readers.score_layouts import check_pattern, find_patients
+from salstats.study import HUMAN, Case, Series, Study, Truth, selected_names
 
 #: The folder of several readers' masks.
 READERS = "readers"
@@ -109,7 +109,7 @@ def read_map_folder(
     ((8, 8), (2, 2))
     """
     root = Path(folder)
-    if isinstance(truth, str) and truth in RULES:
+    if isinstance(truth, str) and truth in CONSENSUS_RULES:
         readings = read_map_folder(
             folder, human=human, tasks=tasks, patient_from=patient_from, without_truth=True
         )
@@ -352,7 +352,7 @@ def _tasks(
     tasks_of_maps = list(dict.fromkeys(row.key.task for row in rows))
     tasks_of_masks = {task for masks in mask_files for task in masks.tasks()}
     available = (*tasks_of_maps, *sorted(tasks_of_masks.difference(tasks_of_maps)))
-    return chosen_names(tasks, available, "task", folder)
+    return selected_names(tasks, available, "task", folder)
 
 
 def _check_tasks(rows: Sequence[MapRow], truth: CaseFile, folder: Path) -> None:

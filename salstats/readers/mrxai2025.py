@@ -7,13 +7,20 @@ from salstats.checks import and_more
 from salstats.errors import InputFileError, warn
 from salstats.files.inputs import read_json
 from salstats.images.masks import Rle, area
-from salstats.readers.answers import NAN, check_cases, files_in_folders, find_maps, prediction
 from salstats.readers.case_json import check_name
 from salstats.readers.case_tables import read_predictions
 from salstats.readers.cells import PathLike
+from salstats.readers.image_files import image_shape
 from salstats.readers.map_files import MASK_SUFFIXES, find_case_files, read_rle
-from salstats.readers.pictures import image_shape
-from salstats.readers.series_names import Sources, sources
+from salstats.readers.predictions import (
+    NAN,
+    Sources,
+    check_cases,
+    files_in_folders,
+    find_maps,
+    prediction,
+    series_sources,
+)
 from salstats.study import Case, Study, Truth
 
 _SUFFIXES = (".tif", ".tiff")
@@ -108,8 +115,8 @@ def read_mrxai2025(
     here = Path(folder)
     check_name(task, "task=")
     pairs = _pairs(here)
-    found_maps = find_maps(sources(maps, method, "maps"), pairs, here)
-    mask_places = sources(masks, method, "masks")
+    found_maps = find_maps(series_sources(maps, method, "maps"), pairs, here)
+    mask_places = series_sources(masks, method, "masks")
     found_masks = {one: _masks_by_case(Path(place), task) for one, place in mask_places.items()}
     for one, place in mask_places.items():
         check_cases(found_masks[one], pairs, place, here)

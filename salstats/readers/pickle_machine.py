@@ -28,7 +28,7 @@ class DamagedPickleError(ValueError):
 
 
 #: What a name stands for: a function, or a token such as a storage's element type that nobody may call.
-Table = Mapping[tuple[str, str], Any]
+AllowList = Mapping[tuple[str, str], Any]
 
 #: Instructions that data need, by the names of `pickletools`.
 _NAMES = (
@@ -48,15 +48,15 @@ _KEYS = str | bytes | int | float | None
 _LARGEST_KEY = sys.hash_info.modulus
 
 
-def run(stream: io.BytesIO, table: Table, persistent: Callable[[Any], Any] | None = None) -> Any:
+def run(stream: io.BytesIO, allowed: AllowList, persistent: Callable[[Any], Any] | None = None) -> Any:
     """What one pickle holds; the stream is left behind its end.
 
-    `table` says what a (module, name) stands for here; `persistent` gives the object of a persistent id,
+    `allowed` says what a (module, name) stands for here; `persistent` gives the object of a persistent id,
     which is refused without it. The message of an UnsafePickleError begins with "refused to"; the file is put
     before it further up.
     """
     try:
-        return _Unpickler(stream, table, persistent).load()
+        return _Unpickler(stream, allowed, persistent).load()
     except (UnsafePickleError, DamagedPickleError):
         raise
     # bytes that are no pickle raise anything
@@ -104,20 +104,22 @@ _Python: Any = pickle._Unpickler
 class _Unpickler(_Python):
     """The reader of one pickle."""
 
-    def __init__(self, stream: io.BytesIO, table: Table, persistent: Callable[[Any], Any] | None) -> None:
+    def __init__(
+        self, stream: io.BytesIO, allowed: AllowList, persistent: Callable[[Any], Any] | None
+    ) -> None:
         super().__init__(stream, encoding="latin1")
-        self.table, self.persistent = table, persistent
+        self.allowed, self.persistent = allowed, persistent
         self.dispatch, self.memo = _Instructions(), _Memo()
         self.budget = _SOME + _COPIES * (len(stream.getbuffer()) - stream.tell())
 
     def find_class(self, module: str, name: str) -> Any:
         """What a name stands for."""
         # the pair as a whole: a name with dots would reach through an allowed module to another
-        if (module, name) not in self.table:
+        if (module, name) not in self.allowed:
             full = f"{module}.{name}"
             shown = full if full.isprintable() and len(full) < 100 else repr(full[:100])
             raise UnsafePickleError(f"refused to load {shown}")
-        return self.table[module, name]
+        return self.allowed[module, name]
 
     def persistent_load(self, given: Any) -> Any:
         """The object of a persistent id."""

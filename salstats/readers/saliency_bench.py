@@ -9,15 +9,22 @@ import numpy as np
 from salstats.checks import and_more, check_choice
 from salstats.errors import InputFileError, warn
 from salstats.images import masks
-from salstats.readers.answers import NAN, check_cases, files_in_folders, find_maps, prediction
 from salstats.readers.attention_tables import IMAGE, Annotation, draw_boxes, read_annotations, resize_truth
 from salstats.readers.case_json import check_name
 from salstats.readers.case_tables import read_predictions
 from salstats.readers.cells import PathLike
+from salstats.readers.image_files import image_shape
 from salstats.readers.image_splits import PARTS, split_images
-from salstats.readers.pictures import image_shape
-from salstats.readers.series_names import Sources, sources
-from salstats.study import Case, Study, Truth, chosen_names
+from salstats.readers.predictions import (
+    NAN,
+    Sources,
+    check_cases,
+    files_in_folders,
+    find_maps,
+    prediction,
+    series_sources,
+)
+from salstats.study import Case, Study, Truth, selected_names
 
 #: Where images and annotations lie in a data set's folder.
 IMAGES, LABELS = "image", "attention_label"
@@ -151,10 +158,10 @@ def read_saliency_bench(
         check_choice(split, PARTS, "split")
     if task is not None:
         check_name(task, "task=")
-    given = sources(maps, method, "maps")
+    given = series_sources(maps, method, "maps")
     images = _images(here)
     class_of = {case: file.parent.name for case, file in images.items()}
-    labels = chosen_names(classes, sorted(set(class_of.values())), "class", here / IMAGES, some=True)
+    labels = selected_names(classes, sorted(set(class_of.values())), "class", here / IMAGES, required=True)
     parts = split_images(class_of, shares=shares, rng=rng)
     wanted = [c for c in images if class_of[c] in labels and split in (None, parts[c])]
     notes = _annotations(here, annotations, images, threshold)

@@ -23,7 +23,14 @@ from salstats.frames import (
 )
 from salstats.readers.cells import NA_STRINGS, PathLike, TableOptions
 from salstats.readers.joins import Join, join_tables, joined_columns, read_joined
-from salstats.readers.shapes import Targets, below_each_other, check_filled, check_layout, named, shaped
+from salstats.readers.score_layouts import (
+    Targets,
+    apply_names,
+    arrange_scores,
+    check_filled,
+    check_layout,
+    stack_scores,
+)
 from salstats.readers.tables import read_coded, read_table
 from salstats.score_checks import warn_of_two_scales
 
@@ -143,13 +150,13 @@ def read_scores(
     origins = []
     for file, file_method, file_metric in zip(files, methods, metrics, strict=True):
         table = read_coded(file, options)
-        frame, row_numbers = shaped(table, layout, file_method, file_metric, columns_elsewhere)
+        frame, row_numbers = arrange_scores(table, layout, file_method, file_metric, columns_elsewhere)
         if len(files) > 1:
             make_text_plain(frame)
         frames.append(frame)
         origins.append(_origin(file, row_numbers))
     if len(files) > 1:
-        scores = below_each_other(frames, files)
+        scores = stack_scores(frames, files)
         origin = pd.concat(origins, ignore_index=True)
     else:
         scores = frames[0]
@@ -222,7 +229,7 @@ def read_data(
     (file,) = _files(path)
     layout = check_layout(rename, case, patient_from)
     joined_tables = [] if join is None else read_joined(join, options)
-    table = named(read_table(file, options), layout, joined_columns(joined_tables))
+    table = apply_names(read_table(file, options), layout, joined_columns(joined_tables))
     data = table.typed(layout.case)
     check_filled(data, table, table.rows)
     return join_tables(data, joined_tables, layout) if joined_tables else data
@@ -278,7 +285,9 @@ def _check_repeats(coded: ColumnCodes, origin: pd.DataFrame) -> None:
     second_row = f"{second_origin['file']}, row {second_origin['row']}{more}"
     observation = named_row(scores, keys, first)
     hint = repeat_hint(scores, keys, first, second)
-    raise ColumnError(f"{second_row}: the same observation as {first_row} ({observation}){hint}")
+    raise ColumnError(
+        f"{second_row}: the same observation as {first_row} ({observation})", hint=hint, rows=[first, second]
+    )
 
 
 def _scaled(scores: pd.DataFrame, scale: float | Mapping[str, float]) -> pd.DataFrame:

@@ -35,8 +35,8 @@ from salstats.readers.cells import (
     parse_numbers,
     warn_of_blanks,
 )
+from salstats.readers.delimited_text import CONTROL, read_text
 from salstats.readers.parquet import read_parquet
-from salstats.readers.text import CONTROL, read_text
 from salstats.readers.xlsx import read_xlsx
 from salstats.score_checks import bytes_of_text
 
@@ -72,7 +72,7 @@ _MOSTLY = 0.5
 
 
 @dataclass(frozen=True)
-class Table:
+class FileTable:
     """The cells of a table file as they stand, under the names of its header."""
 
     file: Path
@@ -104,11 +104,11 @@ class Table:
         row = f"{self.file}, row {self.rows[position]}"
         return row if column is None else f"{row}, column {column!r}"
 
-    def with_cells(self, cells: pd.DataFrame) -> "Table":
+    def with_cells(self, cells: pd.DataFrame) -> "FileTable":
         """Return the same file with other columns."""
         return replace(self, cells=cells)
 
-    def renamed(self, rename: Mapping[str, str], elsewhere: Collection[str] = ()) -> "Table":
+    def renamed(self, rename: Mapping[str, str], elsewhere: Collection[str] = ()) -> "FileTable":
         """Return the table with columns renamed; `elsewhere` are columns that it may lack."""
         self.check_named(rename, "rename", elsewhere)
         cells = self.cells.rename(columns=dict(rename))
@@ -415,7 +415,9 @@ def _no_name(name: str | None) -> str:
     return f"{hidden(name)}; remove it in the file" if hidden(name) else ""
 
 
-def read_table(path: PathLike, options: TableOptions | None = None, *, may_be_empty: bool = False) -> Table:
+def read_table(
+    path: PathLike, options: TableOptions | None = None, *, may_be_empty: bool = False
+) -> FileTable:
     """Read a CSV, TSV, Parquet or XLSX file, told by its ending, with every cell exactly as it stands.
 
     What is no such table is an InputFileError that names file and row; a header without a data row is one
@@ -426,7 +428,9 @@ def read_table(path: PathLike, options: TableOptions | None = None, *, may_be_em
     return table
 
 
-def read_coded(path: PathLike, options: TableOptions | None = None, *, may_be_empty: bool = False) -> Table:
+def read_coded(
+    path: PathLike, options: TableOptions | None = None, *, may_be_empty: bool = False
+) -> FileTable:
     """Read a file as `read_table` does, and leave text coded where its reader has codes."""
     import pyarrow as pa
 
@@ -449,23 +453,23 @@ def read_coded(path: PathLike, options: TableOptions | None = None, *, may_be_em
         if data[: len(signature)] == signature and suffix != right:
             raise InputFileError(f"{file} is not what its ending says but {what}")
     if suffix == ".parquet":
-        table = Table(file, read_parquet(file, data), 1, options)
+        table = FileTable(file, read_parquet(file, data), 1, options)
     elif suffix == ".xlsx":
-        table = Table(file, read_xlsx(file, bytes(data), options), 2, options)
+        table = FileTable(file, read_xlsx(file, bytes(data), options), 2, options)
     else:
         cells, first_row = read_text(file, data, options, options.sep or ("\t" if suffix == ".tsv" else ","))
         frame = coded_frame(cells)
         # the file and its cells take more memory than the frame, which alone is needed below
         del data, cells
         pa.default_memory_pool().release_unused()
-        table = Table(file, frame, first_row, options)
+        table = FileTable(file, frame, first_row, options)
     if table.cells.empty and not may_be_empty:
         raise InputFileError(f"{file} has a header but no data rows")
     return table
 
 
-def read_known(
+def read_format_table(
     file: Path, error: type[SalstatsError] = InputFileError, *, may_be_empty: bool = False
-) -> Table:
+) -> FileTable:
     """Read a table of a known format; `error` is what a wrong column or cell of it raises."""
     return replace(read_table(file, TableOptions(known=True), may_be_empty=may_be_empty), error=error)

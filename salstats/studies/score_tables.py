@@ -13,8 +13,8 @@ from salstats.errors import InputFileError
 from salstats.frames import check_scores
 from salstats.readers.cells import TableOptions
 from salstats.readers.joins import join_tables, read_joined
+from salstats.readers.score_layouts import check_layout
 from salstats.readers.scores import read_scores
-from salstats.readers.shapes import check_layout
 from salstats.readers.tables import read_table
 
 #: Reads a file in the columns of a study's own release; None where the file is in other columns.

@@ -11,7 +11,7 @@ pytest.importorskip("torch", reason="needs the explain extra")
 from salstats.errors import ColumnError, SalstatsError, ValueRangeError  # noqa: E402
 from salstats.explain.curves import curve_scores  # noqa: E402
 from salstats.frames import check_scores  # noqa: E402
-from salstats.stats.engine.cautions import BASELINE_SHOWS_MUCH
+from salstats.stats.engine.cautions import BASELINE_SHOWS_MUCH  # noqa: E402
 
 
 def curve(case, prob, *, fraction=None, **columns):

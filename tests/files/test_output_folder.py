@@ -11,7 +11,7 @@ import time
 import pytest
 
 from salstats.errors import InputFileError
-from salstats.files.output_folder import checked_folder, replacing_folder
+from salstats.files.output_folder import check_output_folder, replacing_folder
 
 #: Makes a folder anew and is killed at a renaming: python -c SCRIPT FOLDER WHICH.
 SCRIPT = textwrap.dedent("""
@@ -35,7 +35,7 @@ SCRIPT = textwrap.dedent("""
 
 
 def check(folder):
-    return checked_folder(folder, written=lambda _: {"page"}, own=(), overwrite=True)
+    return check_output_folder(folder, written=lambda _: {"page"}, own=(), overwrite=True)
 
 
 def write(folder, text="old"):

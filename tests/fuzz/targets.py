@@ -29,10 +29,10 @@ from salstats.files.map_folder import MapFolder
 from salstats.files.workbooks import workbook
 from salstats.readers.case_json import read_outlines, read_points, read_segmentations
 from salstats.readers.case_tables import read_predictions, read_spacing
+from salstats.readers.image_files import image_shape, read_picture
 from salstats.readers.map_files import read_map, read_mask, read_rle
 from salstats.readers.pickles import read_pickle
-from salstats.readers.pictures import image_shape, read_picture
-from salstats.readers.tuning import read_thresholds
+from salstats.readers.threshold_files import read_thresholds
 
 #: A time in the properties of a workbook.
 _TIME = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")

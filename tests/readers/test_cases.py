@@ -6,7 +6,7 @@ import pytest
 import salstats as ss
 from salstats.errors import ColumnError, SalstatsError
 from salstats.frames import ColumnCodes
-from salstats.stats.engine.units import resolve_unit
+from salstats.stats.engine.resampling_units import resolve_unit
 
 ROW = "method,metric,score"
 STUDY = "oracles/chexlocalize/study/expected"

@@ -9,8 +9,8 @@ from PIL import Image
 
 from salstats.errors import InputFileError, SalstatsWarning
 from salstats.images import masks
+from salstats.readers.image_files import image_shape, read_grey
 from salstats.readers.map_files import find_case_files, read_map, read_mask, read_rle
-from salstats.readers.pictures import image_shape, read_grey
 
 RAMP = np.arange(12).reshape(3, 4)
 MASK = np.array([[0, 1, 0, 1], [1, 1, 0, 0], [0, 0, 0, 1]], dtype=bool)

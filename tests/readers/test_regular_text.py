@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from salstats.readers.cells import TableOptions
+from salstats.readers.delimited_text import _read_strictly, read_text
 from salstats.readers.regular_text import read_regular_text
-from salstats.readers.text import _read_strictly, read_text
 
 FILE = Path("scores.csv")
 #: What cells are drawn from: text, numbers, blanks, quotation marks, letters beyond ASCII.

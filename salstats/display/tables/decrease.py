@@ -13,8 +13,8 @@ from salstats.display.estimates import Estimates, read_estimates
 from salstats.display.facts import BOUNDS, p_value_sentence, paragraph, with_interval
 from salstats.display.tables import notes
 from salstats.display.tables.fitting import fits
+from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import Value, bounds_values, check_display, interval_texts, value_table
-from salstats.display.tables.layout import build
 from salstats.display.tables.marks import p_heading
 from salstats.display.tables.placement import CellGrid, Placement, lay_out
 from salstats.display.text.format import count_text, fixed_text, p_text, reported_p, row_p_text
@@ -160,11 +160,13 @@ def table_decrease(
     if not table.underline:
         nothing_underlined_note = underline_note
         underline_note = ""
-    symbols = paragraph(
+    symbol_note = paragraph(
         nothing_underlined_note, margin_note(contrasts, names, style), notes.dash_note(table.cells)
     )
-    table = replace(table, notes=(general, statistics), marks=underline_note, symbols=symbols, title=title)
-    return build(table, "salstats-decrease")
+    table = replace(
+        table, notes=(general, statistics), mark_note=underline_note, symbol_note=symbol_note, title=title
+    )
+    return great_table(table, "salstats-decrease")
 
 
 def _placement(contrasts: Estimates, *, methods_in_columns: bool) -> Placement:
@@ -172,16 +174,24 @@ def _placement(contrasts: Estimates, *, methods_in_columns: bool) -> Placement:
 
     Without tasks methods are rows.
     """
-    further = [c for c in ("reference", "term") if c not in contrasts.keys and contrasts.values(c)]
-    keys = [*contrasts.keys, *further]
-    varying = [column for column in keys if contrasts.varies(column)]
-    rows = "task" if "task" in varying else "method"
-    headings = ("method",) if rows == "task" and methods_in_columns else ()
-    groups = [column for column in varying if column not in (rows, *headings)]
+    columns = list(contrasts.keys)
+    for column in ("reference", "term"):
+        if column not in columns and contrasts.values(column):
+            columns.append(column)
+    varying = [column for column in columns if contrasts.varies(column)]
+    rows = ("method",)
+    headings: tuple[str, ...] = ()
+    if "task" in varying:
+        rows = ("task",)
+        if methods_in_columns:
+            headings = ("method",)
+    groups = [column for column in varying if column not in (*rows, *headings)]
+    # metrics are the outermost groups, methods the innermost
     groups.sort(key=lambda column: (column != "metric", column == "method"))
-    in_table = (rows, *headings, *groups, "reference", "term")
-    constant = tuple(column for column in keys if column not in in_table)
-    return Placement((rows,), headings, tuple(groups), constant)
+    # the heading of the means names the reference, that of the contrasts the term
+    shown_columns = (*rows, *headings, *groups, "reference", "term")
+    constant = tuple(column for column in columns if column not in shown_columns)
+    return Placement(rows, headings, tuple(groups), constant)
 
 
 def _sorted_by_size(grid: CellGrid, contrasts: Estimates) -> CellGrid:

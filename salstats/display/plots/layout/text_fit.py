@@ -67,7 +67,7 @@ def chars_in(width: float, size: float = TEXT_PT, *, bold: bool = False) -> floa
     return max(width / (factor * _AVERAGE_EM * size * MM_PER_PT), 4.0)
 
 
-def plain(text: str) -> str:
+def escape_dollars(text: str) -> str:
     """Text that Matplotlib draws literally: two dollar signs would start a formula."""
     return text.replace(r"\$", "$").replace("$", r"\$")
 
@@ -90,7 +90,7 @@ def wrapped(text: str, width: float = LABEL_CHARS, lines: int | None = LABEL_LIN
         while last_line and _line_ems(f"{last_line} {cut}") > max_ems:
             last_line = last_line.rpartition(" ")[0] or last_line[:-1]
         text_lines = [*text_lines[: lines - 1], f"{last_line} {cut}".strip()]
-    return plain("\n".join(text_lines))
+    return escape_dollars("\n".join(text_lines))
 
 
 def _word_pieces(word: str, max_ems: float) -> list[str]:
@@ -145,26 +145,29 @@ def indented(text: str) -> str:
     return _INDENT + text.replace("\n", f"\n{_INDENT}")
 
 
-def crossed(frame: pd.DataFrame, texts: Mapping[str, Mapping[Any, str]]) -> pd.Categorical:
+def crossed_labels(frame: pd.DataFrame, labels: Mapping[str, Mapping[Any, str]]) -> pd.Categorical:
     """Labels of several columns joined by commas, one text for each row of a frame.
 
-    `texts` has the labels of each column's values. Categories are the combinations that occur, in the order
+    `labels` has the labels of each column's values. Categories are the combinations that occur, in the order
     of the labels of the first column, then of the second, and so on.
     """
-    keys: list[tuple[Any, ...]] = [()] * len(frame)
-    if texts:
-        values = [frame[column] for column in texts]
-        keys = list(zip(*values, strict=True))
-    ranks = [dict(zip(labels, range(len(labels)), strict=True)) for labels in texts.values()]
+    combinations: list[tuple[Any, ...]] = [()] * len(frame)
+    if labels:
+        columns = [frame[column] for column in labels]
+        combinations = list(zip(*columns, strict=True))
+    orders = [list(labels_of_values) for labels_of_values in labels.values()]
 
-    def position(key: tuple[Any, ...]) -> list[int]:
-        return [rank[value] for rank, value in zip(ranks, key, strict=True)]
+    def positions(combination: tuple[Any, ...]) -> list[int]:
+        return [order.index(value) for order, value in zip(orders, combination, strict=True)]
 
-    titles = {}
-    for key in sorted(set(keys), key=position):
-        key_labels = [labels[value] for labels, value in zip(texts.values(), key, strict=True)]
-        titles[key] = ", ".join(label for label in key_labels if label)
-    return pd.Categorical([titles[key] for key in keys], list(titles.values()), ordered=True)
+    text_of = {}
+    for combination in sorted(set(combinations), key=positions):
+        texts = []
+        for labels_of_values, value in zip(labels.values(), combination, strict=True):
+            texts.append(labels_of_values[value])
+        text_of[combination] = ", ".join(text for text in texts if text)
+    row_texts = [text_of[combination] for combination in combinations]
+    return pd.Categorical(row_texts, list(text_of.values()), ordered=True)
 
 
 def label_chars(width: float, max_chars: int = LABEL_CHARS) -> float:

@@ -1,0 +1,95 @@
+import struct
+import zlib
+
+import numpy as np
+import pytest
+from PIL import Image, ImageFile
+
+from salstats.errors import InputFileError
+from salstats.readers.image_files import read_picture
+
+RNG = np.random.default_rng(0)
+GREY = RNG.integers(0, 256, (5, 7), dtype=np.uint8)
+COLOUR = RNG.integers(0, 256, (5, 7, 3), dtype=np.uint8)
+
+
+@pytest.mark.parametrize("ending", ["png", "tif", "bmp"])
+@pytest.mark.parametrize("pixels", [GREY, COLOUR], ids=["grey", "colour"])
+def test_pixels_come_as_the_file_has_them(tmp_path, pixels, ending):
+    file = tmp_path / f"image.{ending}"
+    Image.fromarray(pixels).save(file)
+    np.testing.assert_array_equal(read_picture(file), pixels)
+
+
+def test_a_jpeg_is_read_whatever_its_name(tmp_path):
+    Image.fromarray(np.full((16, 16, 3), 90, np.uint8)).save(tmp_path / "image.dat", format="JPEG")
+    # a plain image survives the compression but for rounding
+    np.testing.assert_allclose(read_picture(str(tmp_path / "image.dat")), 90, atol=2)
+
+
+def test_an_opaque_image_with_a_palette_or_an_alpha_is_read(tmp_path):
+    Image.fromarray(COLOUR).convert("RGBA").save(tmp_path / "alpha.png")
+    np.testing.assert_array_equal(read_picture(tmp_path / "alpha.png"), COLOUR)
+    Image.fromarray(GREY).convert("LA").save(tmp_path / "grey.png")
+    np.testing.assert_array_equal(read_picture(tmp_path / "grey.png"), GREY)
+    Image.fromarray(GREY).convert("P").save(tmp_path / "palette.png")
+    np.testing.assert_array_equal(read_picture(tmp_path / "palette.png"), np.stack([GREY] * 3, axis=-1))
+
+
+def test_an_array_is_read_and_a_pickle_is_not(tmp_path):
+    np.save(tmp_path / "image.npy", COLOUR)
+    np.testing.assert_array_equal(read_picture(tmp_path / "image.npy"), COLOUR)
+    np.save(tmp_path / "pickle.npy", np.array([{}], dtype=object), allow_pickle=True)
+    with pytest.raises(InputFileError, match=r"pickle.npy: not a NumPy array"):
+        read_picture(tmp_path / "pickle.npy")
+
+
+def _chunk(kind, content):
+    """A part of a PNG."""
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+
+def test_an_image_that_claims_too_many_pixels_is_never_unpacked(tmp_path, monkeypatch):
+    header = struct.pack(">IIBBBBB", 12000, 12000, 8, 0, 0, 0, 0)
+    parts = [_chunk(b"IHDR", header), _chunk(b"IDAT", zlib.compress(b"")), _chunk(b"IEND", b"")]
+    (tmp_path / "bomb.png").write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(parts))
+
+    def load(*args):
+        raise AssertionError("unpacked")
+
+    monkeypatch.setattr(Image.Image, "load", load)
+    monkeypatch.setattr(ImageFile.ImageFile, "load", load)
+    with pytest.raises(InputFileError, match="12000 x 12000 pixels would take"):
+        read_picture(tmp_path / "bomb.png")
+
+
+def test_an_array_too_large_for_an_image_is_not_read(tmp_path):
+    np.lib.format.open_memmap(tmp_path / "large.npy", mode="w+", dtype=bool, shape=(2**15, 2**14)).flush()
+    with pytest.raises(InputFileError, match="would take"):
+        read_picture(tmp_path / "large.npy")
+
+
+def test_what_cannot_be_read_is_named(tmp_path):
+    turned = Image.fromarray(GREY)
+    exif = turned.getexif()
+    exif[274] = 6
+    turned.save(tmp_path / "turned.jpg", exif=exif)
+    clear = np.dstack([COLOUR, np.full((5, 7), 128, np.uint8)])
+    Image.fromarray(clear).save(tmp_path / "clear.png")
+    Image.fromarray(GREY).save(tmp_path / "two.tif", save_all=True, append_images=[Image.fromarray(GREY)])
+    Image.fromarray(COLOUR).convert("CMYK").save(tmp_path / "print.jpg")
+    Image.fromarray(GREY).save(tmp_path / "whole.png")
+    (tmp_path / "damaged.png").write_bytes((tmp_path / "whole.png").read_bytes()[:60])
+    (tmp_path / "text.png").write_text("no image")
+    for name, message in {
+        "turned.jpg": "turned or mirrored",
+        "clear.png": "transparent pixels",
+        "two.tif": "holds 2 images",
+        "print.jpg": "its pixels are CMYK",
+        "damaged.png": "not a whole image",
+        "text.png": "neither PNG nor TIFF",
+        "none.png": "no such file",
+        ".": "a folder",
+    }.items():
+        with pytest.raises(InputFileError, match=message):
+            read_picture(tmp_path / name)
