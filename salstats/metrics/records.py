@@ -62,7 +62,7 @@ class Metric:
     kernel : callable, optional
         Takes the needs; its keyword-only parameters are the metric's options, with their defaults.
     note : str
-        What must be options_text wherever its values are shown; mostly empty.
+        Note that is shown with the values; mostly empty.
     full : str
         Label without abbreviations.
     words : callable, optional
