@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_draws
-from salstats.errors import SalstatsError, warn
+from salstats.errors import Message, SalstatsError, Setting, warn
 from salstats.frames import estimates_frame
 from salstats.stats.correlation import correlate, warn_pooled_pairs
 from salstats.stats.engine.coefficients import FEWEST_PAIRS, weighted_spearman
@@ -110,7 +110,11 @@ def correlate_clustered(
     groups, strata, codes, x_values, y_values = columns_to_correlate(data, x, y, by, stratified, unit)
     warn_pooled_methods(codes.frame, groups)
     if not has_units(codes.frame, unit):
-        raise SalstatsError("data have no column 'case' or 'patient' to resample; name one with unit=")
+        raise SalstatsError(
+            "data have no column 'case' or 'patient' to resample",
+            hint=Message("name one with ", Setting("unit")),
+            option="unit",
+        )
     units = resolve_unit(codes, unit, "data")
     if options.draws is not None:
         check_draws(options.draws, units.n)

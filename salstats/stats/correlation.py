@@ -9,7 +9,7 @@ import pandas as pd
 from scipy import special
 
 from salstats.checks import check_choice, check_level, check_numeric, quoted
-from salstats.errors import ValueRangeError, warn
+from salstats.errors import Message, Setting, ValueRangeError, warn
 from salstats.frames import estimates_frame
 from salstats.stats.adjust import adjust_unless_none, check_procedure
 from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS, POOLED_TASKS, caution_column
@@ -258,7 +258,11 @@ def correlate(
     interval = choose_interval(interval, "spearman").name
     if interval not in interval_names(test):
         raise ValueRangeError(
-            f"interval={interval!r} is not for test={test!r}; choose from {quoted(interval_names(test))}"
+            Setting("interval", interval),
+            " is not for ",
+            Setting("test", test),
+            hint=f"choose from {quoted(interval_names(test))}",
+            choices=interval_names(test),
         )
     covariate_names = check_covariates(test, x, y, covariates, covariates_of)
     check_procedure(adjust, "adjust")
@@ -571,5 +575,6 @@ def _warn_of_repeats(keys: pd.DataFrame, n: np.ndarray, n_units: np.ndarray, uni
         warn(
             f"in {len(repeated)} of {len(n)} groups rows repeat a {units.name} ({group_label(keys, worst)}: "
             f"{n[worst]} rows of {n_units[worst]}); p-values and limits take rows for independent and are "
-            f"likely too small and too narrow: interval='cr2', the default, knows units"
+            "likely too small and too narrow",
+            hint=Message(Setting("interval", "cr2"), ", the default, takes units into account"),
         )

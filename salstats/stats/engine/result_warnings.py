@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from salstats.errors import warn
+from salstats.errors import Call, Message, Setting, warn
 from salstats.metrics.registry import registered_metric
 from salstats.stats.engine.design import named_groups
 from salstats.stats.engine.estimands import Target, ratio
@@ -38,7 +38,8 @@ def warn_few_units(smallest: np.ndarray, keys: pd.DataFrame, subject: str, term:
         span = f"{low}" if low == high else f"{low} to {high}"
         warn(
             f"{subject} rest on {span} units for {named_groups(keys, is_few)}; resampling fewer than "
-            f"{FEW_UNITS} gives intervals too short and p-values too small: {recommendation(term)}"
+            f"{FEW_UNITS} gives intervals too short and p-values too small: ",
+            recommendation(term),
         )
 
 
@@ -54,16 +55,18 @@ def warn_unequal_units(sizes: np.ndarray, few: np.ndarray, keys: pd.DataFrame, t
     if is_unequal.any():
         warn(
             f"units differ so much in size that they are worth {effective[is_unequal].min():.0f} equal ones "
-            f"for {named_groups(keys, is_unequal)}; intervals come out too short: {recommendation(term)}"
+            f"for {named_groups(keys, is_unequal)}; intervals come out too short: ",
+            recommendation(term),
         )
 
 
-def recommendation(term: str) -> str:
+def recommendation(term: str) -> Message:
     """Return the remedy for intervals that are too short: the one recommended for `term`, or more cases."""
     for record in RECORDS:
         if term in record.recommended and record.kind != "bootstrap":
-            return f"interval={RECOMMENDED!r} ({record.short_label or record.label}) holds better"
-    return "more cases are needed"
+            label = record.short_label or record.label
+            return Message(Setting("interval", RECOMMENDED), f" ({label}) holds better")
+    return Message("more cases are needed")
 
 
 def has_few_df(df: np.ndarray) -> np.ndarray:
@@ -112,8 +115,9 @@ def warn_nearly_all_lost(is_lost: np.ndarray, keys: pd.DataFrame) -> None:
     if is_lost.any():
         warn(
             f"next to nothing is left of the reference for {named_groups(keys, is_lost)}; limits of "
-            f"decreases above {_NEARLY_ALL:g} % held in 77 to 90 of 100 simulated studies, not in 95: "
-            "difference() holds better"
+            f"decreases above {_NEARLY_ALL:g} % held in 77 to 90 of 100 simulated studies, not in 95: ",
+            Call("difference"),
+            " holds better",
         )
 
 
@@ -176,12 +180,15 @@ def warn_beyond_range(estimates: pd.DataFrame) -> None:
         return
     row = estimates[is_beyond].iloc[0]
     bounded = [r.name for r in RECORDS if r.bounded and row["term"] in r.recommended]
-    remedy = f"interval={bounded[0]!r} stays inside" if bounded else "cut it off there"
+    remedy = Message("cut it off there")
+    if bounded:
+        remedy = Message(Setting("interval", bounded[0]), " stays inside")
     keys = estimates[estimates.columns[: estimates.columns.get_loc("term")]]
     warn(
         f"{row['interval']} limits hold values that are impossible ({row['conf_low']:.4g} to "
-        f"{row['conf_high']:.4g}) for {named_groups(keys, is_beyond)}: this interval knows no bounds; "
-        f"{remedy}"
+        f"{row['conf_high']:.4g}) for {named_groups(keys, is_beyond)}: this interval knows no bounds",
+        hint=remedy,
+        rows=np.flatnonzero(is_beyond).tolist(),
     )
 
 
@@ -240,10 +247,13 @@ def warn_limits(
     with np.errstate(invalid="ignore"):
         has_no_width = (high - low <= ROUNDING * scale) & is_defined
     if has_no_width.any() and not constant:
-        remedy = recommendation(target.term) if target.estimand.kind == "mean" else "more cases are needed"
+        remedy = Message("more cases are needed")
+        if target.estimand.kind == "mean":
+            remedy = recommendation(target.term)
         warn(
             f"the {kind} interval has width 0 for {named_groups(target.keys, has_no_width)}: all scores or "
-            f"replicates are equal; {remedy}"
+            "replicates are equal",
+            hint=remedy,
         )
     if target.estimand.reference_weights is not None:
         _warn_undefined_estimates(target, ~is_defined)
@@ -280,7 +290,8 @@ def _warn_missing_limits(kind: str, target: Target, estimate: np.ndarray, is_mis
         if has_no_logarithm.any():
             warn(
                 f"no {kind} limits for {named_groups(target.keys, has_no_logarithm)}: the {reason}, so it "
-                "has no logarithm; interval='studentized' needs none"
+                "has no logarithm",
+                hint=Message(Setting("interval", "studentized"), " needs none"),
             )
         is_missing = is_missing & has_logarithm
     if is_missing.any():
