@@ -350,9 +350,9 @@ def _propose_patients(frame: pd.DataFrame, cases: np.ndarray, first: np.ndarray)
         f"cases are the units, but the names of {groups.n_grouped} of {groups.n_cases} begin alike in groups "
         f"of a few, as {groups.example!r} with {groups.beginning!r}, as those of patients do",
         hint=Message(
-            f"scores['patient'] = {extracted}, or reading the scores with ",
+            f"scores['patient'] = {extracted} or reading the scores with ",
             Setting("patient_from", groups.pattern),
-            f", keeps each of the {groups.n_groups} groups together, ",
+            f" keeps each of the {groups.n_groups} groups together, ",
             independent,
         ),
         column="case",

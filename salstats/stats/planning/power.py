@@ -344,7 +344,9 @@ def _check_effects(effect: float | Sequence[float] | None, plan: Plan) -> list[f
     for value in np.atleast_1d(np.asarray(effect, dtype=object)):
         is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
         if not is_number or not np.isfinite(value):
-            raise ValueRangeError(Setting("effect"), f" must be a number, not {value!r}", value=value)
+            raise ValueRangeError(
+                Setting("effect"), f" must be a number, not {value!r}", option="effect", value=value
+            )
         if plan.term == "percent_decrease" and value >= 100:
             raise ValueRangeError(
                 Setting("effect", float(value)), " is a decrease in percent, and must be below 100"
