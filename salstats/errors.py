@@ -109,6 +109,16 @@ class Message:
                 simple.append(part)
         self.parts: tuple[SimplePart, ...] = tuple(simple)
 
+    @classmethod
+    def joined(cls, members: "Iterable[Part]", separator: str) -> "Message":
+        """Return several messages as one, with a separator between them."""
+        parts: list[Part] = []
+        for member in members:
+            if parts:
+                parts.append(separator)
+            parts.append(member)
+        return cls(*parts)
+
     def __add__(self, other: "Part") -> "Message":
         return Message(self, other)
 
@@ -168,7 +178,8 @@ class _WithFacts(Exception):
         settings = problem.settings()
         if option is None and settings:
             option = settings[0].option
-            value = settings[0].value
+            if value is NO_VALUE:
+                value = settings[0].value
         self.option = option
         self.value = None if value is NO_VALUE else value
         self.choices = tuple(choices)

@@ -33,7 +33,7 @@ from salstats.readers.chexlocalize_maps import (
 from salstats.readers.predictions import check_common
 from salstats.readers.score_layouts import find_patients
 from salstats.readers.tables import read_format_table
-from salstats.study import HUMAN, Case, Prediction, Series, Study, Truth, chosen_names
+from salstats.study import HUMAN, Case, Prediction, Series, Study, Truth, selected_names
 
 #: Finds the patient in the release's case ids, such as patient64541_study1_view1_frontal.
 PATIENT = r"^(patient\d+)"
@@ -260,7 +260,7 @@ def _tasks(files: StudyFiles, tasks: Sequence[str] | None, source: str) -> tuple
     for path_of_map in files.maps.values():
         available.update(task for _, task in path_of_map)
     if tasks is not None:
-        return chosen_names(tasks, sorted(available), "task", source, some=True)
+        return selected_names(tasks, sorted(available), "task", source, required=True)
     left_out = sorted(available - annotated - set(TASKS))
     if left_out:
         warn(

@@ -16,7 +16,7 @@ from salstats.readers.case_json import check_name
 from salstats.readers.cells import PathLike
 from salstats.readers.map_files import MAP_SUFFIXES, find_case_files
 from salstats.readers.predictions import NAN, Sources, check_cases, prediction, series_sources
-from salstats.study import Case, Series, Study, Truth, chosen_names
+from salstats.study import Case, Series, Study, Truth, selected_names
 
 #: Names of the files in a folder, as COCO and the tools that export it give them.
 ANNOTATIONS = ("instances*.json", "*.coco.json", "annotations.json")
@@ -120,7 +120,9 @@ def read_coco(
     images = _images(content, file)
     categories = _categories(content, file)
     numbers = {name: number for number, name in categories.items()}
-    names = {numbers[task]: task for task in chosen_names(tasks, [*numbers], "category", file, some=True)}
+    names = {
+        numbers[task]: task for task in selected_names(tasks, [*numbers], "category", file, required=True)
+    }
     marked = _marks(_entries(content, "annotations", file, _MARK), images, categories)
     places = _results(here, method) if masks is None else series_sources(masks, method, "masks")
     results = {}

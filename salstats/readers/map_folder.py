@@ -19,7 +19,7 @@ from salstats.readers.map_files import MASK_SUFFIXES, find_case_files, read_rle
 from salstats.readers.map_rows import MapRow, read_map_rows, warn_turned
 from salstats.readers.predictions import check_common, prediction
 from salstats.readers.score_layouts import check_pattern, find_patients
-from salstats.study import HUMAN, Case, Series, Study, Truth, chosen_names
+from salstats.study import HUMAN, Case, Series, Study, Truth, selected_names
 
 #: The folder of several readers' masks.
 READERS = "readers"
@@ -352,7 +352,7 @@ def _tasks(
     tasks_of_maps = list(dict.fromkeys(row.key.task for row in rows))
     tasks_of_masks = {task for masks in mask_files for task in masks.tasks()}
     available = (*tasks_of_maps, *sorted(tasks_of_masks.difference(tasks_of_maps)))
-    return chosen_names(tasks, available, "task", folder)
+    return selected_names(tasks, available, "task", folder)
 
 
 def _check_tasks(rows: Sequence[MapRow], truth: CaseFile, folder: Path) -> None:

@@ -24,7 +24,7 @@ from salstats.readers.predictions import (
     prediction,
     series_sources,
 )
-from salstats.study import Case, Study, Truth, chosen_names
+from salstats.study import Case, Study, Truth, selected_names
 
 #: Where images and annotations lie in a data set's folder.
 IMAGES, LABELS = "image", "attention_label"
@@ -161,7 +161,7 @@ def read_saliency_bench(
     given = series_sources(maps, method, "maps")
     images = _images(here)
     class_of = {case: file.parent.name for case, file in images.items()}
-    labels = chosen_names(classes, sorted(set(class_of.values())), "class", here / IMAGES, some=True)
+    labels = selected_names(classes, sorted(set(class_of.values())), "class", here / IMAGES, required=True)
     parts = split_images(class_of, shares=shares, rng=rng)
     wanted = [c for c in images if class_of[c] in labels and split in (None, parts[c])]
     notes = _annotations(here, annotations, images, threshold)

@@ -285,7 +285,9 @@ def _check_repeats(coded: ColumnCodes, origin: pd.DataFrame) -> None:
     second_row = f"{second_origin['file']}, row {second_origin['row']}{more}"
     observation = named_row(scores, keys, first)
     hint = repeat_hint(scores, keys, first, second)
-    raise ColumnError(f"{second_row}: the same observation as {first_row} ({observation}){hint}")
+    raise ColumnError(
+        f"{second_row}: the same observation as {first_row} ({observation})", hint=hint, rows=[first, second]
+    )
 
 
 def _scaled(scores: pd.DataFrame, scale: float | Mapping[str, float]) -> pd.DataFrame:

@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 import pandas as pd
-import plotnine as p9
 
 from salstats.display.plots.gallery import (
     gallery,
@@ -15,7 +14,7 @@ from salstats.display.plots.gallery import (
     picked_metric,
     series_titles,
 )
-from salstats.display.plots.layout.figure import plot_function
+from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.gallery_layout import gallery_layout
 from salstats.display.plots.layout.theme import COLUMN_MM
 from salstats.display.plots.overlay import overlay, overlay_box
@@ -50,7 +49,7 @@ def plot_overlay(
     spacing: Spacing = None,
     labels: Mapping[str, Any] | Labels | None = None,
     width: float = COLUMN_MM,
-) -> p9.ggplot:
+) -> Figure:
     """Figure of one case: the image, the map over it, and the outlines of mask, people and truth.
 
     The map is scaled to 0 to 1 and covers the image the more the larger it is. The outlines are that of the
@@ -141,7 +140,7 @@ def plot_gallery(
     spacing: Spacing = None,
     labels: Mapping[str, Any] | Labels | None = None,
     width: float | None = None,
-) -> list[p9.ggplot]:
+) -> Figure:
     """Figure of cases by methods: an overlay of each, with its score below it.
 
     No picture's box is less than 20 mm wide: methods that do not fit beside each other stand on further

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-import plotnine as p9
 
-from salstats.display.plots.layout.figure import plot_function
+from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.theme import PAGE_MM
 from salstats.display.text.format import counted
 from salstats.display.text.labels import Labels
@@ -28,7 +27,7 @@ def plot_gaze(
     images: ImageSource | None = None,
     labels: Mapping[str, Any] | Labels | None = None,
     width: float = PAGE_MM,
-) -> p9.ggplot:
+) -> Figure:
     """Figure of one image: fixations, the mean map they make, and saliency maps with the fixations on them.
 
     Parameters

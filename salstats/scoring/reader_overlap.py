@@ -11,7 +11,7 @@ import pandas as pd
 
 from salstats.checks import quoted
 from salstats.errors import SalstatsError
-from salstats.jobs import in_pieces
+from salstats.jobs import in_batches
 from salstats.metrics.registry import METRICS, chosen_metrics
 from salstats.scoring import cases
 from salstats.scoring.cases import ABSENT, EMPTY, FULL, NO_MASK, Comparison, Finding, ScoreRule
@@ -140,7 +140,7 @@ def reader_overlap(
         ),
     )
     work = partial(_rows, rule=rule)
-    pieces = in_pieces(work, study.cases, jobs=jobs, progress=progress, label="Comparing readers")
+    pieces = in_batches(work, study.cases, jobs=jobs, progress=progress, label="Comparing readers")
     rows = [row for piece in pieces for row in piece]
     if not rows:
         raise SalstatsError(f"{study.source}: no case was read by two readers")

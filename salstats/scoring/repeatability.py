@@ -13,7 +13,7 @@ from salstats.checks import check_choice
 from salstats.errors import SalstatsError
 from salstats.images.map_steps import box_filter, rescale, resize
 from salstats.images.maps import is_finite
-from salstats.jobs import in_pieces
+from salstats.jobs import in_batches
 from salstats.metrics.registry import METRICS, computed_from
 from salstats.metrics.repeats import WHY_UNDEFINED, MapAgreement, agreement
 from salstats.scoring.cases import agreed_shape
@@ -140,7 +140,7 @@ def map_repeatability(
         )
     warn_of_means([getattr(s, over) for _, members in rule.groups for s in members], over)
     work = partial(_rows, rule=rule)
-    pieces = in_pieces(work, study.cases, jobs=jobs, progress=progress, label="Comparing maps")
+    pieces = in_batches(work, study.cases, jobs=jobs, progress=progress, label="Comparing maps")
     rows = ({**row, "over": over} for piece in pieces for row in piece)
     return without_empty(frame_of(rows, _COLUMNS), _OPTIONAL)
 

@@ -12,7 +12,7 @@ from salstats import __version__
 from salstats.checks import check_choice
 from salstats.errors import SalstatsError
 from salstats.files.checkpoints import checkpoint_folder, load_or_compute
-from salstats.jobs import in_pieces
+from salstats.jobs import in_batches
 from salstats.metrics.distance import HD95_RULES
 from salstats.metrics.registry import METRICS, chosen_metrics
 from salstats.scoring.cases import (
@@ -241,7 +241,7 @@ def score(
     if resume is not None:
         setting = f"salstats {__version__} score {rule} {study.truth}"
         work = partial(load_or_compute, work=work, folder=checkpoint_folder(resume), setting=setting)
-    pieces = in_pieces(work, cases, jobs=jobs, progress=progress, label="Scoring cases")
+    pieces = in_batches(work, cases, jobs=jobs, progress=progress, label="Scoring cases")
     return without_empty(pd.concat(pieces, ignore_index=True), _OPTIONAL)
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 from scipy import special
 
 from salstats.checks import check_choice, check_level, check_numeric, quoted
-from salstats.errors import Message, Setting, ValueRangeError, warn
+from salstats.errors import Level, Message, Setting, ValueRangeError, warn
 from salstats.frames import estimates_frame
 from salstats.stats.adjust import adjust_unless_none, check_procedure
 from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS, POOLED_TASKS, caution_column
@@ -318,7 +318,8 @@ def correlate(
             pairs_of_groups.append(np.concatenate([pairs[:0], *inferred_strata]))
             for i in np.flatnonzero(~is_inferred):
                 value = codes.frame[stratified].iloc[pairs_of_strata[i][0]]
-                problems.undefined.append(f"{label}, {stratified} {value} ({correlations.reasons[i]})")
+                reason = f" ({correlations.reasons[i]})"
+                problems.undefined.append(Message(label, ", ", Level(stratified, value), reason))
         if interval == "cr2" and is_inferred.any() and np.isnan(results[-1]["p_value"]):
             problems.too_few_units.append(label)
     has_exact_p = RECORDS[test].ranks and not covariate_names
@@ -535,19 +536,19 @@ class _Problems:
     """Labels of groups and strata to warn of, with reasons or sizes in brackets."""
 
     #: Groups without a correlation, or strata left out of a combined one.
-    undefined: list[str] = field(default_factory=list)
+    undefined: list[Message] = field(default_factory=list)
     #: Groups whose correlation is -1 or 1.
-    perfect: list[str] = field(default_factory=list)
+    perfect: list[Message] = field(default_factory=list)
     #: Groups with too few units for a variance.
-    too_few_units: list[str] = field(default_factory=list)
+    too_few_units: list[Message] = field(default_factory=list)
 
-    def add_group(self, label: str, n_pairs: int, correlations: _StrataCorrelations) -> None:
+    def add_group(self, label: Message, n_pairs: int, correlations: _StrataCorrelations) -> None:
         """Add a group without strata if its correlation is undefined or perfect."""
         r = correlations.r[0]
         if np.isnan(r):
-            self.undefined.append(f"{label} ({correlations.reasons[0]})")
+            self.undefined.append(Message(label, f" ({correlations.reasons[0]})"))
         if abs(r) == 1:
-            self.perfect.append(f"{label} ({n_pairs} pairs)")
+            self.perfect.append(Message(label, f" ({n_pairs} pairs)"))
 
     def report(self, subject: str, has_exact_p: bool, *, is_stratified: bool) -> None:
         """Warn of each kind of problem; `subject` names the correlation."""

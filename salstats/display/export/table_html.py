@@ -11,7 +11,6 @@ from salstats.display.tables.rows import Cell, Row, Rows, table_to_rows
 from salstats.display.tables.widths import column_widths, number_lines
 from salstats.display.text.format import unbroken
 from salstats.display.text.markup import UNPRINTABLE, Child, Markup, element
-from salstats.errors import SalstatsError
 
 #: What headings head, as HTML's attribute `scope` has it.
 Scope: TypeAlias = Literal["col", "row"]
@@ -136,11 +135,6 @@ def html_page(table: GT) -> str:
     A table without a name is given one, so that the same table always gives the same page; signs that no
     file can hold are replaced.
     """
-    if not isinstance(table, GT):
-        raise SalstatsError(
-            f"only a great-tables table (GT) can be written, not {type(table).__name__}; "
-            "a frame is written with write_frame()"
-        )
     if not table._options.table_id.value:
         table = table.with_id("table")
     table = table._replace(_source_notes=signed_last(table._source_notes))

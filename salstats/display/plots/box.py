@@ -9,12 +9,12 @@ import plotnine as p9
 
 from salstats.checks import check_choice
 from salstats.display.plots.layout.captions import groups_without_note, scope_note
-from salstats.display.plots.layout.figure import plot_function
+from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.figure_rows import dodge_offsets, row_layout
 from salstats.display.plots.layout.legends import group_scales, method_labels
 from salstats.display.plots.layout.points import RASTER_POINTS
 from salstats.display.plots.layout.row_panels import panel_titles, row_panels
-from salstats.display.plots.layout.text_fit import crossed, short_labels
+from salstats.display.plots.layout.text_fit import crossed_labels, short_labels
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import count_text, counted_range, joined
 from salstats.display.text.labels import Labels
@@ -37,7 +37,7 @@ def plot_box(
     labels: Mapping[str, Any] | Labels | None = None,
     n_columns: int | None = None,
     width: float | None = None,
-) -> list[p9.ggplot]:
+) -> Figure:
     """Figure of the scores' distributions: a box per method in each task's row, a panel per metric.
 
     A box spans the quartiles with a line at the median, whiskers reach to the furthest score within 1.5
@@ -91,7 +91,9 @@ def plot_box(
     groups = list(boxes.columns[: boxes.columns.get_loc("n")])
     drawn = boxes[boxes["n"] > 0].reset_index(drop=True)
     if drawn.empty:
-        raise SalstatsError(f"scores has nothing to draw: all of its {len(scores)} scores are undefined")
+        raise SalstatsError(
+            f"scores has nothing to draw: all of its {len(scores)} scores are undefined", column="score"
+        )
     has_methods = "method" in groups
     references = [reference or HUMAN]
     methods = method_labels(names, drawn["method"], references) if has_methods else {"": ""}
@@ -101,12 +103,12 @@ def plot_box(
     row_texts = {column: short_labels(names, column, drawn[column]) for column in row_columns}
     if not row_columns and has_methods:
         row_texts = {"method": methods}
-    row = crossed(drawn, row_texts)
+    row = crossed_labels(drawn, row_texts)
     rows = row_layout(list(row.categories), list(row.categories), n_marks=max(len(legend), 1))
     marks = drawn["method"].map(methods) if has_methods else [""] * len(drawn)
     drawn["mark"] = pd.Categorical(marks, list(methods.values()), ordered=True)
     metric_texts = {"metric": names.texts("metric", drawn["metric"])} if "metric" in groups else {}
-    drawn["panel"] = crossed(drawn, metric_texts)
+    drawn["panel"] = crossed_labels(drawn, metric_texts)
     drawn["bar"] = _is_binary_metric(drawn, drawn["panel"])
     drawn["y"] = rows.centres_of(row)
     if legend:

@@ -10,11 +10,11 @@ from matplotlib.colors import LinearSegmentedColormap, to_hex
 
 from salstats.checks import check_columns, check_frame
 from salstats.display.plots.layout.captions import groups_without_note
-from salstats.display.plots.layout.figure import plot_function
+from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.figure_rows import row_layout
 from salstats.display.plots.layout.legends import legend_columns
 from salstats.display.plots.layout.row_panels import panel_titles, row_panels
-from salstats.display.plots.layout.text_fit import crossed, short_labels
+from salstats.display.plots.layout.text_fit import crossed_labels, short_labels
 from salstats.display.plots.layout.theme import REFERENCE
 from salstats.display.text.format import count_range, percent_text
 from salstats.display.text.labels import Labels
@@ -40,7 +40,7 @@ def plot_letter_values(
     labels: Mapping[str, Any] | Labels | None = None,
     n_columns: int | None = None,
     width: float | None = None,
-) -> list[p9.ggplot]:
+) -> Figure:
     """Figure of the distributions of covariates: nested boxes of letter values.
 
     A row per task, a panel with its own axis per covariate. The innermost, highest and darkest box holds
@@ -84,11 +84,11 @@ def plot_letter_values(
     groups = list(values.columns[: values.columns.get_loc("covariate")])
     has_values = values["n"] > 0
     if not has_values.any():
-        raise SalstatsError("values has nothing to draw: no covariate has a value in any group")
+        raise SalstatsError("values has nothing to draw: no covariate has a value in any group", column="n")
     # values of the column "term" keep the order of the frame, those of other columns would be sorted
     covariates = names.order("term", values.loc[has_values, "covariate"])
     titles = names.texts("covariate", covariates)
-    row = crossed(values, {column: short_labels(names, column, values[column]) for column in groups})
+    row = crossed_labels(values, {column: short_labels(names, column, values[column]) for column in groups})
     rows = row_layout(list(row.categories), list(row.categories))
     panel = pd.Categorical(
         values["covariate"].map(titles), [titles[covariate] for covariate in covariates], ordered=True

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
+from salstats.display.plots.layout.figure import Figure, paged_figure
 from salstats.display.plots.layout.legends import legend_columns, legend_width
 from salstats.display.plots.layout.overlay_layers import (
     bar_layers,
@@ -66,7 +67,7 @@ class _LegendSize(NamedTuple):
 
 def overlay(
     picture: Picture, labels: Labels, width: float, spacing: float | Mapping[str, float] | None
-) -> p9.ggplot:
+) -> Figure:
     """Figure of a single picture, `width` in mm."""
     names = [labels.value("case", picture.case), labels.value("task", picture.task)]
     if picture.series:
@@ -90,7 +91,7 @@ def overlay(
         side=0.0,
         stacks=[[Band(row="", columns=("",))]],
     )
-    return overlay_figure(
+    figure = overlay_figure(
         [Placed(picture, row="", column="", text="")],
         sheet,
         labels=labels,
@@ -98,6 +99,7 @@ def overlay(
         spacing=spacing,
         names=mask_name([picture]),
     )
+    return paged_figure([figure])
 
 
 def overlay_box(width: float) -> tuple[float, float]:

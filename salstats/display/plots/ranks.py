@@ -13,7 +13,7 @@ from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import count_sentence
 from salstats.display.plots.layout.axis_ticks import tick_texts
 from salstats.display.plots.layout.captions import scope_note
-from salstats.display.plots.layout.figure import plot_function
+from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.panel_grid import BOTTOM_MM, group_titles, panel_grid
 from salstats.display.plots.layout.text_fit import NAME_CHARS, label_chars, names_below, short_labels, text_mm
 from salstats.display.plots.layout.theme import (
@@ -62,7 +62,7 @@ def plot_ranks(
     labels: Mapping[str, Any] | None = None,
     n_columns: int | None = None,
     width: float | None = None,
-) -> list[p9.ggplot]:
+) -> Figure:
     """Figure of the rank of each method: a point, where it lies in most replicates, and how often where.
 
     Parameters
@@ -173,7 +173,7 @@ def plot_significance(
     labels: Mapping[str, Any] | None = None,
     n_columns: int | None = None,
     width: float | None = None,
-) -> list[p9.ggplot]:
+) -> Figure:
     """Figure of which method is significantly better than which: a tile and a P value per ordered pair.
 
     Parameters
@@ -304,7 +304,9 @@ def _compared_order(frame: pd.DataFrame, ranks: pd.DataFrame | None, labels: Lab
     order = _method_order(ranking, labels)
     unranked = [method for method in win_shares.index if method not in order]
     if unranked:
-        raise SalstatsError(f"ranks has no method {unranked[0]!r} of the significance map")
+        raise SalstatsError(
+            f"ranks has no method {unranked[0]!r} of the significance map", option="ranks", column="method"
+        )
     return [method for method in order if method in win_shares.index]
 
 
@@ -337,7 +339,11 @@ def _rank_shares(
     check_columns(shares, [*groups, "method", "rank", "share"], "frequencies")
     unknown = [method for method in shares["method"].unique() if method not in y_of_method]
     if unknown:
-        raise SalstatsError(f"frequencies has method {unknown[0]!r}, which ranks has not")
+        raise SalstatsError(
+            f"frequencies has method {unknown[0]!r}, which ranks has not",
+            option="frequencies",
+            column="method",
+        )
     return shares.assign(y=shares["method"].map(y_of_method).astype(float))
 
 

@@ -13,7 +13,7 @@ from salstats.display.facts import interval_caption, not_drawn_sentence
 from salstats.display.plots.layout.axis_ticks import number_axes, tick_texts
 from salstats.display.plots.layout.captions import scope_note
 from salstats.display.plots.layout.estimate_drawing import barred_rows, drawn_rows, quantity_label
-from salstats.display.plots.layout.figure import plot_function
+from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.legends import group_scales
 from salstats.display.plots.layout.panel_grid import panel_grid
 from salstats.display.plots.layout.text_fit import short_labels
@@ -35,7 +35,7 @@ _HEIGHT_SHARE = 0.62
 @plot_function
 def plot_thresholds(
     sweep: pd.DataFrame, *, labels: Any = None, n_panels: int | None = None, width: float | None = None
-) -> list[p9.ggplot]:
+) -> Figure:
     """Figure of a threshold sweep: a line per task with its best threshold marked.
 
     Tasks stand in alphabetical order, or in that of `labels`, and share panels by halves, so that the lines
@@ -132,11 +132,20 @@ def _checked(sweep: pd.DataFrame, names: Labels) -> tuple[Estimates, str]:
     frame["threshold"] = check_numeric(frame, "threshold", "sweep")
     key_columns = [column for column in ("method", "task", "threshold") if column in frame.columns]
     if frame[key_columns].isna().any(axis=None):
-        raise SalstatsError(f"a row of sweep lacks {joined(key_columns, 'or')}; fill it or leave it out")
+        has_gap = frame[key_columns].isna()
+        raise SalstatsError(
+            f"a row of sweep lacks {joined(key_columns, 'or')}",
+            hint="fill it or leave it out",
+            column=str(has_gap.any().idxmax()),
+            rows=np.flatnonzero(has_gap.any(axis=1)).tolist(),
+        )
     metrics = estimates.values("metric")
     if len(metrics) > 1:
         raise SalstatsError(
-            f"sweep holds {len(metrics)} metrics ({quoted(metrics)}), which share no axis; keep one of them"
+            f"sweep holds {len(metrics)} metrics ({quoted(metrics)}), which share no axis",
+            hint="keep one of them",
+            choices=map(str, metrics),
+            column="metric",
         )
     check_distinct(estimates, key_columns)
     line_columns = key_columns[:-1]

@@ -17,7 +17,7 @@ from salstats.display.tables.placement import Placement, choose_placement, lay_o
 from salstats.display.tables.record import Table
 from salstats.display.text.correlation import covariates_note
 from salstats.display.text.labels import Labels
-from salstats.errors import SalstatsError
+from salstats.errors import SalstatsError, Setting
 from salstats.stats.engine.coefficients import RECORDS as COEFFICIENTS
 from salstats.stats.engine.coefficients import CoefficientRecord
 
@@ -164,7 +164,7 @@ def _triangle(frame: pd.DataFrame, groups: tuple[str, ...], labels: Labels, valu
     pairs = list(zip(frame["x"], frame["y"], strict=True))
     variables = labels.order("x", [variable for pair in pairs for variable in pair])
     if len(variables) < 3:
-        raise SalstatsError("matrix=True needs the correlations of three variables and more")
+        raise SalstatsError(Setting("matrix", True), " needs the correlations of three variables and more")
     sorted_pairs = [sorted(pair, key=variables.index) for pair in pairs]
     earlier = pd.Categorical([pair[0] for pair in sorted_pairs], variables)
     later = pd.Categorical([pair[1] for pair in sorted_pairs], variables)

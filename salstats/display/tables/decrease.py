@@ -174,16 +174,24 @@ def _placement(contrasts: Estimates, *, methods_in_columns: bool) -> Placement:
 
     Without tasks methods are rows.
     """
-    further = [c for c in ("reference", "term") if c not in contrasts.keys and contrasts.values(c)]
-    keys = [*contrasts.keys, *further]
-    varying = [column for column in keys if contrasts.varies(column)]
-    rows = "task" if "task" in varying else "method"
-    headings = ("method",) if rows == "task" and methods_in_columns else ()
-    groups = [column for column in varying if column not in (rows, *headings)]
+    columns = list(contrasts.keys)
+    for column in ("reference", "term"):
+        if column not in columns and contrasts.values(column):
+            columns.append(column)
+    varying = [column for column in columns if contrasts.varies(column)]
+    rows = ("method",)
+    headings: tuple[str, ...] = ()
+    if "task" in varying:
+        rows = ("task",)
+        if methods_in_columns:
+            headings = ("method",)
+    groups = [column for column in varying if column not in (*rows, *headings)]
+    # metrics are the outermost groups, methods the innermost
     groups.sort(key=lambda column: (column != "metric", column == "method"))
-    in_table = (rows, *headings, *groups, "reference", "term")
-    constant = tuple(column for column in keys if column not in in_table)
-    return Placement((rows,), headings, tuple(groups), constant)
+    # the heading of the means names the reference, that of the contrasts the term
+    shown_columns = (*rows, *headings, *groups, "reference", "term")
+    constant = tuple(column for column in columns if column not in shown_columns)
+    return Placement(rows, headings, tuple(groups), constant)
 
 
 def _sorted_by_size(grid: CellGrid, contrasts: Estimates) -> CellGrid:

@@ -21,7 +21,7 @@ from salstats.display.text.labels import Labels
 from salstats.display.text.margins import margin_marks, margin_note
 from salstats.display.text.models import is_marginal, marginal_note, marginal_text
 from salstats.display.text.vocabulary import TERMS
-from salstats.errors import SalstatsError
+from salstats.errors import Call, Message, SalstatsError
 from salstats.stats.agreement.records import is_agreement, short_label
 from salstats.stats.engine.fixed_factors import FIXED, NOUNS
 
@@ -121,8 +121,11 @@ def table_estimates(
     all_rows = check_display(estimates, digits, style, "estimates", needed).adjusted_by(adjust)
     if all_rows.values("better"):
         raise SalstatsError(
-            "estimates is a significance map, which plot_significance() draws; rank_limits() makes estimates "
-            "of it"
+            "estimates is a significance map",
+            hint=Message(
+                Call("plot_significance"), " draws it, and ", Call("rank_limits"), " makes estimates of it"
+            ),
+            column="better",
         )
     means = all_rows.of_term("mean")
     frame = means.frame

@@ -70,6 +70,8 @@ _READ_BACK = {
 _MARKS = {("weight", "bold"): "bold", ("decorate", "underline"): "underline"}
 #: Formats that are written from a record.
 _RECORD_FORMATS = ".tex, .docx, .csv"
+#: Formats that are written from what great-tables shows.
+_ANY_TABLE_FORMATS = (".html", ".png")
 
 
 class PrintedTable(GT):
@@ -134,8 +136,9 @@ def record_of(table: GT) -> Table:
     record = getattr(table, "record", None)
     if record is None:
         raise SalstatsError(
-            f"{_RECORD_FORMATS} are written of the tables that salstats makes; of another great-tables table "
-            "write .html or .png, or use its own as_latex()"
+            f"{_RECORD_FORMATS} are written of the tables that salstats makes",
+            hint="of another great-tables table write .html or .png, or use its own as_latex()",
+            choices=_ANY_TABLE_FORMATS,
         )
     original = vars(table)["_made"]
     changed = _changed_attributes(table, original)
@@ -146,9 +149,10 @@ def record_of(table: GT) -> Table:
     if changed:
         names = ", ".join(name.strip("_").replace("_", " ") for name in changed)
         raise SalstatsError(
-            f"{_RECORD_FORMATS} cannot show what was changed of this table with great-tables "
-            f"({names}); write .html or .png, or "
-            "change it by the options of the function that made it"
+            f"{_RECORD_FORMATS} cannot show what was changed of this table with great-tables ({names})",
+            hint="write .html or .png, or change it by the options of the function that made it",
+            value=names,
+            choices=_ANY_TABLE_FORMATS,
         )
     return replace(
         record,

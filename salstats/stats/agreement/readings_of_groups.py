@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_by, check_columns, check_frame, quoted
-from salstats.errors import ColumnError, SalstatsWarning, ValueRangeError, warn
+from salstats.errors import ColumnError, Message, SalstatsWarning, ValueRangeError, warn
 from salstats.frames import DEFAULT_BY, KEY_COLUMNS, ColumnCodes, coded_scores
 from salstats.stats.agreement.readings import Readings
 from salstats.stats.agreement.records import CATEGORIES, CONTINUOUS, KINDS, Agreement
@@ -57,7 +57,7 @@ class GroupReadings:
     #: (n_rows,): First row of the frame for each row of the readings.
     frame_rows: np.ndarray
     #: Name of the group in messages.
-    label: str
+    label: Message
 
     @property
     def n_rows(self) -> int:
@@ -220,7 +220,7 @@ def read_by(readings: Readings, raters: Sequence[int], *, linked: bool) -> Readi
     )
 
 
-def _check_values(values: np.ndarray, record: Agreement, label: str) -> None:
+def _check_values(values: np.ndarray, record: Agreement, label: Message) -> None:
     """Raise if scores are not of the kind of numbers that a kind of agreement is for."""
     distinct = np.unique(values[~np.isnan(values)])
     fractional = distinct[distinct != np.round(distinct)]

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_by, quoted
-from salstats.errors import ColumnError, Message, SalstatsWarning, Setting, warn
+from salstats.errors import ColumnError, Level, Message, Part, SalstatsWarning, Setting, warn
 from salstats.frames import DEFAULT_BY, ColumnCodes, case_key, coded_scores
 from salstats.stats.engine.resampling_units import Units
 
@@ -425,27 +425,27 @@ def _is_pooled(frame: pd.DataFrame, column: str, by: Sequence[str]) -> bool:
     return bool(n_values.max() > 1)
 
 
-def group_label(keys: pd.DataFrame, group: int) -> str:
+def group_label(keys: pd.DataFrame, group: int) -> Message:
     """Return the name of a group for a message, such as 'method gradcam, task Edema'."""
     return group_labels(keys, np.array([group]))[0]
 
 
-def group_labels(keys: pd.DataFrame, groups: np.ndarray) -> list[str]:
+def group_labels(keys: pd.DataFrame, groups: np.ndarray) -> list[Message]:
     """Return the names of the groups at some positions for a message, as `group_label` does for one."""
     if not len(keys.columns):
-        return ["all rows"] * len(groups)
+        return [Message("all rows")] * len(groups)
     columns = []
     for name in keys.columns:
-        columns.append([f"{name} {value}" for value in keys[name].array.take(groups)])
-    return [", ".join(parts) for parts in zip(*columns, strict=True)]
+        columns.append([Level(str(name), value) for value in keys[name].array.take(groups)])
+    return [Message.joined(levels, ", ") for levels in zip(*columns, strict=True)]
 
 
-def group_list(labels: Sequence[str], shown: int = 4) -> str:
+def group_list(labels: Sequence[Part], shown: int = 4) -> Message:
     """Join the first `shown` labels of groups for a message, and say how many more there are."""
     more = f" and {len(labels) - shown} more" if len(labels) > shown else ""
-    return "; ".join(labels[:shown]) + more
+    return Message.joined(labels[:shown], "; ") + more
 
 
-def named_groups(keys: pd.DataFrame, which: np.ndarray) -> str:
+def named_groups(keys: pd.DataFrame, which: np.ndarray) -> Message:
     """Join the names of the groups for which `which` (bool, one per group) is True, for a message."""
     return group_list(group_labels(keys, np.flatnonzero(which)))

@@ -209,8 +209,8 @@ def _check_means(
         scores_of_group = codes.frame.loc[index_groups(codes, groups)[0] == group]
         n_scores = scores_of_group.groupby("method", observed=True)["score"].count()
         without_scores = [str(method) for method, n in n_scores.items() if not n]
-        label = group_label(group_keys, group)
-        raise _nothing_to_rank(without_scores, int(rows.sum()), label)
+        subject = Message(group_label(group_keys, group), ": ") if len(group_keys.columns) else Message()
+        raise _nothing_to_rank(without_scores, int(rows.sum()), subject)
 
 
 def _scores_of_groups(
@@ -360,17 +360,19 @@ def _warn_few(n_units: np.ndarray, group_codes: np.ndarray, keys: pd.DataFrame, 
         )
 
 
-def _nothing_to_rank(methods: Sequence[str], n_methods: int, group: str) -> ColumnError:
+def _nothing_to_rank(methods: Sequence[str], n_methods: int, subject: Message) -> ColumnError:
     """Return the error for a group that cannot be ranked; `methods` are those without a score."""
-    prefix = "" if group == "all rows" else f"{group}: "
     if methods:
         return ColumnError(
-            f"{prefix}{group_list(methods)} has no defined score and so no rank",
+            subject,
+            group_list(methods),
+            " has no defined score and so no rank",
             hint="leave it out",
             column="score",
         )
     return ColumnError(
-        f"{prefix}no observation of which all {n_methods} methods have a defined score",
+        subject,
+        f"no observation of which all {n_methods} methods have a defined score",
         hint=Message(
             "leave out a method, or rank by each method's own scores with ", Setting("pairs", "available")
         ),

@@ -37,8 +37,9 @@ def warn_few_units(smallest: np.ndarray, keys: pd.DataFrame, subject: str, term:
         high = int(smallest[is_few].max())
         span = f"{low}" if low == high else f"{low} to {high}"
         warn(
-            f"{subject} rest on {span} units for {named_groups(keys, is_few)}; resampling fewer than "
-            f"{FEW_UNITS} gives intervals too short and p-values too small: ",
+            f"{subject} rest on {span} units for ",
+            named_groups(keys, is_few),
+            f"; resampling fewer than {FEW_UNITS} gives intervals too short and p-values too small: ",
             recommendation(term),
         )
 
@@ -82,8 +83,10 @@ def warn_few_df(df: np.ndarray, keys: pd.DataFrame) -> None:
         high = f"{df[is_few].max():.2g}"
         span = low if low == high else f"{low} to {high}"
         warn(
-            f"limits rest on {span} degrees of freedom for {named_groups(keys, is_few)}; fewer than {FEW_DF} "
-            "gives rough limits and p-values: more units, or units of more equal size, are needed"
+            f"limits rest on {span} degrees of freedom for ",
+            named_groups(keys, is_few),
+            f"; fewer than {FEW_DF} gives rough limits and p-values: more units, or units of "
+            "more equal size, are needed",
         )
 
 
@@ -186,7 +189,9 @@ def warn_beyond_range(estimates: pd.DataFrame) -> None:
     keys = estimates[estimates.columns[: estimates.columns.get_loc("term")]]
     warn(
         f"{row['interval']} limits hold values that are impossible ({row['conf_low']:.4g} to "
-        f"{row['conf_high']:.4g}) for {named_groups(keys, is_beyond)}: this interval knows no bounds",
+        f"{row['conf_high']:.4g}) for ",
+        named_groups(keys, is_beyond),
+        ": this interval knows no bounds",
         hint=remedy,
         rows=np.flatnonzero(is_beyond).tolist(),
     )
@@ -208,8 +213,9 @@ def warn_single_units(kind: str, alone: np.ndarray, keys: pd.DataFrame) -> None:
     """Warn of samples of one unit, which have no limits; `kind` is the name of the interval."""
     if alone.any():
         warn(
-            f"no {kind} limits for {named_groups(keys, alone)}: a sample of one unit says nothing of how "
-            "others differ from it"
+            f"no {kind} limits for ",
+            named_groups(keys, alone),
+            ": a sample of one unit says nothing of how others differ from it",
         )
 
 

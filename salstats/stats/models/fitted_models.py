@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.errors import ColumnError, warn
-from salstats.frames import whole_column
+from salstats.frames import integer_column
 from salstats.stats.engine.cautions import DIFFERENT_CASES, POOLED_TASKS, caution_column
 from salstats.stats.engine.fixed_factors import FACTORS, NOUNS, Factor, fixed_rows, inference_column
 from salstats.stats.engine.resampling_units import Unit
@@ -164,7 +164,7 @@ def count_columns(fitted: Fitted, repeats: Sequence[int] | None = None) -> dict[
     if fitted.weights is not None:
         columns["weights"] = fitted.weights
     if any(model.n_shared is not None for model in models):
-        columns["n_shared"] = whole_column(model.n_shared for model in models).repeat(n_rows)
+        columns["n_shared"] = integer_column(model.n_shared for model in models).repeat(n_rows)
     different_cases = [model.different_cases for model in models]
     tasks_pooled = [model.tasks_pooled for model in models]
     columns |= caution_column(

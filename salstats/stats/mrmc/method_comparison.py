@@ -11,7 +11,7 @@ import pandas as pd
 from scipy import special
 
 from salstats.checks import check_level, did_you_mean, quoted
-from salstats.errors import SalstatsError, warn
+from salstats.errors import Message, SalstatsError, warn
 from salstats.frames import estimates_frame, text_column
 from salstats.stats.adjust import adjust_unless_none, check_procedure
 from salstats.stats.engine.cautions import DIFFERENT_CASES, add_caution
@@ -213,7 +213,7 @@ def mrmc(
     check_procedure(adjust, "adjust")
     level = check_level(level)
     keys, unit_name, groups = figures_of_groups(scores, by, unit, options)
-    groups_by_problem: dict[str, list[str]] = defaultdict(list)
+    groups_by_problem: dict[str, list[Message]] = defaultdict(list)
     rows: list[dict[str, Any]] = []
     for group, group_figures in enumerate(groups):
         group_rows, problems = _group_rows(group_figures, options.analysis, reference)
@@ -221,7 +221,7 @@ def mrmc(
         for problem in dict.fromkeys(problems):
             groups_by_problem[problem].append(group_label(keys, group))
     for problem, labels in groups_by_problem.items():
-        warn(f"{problem}: {group_list(labels)}")
+        warn(problem, ": ", group_list(labels))
     table = {column: np.array([row[column] for row in rows]) for column in rows[0]}
     key_columns = {column: keys[column].array.take(table["group"]) for column in keys}
     key_columns["method"] = text_column(table.pop("method"))

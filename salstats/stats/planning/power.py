@@ -15,7 +15,7 @@ from salstats.checks import (
     check_number,
 )
 from salstats.errors import Call, Message, SalstatsError, Setting, ValueRangeError, warn
-from salstats.frames import whole_column
+from salstats.frames import integer_column
 from salstats.stats.engine.cautions import SMALL_PILOT, add_caution
 from salstats.stats.engine.equivalence import Margin
 from salstats.stats.engine.resampling_units import Unit
@@ -217,7 +217,7 @@ def power(
             Setting("margin"), " and ", Setting("width"), " are two plans", hint="give one of them"
         )
     if width is not None:
-        check_number(width, "width", above=True)
+        check_number(width, "width", exclude_low=True)
     case_numbers = _check_sizes(n_cases, "n_cases")
     effects = _check_effects(effect, plan)
     reader_options = {
@@ -316,7 +316,7 @@ def _ordered_columns(frame: pd.DataFrame) -> pd.DataFrame:
     for column in _WHOLE_COLUMNS:
         if column in frame.columns:
             values = [None if pd.isna(value) else int(value) for value in frame[column]]
-            frame[column] = whole_column(values)
+            frame[column] = integer_column(values)
     grouping_columns = [column for column in frame.columns if column not in COLUMNS]
     return frame[[*grouping_columns, *(column for column in COLUMNS if column in frame.columns)]]
 

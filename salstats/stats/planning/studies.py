@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.errors import SalstatsWarning
-from salstats.jobs import in_pieces
+from salstats.jobs import in_batches
 from salstats.stats.comparison_frames import (
     infer_and_test,
     options_for_flips,
@@ -157,7 +157,7 @@ def simulate(
         block_size = int(np.clip(_ROWS_AT_ONCE / draw.n_rows, 1, _STUDIES_AT_ONCE))
         for first in range(0, n_studies, block_size):
             blocks.append(_Block(size, draw, plan, metric, first, min(first + block_size, n_studies)))
-    pieces = in_pieces(_analyse_blocks, blocks, jobs=jobs, progress=progress, label="simulating")
+    pieces = in_batches(_analyse_blocks, blocks, jobs=jobs, progress=progress, label="simulating")
     results = pd.concat([frame for piece in pieces for frame in piece], ignore_index=True)
     counts = {}
     for size, rows in results.groupby("size", sort=False):

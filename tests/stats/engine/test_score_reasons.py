@@ -9,7 +9,7 @@ from matplotlib.text import Text
 import salstats as ss
 from salstats.display.estimates import read_estimates
 from salstats.display.facts import count_sentence
-from salstats.display.report.levels import undefined_scores
+from salstats.display.report.case_counts import undefined_scores
 from salstats.stats.engine.score_reasons import missing_scores
 
 #: Of each method and task 8 cases: 3 without the finding, 1 with an empty mask of the method alone, 4 scored.

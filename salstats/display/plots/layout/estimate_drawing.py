@@ -11,11 +11,11 @@ from salstats.checks import quoted
 from salstats.display.estimates import Estimates, check_distinct
 from salstats.display.facts import not_drawn_sentence
 from salstats.display.plots.layout.legends import method_labels
-from salstats.display.plots.layout.text_fit import crossed
+from salstats.display.plots.layout.text_fit import crossed_labels
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import has_margins
 from salstats.display.text.vocabulary import CONTRASTS, TERMS
-from salstats.errors import ColumnError, SalstatsError
+from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting
 from salstats.metrics.registry import registered_metric
 from salstats.stats.agreement.records import LABELS as AGREEMENT
 from salstats.stats.agreement.records import short_label
@@ -48,8 +48,9 @@ def further_column(estimates: Estimates, columns: Sequence[str], besides: str) -
     if len(varying) > 1:
         name = estimates.name
         raise SalstatsError(
-            f"{name} is grouped by {quoted(varying)} besides {besides}, and a figure has panels for one of "
-            f"them; keep one value of the others, as in {name}.query(\"{varying[-1]} == '...'\")"
+            f"{name} is grouped by {quoted(varying)} besides {besides} and has panels for one of them",
+            hint=f"keep one value of the others, as in {name}.query(\"{varying[-1]} == '...'\")",
+            column=varying[-1],
         )
     return varying[0] if varying else None
 
@@ -59,10 +60,17 @@ def one_term(estimates: Estimates) -> str | None:
     name = estimates.name
     terms = estimates.values("term")
     if terms and estimates.values("formula"):
-        raise SalstatsError(f"{name} holds coefficients of models; use plot_regression()")
+        raise SalstatsError(
+            f"{name} holds coefficients of models",
+            hint=Message("use ", Call("plot_regression")),
+            column="formula",
+        )
     if len(terms) > 1:
         raise SalstatsError(
-            f"{name} holds {len(terms)} terms ({quoted(terms)}), which share no axis; keep one of them"
+            f"{name} holds {len(terms)} terms ({quoted(terms)}), which share no axis",
+            hint="keep one of them",
+            choices=map(str, terms),
+            column="term",
         )
     return str(terms[0]) if terms else None
 
@@ -73,17 +81,28 @@ def references_of(estimates: Estimates, reference: str | None = None) -> list[st
         return [str(method) for method in estimates.values("reference")] or [HUMAN]
     methods = sorted({str(method) for method in estimates.values("method")})
     if reference not in methods:
-        raise SalstatsError(f"reference={reference!r} is no method of the estimates ({quoted(methods)})")
+        raise SalstatsError(
+            Setting("reference", reference),
+            f" is no method of the estimates ({quoted(methods)})",
+            choices=methods,
+        )
     return [reference]
 
 
 def drawn_rows(estimates: Estimates) -> pd.DataFrame:
     """Return the rows that have an estimate; raise if there is none, or if an estimate is infinite."""
-    if np.isinf(estimates.numbers("estimate")).any():
-        raise ColumnError(f"column 'estimate' of {estimates.name} has infinite values; leave these rows out")
+    is_infinite = np.isinf(estimates.numbers("estimate"))
+    if is_infinite.any():
+        raise ColumnError(
+            f"column 'estimate' of {estimates.name} has infinite values",
+            hint="leave these rows out",
+            column="estimate",
+            rows=np.flatnonzero(is_infinite).tolist(),
+        )
     if not estimates.has_estimate.any():
         raise SalstatsError(
-            f"{estimates.name} has nothing to draw: every estimate is missing ({len(estimates)} rows)"
+            f"{estimates.name} has nothing to draw: every estimate is missing ({len(estimates)} rows)",
+            column="estimate",
         )
     return estimates.subset(estimates.has_estimate).frame
 
@@ -181,7 +200,7 @@ def prepare(
     references = references_of(estimates, reference)
     frame = drawn_rows(estimates)
     defined = estimates.subset(estimates.has_estimate)
-    frame["panel"] = crossed(frame, panel_texts(defined, frame_labels, facet, term))
+    frame["panel"] = crossed_labels(frame, panel_texts(defined, frame_labels, facet, term))
     methods: dict[Any, str] = {}
     if "method" in frame.columns:
         methods = method_labels(frame_labels, frame["method"], references)

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from salstats.display.plots.layout.overlay_sheet import (
 )
 from salstats.display.plots.layout.pages import PAGE_HEIGHT_MM
 from salstats.display.plots.layout.text_fit import chars_in, text_mm, wrapped
-from salstats.display.text.packing import packed
+from salstats.display.text.packing import packed_slices
 
 #: Least width in mm of a picture's box, in which a finding is still visible in print.
 LEAST_MM = 20.0
@@ -35,6 +34,8 @@ _NAME_LINES = 4
 _TITLE_LINES = 3
 #: Assumed height in mm of the pictures on a page, before the height of the caption is known.
 _ASSUMED_PAGE_MM = PAGE_HEIGHT_MM - 45.0
+#: Room in mm on a page for the title above and the text below the largest picture.
+_OUTSIDE_BOX_MM = 15.0
 #: Number of sizes of pictures that are tried, from the largest possible one to the least.
 _N_SIZES = 16
 
@@ -112,8 +113,8 @@ class GalleryLayout:
                 blocks.append(block)
                 heights.append(row_height * len(block) / len(bands))
         stacks = []
-        for start, end in pairwise(accumulate(packed(heights, room), initial=0)):
-            stacks.append([band for block in blocks[start:end] for band in block])
+        for part in packed_slices(heights, room):
+            stacks.append([band for block in blocks[part] for band in block])
         return [stacks[start : start + self.n_stacks] for start in range(0, len(stacks), self.n_stacks)]
 
 
@@ -138,37 +139,49 @@ def gallery_layout(
         titles = dict.fromkeys(titles, "")
     min_stack_mm = side + len(titles) * (LEAST_MM + GAP_MM) - GAP_MM + STACK_GAP_MM
     max_stacks = max(int((width - 2 * EDGE_MM + STACK_GAP_MM) // min_stack_mm), 1)
-    plans = []
+    candidates = []
     for n_stacks in range(1, min(max_stacks, len(names)) + 1):
-        plans += _plans_of_sizes(row_texts, titles, width, side, n_stacks)
+        candidates += _layouts_of_sizes(row_texts, titles, width, side, n_stacks)
     n_pages = []
-    for candidate in plans:
-        n_full_stacks = len(
-            packed(_assumed_heights(candidate, shapes), _ASSUMED_PAGE_MM - candidate.title_mm)
-        )
-        n_pages.append(math.ceil(n_full_stacks / candidate.n_stacks))
-    fewest_pages = [candidate for candidate, n in zip(plans, n_pages, strict=True) if n == min(n_pages)]
+    for candidate in candidates:
+        heights = _assumed_heights(candidate, shapes)
+        stacks = packed_slices(heights, _ASSUMED_PAGE_MM - candidate.title_mm)
+        n_pages.append(math.ceil(len(stacks) / candidate.n_stacks))
+    fewest_pages = [candidate for candidate, n in zip(candidates, n_pages, strict=True) if n == min(n_pages)]
     return max(fewest_pages, key=lambda candidate: (candidate.box[0], -candidate.n_stacks))
 
 
-def _plans_of_sizes(
+def _layouts_of_sizes(
     rows: Mapping[str, str], titles: Mapping[str, str], width: float, side: float, n_stacks: int
 ) -> list[GalleryLayout]:
     """Layouts with pictures of several sizes, from the largest that the width allows to the least."""
     stack_mm = (width - 2 * EDGE_MM - (n_stacks - 1) * STACK_GAP_MM) / n_stacks - side
+    # the tolerance is for widths that are sums of columns
     max_columns = max(int((stack_mm + GAP_MM + 1e-9) // (LEAST_MM + GAP_MM)), 1)
     keys = list(titles)
-    n_lines = math.ceil(len(titles) / max_columns)
+    n_lines = math.ceil(len(keys) / max_columns)
     n_columns = math.ceil(len(keys) / n_lines)
-    lines = tuple(tuple(keys[start : start + n_columns]) for start in range(0, len(keys), n_columns))
-    largest = (stack_mm - (n_columns - 1) * GAP_MM) / n_columns
-    title_chars = chars_in(largest, bold=True)
+    lines = [tuple(keys[start : start + n_columns]) for start in range(0, len(keys), n_columns)]
+    column_mm = (stack_mm - (n_columns - 1) * GAP_MM) / n_columns
+    title_chars = chars_in(column_mm, bold=True)
     columns = {key: wrapped(title, title_chars, _TITLE_LINES) for key, title in titles.items()}
-    plans = []
-    for size in np.linspace(largest, min(LEAST_MM, largest), _N_SIZES):
-        box = (float(size), min(HIGHEST * float(size), _ASSUMED_PAGE_MM - 15))
-        plans.append(GalleryLayout(width, box, largest, side, rows, columns, lines, n_stacks))
-    return plans
+    layouts = []
+    for size in np.linspace(column_mm, min(LEAST_MM, column_mm), _N_SIZES):
+        box_width = float(size)
+        box_height = min(HIGHEST * box_width, _ASSUMED_PAGE_MM - _OUTSIDE_BOX_MM)
+        layouts.append(
+            GalleryLayout(
+                width=width,
+                box=(box_width, box_height),
+                column=column_mm,
+                side=side,
+                rows=rows,
+                columns=columns,
+                lines=tuple(lines),
+                n_stacks=n_stacks,
+            )
+        )
+    return layouts
 
 
 def _side_mm(names: Mapping[str, Sequence[str]], width: float) -> float:

@@ -90,7 +90,9 @@ class geom_picture(p9.geoms.geom.geom):
         is_outside = data[list(self.REQUIRED_AES)].isna().any(axis=1)
         if is_outside.any():
             name = data.loc[is_outside, "label"].iloc[0]
-            raise SalstatsError(f"picture {name!r} lies outside the figure's limits; leave these as they are")
+            raise SalstatsError(
+                f"picture {name!r} lies outside the figure's limits", hint="leave the limits as they are"
+            )
         return data
 
     def draw_panel(self, data: pd.DataFrame, panel_params: Any, coord: Any, ax: Any) -> None:

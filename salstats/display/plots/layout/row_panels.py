@@ -13,16 +13,14 @@ import plotnine as p9
 from salstats.checks import check_count
 from salstats.display.plots.layout.axis_ticks import axis_breaks, log_breaks, log_texts, tick_texts
 from salstats.display.plots.layout.estimate_drawing import barred_rows
+from salstats.display.plots.layout.figure import Figure
 from salstats.display.plots.layout.figure_rows import PlacedRows, Rows
 from salstats.display.plots.layout.legends import (
     EDGE_MM,
     centred_justification,
     group_scales,
-    legend_columns,
-    legend_mm,
-    legend_width,
 )
-from salstats.display.plots.layout.pages import on_pages
+from salstats.display.plots.layout.panel_grid import Panels
 from salstats.display.plots.layout.text_columns import (
     COLUMN_GAP_MM,
     text_column_layers,
@@ -31,9 +29,6 @@ from salstats.display.plots.layout.text_columns import (
 )
 from salstats.display.plots.layout.text_fit import (
     LABEL_CHARS,
-    caption,
-    caption_chars,
-    caption_mm,
     chars_in,
     text_mm,
     wrapped,
@@ -45,12 +40,10 @@ from salstats.display.plots.layout.theme import (
     LINE_MM,
     PAGE_MM,
     PALETTE,
-    figure_size,
-    theme_salstats,
     top_margin,
 )
 from salstats.display.text.labels import Labels
-from salstats.errors import SalstatsError
+from salstats.errors import Message, SalstatsError, Setting
 
 #: Size of a mark and width of its bar, in points.
 _MARK_PT = 1.4
@@ -90,8 +83,8 @@ def row_figure(
     log: bool = False,
     common: bool = False,
     striped: bool = True,
-) -> list[p9.ggplot]:
-    """Pages of a figure of estimates with their bars in rows, a panel for each value of `panel`.
+) -> Figure:
+    """Figure of estimates with their bars in rows, a panel for each value of `panel`.
 
     `frame` has columns `panel`, `y` and `estimate`; optional columns are `fill`, the colour inside each mark,
     and `last`, whether a mark is a diamond. `guides` has columns `panel` and `guide`, `margins` has `panel`
@@ -102,10 +95,11 @@ def row_figure(
     columns = columns or {}
     grid = row_panels(rows, list(frame["panel"].cat.categories), n_columns, width, columns)
     if columns and grid.length < _MIN_PANEL_MM:
-        needed_width = np.ceil(grid.width + _MIN_PANEL_MM - grid.length)
+        sufficient_width = math.ceil(grid.width + _MIN_PANEL_MM - grid.length)
         raise SalstatsError(
-            f"width={grid.width:g} has no room for marks between the labels and the text beside them; take "
-            f"width={needed_width:.0f} or shorter labels="
+            Setting("width", round(grid.width)),
+            " has no room for marks between the labels and the text beside them",
+            hint=Message("take ", Setting("width", sufficient_width), " or shorter ", Setting("labels")),
         )
     scales = group_scales(methods, references, width=grid.width, labels=labels) if methods else []
     figure = (
@@ -198,19 +192,15 @@ def _panel_width(rows: Rows, width: float, columns_mm: float = 0.0, n_columns: i
 
 
 @dataclass(frozen=True)
-class RowPanels:
+class RowPanels(Panels):
     """Panels side by side that share the rows of a figure.
 
     Attributes
     ----------
+    titles, width, n_columns
+        See `Panels`.
     rows : Rows
         The rows, whose labels stand at the left of each line of panels.
-    titles : dict of str
-        Title of each panel as it is wrapped.
-    n_columns : int
-        Number of panels side by side.
-    width : float
-        Width of the figure in mm.
     columns_mm : float
         Width in mm of the columns of text at the right of each panel.
     heading_lines : int
@@ -218,9 +208,6 @@ class RowPanels:
     """
 
     rows: Rows
-    titles: dict[str, str]
-    n_columns: int
-    width: float
     columns_mm: float
     heading_lines: int
 
@@ -246,31 +233,15 @@ class RowPanels:
         """Height of a panel with its title and axis."""
         return self.rows.height + _AXIS_MM + self._head_mm
 
-    def pages(self, figure: p9.ggplot) -> list[p9.ggplot]:
+    def pages(self, figure: p9.ggplot) -> Figure:
         """Divide a figure with these elements into as many pages as it needs."""
-        return on_pages(
-            figure,
-            list(self.titles),
-            self.n_columns,
-            self._panel_mm,
-            edges=self.rows.edges,
-            ends=self.rows.ends,
-        )
+        return self.divided(figure, self._panel_mm, edges=self.rows.edges, ends=self.rows.ends)
 
     def _padded_title(self, panel: str) -> str:
         """Title of a panel, below empty lines that make all titles equally high."""
         title = self.titles[panel]
         n_lines = max([self.heading_lines, *(text.count("\n") + 1 for text in self.titles.values())])
         return "\n" * (n_lines - 1 - title.count("\n")) + title
-
-    def _figure_height(self, x_title: str, note: str, legend: Sequence[str]) -> float:
-        """Height in mm of a figure with an axis title, a caption and a legend."""
-        n_panel_rows = math.ceil(len(self.titles) / self.n_columns)
-        height = n_panel_rows * self._panel_mm + _MARGIN_MM
-        if x_title:
-            height += _TITLE_MM + LINE_MM * x_title.count("\n")
-        height += caption_mm(note) + legend_mm(legend, self.width)
-        return height
 
     def _x_scale(self, *, log: bool) -> Any:
         """Scale of the horizontal axis."""
@@ -296,11 +267,12 @@ class RowPanels:
         `log`, and the same in all panels if `common`.
         """
         x_title = wrapped(x_title, chars_in(0.96 * self.width - EDGE_MM), 2)
-        note = caption(notes, caption_chars(self.width))
+        panels_height = self.n_rows * self._panel_mm + _MARGIN_MM
+        if x_title:
+            panels_height += _TITLE_MM
         elements = [
             self._x_scale(log=log),
-            p9.labs(x=x_title, y="", caption=note),
-            theme_salstats(),
+            *self.figure_around(panels_height, x=x_title, y="", notes=notes, legend=legend),
             self._theme(x_title, legend),
         ]
         if self.rows.height > _TALL_MM:
@@ -314,7 +286,7 @@ class RowPanels:
             elements.append(
                 p9.facet_wrap("panel", ncol=self.n_columns, scales=scales, labeller=self._padded_title)
             )
-        return [*elements, figure_size(self.width, self._figure_height(x_title, note, legend))]
+        return elements
 
     def _theme(self, x_title: str, legend: Sequence[str]) -> p9.theme:
         """Theme with the room around and between panels, and the positions of axis title and legend."""
@@ -323,7 +295,6 @@ class RowPanels:
         justification = partial(
             centred_justification, left=left, panels=width - left - self.columns_mm - EDGE_MM, width=width
         )
-        legend_mm_wide = legend_width(legend, legend_columns(legend, width)) if legend else 0.0
         # titles have room of their own; headings without them stand in the margin or below the legend
         heading_mm = 0.0 if self._has_titles else self._head_mm
         top_mm = EDGE_MM if legend else max(EDGE_MM, heading_mm)
@@ -334,7 +305,7 @@ class RowPanels:
             axis_line_y=blank,
             axis_text_y=p9.element_text(ma="right"),
             axis_title_x=p9.element_text(ha=justification(text_mm(x_title)), margin=top_margin(1, width)),
-            legend_justification_top=justification(legend_mm_wide),
+            legend_justification_top=justification(self.legend_width(legend)),
             panel_spacing_x=max((self.columns_mm + 2 * COLUMN_GAP_MM) / width, 0.05),
             panel_spacing_y=2 / width,
             plot_margin_right=(self.columns_mm + EDGE_MM) / width,
@@ -371,7 +342,14 @@ def row_panels(
         # the gaps between panels, as a share of each panel
         title_width = panel_width - COLUMN_GAP_MM + (COLUMN_GAP_MM - EDGE_MM) / n_columns
         titles = _wrapped_titles(panels, title_width, columns_mm, heading_lines, widest_word)
-    return RowPanels(rows, titles, n_columns, width, columns_mm, heading_lines)
+    return RowPanels(
+        titles=titles,
+        width=width,
+        n_columns=n_columns,
+        rows=rows,
+        columns_mm=columns_mm,
+        heading_lines=heading_lines,
+    )
 
 
 def _wrapped_titles(

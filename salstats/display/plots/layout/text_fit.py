@@ -145,26 +145,29 @@ def indented(text: str) -> str:
     return _INDENT + text.replace("\n", f"\n{_INDENT}")
 
 
-def crossed(frame: pd.DataFrame, texts: Mapping[str, Mapping[Any, str]]) -> pd.Categorical:
+def crossed_labels(frame: pd.DataFrame, labels: Mapping[str, Mapping[Any, str]]) -> pd.Categorical:
     """Labels of several columns joined by commas, one text for each row of a frame.
 
-    `texts` has the labels of each column's values. Categories are the combinations that occur, in the order
+    `labels` has the labels of each column's values. Categories are the combinations that occur, in the order
     of the labels of the first column, then of the second, and so on.
     """
-    keys: list[tuple[Any, ...]] = [()] * len(frame)
-    if texts:
-        values = [frame[column] for column in texts]
-        keys = list(zip(*values, strict=True))
-    ranks = [dict(zip(labels, range(len(labels)), strict=True)) for labels in texts.values()]
+    combinations: list[tuple[Any, ...]] = [()] * len(frame)
+    if labels:
+        columns = [frame[column] for column in labels]
+        combinations = list(zip(*columns, strict=True))
+    orders = [list(labels_of_values) for labels_of_values in labels.values()]
 
-    def position(key: tuple[Any, ...]) -> list[int]:
-        return [rank[value] for rank, value in zip(ranks, key, strict=True)]
+    def positions(combination: tuple[Any, ...]) -> list[int]:
+        return [order.index(value) for order, value in zip(orders, combination, strict=True)]
 
-    titles = {}
-    for key in sorted(set(keys), key=position):
-        key_labels = [labels[value] for labels, value in zip(texts.values(), key, strict=True)]
-        titles[key] = ", ".join(label for label in key_labels if label)
-    return pd.Categorical([titles[key] for key in keys], list(titles.values()), ordered=True)
+    text_of = {}
+    for combination in sorted(set(combinations), key=positions):
+        texts = []
+        for labels_of_values, value in zip(labels.values(), combination, strict=True):
+            texts.append(labels_of_values[value])
+        text_of[combination] = ", ".join(text for text in texts if text)
+    row_texts = [text_of[combination] for combination in combinations]
+    return pd.Categorical(row_texts, list(text_of.values()), ordered=True)
 
 
 def label_chars(width: float, max_chars: int = LABEL_CHARS) -> float:

@@ -8,16 +8,28 @@ from report_frames import SETTINGS, faults, said, simulated_frames
 from report_text import composed
 
 import salstats as ss
-from salstats.display.report.results import result_sentences
-from salstats.display.report.wording import Words
+from salstats.display.estimates import read_estimates
+from salstats.display.report.case_counts import count_sentences
+from salstats.display.report.result_sentences import result_sentences
+from salstats.display.report.wording import Wording
 from salstats.display.text.labels import Labels
 
-WORDS = Words(SETTINGS, Labels())
+WORDS = Wording(SETTINGS, Labels())
 
 
 def test_frames_without_words_and_empty_frames_have_no_sentences():
-    assert result_sentences("covariates", simulated_frames()["covariates"], WORDS) == ()
-    assert result_sentences("means", simulated_frames()["means"].iloc[:0], WORDS) == ()
+    means = read_estimates(simulated_frames()["means"])
+    assert result_sentences("confidence", read_estimates(simulated_frames()["correlation"]), WORDS) == ()
+    assert result_sentences("means", means.subset(np.zeros(len(means))), WORDS) == ()
+
+
+def sentences_of(key, table):
+    """The sentences on one frame of a report."""
+    if key == "flow":
+        return list(count_sentences(table, WORDS))
+    if "estimate" not in table.columns:
+        return []
+    return result_sentences(key, read_estimates(table, key), WORDS)
 
 
 def texts_of(values, digits=(0, 1, 2, 3)):
@@ -49,7 +61,7 @@ def test_every_number_of_the_sentences_is_in_the_frames():
             share = lacking / (table["n"] + lacking).to_numpy(float)
             estimates = table["estimate"].to_numpy(float)
             allowed |= texts_of(share * estimates) | texts_of(share * (1 - estimates))
-        for text in result_sentences(key, table, WORDS):
+        for text in sentences_of(key, table):
             for number in re.findall(r"\d[\d,]*(?:\.\d+)?", text):
                 shown = number.rstrip(",").replace(",", "")
                 assert shown in allowed, f"{shown} of {text!r} is in no frame"
