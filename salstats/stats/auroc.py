@@ -218,8 +218,9 @@ def auroc(
         worst = int(np.argmax(n / np.maximum(n_units, 1)))
         warn(
             Setting("interval", "delong"),
-            f" takes rows for independent, but {group_label(keys, worst)} has {n[worst]} rows of "
-            f"{n_units[worst]} units",
+            " takes rows for independent, but ",
+            group_label(keys, worst),
+            f" has {n[worst]} rows of {n_units[worst]} units",
             hint=Message(
                 Setting("interval", choose_interval(None, term).name),
                 " gives limits that keep a unit's rows together",
@@ -432,7 +433,7 @@ def _warn_of_gaps(
     variance = areas["variance"].to_numpy(dtype=np.float64)
     is_undefined = np.isnan(estimate)
     if is_undefined.any():
-        warn(f"the area is undefined (NaN) where all labels are equal: {named_groups(keys, is_undefined)}")
+        warn("the area is undefined (NaN) where all labels are equal: ", named_groups(keys, is_undefined))
     has_wilson = columns["interval"] == "wilson"
     has_test = ~np.isnan(columns["p_value"])
     has_no_variance = ~is_undefined & (has_wilson | np.isnan(columns["conf_low"]))
@@ -454,4 +455,4 @@ def _warn_of_gaps(
         for has_consequence, consequence in consequences:
             concerned = has_reason & has_consequence
             if concerned.any():
-                warn(f"{reason}; {consequence}: {named_groups(keys, concerned)}")
+                warn(f"{reason}; {consequence}: ", named_groups(keys, concerned))

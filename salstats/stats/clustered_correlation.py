@@ -189,15 +189,16 @@ def _warn_few(keys: pd.DataFrame, n_units: np.ndarray, n_undefined: np.ndarray, 
     if has_few_units.any():
         warn(
             f"Spearman's percentile intervals rest on fewer than {FEW_UNITS} units (the fewest: "
-            f"{n_units[has_few_units].min()}) for {named_groups(keys, has_few_units)}; they come out too "
-            "short, and p-values too small"
+            f"{n_units[has_few_units].min()}) for ",
+            named_groups(keys, has_few_units),
+            "; they come out too short, and p-values too small",
         )
     has_many_undefined = (n_undefined > UNDEFINED_SHARE * n_replicates) & (n_units > 0)
     if has_many_undefined.any():
         warn(
-            f"{n_undefined[has_many_undefined].max()} of {n_replicates} replicates have no correlation for "
-            f"{named_groups(keys, has_many_undefined)} and are left out of the interval, so it speaks only "
-            "of the others; a variable hardly varies"
+            f"{n_undefined[has_many_undefined].max()} of {n_replicates} replicates have no correlation for ",
+            named_groups(keys, has_many_undefined),
+            " and are left out of the interval, so it speaks only of the others; a variable hardly varies",
         )
 
 

@@ -286,7 +286,8 @@ def _warn_different_members(
             differences.append(f"{label}: {', '.join(sorted(missing_values))}")
     if differences:
         warn(
-            f"averages over {average} are not over the same: nothing is defined for {group_list(differences)}"
+            f"averages over {average} are not over the same: nothing is defined for ",
+            group_list(differences),
         )
 
 
@@ -322,8 +323,9 @@ def warn_uneven_rows(codes: ColumnCodes, by: Sequence[str], equal_units: Units |
     if is_uneven.any():
         warn(
             f"cases have {fewest[is_uneven].min()} to {most[is_uneven].max()} rows each "
-            f"({', '.join(repeated)}) in {named_groups(keys, is_uneven)}; every row counts, so a case with "
-            "more rows counts more",
+            f"({', '.join(repeated)}) in ",
+            named_groups(keys, is_uneven),
+            "; every row counts, so a case with more rows counts more",
             hint=Message(
                 "average each case first if that is not meant; where cases are the unit ",
                 Setting("weights", "unit"),

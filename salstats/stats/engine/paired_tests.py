@@ -301,7 +301,8 @@ def check_independent(
             alternative = Message(alternative, " or ", Setting("test", "signflip"))
         raise SalstatsError(
             Setting(option, choice),
-            f" needs independent pairs, and {group_label(keys, row)} has {len(units)} in {n_units} units "
-            f"({unit})",
+            " needs independent pairs, and ",
+            group_label(keys, row),
+            f" has {len(units)} in {n_units} units ({unit})",
             hint=Message("take ", alternative, ", which keeps a unit's pairs together"),
         )

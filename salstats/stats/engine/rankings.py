@@ -354,9 +354,9 @@ def _warn_few(n_units: np.ndarray, group_codes: np.ndarray, keys: pd.DataFrame, 
     if few:
         labels = [group_label(keys, group) for group in few]
         warn(
-            f"rankings rest on few units (column {unit!r}; {min(smallest)} at the least) for "
-            f"{group_list(labels)}; drawing fewer than {FEW_UNITS} again shows "
-            "a ranking steadier than it is"
+            f"rankings rest on few units (column {unit!r}; {min(smallest)} at the least) for ",
+            group_list(labels),
+            f"; drawing fewer than {FEW_UNITS} again shows a ranking steadier than it is",
         )
 
 

@@ -56,7 +56,9 @@ def warn_unequal_units(sizes: np.ndarray, few: np.ndarray, keys: pd.DataFrame, t
     if is_unequal.any():
         warn(
             f"units differ so much in size that they are worth {effective[is_unequal].min():.0f} equal ones "
-            f"for {named_groups(keys, is_unequal)}; intervals come out too short: ",
+            f"for ",
+            named_groups(keys, is_unequal),
+            "; intervals come out too short: ",
             recommendation(term),
         )
 
@@ -102,9 +104,9 @@ def warn_mostly_zeros(
     if is_sparse.any():
         row = int(np.argmin(np.where(is_sparse, n_nonzero, np.inf)))
         warn(
-            f"only {n_nonzero[row]} of {n_units[row]} units have scores other than 0 for "
-            f"{named_groups(keys, is_sparse)}; limits from so few held in 79 to 93 of 100 simulated studies, "
-            "not in 95"
+            f"only {n_nonzero[row]} of {n_units[row]} units have scores other than 0 for ",
+            named_groups(keys, is_sparse),
+            "; limits from so few held in 79 to 93 of 100 simulated studies, not in 95",
         )
 
 
@@ -117,7 +119,9 @@ def warn_nearly_all_lost(is_lost: np.ndarray, keys: pd.DataFrame) -> None:
     """Warn of percentage decreases that leave next to nothing of the reference."""
     if is_lost.any():
         warn(
-            f"next to nothing is left of the reference for {named_groups(keys, is_lost)}; limits of "
+            "next to nothing is left of the reference for ",
+            named_groups(keys, is_lost),
+            f"; limits of "
             f"decreases above {_NEARLY_ALL:g} % held in 77 to 90 of 100 simulated studies, not in 95: ",
             Call("difference"),
             " holds better",
@@ -133,8 +137,9 @@ def warn_rare(smallest: np.ndarray, averaged: np.ndarray, keys: pd.DataFrame) ->
     is_rare = averaged & (smallest <= 2)
     if is_rare.any():
         warn(
-            f"tasks of one or two units are in the averages of {named_groups(keys, is_rare)}; limits of "
-            "these rest on the variance of the other tasks"
+            "tasks of one or two units are in the averages of ",
+            named_groups(keys, is_rare),
+            "; limits of these rest on the variance of the other tasks",
         )
 
 
@@ -203,9 +208,10 @@ def warn_undefined(n_undefined: np.ndarray, n_replicates: int, keys: pd.DataFram
     if is_many.any():
         up_to = "up to " if n_undefined[is_many].min() < n_undefined.max() else ""
         warn(
-            f"{up_to}{n_undefined.max()} of {n_replicates} replicates are undefined for "
-            f"{named_groups(keys, is_many)} and left out of the interval (no defined score was drawn, or the "
-            "reference is 0), so it speaks only of the others; there are too few defined scores to resample"
+            f"{up_to}{n_undefined.max()} of {n_replicates} replicates are undefined for ",
+            named_groups(keys, is_many),
+            " and left out of the interval (no defined score was drawn, or the "
+            "reference is 0), so it speaks only of the others; there are too few defined scores to resample",
         )
 
 
@@ -257,8 +263,9 @@ def warn_limits(
         if target.estimand.kind == "mean":
             remedy = recommendation(target.term)
         warn(
-            f"the {kind} interval has width 0 for {named_groups(target.keys, has_no_width)}: all scores or "
-            "replicates are equal",
+            f"the {kind} interval has width 0 for ",
+            named_groups(target.keys, has_no_width),
+            ": all scores or replicates are equal",
             hint=remedy,
         )
     if target.estimand.reference_weights is not None:
@@ -295,8 +302,9 @@ def _warn_missing_limits(kind: str, target: Target, estimate: np.ndarray, is_mis
         has_no_logarithm = is_missing & ~has_logarithm
         if has_no_logarithm.any():
             warn(
-                f"no {kind} limits for {named_groups(target.keys, has_no_logarithm)}: the {reason}, so it "
-                "has no logarithm",
+                f"no {kind} limits for ",
+                named_groups(target.keys, has_no_logarithm),
+                f": the {reason}, so it has no logarithm",
                 hint=Message(Setting("interval", "studentized"), " needs none"),
             )
         is_missing = is_missing & has_logarithm
@@ -304,7 +312,7 @@ def _warn_missing_limits(kind: str, target: Target, estimate: np.ndarray, is_mis
         reason = "no variance"
         if kind in BOOTSTRAP:
             reason += ", or all replicates on one side of the estimate"
-        warn(f"no {kind} limits for {named_groups(target.keys, is_missing)}: {reason}")
+        warn(f"no {kind} limits for ", named_groups(target.keys, is_missing), f": {reason}")
 
 
 def _warn_unbounded_limits(
@@ -324,4 +332,4 @@ def _warn_unbounded_limits(
         (is_unbounded & alone, "a task of one unit has too much of the weight"),
     ):
         if rows.any():
-            warn(f"{name} is unbounded for {named_groups(keys, rows)}: {reason}{hint}")
+            warn(f"{name} is unbounded for ", named_groups(keys, rows), f": {reason}{hint}")

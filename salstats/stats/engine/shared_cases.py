@@ -188,8 +188,9 @@ def warn_of_different_cases(blocks: Sequence[RowsWithCases], remedy: Callable[[]
         texts = [text for text in missing_case_texts(block.cases) if text]
         if texts and not block.is_average:
             warn(
-                f"methods have scores of different cases: {group_list(texts)}; their estimates cannot be "
-                "compared as they stand: ",
+                "methods have scores of different cases: ",
+                group_list(texts),
+                "; their estimates cannot be compared as they stand: ",
                 remedy(),
             )
             return
@@ -251,8 +252,9 @@ def mark_left_out_cases(
     if not texts:
         return estimates
     warn(
-        f"cases that a method lacks are left out for all ({group_list(texts)}), so that methods are compared "
-        "on the cases that all have: ",
+        "cases that a method lacks are left out for all (",
+        group_list(texts),
+        "), so that methods are compared on the cases that all have: ",
         remedy,
     )
     incomplete_methods = cases.keys[cases.has_many_missing]

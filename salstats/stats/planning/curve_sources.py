@@ -108,13 +108,14 @@ def of_pilot(
             group_keys["inference_to"] = populations_by_method[str(group_keys["method"])]
         pilot = Pilot.from_pairs(method_scores[rows], reference_scores[rows], units[rows], cases[rows])
         if np.isnan(pilot.method_scores - pilot.reference_scores).all():
-            raise SalstatsError(f"no pair of the pilot has both scores for {group_label(keys, group)}")
+            raise SalstatsError("no pair of the pilot has both scores for ", group_label(keys, group))
         n_pairs_of_units = pilot.sums(np.ones(len(rows)))
         n_complete_units = int((n_pairs_of_units > 0).sum())
         if n_complete_units < _FEWEST_UNITS:
             raise SalstatsError(
-                f"the pilot has both scores of {n_complete_units} units ({unit_name}) for "
-                f"{group_label(keys, group)}, and of fewer than {_FEWEST_UNITS} the spread is unknown",
+                f"the pilot has both scores of {n_complete_units} units ({unit_name}) for ",
+                group_label(keys, group),
+                f", and of fewer than {_FEWEST_UNITS} the spread is unknown",
                 hint=GIVE_PARAMETERS,
             )
         metric = str(paired["metric"].iloc[rows[0]])
