@@ -168,7 +168,8 @@ class _WithFacts(Exception):
         settings = problem.settings()
         if option is None and settings:
             option = settings[0].option
-            value = settings[0].value
+            if value is NO_VALUE:
+                value = settings[0].value
         self.option = option
         self.value = None if value is NO_VALUE else value
         self.choices = tuple(choices)

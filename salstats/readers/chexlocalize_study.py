@@ -370,5 +370,5 @@ def _mask_reader(files: Sequence[CaseFile], case: str, task: str) -> Callable[[]
             return None
         if file.outlines:
             return partial(polygons_rle, entry, file.shapes[case])
-        return partial(Rle.from_coco, entry, file.where(case, task))
+        return partial(Rle.from_coco, entry, file.location(case, task))
     return None

@@ -287,7 +287,7 @@ def _masks(folder: Path, name: str, path: PathLike | None) -> CaseFile | None:
     masks: dict[str, dict[str, Rle]] = {}
     for case, code_of_task in codes.values.items():
         masks[case] = {
-            task: Rle.from_coco(code, codes.where(case, task)) for task, code in code_of_task.items()
+            task: Rle.from_coco(code, codes.location(case, task)) for task, code in code_of_task.items()
         }
     return replace(codes, values=masks)
 
